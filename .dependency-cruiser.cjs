@@ -1,0 +1,44 @@
+/** The boundaries between folders (docs/architecture.md). */
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'domain-is-pure',
+      comment: 'shared/domain decides; it reads no clock, no environment and no socket',
+      severity: 'error',
+      from: { path: '^shared/domain' },
+      to: { pathNot: ['^shared/domain', '^(node:)?crypto$', 'node_modules/(zod|ipaddr\\.js)/'] },
+    },
+    {
+      name: 'services-do-not-meet',
+      comment: 'services speak through Kafka only',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/' },
+      to: { path: '^services/', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'shared-knows-no-service',
+      severity: 'error',
+      from: { path: '^shared' },
+      to: { path: '^(services|deploy|bench|test)/' },
+    },
+    {
+      name: 'kafkajs-behind-its-port',
+      severity: 'error',
+      from: { pathNot: ['^shared/kafka', '^test/', '^bench/'] },
+      to: { path: 'node_modules/kafkajs/' },
+    },
+    {
+      name: 'undici-in-delivery-only',
+      severity: 'error',
+      from: { pathNot: ['^services/delivery/', '^test/', '^bench/', '^deploy/local/'] },
+      to: { path: 'node_modules/undici/' },
+    },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^dist' },
+  },
+};

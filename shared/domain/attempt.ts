@@ -1,0 +1,79 @@
+import { type MessageType } from './message';
+
+/**
+ * The values of topic `attempts`: what happened to a delivery. They name the record that held it instead of repeating
+ * its body. Names and shapes are those of the control API.
+ */
+
+export type ErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
+export type Phase = 'dns' | 'connect' | 'tls' | 'headers' | 'body';
+/** What an answer, or the lack of one, means for its URL. */
+export type Outcome = 'delivered' | 'retry' | 'rejected';
+
+export interface UrlError {
+  code: ErrorCode;
+  phase?: Phase;
+  /** one line, without path, query or secret */
+  message: string;
+}
+
+export interface UrlAttempt {
+  /** the webhook's id */
+  url: string;
+  origin: string;
+  outcome: Outcome;
+  status?: number;
+  durationMs: number;
+  error?: UrlError;
+  response?: { headers: Record<string, string>; body: string; truncated: boolean };
+}
+
+interface About {
+  delivery: string;
+  message: string;
+  source: string;
+  destination: string;
+  type: MessageType;
+  userId?: string;
+  acceptedAt: string;
+  expiresAt: string;
+  replay: number;
+  hop: number;
+  test?: true;
+  traceparent: string;
+  /** the record that held it: topic without prefix */
+  record: { topic: string; partition: number; offset: number };
+  /** when it happened */
+  at: string;
+}
+
+/** `late`: requests still open when another URL's 2xx had settled the delivery; to be added to the attempt of the same `n`. */
+export interface AttemptEvent extends About {
+  kind: 'attempt';
+  n: number;
+  outcome: Outcome;
+  durationMs: number;
+  urls: UrlAttempt[];
+  late?: true;
+  /** why it waits now, or ended */
+  reason?: string;
+  nextAttemptAt?: string;
+}
+export interface WaitingEvent extends About {
+  kind: 'waiting';
+  /** attempts made */
+  n: number;
+  reason: string;
+  nextAttemptAt: string;
+}
+export interface DeadEvent extends About {
+  kind: 'dead';
+  n: number;
+  reason: string;
+}
+export interface CancelledEvent extends About {
+  kind: 'cancelled';
+  n: number;
+  reason: string;
+}
+export type DeliveryEvent = AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent;

@@ -1,0 +1,95 @@
+import { type MessageType } from './message';
+
+/**
+ * What `config` holds: sources and destinations. Records are written by control alone. Secrets, header values and
+ * URLs are sealed (shared/config/seal.ts) and opened only where they are used.
+ */
+
+export interface WriteKey {
+  key: string;
+  /** ms since 1970 until which a rotated key still works; absent: the present key */
+  until?: number;
+}
+
+export interface Source {
+  id: string;
+  name: string;
+  enabled: boolean;
+  /** the present one first */
+  writeKeys: WriteKey[];
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** Text encrypted for one destination: `keyId.iv.ciphertext.tag`, each base64url. */
+export type Sealed = string;
+
+export interface SealedWebhook {
+  id: string;
+  url: Sealed;
+  /** scheme, host and port of the URL: not a secret, shown in lists and logs */
+  origin: string;
+  headers: Record<string, Sealed>;
+}
+
+export interface SealedSecrets {
+  current: Sealed;
+  /** the one before, while a rotation overlaps */
+  previous?: Sealed;
+  /** ms since 1970: until then both sign `webhook-signature` */
+  overlapUntil?: number;
+  /** ms since 1970: from then on `X-Signature` is made with the current one */
+  switchAt?: number;
+}
+
+export interface Destination {
+  id: string;
+  name: string;
+  type: 'webhooks';
+  /** off: gets nothing, and what waits is cancelled */
+  enabled: boolean;
+  /** on hold: what comes waits, within its window */
+  paused: boolean;
+  /** ids of the sources it is connected to */
+  sources: string[];
+  webhooks: SealedWebhook[];
+  secrets?: SealedSecrets;
+  /** absent: all */
+  types?: MessageType[];
+  maxPerSecond?: number;
+  /** over how many shards it is spread; default DEFAULT_SHARDS */
+  shards?: number;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export const DEFAULT_SHARDS = 4;
+
+export interface Kinds {
+  source: Source;
+  destination: Destination;
+}
+export type Kind = keyof Kinds;
+
+/**
+ * One record of `config`: the whole entry, never a part. A record that does not replace the version at hand is
+ * ignored by every reader, so that two writers cannot overwrite each other unseen.
+ */
+export interface ConfigRecord<K extends Kind = Kind> {
+  /** format version */
+  format: 1;
+  kind: K;
+  id: string;
+  /** 1, 2, 3 … */
+  version: number;
+  /** the version that it replaces; 0: none */
+  replaces: number;
+  /** ISO 8601 */
+  at: string;
+  /** absent: deleted */
+  data?: Kinds[K];
+}
+
+export function configKey(kind: Kind, id: string): string {
+  return `${kind}:${id}`;
+}

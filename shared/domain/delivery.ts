@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { MESSAGE_TYPES, type MessageType } from './message';
+
+/**
+ * One message for one destination, as it travels: in the headers of records on `webhooks`, `webhooks.retry.*`,
+ * `webhooks.due` and `webhooks.dead`. The value beside them is the exact body and is never touched.
+ */
+export interface Delivery {
+  id: string;
+  messageId: string;
+  sourceId: string;
+  destinationId: string;
+  type: MessageType;
+  /** for the history: the body is never parsed again */
+  userId?: string;
+  /** ms since 1970 */
+  acceptedAt: number;
+  /** ms since 1970: no attempt after it, but for one that was never tried */
+  expiresAt: number;
+  /** attempts already made */
+  attempt: number;
+  /** waits already begun, with or without an attempt: with `attempt` and `replay` it names this record */
+  hop: number;
+  /** 0, or the number of the replay that it belongs to */
+  replay: number;
+  /** hashes (urlHash) of the URLs that gave a final refusal */
+  closed: string[];
+  /** ms since 1970: not to be tried earlier (a Retry-After longer than the longest tier) */
+  notBefore?: number;
+  /** the window has no room for another wait: the next attempt is the last */
+  final?: boolean;
+  /** a test send: tried once, whether the destination is on or not, and never retried */
+  test?: boolean;
+  /** why it waits, or why it was given up */
+  reason?: string;
+  /** the last failure, one short line without secrets */
+  error?: string;
+  traceparent: string;
+}
+
+/** Raised when a record can no longer be read by the code before it. */
+export const DELIVERY_FORMAT = 1;
+
+/** The same on every try: derived from source, message and destination. */
+export function deliveryId(sourceId: string, messageId: string, destinationId: string): string {
+  const digest = createHash('sha256').update(`${sourceId}\0${messageId}\0${destinationId}`).digest('base64url');
+  return `dlv_${digest.slice(0, 27)}`;
+}
+
+/** Names a URL in `closed`, since the list of URLs may change while a delivery waits. */
+export function urlHash(url: string): string {
+  return createHash('sha256').update(url).digest('base64url').slice(0, 12);
+}
+
+/** The key on every webhooks topic: a destination is spread over its shards by user, and stays in few partitions. */
+export function deliveryKey(destinationId: string, user: string, shards: number): string {
+  return `${destinationId}:${String(fnv1a(user) % shards)}`;
+}
+
+/** 32-bit FNV-1a: a cheap, stable spread. */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) {
+    hash ^= text.charCodeAt(i);
+    hash = Math.imul(hash, 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** Record headers. What stands at its default is left out: a first attempt carries few. */
+export function encodeDelivery(d: Delivery): Record<string, string> {
+  const headers: Record<string, string> = {
+    format: String(DELIVERY_FORMAT),
+    delivery: d.id,
+    message: d.messageId,
+    source: d.sourceId,
+    destination: d.destinationId,
+    type: d.type,
+    'accepted-at': String(d.acceptedAt),
+    'expires-at': String(d.expiresAt),
+    traceparent: d.traceparent,
+  };
+  // Record headers are UTF-8; a user id may be anything that JSON may hold.
+  if (d.userId !== undefined) headers.user = d.userId;
+  if (d.attempt > 0) headers.attempt = String(d.attempt);
+  if (d.hop > 0) headers.hop = String(d.hop);
+  if (d.replay > 0) headers.replay = String(d.replay);
+  if (d.closed.length > 0) headers.closed = d.closed.join(',');
+  if (d.notBefore !== undefined) headers['not-before'] = String(d.notBefore);
+  if (d.final) headers.final = '1';
+  if (d.test) headers.test = '1';
+  if (d.reason !== undefined) headers.reason = d.reason;
+  if (d.error !== undefined) headers.error = d.error;
+  return headers;
+}
+
+/** What a record's headers turned out to be. */
+export type Decoded =
+  | { kind: 'delivery'; delivery: Delivery }
+  /** written by a newer version: not to be touched by this process */
+  | { kind: 'newer'; format: string }
+  | { kind: 'unreadable'; why: string };
+
+type RawHeaders = Readonly<Record<string, { toString(): string } | undefined>>;
+
+/** Reads what `encodeDelivery` wrote. Never throws: what cannot be read is said so. */
+export function decodeDelivery(headers: RawHeaders): Decoded {
+  const text = (name: string) => headers[name]?.toString();
+  const count = (name: string) => {
+    const value = headers[name];
+    return value === undefined ? 0 : Number(value.toString());
+  };
+  const format = text('format') ?? '';
+  if (format !== '1') {
+    return Number(format) > DELIVERY_FORMAT
+      ? { kind: 'newer', format }
+      : { kind: 'unreadable', why: `the header format is "${format}"` };
+  }
+  const id = text('delivery');
+  const messageId = text('message');
+  const sourceId = text('source');
+  const destinationId = text('destination');
+  const type = text('type') as MessageType | undefined;
+  if (!id || !messageId || !sourceId || !destinationId || !type || !MESSAGE_TYPES.includes(type)) {
+    return { kind: 'unreadable', why: 'a header is missing or not known: delivery, message, source, destination or type' };
+  }
+  const numbers = {
+    acceptedAt: count('accepted-at'),
+    expiresAt: count('expires-at'),
+    attempt: count('attempt'),
+    hop: count('hop'),
+    replay: count('replay'),
+  };
+  if (!(numbers.acceptedAt > 0 && numbers.expiresAt > 0 && numbers.attempt >= 0 && numbers.hop >= 0 && numbers.replay >= 0)) {
+    return { kind: 'unreadable', why: 'a header that must be a number is none' };
+  }
+  const delivery: Delivery = {
+    id,
+    messageId,
+    sourceId,
+    destinationId,
+    type,
+    ...numbers,
+    closed: text('closed')?.split(',') ?? [],
+    traceparent: text('traceparent') ?? '',
+  };
+  const userId = text('user');
+  if (userId !== undefined) delivery.userId = userId;
+  if (headers['not-before']) delivery.notBefore = count('not-before');
+  if (headers.final) delivery.final = true;
+  if (headers.test) delivery.test = true;
+  const reason = text('reason');
+  if (reason !== undefined) delivery.reason = reason;
+  const error = text('error');
+  if (error !== undefined) delivery.error = error;
+  return { kind: 'delivery', delivery };
+}

@@ -1,0 +1,51 @@
+/** A call as accepted: the value of a record on `messages`. */
+
+/** What clients send. `delete` is made by control, never by a client. */
+export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const;
+export type CallType = (typeof CALL_TYPES)[number];
+export const MESSAGE_TYPES = [...CALL_TYPES, 'delete'] as const;
+export type MessageType = (typeof MESSAGE_TYPES)[number];
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/**
+ * Times are ISO 8601 UTC with milliseconds. Absent means absent: never null. Other keys that a client sent are kept as
+ * they are (a replay or an audience may want them); the router names those that it delivers.
+ */
+export interface Message {
+  type: MessageType;
+  messageId: string;
+  /** the moment of the call by the server's clock */
+  timestamp: string;
+  receivedAt: string;
+  originalTimestamp?: string;
+  sentAt?: string;
+  userId?: string;
+  anonymousId?: string;
+  previousId?: string;
+  groupId?: string;
+  event?: string;
+  name?: string;
+  category?: string;
+  properties?: JsonObject;
+  traits?: JsonObject;
+  context?: JsonObject;
+  integrations?: JsonObject;
+}
+
+/** Headers of a record on `messages`. */
+export interface MessageHeaders {
+  /** format version of the record */
+  format: string;
+  source: string;
+  message: string;
+  /** ms since 1970: the retry window counts from here */
+  'accepted-at': string;
+  traceparent: string;
+}
+
+/** The key on `messages`: a user's messages of one source are kept in one partition, and so are the copies of one call. */
+export function messageKey(sourceId: string, message: Pick<Message, 'userId' | 'anonymousId' | 'messageId'>): string {
+  return `${sourceId}:${message.userId ?? message.anonymousId ?? message.messageId}`;
+}

@@ -1,0 +1,116 @@
+/**
+ * What Waypost wants of a log. kafkajs is behind it (the other files of this folder); nothing outside this folder
+ * names it, so that another client can take its place.
+ */
+
+export interface OutRecord {
+  /** without the prefix */
+  topic: string;
+  /** the partition follows from it (murmur2, as Kafka's own clients); null: any */
+  key: string | null;
+  /** null is a tombstone */
+  value: Buffer | string | null;
+  headers?: Record<string, string>;
+}
+
+/** A record as read. `headers` are bytes: decode the ones you need. */
+export interface InRecord {
+  /** without the prefix */
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  /** ms since 1970, by the broker's clock (LogAppendTime) */
+  readonly timestampMs: number;
+  readonly key: Buffer | null;
+  /** A slice of the whole fetch response: copy it to keep it longer than a moment. */
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, Buffer | undefined>>;
+}
+
+/** Writes records in few, large requests: at once while nothing is in flight, gathered while something is. */
+export interface Appender {
+  /**
+   * Resolves when Kafka acknowledged every record (acks=all).
+   * @throws AppError `overloaded` at once where the buffer is full; `kafka_unavailable` where the appender gives up
+   */
+  append(records: OutRecord[]): Promise<void>;
+  /** bytes accepted and not yet acknowledged */
+  readonly pendingBytes: number;
+  /** when the oldest unacknowledged record was given, ms since 1970; undefined where there is none */
+  readonly oldestPendingAt: number | undefined;
+  /** Sends what is left, waits for it at most `deadlineMs`, and disconnects. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/** A record of a consumer group, with the duty to say when it is done. */
+export interface OpenRecord extends InRecord {
+  /**
+   * Its outcome is safe: acknowledged by Kafka, or not needed. Call once, in any order; the offset committed is the
+   * lowest one still open. Late calls, after the partition was lost, do nothing.
+   */
+  done(): void;
+}
+
+/** `taken`; or `full`: read it again after `Consumption.resume()`; or a time, ms since 1970: read it again then. */
+export type Verdict = 'taken' | 'full' | { againAtMs: number };
+
+export interface Consumption {
+  /** Partitions that were refused with `full` are read again. Cheap where there are none. */
+  resume(): void;
+  /** why the consumer loop must be considered stuck; undefined while it turns */
+  stuck(): string | undefined;
+  /** whether the group was joined and partitions are read */
+  readonly joined: boolean;
+  /** records taken and not done */
+  readonly open: number;
+  /** Takes no more, waits until all open records are done (at most `deadlineMs`), commits, leaves the group. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+export interface ConsumeOptions {
+  /** the consumer group, without the prefix */
+  group: string;
+  /** without the prefix */
+  topics: string[];
+  /** Called in the order of each partition; must not wait for anything. What it throws ends the process. */
+  onRecord(record: OpenRecord): Verdict;
+  /** bytes of one partition in one fetch (default 1 MiB) */
+  maxBytesPerPartition?: number;
+  /** the consumer cannot go on: end the process */
+  onFatal(error: unknown): void;
+}
+
+/** A reader of a whole topic outside any group: `config`, or the tail of `attempts`. Keeps no offsets. */
+export interface Tail {
+  /**
+   * Resolves when everything that was in the topic at the time of the call was given to `onRecord`.
+   * @throws AppError `kafka_unavailable` after `deadlineMs`
+   */
+  caughtUp(deadlineMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface TailOptions {
+  /** part of the name of the throw-away group */
+  name: string;
+  topic: string;
+  from: 'beginning' | 'end';
+  onRecord(record: InRecord): void;
+  onFatal(error: unknown): void;
+}
+
+export interface AppenderOptions {
+  /** beyond it `append` throws `overloaded` */
+  maxPendingBytes: number;
+  /** `retry`: keeps trying until acknowledged, however long; a number: gives up and throws after so many ms */
+  giveUpAfterMs: number | 'retry';
+}
+
+export interface Kafka {
+  appender(options: AppenderOptions): Promise<Appender>;
+  consume(options: ConsumeOptions): Promise<Consumption>;
+  tail(options: TailOptions): Promise<Tail>;
+  /** All topics there are under the prefix, without it. */
+  listTopics(): Promise<string[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,57 @@
+import { formatDuration, parseDuration } from '../domain/duration';
+
+/**
+ * The one table of topics: everything else that knows a topic derives it from here. Keys say what is kept together:
+ * a source's user, a destination's shard, one delivery.
+ */
+export interface TopicSpec {
+  name: string;
+  /** `all`: WAYPOST_PARTITIONS; `one`: a single partition, so that readers see one order */
+  partitions: 'all' | 'one';
+  cleanup: 'delete' | 'compact';
+  /** ms; absent where compaction keeps the last record of each key */
+  retentionMs?: number;
+}
+
+const DAY_MS = 86_400_000;
+
+export const MESSAGES = 'messages';
+export const REJECTED = 'messages.rejected';
+export const WEBHOOKS = 'webhooks';
+export const DUE = 'webhooks.due';
+export const DEAD = 'webhooks.dead';
+export const ATTEMPTS = 'attempts';
+export const CONFIG = 'config';
+const TIER_PREFIX = 'webhooks.retry.';
+
+/** The name of a tier's topic: 10000 → `webhooks.retry.10s`. */
+export function tierTopic(delayMs: number): string {
+  return TIER_PREFIX + formatDuration(delayMs);
+}
+
+/** The delay of a tier by its topic (without prefix), or undefined where it is no tier. */
+export function tierDelayMs(topic: string): number | undefined {
+  return topic.startsWith(TIER_PREFIX) ? parseDuration(topic.slice(TIER_PREFIX.length)) : undefined;
+}
+
+/** All topics of a system. Tier topics keep the window and a day, so that an outage of a day loses nothing. */
+export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number }): TopicSpec[] {
+  const keep = (name: string, days: number): TopicSpec => ({
+    name,
+    partitions: 'all',
+    cleanup: 'delete',
+    retentionMs: days * DAY_MS,
+  });
+  return [
+    keep(MESSAGES, 7),
+    keep(REJECTED, 1),
+    keep(WEBHOOKS, 7),
+    keep(DUE, 7),
+    ...[...new Set(options.retryDelaysMs)].map(
+      (delay): TopicSpec => ({ ...keep(tierTopic(delay), 0), retentionMs: options.windowMs + DAY_MS }),
+    ),
+    keep(DEAD, 30),
+    keep(ATTEMPTS, 7),
+    { name: CONFIG, partitions: 'one', cleanup: 'compact' },
+  ];
+}
