@@ -61,7 +61,10 @@ const retryDelays = list.transform((parts, ctx) => {
 const networks = list.transform((parts, ctx) => {
   const bad = parts.filter((part) => !ipaddr.isValidCIDR(part));
   if (bad.length > 0) {
-    ctx.addIssue({ code: 'custom', message: `must be networks such as 10.1.0.0/16 or fd00::/8, not ${bad.join(', ')}` });
+    ctx.addIssue({
+      code: 'custom',
+      message: `must be networks such as 10.1.0.0/16 or fd00::/8, not ${bad.join(', ')}`,
+    });
   }
   return parts;
 });
@@ -146,6 +149,15 @@ export function requireBrokers(settings: Settings): string[] {
     );
   }
   return settings.KAFKA_BROKERS;
+}
+
+/** The keys of a service that opens what `config` seals. @throws AppError `bad_settings` without WAYPOST_SECRET_KEY. */
+export function requireSecretKeys(settings: Settings): Buffer[] {
+  if (settings.WAYPOST_SECRET_KEY) return settings.WAYPOST_SECRET_KEY;
+  throw new AppError(
+    'bad_settings',
+    'WAYPOST_SECRET_KEY is not set. Give all services the same key: 32 random bytes in base64 (openssl rand -base64 32).',
+  );
 }
 
 function contradictions(settings: Settings): string[] {

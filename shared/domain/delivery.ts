@@ -122,7 +122,10 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
   const destinationId = text('destination');
   const type = text('type') as MessageType | undefined;
   if (!id || !messageId || !sourceId || !destinationId || !type || !MESSAGE_TYPES.includes(type)) {
-    return { kind: 'unreadable', why: 'a header is missing or not known: delivery, message, source, destination or type' };
+    return {
+      kind: 'unreadable',
+      why: 'a header is missing or not known: delivery, message, source, destination or type',
+    };
   }
   const numbers = {
     acceptedAt: count('accepted-at'),
@@ -131,7 +134,13 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     hop: count('hop'),
     replay: count('replay'),
   };
-  if (!(numbers.acceptedAt > 0 && numbers.expiresAt > 0 && numbers.attempt >= 0 && numbers.hop >= 0 && numbers.replay >= 0)) {
+  if (!(
+    numbers.acceptedAt > 0 &&
+    numbers.expiresAt > 0 &&
+    numbers.attempt >= 0 &&
+    numbers.hop >= 0 &&
+    numbers.replay >= 0
+  )) {
     return { kind: 'unreadable', why: 'a header that must be a number is none' };
   }
   const delivery: Delivery = {

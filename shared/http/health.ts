@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { AppError } from '../errors';
+import { type Consumption } from '../kafka/port';
 
 /** What a service says of itself: an empty list is "all well". */
 export interface Health {
@@ -7,6 +8,22 @@ export interface Health {
   notLive(): string[];
   /** Why it should get no work yet, or no more. */
   notReady(): string[];
+}
+
+/** The health of a service that lives by a consumer: set `consumption` once it runs, `stopping` when it drains. */
+export class ConsumerHealth implements Health {
+  consumption: Consumption | undefined;
+  stopping = false;
+
+  notLive(): string[] {
+    const stuck = this.consumption?.stuck();
+    return stuck === undefined ? [] : [stuck];
+  }
+
+  notReady(): string[] {
+    if (this.stopping) return ['stopping'];
+    return this.consumption?.joined ? [] : ['not yet in its consumer group'];
+  }
 }
 
 /** `/livez`, `/readyz` and `/metrics` on a port of their own. `close` is idempotent. */

@@ -47,9 +47,10 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     keep(REJECTED, 1),
     keep(WEBHOOKS, 7),
     keep(DUE, 7),
-    ...[...new Set(options.retryDelaysMs)].map(
-      (delay): TopicSpec => ({ ...keep(tierTopic(delay), 0), retentionMs: options.windowMs + DAY_MS }),
-    ),
+    ...[...new Set(options.retryDelaysMs)].map((delay): TopicSpec => ({
+      ...keep(tierTopic(delay), 0),
+      retentionMs: options.windowMs + DAY_MS,
+    })),
     keep(DEAD, 30),
     keep(ATTEMPTS, 7),
     { name: CONFIG, partitions: 'one', cleanup: 'compact' },

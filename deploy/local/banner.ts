@@ -1,0 +1,37 @@
+import { SERVICES } from './paths';
+import { type LocalSystem } from './supervisor';
+
+/** What a started system says of itself to the person who started it. */
+
+/** Prints the addresses, the admin token, and what to type for a first event. */
+export function printBanner(system: LocalSystem): void {
+  const { output, settings, healthPorts } = system;
+  const health = SERVICES.map((name) => `${name} ${String(healthPorts[name])}`).join(', ');
+  for (const line of [
+    '',
+    `  ingest       ${system.ingestUrl}`,
+    `  control      ${system.controlUrl}`,
+    `  kafka        ${system.brokers.join(',')}${system.embedded ? ' (embedded)' : ''}`,
+    `  health       ${health} (/livez, /readyz, /metrics)`,
+    `  data         ${settings.WAYPOST_DATA_DIR}`,
+    `  admin token  ${system.adminToken}`,
+    '',
+    `  Webhooks may reach private addresses in: ${settings.WAYPOST_ALLOWED_NETWORKS.join(', ') || 'none'} (WAYPOST_ALLOWED_NETWORKS)`,
+    '',
+    '  A first event, with a source of its own:',
+    '',
+    ...firstEvent(system).map((command) => `    ${command}`),
+    '',
+  ]) {
+    output.say(line);
+  }
+}
+
+/** Two commands for a shell: the second uses the write key that the first one stores. */
+export function firstEvent(system: Pick<LocalSystem, 'ingestUrl' | 'controlUrl' | 'adminToken'>): string[] {
+  const json = `-H 'Content-Type: application/json'`;
+  return [
+    `KEY=$(curl -s ${system.controlUrl}/api/v1/sources -H 'Authorization: Bearer ${system.adminToken}' ${json} -d '{"name":"First source"}' | sed 's/.*"writeKey": *"\\([^"]*\\)".*/\\1/')`,
+    `curl -s ${system.ingestUrl}/v1/track -u "$KEY:" ${json} -d '{"userId":"user-1","event":"First Event","properties":{"plan":"free"}}'`,
+  ];
+}

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError, messageOf } from '../../shared/errors';
+import { waitForKafka } from '../../shared/kafka/ready';
+import { isAlive, parseProcessId, processId } from './identity';
+import { keptPorts } from './kept-ports';
+import { type BrokerPorts, brokerProperties, javaArguments, loggingProperties, propertiesText } from './kafka-files';
+import { startWatched } from './lifeline';
+import { type Program } from './program';
+
+/**
+ * A real Apache Kafka as one process of this machine, with its records in one folder. One start and the next find the
+ * same records and, where nobody took them meanwhile, the same ports; at no time do two brokers run on one folder.
+ */
+
+/** What a broker needs. */
+export interface BrokerOptions {
+  /** its own folder; made where it is missing */
+  dir: string;
+  java: string;
+  /** the folder of the jars (jars.ts) */
+  jars: string;
+  /** properties that win over our own, for tests */
+  properties?: Record<string, string>;
+}
+
+/** A broker that was started. It is usable once `ready` has resolved. */
+export interface Broker extends Program {
+  /** host:port */
+  address: string;
+  /** @throws AppError `cannot_start` where it ends first, or is not usable after `deadlineMs` */
+  ready(deadlineMs: number): Promise<void>;
+}
+
+/** A stale broker writes its state on SIGTERM; it is made to end after this. */
+const STALE_STOP_MS = 15_000;
+
+/** Starts the broker of a folder. One that an earlier, killed supervisor left there is ended first. */
+export async function launchBroker(options: BrokerOptions): Promise<Broker> {
+  const { dir } = options;
+  mkdirSync(dir, { recursive: true });
+  await endStale(dir);
+  const ports = await keptPorts(dir);
+  writeFileSync(join(dir, 'log4j2.properties'), loggingProperties(join(dir, 'kafka.log')));
+  await format(options, ports);
+  const properties = { ...brokerProperties({ ports, logDir: records(dir) }), ...options.properties };
+  writeFileSync(propertiesFile(dir), propertiesText(properties));
+
+  const output = openSync(join(dir, 'kafka.out'), 'w');
+  const java = [...javaArguments(options.jars, join(dir, 'log4j2.properties')), 'kafka.Kafka', propertiesFile(dir)];
+  const process = await startWatched(options.java, java, output).finally(() => closeSync(output));
+  writeFileSync(pidFile(dir), JSON.stringify(processId(process.pid) ?? {}));
+
+  const address = `127.0.0.1:${String(ports.broker)}`;
+  return { ...process, address, ready: (deadlineMs) => ready(process, { address, dir, deadlineMs }) };
+}
+
+async function ready(process: Program, where: { address: string; dir: string; deadlineMs: number }): Promise<void> {
+  const giveUp = new AbortController();
+  const died = process.ended.then((how) => {
+    giveUp.abort();
+    throw new AppError(
+      'cannot_start',
+      `The embedded Kafka ended at its start (${how.text}); see ${join(where.dir, 'kafka.log')}.`,
+    );
+  });
+  await Promise.race([waitForKafka({ brokers: [where.address] }, where.deadlineMs, giveUp.signal), died]);
+}
+
+/** Ends the broker whose pid file is in the folder. The file names its start time, so that no stranger is meant. */
+async function endStale(dir: string): Promise<void> {
+  const id = existsSync(pidFile(dir)) ? parseProcessId(readFileSync(pidFile(dir), 'utf8')) : undefined;
+  if (!id || !isAlive(id)) return;
+  process.kill(id.pid, 'SIGTERM');
+  const until = Date.now() + STALE_STOP_MS;
+  while (isAlive(id)) {
+    if (Date.now() > until) process.kill(id.pid, 'SIGKILL');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Kafka formats its folder once. A folder of another name is formatted and renamed, so that half of it never counts. */
+async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void> {
+  const { dir } = options;
+  if (existsSync(records(dir))) return;
+  const unfinished = `${records(dir)}.unfinished`;
+  rmSync(unfinished, { recursive: true, force: true });
+  writeFileSync(propertiesFile(dir), propertiesText(brokerProperties({ ports, logDir: unfinished })));
+  // A Kafka id is 16 bytes in base64url; a leading hyphen would read as an option.
+  const id = `A${randomBytes(16).toString('base64url').slice(1)}`;
+  const java = javaArguments(options.jars, join(dir, 'log4j2.properties'));
+  const tool = ['kafka.tools.StorageTool', 'format', '-t', id, '-c', propertiesFile(dir)];
+  try {
+    await promisify(execFile)(options.java, [...java, ...tool]);
+  } catch (error) {
+    throw new AppError('cannot_start', `The folder of the embedded Kafka could not be prepared: ${messageOf(error)}`);
+  }
+  renameSync(unfinished, records(dir));
+}
+
+const records = (dir: string) => join(dir, 'records');
+const pidFile = (dir: string) => join(dir, 'broker.pid');
+const propertiesFile = (dir: string) => join(dir, 'server.properties');

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { AppError, messageOf } from '../../shared/errors';
+import { waitForKafka } from '../../shared/kafka/ready';
+import { type Broker } from './broker';
+import { brokerProperties } from './kafka-files';
+import { keptPorts } from './kept-ports';
+
+/**
+ * The same broker in a container, for machines that have Docker and no Java. Its port is the same inside and outside,
+ * since Kafka tells its clients where it is; its records are in a volume named after the folder, so that the next
+ * start finds them. testcontainers' own reaper ends it when this process is gone.
+ */
+
+const IMAGE = 'apache/kafka:4.1.1';
+const RECORDS = '/var/lib/kafka/data';
+
+/** Whether Docker, or what stands in for it, answers. Loads testcontainers only when asked. */
+export async function dockerAnswers(): Promise<boolean> {
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  return getContainerRuntimeClient().then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Starts the container of a folder.
+ * @throws AppError `cannot_start` where the image cannot be had or the container does not start
+ */
+export async function launchContainer(dir: string): Promise<Broker> {
+  const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers');
+  mkdirSync(dir, { recursive: true });
+  const ports = await keptPorts(dir);
+  const runtime = await getContainerRuntimeClient();
+  const host = runtime.info.containerRuntime.host;
+  const address = `${host}:${String(ports.broker)}`;
+  const properties = {
+    ...brokerProperties({ ports, logDir: RECORDS, host: '0.0.0.0' }),
+    'advertised.listeners': `PLAINTEXT://${address}`,
+  };
+  const container = await new GenericContainer(IMAGE)
+    .withEnvironment(asEnvironment(properties))
+    .withExposedPorts({ container: ports.broker, host: ports.broker })
+    .withBindMounts([{ source: volumeOf(dir), target: RECORDS }])
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .start()
+    .catch((error: unknown) => {
+      throw new AppError('cannot_start', `The container ${IMAGE} did not start: ${messageOf(error)}`);
+    });
+
+  const ended = runtime.container
+    .getById(container.getId())
+    .wait()
+    .then(
+      () => ({ text: 'its container ended' }),
+      (error: unknown) => ({ text: messageOf(error) }),
+    );
+  return {
+    pid: 0,
+    address,
+    ended,
+    ready: (deadlineMs) => waitForKafka({ brokers: [address] }, deadlineMs),
+    stop: async (deadlineMs) => {
+      await container.stop({ timeout: deadlineMs, removeVolumes: false });
+    },
+    // The reaper does so when this process is gone.
+    kill: () => undefined,
+  };
+}
+
+/** The image takes `log.dirs` as KAFKA_LOG_DIRS. */
+function asEnvironment(properties: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, value]) => [`KAFKA_${key.toUpperCase().replaceAll('.', '_')}`, value]),
+  );
+}
+
+function volumeOf(dir: string): string {
+  return `waypost-${createHash('sha256').update(resolve(dir)).digest('hex').slice(0, 12)}`;
+}

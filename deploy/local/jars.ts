@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../shared/errors';
+import { hasMaven, HOW_TO_GET_KAFKA, maven } from './java';
+import { ROOT } from './paths';
+
+/**
+ * Brings the jars of Kafka, once for each version of deploy/kafka/pom.xml. The folder appears under its name complete or
+ * not at all: Maven fills one of another name, which is then renamed; where two starts do so at once the first wins.
+ */
+
+const POM = join(ROOT, 'deploy', 'kafka', 'pom.xml');
+
+/**
+ * The folder of the jars, brought by Maven where it is not there yet.
+ * @param note told what is happening, since the first time takes a while
+ * @throws AppError `cannot_start` where Maven is missing or fails
+ */
+export async function kafkaJars(note: (text: string) => void): Promise<string> {
+  const hash = createHash('sha256').update(readFileSync(POM)).digest('hex').slice(0, 12);
+  const target = join(ROOT, 'deploy', 'kafka', 'target');
+  const folder = join(target, `lib-${hash}`);
+  if (existsSync(folder)) return folder;
+
+  if (!(await hasMaven())) {
+    throw new AppError(
+      'cannot_start',
+      `Maven is needed once, to bring the jars of Kafka, and was not found. ${HOW_TO_GET_KAFKA}`,
+    );
+  }
+  note('bringing Apache Kafka by Maven (once)');
+  mkdirSync(target, { recursive: true });
+  const unfinished = `${folder}.${String(process.pid)}`;
+  try {
+    await maven([
+      '-f',
+      POM,
+      'dependency:copy-dependencies',
+      '-DincludeScope=runtime',
+      `-DoutputDirectory=${unfinished}`,
+    ]);
+    renameSync(unfinished, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+  return folder;
+}

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError } from '../../shared/errors';
+
+/** Finds the Java and the Maven of this machine by asking them for their version. */
+
+const run = promisify(execFile);
+
+/** What Kafka 4 needs. */
+const OLDEST_JAVA = 17;
+/** Long enough for a cold JVM on a busy machine. */
+const ANSWER_MS = 20_000;
+
+/** What to do where no broker can be started; said in one place because two paths end here. */
+export const HOW_TO_GET_KAFKA =
+  'Install Java 17 or newer and Maven (Debian: apt-get install openjdk-17-jre-headless maven; macOS: brew install openjdk maven), ' +
+  'or start Docker, or set KAFKA_BROKERS to the address of a Kafka that runs.';
+
+/** The command of a Java that is new enough, from JAVA_HOME or else the PATH; undefined where there is none. */
+export async function findJava(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+  const candidates = [...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin', 'java')] : []), 'java'];
+  for (const command of candidates) {
+    const text = await output(command, ['-version'], env);
+    const version = /version "(?:1\.)?(\d+)/.exec(text ?? '')?.[1];
+    if (version !== undefined && Number(version) >= OLDEST_JAVA) return command;
+  }
+  return undefined;
+}
+
+/** Whether `mvn` answers. */
+export async function hasMaven(env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
+  return (await output('mvn', ['-v'], env)) !== undefined;
+}
+
+/** Runs Maven in batch mode. @throws AppError `cannot_start` with Maven's own first complaint */
+export async function maven(args: string[], env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  try {
+    await run('mvn', ['-q', '-B', ...args], { env, maxBuffer: 16 * 1024 * 1024 });
+  } catch (error) {
+    const text = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
+    const complaint = text.split('\n').find((line) => line.startsWith('[ERROR]')) ?? text.split('\n', 1)[0] ?? '';
+    throw new AppError(
+      'cannot_start',
+      `Maven could not bring the jars of Kafka: ${complaint.replace('[ERROR] ', '')} (it needs Maven Central the first time).`,
+    );
+  }
+}
+
+/** What a command prints (Java does so on stderr), or undefined where it is missing or fails. */
+async function output(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    const { stdout, stderr } = await run(command, args, { env, timeout: ANSWER_MS });
+    return stdout + stderr;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+import { AppError } from '../../shared/errors';
+import { type Broker, launchBroker } from './broker';
+import { dockerAnswers, launchContainer } from './container';
+import { kafkaJars } from './jars';
+import { findJava, HOW_TO_GET_KAFKA } from './java';
+
+/**
+ * Finds a real Kafka that this machine can run by itself: Java and the jars, else a container. (KAFKA_BROKERS goes
+ * before both: whoever calls this has looked there.)
+ */
+
+/** Starts the broker of a folder, each time it is called. */
+export type Launch = (options: { dir: string; properties?: Record<string, string> }) => Promise<Broker>;
+
+/**
+ * How a broker is started here.
+ * @param note told what takes a while
+ * @throws AppError `cannot_start` that says what to install
+ */
+export async function findKafka(note: (text: string) => void): Promise<Launch> {
+  const java = await findJava();
+  if (java !== undefined) {
+    const jars = await kafkaJars(note);
+    return (options) => launchBroker({ ...options, java, jars });
+  }
+  if (await dockerAnswers()) {
+    note('no Java 17 here: running Apache Kafka in a container');
+    return ({ dir }) => launchContainer(dir);
+  }
+  throw new AppError(
+    'cannot_start',
+    `There is no Kafka to use: neither Java 17 nor Docker was found. ${HOW_TO_GET_KAFKA}`,
+  );
+}

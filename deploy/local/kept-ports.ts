@@ -1,0 +1,26 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BrokerPorts } from './kafka-files';
+import { freePorts, isFree } from './ports';
+
+/**
+ * The ports of the embedded broker, chosen once and kept in its folder, so that an address that somebody wrote down
+ * holds for the next start.
+ */
+
+const HOST = '127.0.0.1';
+
+/** The ports of the last start, others where somebody listens on one of them now. */
+export async function keptPorts(dir: string): Promise<BrokerPorts> {
+  const file = join(dir, 'ports.json');
+  const kept = existsSync(file) ? parsePorts(readFileSync(file, 'utf8')) : undefined;
+  if (kept && (await isFree(kept.broker, HOST)) && (await isFree(kept.controller, HOST))) return kept;
+  const [broker = 0, controller = 0] = await freePorts(2, HOST);
+  writeFileSync(file, JSON.stringify({ broker, controller }));
+  return { broker, controller };
+}
+
+function parsePorts(text: string): BrokerPorts | undefined {
+  const [, broker, controller] = /^\{"broker":(\d+),"controller":(\d+)\}$/.exec(text) ?? [];
+  return broker && controller ? { broker: Number(broker), controller: Number(controller) } : undefined;
+}

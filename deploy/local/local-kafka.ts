@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { AppError, messageOf } from '../../shared/errors';
+import { kafkaAddress, waitForKafka } from '../../shared/kafka/ready';
+import { type Settings } from '../../shared/settings';
+import { type Broker } from './broker';
+import { findKafka } from './kafka-source';
+import { keep, type Kept } from './keep';
+import { type Output } from './output';
+
+/** The Kafka of a local system: the one that KAFKA_BROKERS names, else one of its own that is kept running. */
+
+/** A broker on a busy machine, its records recovered after a kill. */
+const READY_MS = 90_000;
+/** A Kafka that is somebody else's runs already, or it does not. */
+const GIVEN_READY_MS = 10_000;
+
+/** Where Kafka is, once it can be used. */
+export interface LocalKafka {
+  brokers: string[];
+  embedded: boolean;
+}
+
+/**
+ * Finds Kafka or starts it, and waits until it can be used.
+ * @param started given the broker as soon as there is one to stop
+ * @param fatal called later on, where the broker cannot be brought back under its address
+ * @throws AppError `cannot_start` in one sentence
+ */
+export async function localKafka(options: {
+  settings: Settings;
+  output: Output;
+  started: (kept: Kept) => void;
+  fatal: (error: unknown) => void;
+  /** nothing is started any more once it is aborted */
+  stopping: AbortSignal;
+}): Promise<LocalKafka> {
+  const { settings, output, stopping } = options;
+  if (settings.KAFKA_BROKERS && settings.KAFKA_BROKERS.length > 0) {
+    await waitForGiven(settings);
+    return { brokers: settings.KAFKA_BROKERS, embedded: false };
+  }
+  const launch = await findKafka((text) => output.say(`  ${text} …`));
+  stopping.throwIfAborted();
+  const dir = join(settings.WAYPOST_DATA_DIR, 'kafka');
+  return new Promise<LocalKafka>((resolve, reject) => {
+    let address: string | undefined;
+    const launched = (broker: Broker) => {
+      if (address === undefined) {
+        address = broker.address;
+        broker.ready(READY_MS).then(() => resolve({ brokers: [broker.address], embedded: true }), reject);
+      } else if (address !== broker.address) {
+        options.fatal(
+          new AppError('cannot_start', `Kafka ended, and something else now listens on ${address}; start again.`),
+        );
+      }
+    };
+    options.started(
+      keep({
+        launch: async () => {
+          // What fails at the first launch fails for good; later on it is tried again.
+          const broker = await launch({ dir }).catch((error: unknown) => {
+            reject(error instanceof Error ? error : new Error(messageOf(error)));
+            throw error;
+          });
+          launched(broker);
+          return broker;
+        },
+        onDown: (ending, pauseMs) => output.event('kafka.ended', { how: ending.text, restartInMs: pauseMs }),
+      }),
+    );
+  });
+}
+
+async function waitForGiven(settings: Settings): Promise<void> {
+  try {
+    await waitForKafka(kafkaAddress(settings), GIVEN_READY_MS);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const advice = 'Check KAFKA_BROKERS, or unset it: then Waypost runs a Kafka of its own.';
+    throw new AppError('cannot_start', `${error.message} ${advice}`, false, { cause: error });
+  }
+}

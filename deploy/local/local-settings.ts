@@ -1,0 +1,94 @@
+import { resolve } from 'node:path';
+import { AppError } from '../../shared/errors';
+import { loadSettings, type Settings } from '../../shared/settings';
+import { SERVICES, type ServiceName } from './paths';
+import { freePorts, whyNotFree } from './ports';
+
+/** The settings of a system on one machine: the few defaults that differ there, and the ports it will listen on. */
+
+/** Private addresses are refused to webhooks; on one machine the receiver is usually on it. */
+const LOOPBACK = '127.0.0.0/8,::1/128';
+const PAUSE_MS = 100;
+
+/** The settings that hold ports, with what listens there. */
+export const PORTS = [
+  'WAYPOST_INGEST_PORT',
+  'WAYPOST_CONTROL_PORT',
+  ...SERVICES.map(healthPort),
+] as const satisfies (keyof Settings)[];
+
+/** One of the settings that hold a port. */
+export type PortName = (typeof PORTS)[number];
+
+/** The setting of a service's health port. */
+export function healthPort(name: ServiceName): `WAYPOST_${Uppercase<ServiceName>}_HEALTH_PORT` {
+  return `WAYPOST_${name.toUpperCase() as Uppercase<ServiceName>}_HEALTH_PORT`;
+}
+
+/** The environment with the defaults of one machine filled in, and its settings. @throws AppError `bad_settings` */
+export function localSettings(env: NodeJS.ProcessEnv): { env: NodeJS.ProcessEnv; settings: Settings } {
+  const filled = {
+    ...env,
+    WAYPOST_HOST: env.WAYPOST_HOST || '127.0.0.1',
+    WAYPOST_ALLOWED_NETWORKS: env.WAYPOST_ALLOWED_NETWORKS ?? LOOPBACK,
+    WAYPOST_DATA_DIR: resolve(env.WAYPOST_DATA_DIR || '.waypost'),
+  };
+  return { env: filled, settings: loadSettings(filled) };
+}
+
+/**
+ * The ports to listen on, all free; where a setting says 0, one that is free.
+ * @param waitMs how long to wait for a port that is in use
+ * @throws AppError `cannot_start` that names every port that is taken, with its setting
+ */
+export async function choosePorts(settings: Settings, waitMs: number): Promise<Record<PortName, number>> {
+  const host = settings.WAYPOST_HOST;
+  const chosen = Object.fromEntries(PORTS.map((name) => [name, settings[name]])) as Record<PortName, number>;
+  const open = PORTS.filter((name) => chosen[name] === 0);
+  const free = await freePorts(open.length, host);
+  for (const [i, name] of open.entries()) chosen[name] = free[i] ?? 0;
+
+  const twice = PORTS.filter((name) => PORTS.some((other) => other !== name && chosen[other] === chosen[name]));
+  if (twice.length > 0) throw new AppError('cannot_start', `These settings name the same port: ${twice.join(', ')}.`);
+
+  const until = Date.now() + waitMs;
+  for (;;) {
+    const taken = await takenPorts(chosen, host);
+    if (taken.length === 0) return chosen;
+    if (Date.now() >= until) throw portsTaken(taken, host);
+    await new Promise((resume) => setTimeout(resume, PAUSE_MS));
+  }
+}
+
+interface TakenPort {
+  name: PortName;
+  port: number;
+  why: string;
+}
+
+/** The ports where nothing of ours could listen, and why not. */
+export async function takenPorts(ports: Record<PortName, number>, host: string): Promise<TakenPort[]> {
+  const taken: TakenPort[] = [];
+  for (const name of PORTS) {
+    const why = await whyNotFree(ports[name], host);
+    if (why !== undefined) taken.push({ name, port: ports[name], why });
+  }
+  return taken;
+}
+
+function portsTaken(taken: TakenPort[], host: string): AppError {
+  const other = taken.find(({ why }) => why !== 'EADDRINUSE');
+  if (other) {
+    const { name, port, why } = other;
+    return new AppError(
+      'cannot_start',
+      `Nothing can listen on ${host}:${String(port)} (${why}); see WAYPOST_HOST and ${name}.`,
+    );
+  }
+  const list = taken.map(({ name, port }) => `${String(port)} (${name})`).join(', ');
+  const [are, them] = taken.length === 1 ? ['Port', 'is'] : ['Ports', 'are'];
+  return new AppError(
+    'cannot_start',
+    `${are} ${list} on ${host} ${them} in use: stop what listens there, or set another port by the name in brackets.`,
+  );
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../shared/errors';
+import { isAlive, ownId, parseProcessId, type ProcessId } from './identity';
+
+/**
+ * One Waypost to a data dir. The lock is a file that names its owner by pid and start time, so that it needs no clean
+ * end: an owner that was killed, or whose pid now belongs to somebody else, holds nothing.
+ *
+ * A lock appears complete or not at all (a link to a finished file), and a stale one is moved aside before it is
+ * replaced, so that of two starts that find it one wins.
+ */
+
+/** A lock that is held. */
+export interface Lock {
+  /** an owner before us ended without releasing it: what it started may still be ending */
+  takenOver: boolean;
+  release(): void;
+}
+
+/**
+ * Takes the lock of a data dir, which is made where it is missing.
+ * @throws AppError `cannot_start` in one sentence that names the owner
+ */
+export function takeLock(dir: string): Lock {
+  mkdirSync(dir, { recursive: true });
+  const file = join(dir, 'lock');
+  const own = JSON.stringify(ownId());
+  const draft = join(dir, `lock.${randomUUID()}`);
+  writeFileSync(draft, own);
+  try {
+    let takenOver = false;
+    while (!link(draft, file)) {
+      const text = read(file);
+      const owner = parseProcessId(text ?? '');
+      if (owner && isAlive(owner)) throw inUse(dir, owner);
+      takenOver = true;
+      if (text !== undefined) moveAside(file, text);
+    }
+    return { takenOver, release: () => release(file, own) };
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function inUse(dir: string, owner: ProcessId): AppError {
+  return new AppError(
+    'cannot_start',
+    `Another Waypost (pid ${String(owner.pid)}) uses the data dir ${dir}; stop it, or set WAYPOST_DATA_DIR to another one.`,
+  );
+}
+
+/** Whether the lock is ours now: a link is made only where there is nothing of that name. */
+function link(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Removes a stale lock. Where it is not the one that was read, somebody was faster: that lock is put back. */
+function moveAside(file: string, stale: string): void {
+  const aside = `${file}.${randomUUID()}`;
+  try {
+    renameSync(file, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  if (read(aside) !== stale) link(aside, file);
+  rmSync(aside, { force: true });
+}
+
+function release(file: string, own: string): void {
+  if (read(file) === own) rmSync(file, { force: true });
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

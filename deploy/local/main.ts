@@ -1,0 +1,33 @@
+import { AppError } from '../../shared/errors';
+
+/**
+ * The commands of one machine: `start`, `demo [--once]`, `service <name>`. What a command does not need is not loaded: a
+ * service in a container carries no supervisor with it.
+ */
+
+const USAGE = 'Usage: npm start | npm run demo [-- --once] | npm run service -- ingest|router|delivery|retry|control';
+
+async function main([command = '', ...args]: string[]): Promise<void> {
+  switch (command) {
+    case 'start': {
+      const { start } = await import('./start');
+      return process.exit(await start(process.env));
+    }
+    case 'demo': {
+      const { demo } = await import('./demo');
+      return process.exit(await demo(process.env, { once: args.includes('--once') }));
+    }
+    case 'service': {
+      const { becomeService } = await import('./single');
+      return becomeService(args[0], process.env);
+    }
+    default:
+      throw new AppError('cannot_start', USAGE);
+  }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  // A mistake of the caller is one sentence; a fault of ours keeps its stack.
+  process.stderr.write(`${error instanceof AppError ? error.message : String((error as Error).stack)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,35 @@
+import { createServer } from 'node:net';
+
+/** Finds ports that are free, on purpose below the range that the system hands out by itself. */
+
+/**
+ * Linux gives outgoing connections ports from 32768 up, macOS from 49152. A listener there may find its port taken by a
+ * passing connection, and a client that calls a closed port there may connect to itself.
+ */
+const LOWEST = 20_000;
+const HIGHEST = 32_000;
+
+/** Whether a server could listen there now. */
+export async function isFree(port: number, host: string): Promise<boolean> {
+  return (await whyNotFree(port, host)) === undefined;
+}
+
+/** Why a server could not listen there (EADDRINUSE, EACCES …), or undefined where it could. */
+export function whyNotFree(port: number, host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** As many different free ports. Somebody else may still take one before it is used. */
+export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
+  const found = new Set<number>();
+  for (let tries = 0; found.size < count; tries++) {
+    if (tries > 1000) throw new Error(`No ${String(count)} free ports were found on ${host}.`);
+    const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
+    if (await isFree(port, host)) found.add(port);
+  }
+  return [...found];
+}

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { type Output } from './output';
+import { type ServiceName } from './paths';
+import { type Ending, ending, type Program } from './program';
+
+/**
+ * One service as a process of its own. It is in a session of its own, so that the terminal's Ctrl-C reaches the
+ * supervisor alone, and holds one end of an IPC channel, so that it sees the supervisor go however that happens.
+ */
+
+/** A service that was started. */
+export interface ServiceProcess extends Program {
+  /** whether it has said that it is up */
+  started(): boolean;
+  /** what it said on stderr before it was up, which is not shown: the sentence with which it refused to start */
+  complaint(): string;
+}
+
+/** Starts `main` under the name of a service, with exactly this environment. */
+export async function startService(options: {
+  name: ServiceName;
+  main: string;
+  env: NodeJS.ProcessEnv;
+  output: Output;
+}): Promise<ServiceProcess> {
+  const { main, env, output } = options;
+  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env,
+  });
+  let started = false;
+  const early: string[] = [];
+  child.on('message', (message) => {
+    if (typeof message !== 'object' || !('type' in message) || message.type !== 'started') return;
+    started = true;
+    for (const line of early.splice(0)) output.error(line);
+  });
+  const ended = new Promise<Ending>((resolve) => {
+    // `close` comes when its output has been read to the end: the last line is often the reason.
+    child.once('close', (code, signal) => resolve(ending(code, signal)));
+  });
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => output.log(line));
+  if (child.stderr) {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (started) output.error(line);
+      else early.push(line);
+    });
+  }
+  await once(child, 'spawn');
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    started: () => started,
+    complaint: () => early.join('\n'),
+    stop: async (deadlineMs) => {
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+      await ended;
+      clearTimeout(force);
+    },
+    kill: () => {
+      child.kill('SIGKILL');
+    },
+  };
+}

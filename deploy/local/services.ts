@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { AppError } from '../../shared/errors';
+import { keep, type Kept } from './keep';
+import { type Output } from './output';
+import { SERVICES, type ServiceName } from './paths';
+import { whyNotReady } from './readiness';
+import { type ServiceProcess, startService } from './service-process';
+
+/** The five services of a local system: started together, waited for, restarted, and stopped in the order of the flow. */
+
+/** A service that refuses to start so often in a row will refuse for ever: a setting, a port, a broker it cannot use. */
+const REFUSALS = 3;
+/** A service gives itself 25 s (shared/lifecycle.ts). */
+const STOP_MS = 26_000;
+const POLL_MS = 50;
+const REPORT_MS = 15_000;
+/** What takes work in stops first; what still has work in flight finds the next stage running. */
+const STOP_ORDER: ServiceName[][] = [['ingest', 'control'], ['router', 'retry'], ['delivery']];
+
+/** What the services are started with. */
+export interface ServicesOptions {
+  env: NodeJS.ProcessEnv;
+  output: Output;
+  /** the compiled entry of a service */
+  main: (name: ServiceName) => string;
+  host: string;
+  healthPorts: Record<ServiceName, number>;
+}
+
+/** The services, kept running. */
+export interface Services {
+  /**
+   * Resolves when each has said that it is up and answers that it is ready.
+   * @throws AppError `cannot_start` with the sentence of a service that will not start
+   */
+  ready(giveUp: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+  /** Ends them without asking. */
+  kill(): void;
+}
+
+/** Starts all services. */
+export function startServices(options: ServicesOptions): Services {
+  const processes = new Map<ServiceName, ServiceProcess>();
+  const refusals = new Map<ServiceName, number>();
+  let refused: string | undefined;
+
+  const keepService = (name: ServiceName): Kept =>
+    keep({
+      launch: async () => {
+        const { env, output } = options;
+        const service = await startService({ name, main: options.main(name), env, output });
+        processes.set(name, service);
+        return service;
+      },
+      onDown: (ending, pauseMs) => {
+        const service = processes.get(name);
+        const count = ending.code === 1 && !service?.started() ? (refusals.get(name) ?? 0) + 1 : 0;
+        refusals.set(name, count);
+        if (count >= REFUSALS)
+          refused ??= service?.complaint() || `waypost-${name} ended with ${ending.text} at each start`;
+        options.output.event('service.ended', {
+          name,
+          how: ending.text,
+          said: service?.complaint(),
+          restartInMs: pauseMs,
+        });
+      },
+    });
+  const kept = new Map(SERVICES.map((name) => [name, keepService(name)]));
+
+  return {
+    ready: async (giveUp) => {
+      let reportAt = Date.now() + REPORT_MS;
+      while (!giveUp.aborted) {
+        if (refused !== undefined) throw new AppError('cannot_start', refused);
+        const waiting = await notReady(processes, options);
+        if (waiting.length === 0) return;
+        if (Date.now() >= reportAt) {
+          options.output.event('services.awaited', { waiting });
+          reportAt = Date.now() + REPORT_MS;
+        }
+        await pause(POLL_MS);
+      }
+    },
+    stop: async () => {
+      for (const group of STOP_ORDER) await Promise.all(group.map(async (name) => kept.get(name)?.stop(STOP_MS)));
+    },
+    kill: () => {
+      for (const service of kept.values()) service.kill();
+    },
+  };
+}
+
+/** The services that cannot work yet, each with its reason. */
+async function notReady(processes: Map<ServiceName, ServiceProcess>, options: ServicesOptions): Promise<string[]> {
+  const reasons = await Promise.all(
+    SERVICES.map(async (name) => {
+      if (!processes.get(name)?.started()) return `${name}: has not started`;
+      const why = await whyNotReady(options.host, options.healthPorts[name]);
+      return why === undefined ? [] : `${name}: ${why}`;
+    }),
+  );
+  return reasons.flat();
+}

@@ -1,0 +1,25 @@
+/** Turns the signals of a terminal into one request to stop, and a second one into a request to stop at once. */
+
+/** Terminal and npm both pass on one Ctrl-C: two signals within this time are one. */
+const SAME_SIGNAL_MS = 2_000;
+
+/**
+ * Listens for SIGINT, SIGTERM and SIGHUP from now on.
+ * @param force called at a later signal, when the stop is under way
+ * @returns aborted at the first signal
+ */
+export function stopSignal(force: () => void): AbortSignal {
+  const stop = new AbortController();
+  let firstAt = 0;
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (firstAt === 0) {
+        firstAt = Date.now();
+        stop.abort();
+      } else if (Date.now() - firstAt > SAME_SIGNAL_MS) {
+        force();
+      }
+    });
+  }
+  return stop.signal;
+}

@@ -1,0 +1,17 @@
+import { printBanner } from './banner';
+import { supervise } from './supervisor';
+
+/** `npm start`: the whole system on this machine, until it is told to stop. */
+
+/** Runs it. @returns the exit code */
+export function start(env: NodeJS.ProcessEnv): Promise<number> {
+  return supervise({
+    env,
+    onReady: (system) => {
+      printBanner(system);
+      // Scripts wait for exactly this line.
+      system.output.say('waypost ready');
+      return Promise.resolve(undefined);
+    },
+  });
+}

@@ -1,0 +1,150 @@
+import { AppError, messageOf } from '../../shared/errors';
+import { type Settings } from '../../shared/settings';
+import { type Kept } from './keep';
+import { type LocalKafka, localKafka } from './local-kafka';
+import { choosePorts, healthPort, localSettings, type PortName } from './local-settings';
+import { takeLock } from './lock';
+import { createOutput, type Output } from './output';
+import { SERVICES, serviceMain, type ServiceName } from './paths';
+import { reachable, urlOf } from './readiness';
+import { localSecrets } from './secrets';
+import { type Services, startServices } from './services';
+import { stopSignal } from './signals';
+
+/**
+ * The whole system on one machine: Kafka and every service as processes of their own, under this one. What was started
+ * is stopped, whatever went wrong on the way; the broker starts first and stops last.
+ */
+
+/** A system that runs and can be used. */
+export interface LocalSystem {
+  ingestUrl: string;
+  controlUrl: string;
+  brokers: string[];
+  embedded: boolean;
+  healthPorts: Record<ServiceName, number>;
+  adminToken: string;
+  settings: Settings;
+  output: Output;
+}
+
+/** What to run. */
+export interface SuperviseOptions {
+  env: NodeJS.ProcessEnv;
+  /** Called once when everything is ready; the system runs on after it, unless it returns an exit code or throws. */
+  onReady(system: LocalSystem, stopping: AbortSignal): Promise<number | undefined>;
+  /** the compiled entry of a service; tests give others */
+  main?: (name: ServiceName) => string;
+}
+
+/** After an unclean end, what was left behind ends by itself within this time and gives its ports back. */
+const LEFTOVERS_MS = 6_000;
+const BROKER_STOP_MS = 20_000;
+
+/** What has been started and must be stopped. */
+interface Started {
+  broker?: Kept;
+  services?: Services;
+  releaseLock?: () => void;
+}
+
+/**
+ * Runs the system until a signal, or until it cannot start.
+ * @returns the exit code
+ */
+export async function supervise(options: SuperviseOptions): Promise<number> {
+  process.title = 'waypost';
+  const output = createOutput();
+  const started: Started = {};
+  const stopping = stopSignal(() => {
+    started.services?.kill();
+    started.broker?.kill();
+    process.exit(1);
+  });
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      stopping.addEventListener('abort', () => resolve(0));
+      bringUp({ options, output, started, stopping, fatal: reject }).then((code) => {
+        if (code !== undefined) resolve(code);
+      }, reject);
+    });
+  } catch (error) {
+    output.error(error instanceof AppError ? error.message : `Waypost failed: ${stackOf(error)}`);
+    return 1;
+  } finally {
+    await stopAll(started);
+  }
+}
+
+interface BringUp {
+  options: SuperviseOptions;
+  output: Output;
+  started: Started;
+  stopping: AbortSignal;
+  fatal: (error: unknown) => void;
+}
+
+async function bringUp({ options, output, started, stopping, fatal }: BringUp): Promise<number | undefined> {
+  const { env, settings } = localSettings(options.env);
+  const lock = takeLock(settings.WAYPOST_DATA_DIR);
+  started.releaseLock = () => lock.release();
+  const secrets = localSecrets(settings.WAYPOST_DATA_DIR, env);
+  const ports = await choosePorts(settings, lock.takenOver ? LEFTOVERS_MS : 0);
+  stopping.throwIfAborted();
+
+  const kafka = await localKafka({
+    settings,
+    output,
+    fatal,
+    started: (kept) => {
+      started.broker = kept;
+    },
+    stopping,
+  });
+  stopping.throwIfAborted();
+
+  const healthPorts = Object.fromEntries(SERVICES.map((name) => [name, ports[healthPort(name)]]));
+  const services = startServices({
+    env: { ...env, ...secrets, ...kafkaEnvironment(kafka, settings), ...asText(ports) },
+    output,
+    main: options.main ?? serviceMain,
+    host: reachable(settings.WAYPOST_HOST),
+    healthPorts: healthPorts as Record<ServiceName, number>,
+  });
+  started.services = services;
+  await services.ready(stopping);
+  stopping.throwIfAborted();
+  const system: LocalSystem = {
+    ingestUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_INGEST_PORT),
+    controlUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_CONTROL_PORT),
+    ...kafka,
+    healthPorts: healthPorts as Record<ServiceName, number>,
+    adminToken: secrets.WAYPOST_ADMIN_TOKEN,
+    settings,
+    output,
+  };
+  return options.onReady(system, stopping);
+}
+
+function kafkaEnvironment(kafka: LocalKafka, settings: Settings): Record<string, string> {
+  const replication = settings.WAYPOST_REPLICATION ?? (kafka.embedded ? 1 : undefined);
+  return {
+    KAFKA_BROKERS: kafka.brokers.join(','),
+    ...(replication === undefined ? {} : { WAYPOST_REPLICATION: String(replication) }),
+  };
+}
+
+function asText(ports: Record<PortName, number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)]));
+}
+
+async function stopAll(started: Started): Promise<void> {
+  await started.services?.stop();
+  await started.broker?.stop(BROKER_STOP_MS);
+  started.releaseLock?.();
+}
+
+/** What is no AppError is a fault of ours, and its stack is what finds it. */
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { checkStaticHeaders } from '../../shared/domain/static-headers';
+import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { checkWebhookUrl } from '../../shared/domain/url';
+import { name } from './fields';
+
+/**
+ * What a destination may be set to: the one source of validation, of types and of the catalog's JSON Schema.
+ *
+ * Each rule stands at its own field and none aborts another, so that one answer names every bad field.
+ */
+
+const MAX_WEBHOOKS = 5;
+const MAX_SOURCES = 1_000;
+const MAX_SECRET_CHARACTERS = 512;
+const MAX_PER_SECOND = 100_000;
+/** A destination has no use for more shards than the topic has partitions, 1,000 at most. */
+const MAX_SHARDS = 1_000;
+
+/** `{"keep": true}` in place of a header's value: the stored one. */
+export interface Keep {
+  keep: true;
+}
+export type HeaderValue = string | Keep;
+
+export function isKeep(value: unknown): value is Keep {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'keep' in value &&
+    value.keep === true &&
+    Object.keys(value).length === 1
+  );
+}
+
+const url = z
+  .string()
+  .superRefine((text, ctx) => {
+    const check = checkWebhookUrl(text);
+    if (!check.ok) ctx.addIssue({ code: 'custom', message: check.problem });
+  })
+  .meta({ description: 'http or https, without user info and fragment, at most 2,048 characters', format: 'uri' });
+
+const headers = z
+  .record(z.string(), z.custom<HeaderValue>())
+  .superRefine((given, ctx) => {
+    // A kept value was checked when it was set; only its name can be wrong.
+    const values = Object.entries(given).map(([key, value]) => [key, isKeep(value) ? '' : value]);
+    for (const { name: header, problem } of checkStaticHeaders(Object.fromEntries(values) as Record<string, unknown>)) {
+      ctx.addIssue({ code: 'custom', message: problem, path: header === '' ? [] : [header] });
+    }
+  })
+  .default({})
+  .meta({
+    description: 'Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place',
+    additionalProperties: {
+      anyOf: [
+        { type: 'string', maxLength: 1_024 },
+        { type: 'object', properties: { keep: { const: true } }, required: ['keep'], additionalProperties: false },
+      ],
+    },
+  });
+
+export const sharedSecret = z
+  .string()
+  .min(1)
+  .max(MAX_SECRET_CHARACTERS)
+  .superRefine((text, ctx) => {
+    // Half a surrogate pair has no UTF-8 spelling: it would be signed with another secret than was given.
+    if (/\p{Surrogate}/u.test(text)) ctx.addIssue({ code: 'custom', message: 'must be a text that UTF-8 can hold' });
+    if (text.startsWith('whsec_') && !/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,4}={0,2})$/.test(text)) {
+      ctx.addIssue({ code: 'custom', message: 'begins with whsec_ and must go on in base64' });
+    }
+  })
+  .meta({ description: 'Signs each request. Write-only', writeOnly: true });
+
+const webhook = z.strictObject({
+  id: z.string().optional().meta({ description: 'On PATCH: the webhook that this was. Given by Waypost' }),
+  url,
+  headers,
+});
+
+export const destinationSchema = z.strictObject({
+  name,
+  type: z.literal('webhooks'),
+  enabled: z.boolean().default(false).meta({ description: 'Off: gets nothing, and what waits is cancelled' }),
+  paused: z.boolean().default(false).meta({ description: 'On hold: what comes waits, within its window' }),
+  sources: z.array(z.string()).max(MAX_SOURCES).meta({ description: 'Ids of the sources that it is connected to' }),
+  webhooks: z.array(webhook).min(1).max(MAX_WEBHOOKS),
+  sharedSecret: sharedSecret.optional(),
+  types: z.array(z.enum(MESSAGE_TYPES)).min(1).optional().meta({ description: 'The types that it wants; absent: all' }),
+  maxPerSecond: z
+    .number()
+    .min(0.1)
+    .max(MAX_PER_SECOND)
+    .optional()
+    .meta({ description: 'At most so many requests a second to each URL; absent: no limit' }),
+  shards: z
+    .int()
+    .min(1)
+    .max(MAX_SHARDS)
+    .optional()
+    .meta({ description: 'Over how many shards its users are spread; absent: 4' }),
+});
+export type DestinationFields = z.output<typeof destinationSchema>;
+export type WebhookFields = DestinationFields['webhooks'][number];
+
+/** The settings of a destination as JSON Schema, for the catalog. */
+export function destinationJsonSchema(): object {
+  return z.toJSONSchema(destinationSchema, { io: 'input', unrepresentable: 'any' });
+}

@@ -1,0 +1,132 @@
+import { type z } from 'zod';
+import { type Sealer } from '../../shared/config/seal';
+import { type Entry } from '../../shared/config/view';
+import { DEFAULT_SHARDS, type Destination } from '../../shared/domain/config';
+import { type Json, type JsonObject } from '../../shared/domain/message';
+import { type FieldError, pointer } from '../../shared/http/problem';
+import { destinationSchema } from './destination-schema';
+import { parseBody } from './fields';
+import { mergePatch } from './merge-patch';
+import { secretsNow } from './secrets';
+import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
+
+/**
+ * What may be done to a destination, and what is shown of it: never a secret, never the value of a header.
+ * Pure, but for the randomness of sealing: ids and the time are given.
+ */
+
+export interface Making {
+  id: string;
+  now: Date;
+  sealer: Sealer;
+  newWebhookId: () => string;
+  sourceExists: (id: string) => boolean;
+}
+
+/** PATCH without `webhooks` leaves them as they are, sealed. */
+const withoutWebhooks = destinationSchema.partial({ webhooks: true });
+type Fields = z.output<typeof withoutWebhooks>;
+
+/** @throws Problem `invalid_fields` */
+export function createDestination(body: unknown, making: Making): Destination {
+  // As in a patch, null is what is not there.
+  const given = mergePatch({}, (body ?? {}) as Json);
+  const errors = [...sourceErrors(given, making), ...webhookErrors(given, [])];
+  const fields = parseBody(destinationSchema, given, errors);
+  return assemble(fields, undefined, making);
+}
+
+/** @throws Problem `invalid_fields` */
+export function patchDestination(before: Destination, patch: Json, making: Making): Destination {
+  const merged = mergePatch(patchable(before, making), patch);
+  const errors = [...sourceErrors(merged, making), ...webhookErrors(merged, openWebhooks(before, making.sealer))];
+  const fields = parseBody(has(patch, 'webhooks') ? destinationSchema : withoutWebhooks, merged, errors);
+  const after = assemble(fields, before, making);
+  if (has(patch, 'sharedSecret') && fields.sharedSecret === undefined) delete after.secrets;
+  return after;
+}
+
+/** What a patch merges into. Webhooks are a list, and lists do not merge; the secret is nobody's to read. */
+function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
+  const { name, type, enabled, paused, types, maxPerSecond, shards } = destination;
+  return {
+    ...{ name, type, enabled, paused, sources: destination.sources.filter(sourceExists) },
+    ...(types && { types }),
+    ...(maxPerSecond !== undefined && { maxPerSecond }),
+    ...(shards !== undefined && { shards }),
+  };
+}
+
+function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
+  const { id, now, sealer } = making;
+  const at = now.toISOString();
+  const { types, maxPerSecond, shards } = fields;
+  const secrets =
+    fields.sharedSecret === undefined
+      ? secretsNow(before?.secrets, now)
+      : { current: sealer.seal(fields.sharedSecret, id) };
+  const stored = before ? openWebhooks(before, sealer) : [];
+  const sealing = { ownerId: id, sealer, newId: making.newWebhookId };
+  return {
+    id,
+    name: fields.name,
+    type: fields.type,
+    enabled: fields.enabled,
+    paused: fields.paused,
+    sources: [...new Set(fields.sources)],
+    webhooks: fields.webhooks ? sealWebhooks(fields.webhooks, stored, sealing) : (before?.webhooks ?? []),
+    ...(secrets && { secrets }),
+    ...(types && { types: [...new Set(types)] }),
+    ...(maxPerSecond !== undefined && { maxPerSecond }),
+    ...(shards !== undefined && { shards }),
+    createdAt: before?.createdAt ?? at,
+    updatedAt: at,
+  };
+}
+
+function sourceErrors(body: Json, { sourceExists }: Making): FieldError[] {
+  const sources = has(body, 'sources') ? body.sources : [];
+  if (!Array.isArray(sources)) return [];
+  return sources.flatMap((id, i) =>
+    typeof id === 'string' && !sourceExists(id)
+      ? [{ pointer: pointer(['sources', i]), detail: `there is no source ${JSON.stringify(id.slice(0, 100))}` }]
+      : [],
+  );
+}
+
+function has(value: Json, key: string): value is JsonObject {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+}
+
+/** What an administrator may see. The webhooks can be given back in a PATCH as they are here. */
+export function destinationView(
+  { version, data }: Entry<Destination>,
+  { sealer, sourceExists, now }: Pick<Making, 'sealer' | 'sourceExists' | 'now'>,
+) {
+  const secrets = secretsNow(data.secrets, now);
+  const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  return {
+    id: data.id,
+    name: data.name,
+    type: data.type,
+    enabled: data.enabled,
+    paused: data.paused,
+    // A deleted source is not told to each of its destinations: it is left out here, and at the next change.
+    sources: data.sources.filter(sourceExists),
+    webhooks: openWebhooks(data, sealer).map(({ sealed, url }) => ({
+      id: sealed.id,
+      url: url ?? null,
+      headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true }])),
+    })),
+    hasSharedSecret: secrets !== undefined,
+    secretRotation: secrets?.previous
+      ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt) }
+      : null,
+    types: data.types ?? null,
+    maxPerSecond: data.maxPerSecond ?? null,
+    shards: data.shards ?? DEFAULT_SHARDS,
+    version,
+    createdAt: data.createdAt,
+    updatedAt: data.updatedAt,
+  };
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { parseDuration } from '../../shared/domain/duration';
+import { type FieldError, pointer, Problem } from '../../shared/http/problem';
+
+/** What is wrong with a body, field by field, in words; and the few kinds of field that several bodies share. */
+
+const MAX_NAME_CHARACTERS = 200;
+const MONTH_MS = 30 * 86_400_000;
+
+export const name = z
+  .string()
+  .max(MAX_NAME_CHARACTERS)
+  .refine((text) => text.trim() !== '', 'must not be empty')
+  .meta({ description: 'For people', minLength: 1 });
+
+/** How long the old of two keys or secrets still holds: ms. */
+export const overlap = z
+  .string()
+  .default('24h')
+  .transform((text, ctx) => {
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms <= MONTH_MS) return ms;
+    ctx.addIssue({ code: 'custom', message: 'must be a duration such as 0s, 30m, 24h or 7d, at most 30d' });
+    return z.NEVER;
+  })
+  .meta({ description: 'How long the old one still holds, such as 0s, 30m, 24h or 7d' });
+
+/**
+ * A body that fits its schema; no body at all is an empty one.
+ * @param others what is wrong with it beyond the schema: told in the same answer
+ * @throws Problem `invalid_fields` that names every bad field
+ */
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown, others: FieldError[] = []): z.output<S> {
+  const parsed = schema.safeParse(body ?? {}, { error: inWords });
+  const errors = [...(parsed.success ? [] : fieldErrors(parsed.error)), ...others];
+  if (parsed.success && errors.length === 0) return parsed.data;
+  throw invalidFields(errors);
+}
+
+/** The answer to these errors: nothing was changed. */
+export function invalidFields(errors: FieldError[]): Problem {
+  const count = errors.length === 1 ? 'One field is' : `${errors.length} fields are`;
+  return new Problem('invalid_fields', `${count} wrong; nothing was changed`, { errors });
+}
+
+function fieldErrors(error: z.ZodError): FieldError[] {
+  return error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'is not a field of this' }))
+      : [{ pointer: pointer(issue.path), detail: issue.message }],
+  );
+}
+
+const KINDS: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+const UNITS: Record<string, string> = { string: 'characters', array: 'items' };
+
+/** Zod's issues as the end of a sentence that begins with the field's name. The value itself is never repeated. */
+function inWords(issue: z.core.$ZodRawIssue): string | undefined {
+  const missing = issue.input === undefined;
+  if (issue.code === 'invalid_type')
+    return missing ? 'is required' : `must be ${KINDS[issue.expected] ?? issue.expected}`;
+  if (issue.code === 'invalid_value') {
+    return missing ? 'is required' : `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+  }
+  if (issue.code === 'too_small') return `must ${amount(issue.origin, `at least ${issue.minimum}`)}`;
+  if (issue.code === 'too_big') return `must ${amount(issue.origin, `at most ${issue.maximum}`)}`;
+  return undefined;
+}
+
+function amount(origin: string, bound: string): string {
+  const unit = UNITS[origin];
+  return unit === undefined ? `be ${bound}` : `have ${bound} ${unit}`;
+}

@@ -1,0 +1,80 @@
+import { type IncomingHttpHeaders } from 'node:http';
+import { type Outcome, type UrlAttempt } from '../../shared/domain/attempt';
+import { classifyError, classifyStatus, retryAfterMs } from '../../shared/domain/outcome';
+import { type Answer, type SendResult } from './send';
+import { type Target } from './targets';
+
+/** An answer, or the lack of one, as it is recorded; and how much of answers is kept at all. */
+
+const MOST_HEADER_BYTES = 4 * 1024;
+/** Cookies are credentials of whoever set them. */
+const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
+
+export interface Judged {
+  attempt: UrlAttempt;
+  outcome: Outcome;
+  retryAfterMs: number | undefined;
+}
+
+/** @param keep whether the history still has room for this answer's body */
+export function judge(
+  target: Target,
+  result: SendResult,
+  context: { nowMs: number; keep: (bytes: number) => boolean },
+): Judged {
+  const base = { url: target.id, origin: target.origin, durationMs: result.durationMs };
+  if (!result.ok) {
+    const outcome = classifyError(result.error.code);
+    return { attempt: { ...base, outcome, error: result.error }, outcome, retryAfterMs: undefined };
+  }
+  const { answer } = result;
+  const outcome = classifyStatus(answer.status);
+  const attempt: UrlAttempt = { ...base, outcome, status: answer.status, response: kept(answer, context.keep) };
+  if (outcome !== 'delivered') {
+    attempt.error = { code: 'status', message: `the answer was ${String(answer.status)}` };
+  }
+  const asked: string | string[] | undefined = answer.headers['retry-after'];
+  const wait = retryAfterMs(answer.status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
+  return { attempt, outcome, retryAfterMs: outcome === 'retry' ? wait : undefined };
+}
+
+function kept(answer: Answer, keep: (bytes: number) => boolean): NonNullable<UrlAttempt['response']> {
+  const room = keep(answer.body.length);
+  return {
+    headers: keptHeaders(answer.headers),
+    body: room ? answer.body.toString('utf8') : '',
+    truncated: answer.truncated || (!room && answer.body.length > 0),
+  };
+}
+
+function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const result: Record<string, string> = {};
+  let left = MOST_HEADER_BYTES;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || NOT_KEPT.has(name)) continue;
+    const text = Array.isArray(value) ? value.join(', ') : value;
+    left -= name.length + text.length;
+    if (left < 0) break;
+    result[name] = text;
+  }
+  return result;
+}
+
+/** Per destination: a burst, then a steady trickle, so that a sick endpoint cannot fill the history's disk. */
+const BURST_BYTES = 1024 * 1024;
+const BYTES_PER_MS = 16;
+
+export class ResponseBudget {
+  readonly #left = new Map<string, { bytes: number; at: number }>();
+
+  /** @returns whether a body of this size may be kept */
+  take(destinationId: string, bytes: number, nowMs: number): boolean {
+    let left = this.#left.get(destinationId);
+    if (!left) this.#left.set(destinationId, (left = { bytes: BURST_BYTES, at: nowMs }));
+    left.bytes = Math.min(BURST_BYTES, left.bytes + Math.max(0, nowMs - left.at) * BYTES_PER_MS);
+    left.at = nowMs;
+    if (left.bytes < bytes) return false;
+    left.bytes -= bytes;
+    return true;
+  }
+}

@@ -1,0 +1,96 @@
+import { type LookupFunction, type Socket } from 'node:net';
+import { buildConnector } from 'undici';
+import { literalAddress } from '../../shared/domain/address';
+import { type Phase } from '../../shared/domain/attempt';
+import { type Names } from './dns';
+
+/**
+ * Opens sockets for the pools: resolves by our own resolver, refuses forbidden addresses at the moment of connecting
+ * (a name may point elsewhere by then; undici asks no `lookup` at all for a literal address), verifies certificates,
+ * and tells the request that caused it how far it has come.
+ */
+
+/** The address is in a network that webhooks may not reach. */
+export class ForbiddenAddressError extends Error {
+  constructor(hostname: string, reason: string) {
+    super(`${hostname} is in a forbidden network (${reason})`);
+    this.name = 'ForbiddenAddressError';
+  }
+}
+
+/** What waits for a socket: told of each phase, and given the socket, so that it can end it. */
+export interface Waiting {
+  phase: Phase;
+  socket: Socket | undefined;
+}
+
+export type AddressGuard = (address: string) => string | undefined;
+
+/**
+ * @param waiting the request that is being dispatched at this moment, if any
+ */
+export function createConnector(options: {
+  timeoutMs: number;
+  names: Names;
+  guard: AddressGuard;
+  waiting: () => Waiting | undefined;
+}): buildConnector.connector {
+  const { names, guard } = options;
+  const lookup: LookupFunction = (hostname, { all }, done) => {
+    names.resolve(hostname).then(
+      (addresses) => {
+        // One forbidden address among several condemns the name: the others may be a decoy.
+        for (const address of addresses) {
+          const reason = guard(address);
+          if (reason) return done(new ForbiddenAddressError(hostname, reason), []);
+        }
+        const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+        if (all) done(null, found);
+        else done(null, found[0]?.address ?? '', found[0]?.family);
+      },
+      (error: unknown) => done(error as Error, []),
+    );
+  };
+  // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would else switch it off.
+  const connect = buildConnector({
+    timeout: options.timeoutMs,
+    rejectUnauthorized: true,
+    lookup,
+    autoSelectFamily: true,
+  });
+
+  return (target, done) => {
+    const waiting = options.waiting();
+    const literal = literalAddress(target.hostname);
+    const reason = literal === undefined ? undefined : guard(literal);
+    if (reason) {
+      done(new ForbiddenAddressError(target.hostname, reason), null);
+      return;
+    }
+    if (waiting) waiting.phase = literal === undefined ? 'dns' : 'connect';
+
+    const socket = connect(target, (error, opened) => {
+      const peer = opened?.remoteAddress;
+      const forbidden = peer === undefined ? undefined : guard(peer);
+      if (forbidden) {
+        opened?.destroy();
+        done(new ForbiddenAddressError(target.hostname, forbidden), null);
+      } else if (error) {
+        done(error, null);
+      } else {
+        done(null, opened);
+      }
+    }) as unknown as Socket;
+    if (waiting) {
+      waiting.socket = socket;
+      socket.once('lookup', () => {
+        waiting.phase = 'connect';
+      });
+      if (target.protocol === 'https:') {
+        socket.once('connect', () => {
+          waiting.phase = 'tls';
+        });
+      }
+    }
+  };
+}

@@ -1,0 +1,67 @@
+import { type Delivery } from '../../shared/domain/delivery';
+import { hop, park, type Next, type Wait } from '../../shared/domain/schedule';
+import { type Lookup, type Target } from './targets';
+
+/** What becomes of a delivery that has just been read: decided before any lane is asked. */
+
+export type Admission =
+  | { kind: 'try'; open: Target[] }
+  /** off or deleted: it gets nothing more */
+  | { kind: 'cancel'; reason: 'destination_deleted' | 'destination_disabled' }
+  | { kind: 'bury'; reason: 'window_closed' | 'rejected' }
+  /** not now: to a tier, without an attempt */
+  | { kind: 'hold'; reason: HoldReason; wait: Wait };
+
+export type HoldReason = 'retry_after' | 'paused' | 'lane_full' | 'secrets_unreadable';
+
+/** @param tiersMs as configured */
+export function admit(delivery: Delivery, lookup: Lookup, context: { nowMs: number; tiersMs: number[] }): Admission {
+  if (lookup.kind === 'deleted') return { kind: 'cancel', reason: 'destination_deleted' };
+  if (lookup.kind === 'sealed') return hold(delivery, 'secrets_unreadable', context);
+
+  const { destination } = lookup;
+  const { nowMs, tiersMs } = context;
+  if (!destination.enabled && !delivery.test) return { kind: 'cancel', reason: 'destination_disabled' };
+
+  const open = destination.targets.filter((target) => !delivery.closed.includes(target.hash));
+  if (open.length === 0) return { kind: 'bury', reason: 'rejected' };
+  if (delivery.test) return { kind: 'try', open };
+
+  // One that was never tried is tried once however late: our own outage must not kill it.
+  if (nowMs > delivery.expiresAt && delivery.attempt > 0) return { kind: 'bury', reason: 'window_closed' };
+  if (destination.paused) return hold(delivery, 'paused', context);
+  if (delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt) {
+    const { notBefore, expiresAt } = delivery;
+    return waitOrEnd('retry_after', hop({ nowMs, notBefore, expiresAt, tiersMs }));
+  }
+  return { kind: 'try', open };
+}
+
+/**
+ * Waits without an attempt, longer with each hop, so that a long hold costs few appends. What is held by intent ends
+ * with its window.
+ */
+function hold(
+  delivery: Delivery,
+  reason: HoldReason,
+  { nowMs, tiersMs }: { nowMs: number; tiersMs: number[] },
+): Admission {
+  const { expiresAt, attempt, hop: hops } = delivery;
+  if (nowMs > expiresAt) return { kind: 'bury', reason: 'window_closed' };
+  const expectedWaitMs = tiersMs[Math.min(hops, tiersMs.length - 1)] ?? 0;
+  return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs }));
+}
+
+/** No lane has room: to the tier nearest the expected wait, the shortest of its lanes. */
+export function divert(
+  delivery: Delivery,
+  expectedWaitMs: number,
+  { nowMs, tiersMs }: { nowMs: number; tiersMs: number[] },
+): Admission {
+  const { expiresAt, attempt } = delivery;
+  return waitOrEnd('lane_full', park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs }));
+}
+
+function waitOrEnd(reason: HoldReason, next: Next): Admission {
+  return next.kind === 'closed' ? { kind: 'bury', reason: 'window_closed' } : { kind: 'hold', reason, wait: next };
+}

@@ -1,0 +1,71 @@
+import { createSealer } from '../../shared/config/seal';
+import { openConfig } from '../../shared/config/reader';
+import { createAddressGuard } from '../../shared/domain/address';
+import { ConsumerHealth, serveHealth } from '../../shared/http/health';
+import { connectKafka } from '../../shared/kafka/client';
+import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
+import { run } from '../../shared/lifecycle';
+import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { Names } from './dns';
+import { Deliverer } from './handler';
+import { laneOptions, LIMITS } from './limits';
+import { Lanes } from './lanes';
+import { Sender } from './send';
+import { Targets } from './targets';
+
+/** Webhooks go out: each delivery to each URL that is open to it, and what came of it back to Kafka. */
+
+const log = createLog('delivery', 'info');
+
+run('delivery', log, async (fatal) => {
+  const settings = loadSettings(process.env);
+  log.level = settings.WAYPOST_LOG_LEVEL;
+  const sealer = createSealer(requireSecretKeys(settings));
+  const guard = createAddressGuard(settings.WAYPOST_ALLOWED_NETWORKS);
+  const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_DELIVERY_HEALTH_PORT];
+  const timeoutMs = settings.WAYPOST_TIMEOUT;
+  const tiersMs = settings.WAYPOST_RETRY_DELAYS;
+  const health = new ConsumerHealth();
+  const healthServer = await serveHealth({ host, port, health });
+
+  const kafka = await connectKafka(settings, { clientId: 'delivery', log });
+  const config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal });
+  // Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits.
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs) });
+  const lanes = new Lanes(laneOptions(tiersMs));
+  const onRoom = () => health.consumption?.resume();
+  const targets = new Targets(config, sealer, log);
+  const deliverer = new Deliverer({
+    targets,
+    lanes,
+    sender,
+    appender,
+    tiersMs,
+    limits: LIMITS,
+    log,
+    onRoom,
+    onFatal: fatal,
+  });
+  const onRecord = deliverer.onRecord.bind(deliverer);
+  const consumption = (health.consumption = await kafka.consume({
+    group: 'delivery',
+    topics: [WEBHOOKS, DUE],
+    onRecord,
+    onFatal: fatal,
+  }));
+
+  return {
+    async stop(deadlineMs) {
+      health.stopping = true;
+      await consumption.stop(deadlineMs - 2_000);
+      await appender.close(1_000);
+      lanes.stop();
+      await sender.close();
+      await config.stop();
+      await kafka.close();
+      healthServer.close();
+    },
+  };
+});

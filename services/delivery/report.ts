@@ -1,0 +1,188 @@
+import { type Delivery, encodeDelivery } from '../../shared/domain/delivery';
+import {
+  type AttemptEvent,
+  type CancelledEvent,
+  type DeadEvent,
+  type Outcome,
+  type UrlAttempt,
+  type WaitingEvent,
+} from '../../shared/domain/attempt';
+import { mergeOutcomes } from '../../shared/domain/outcome';
+import { afterFailure, type Wait } from '../../shared/domain/schedule';
+import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
+import { type InRecord, type OutRecord } from '../../shared/kafka/port';
+
+/** What is written down of a delivery: pure, from what happened to the records that say so. */
+
+/** A delivery and the record that holds it. The body is the exact bytes to POST, and stays so. */
+export interface Held {
+  delivery: Delivery;
+  key: string | null;
+  body: Buffer;
+  record: { topic: string; partition: number; offset: number };
+}
+
+export interface Tried {
+  urls: UrlAttempt[];
+  /** hashes of the URLs that are not to be tried again */
+  rejected: string[];
+  /** a URL had no place in its lane and was left out of this attempt */
+  skipped: boolean;
+  /** the longest that an answer asked us to wait */
+  retryAfterMs?: number;
+  durationMs: number;
+}
+
+export interface Context {
+  nowMs: number;
+  tiersMs: number[];
+}
+
+/** A tier's wait ends a little after its time: the last try is planned so that it still falls inside the window. */
+const WINDOW_MARGIN_MS = 1_000;
+
+/** All that follows from an attempt: its event, and where the delivery goes. */
+export function concludeAttempt(held: Held, tried: Tried, context: Context): OutRecord[] {
+  const { delivery } = held;
+  const n = delivery.attempt + 1;
+  const outcome = verdict(tried);
+  const event = attemptEvent(held, { n, outcome, tried, nowMs: context.nowMs });
+  if (outcome === 'delivered' || delivery.test) return [eventRecord(event)];
+
+  const error = lastError(tried.urls);
+  const closed = [...delivery.closed, ...tried.rejected];
+  const spent: Delivery = { ...withoutWait(delivery), attempt: n, closed, ...(error === undefined ? {} : { error }) };
+  if (outcome === 'rejected') return bury({ ...held, delivery: spent }, 'rejected', context, event);
+
+  const next = afterFailure({
+    nowMs: context.nowMs,
+    attempt: n,
+    expiresAt: delivery.expiresAt - Math.min(WINDOW_MARGIN_MS, Math.min(...context.tiersMs) / 2),
+    tiersMs: context.tiersMs,
+    final: delivery.final === true,
+    ...(tried.retryAfterMs === undefined ? {} : { retryAfterMs: tried.retryAfterMs }),
+  });
+  if (next.kind === 'closed') return bury({ ...held, delivery: spent }, 'window_closed', context, event);
+
+  const reason = tried.retryAfterMs === undefined ? 'backoff' : 'retry_after';
+  const waiting: Delivery = { ...spent, hop: delivery.hop + 1, reason };
+  if (next.final) waiting.final = true;
+  if (next.notBefore !== undefined) waiting.notBefore = next.notBefore;
+  return [
+    eventRecord({ ...event, reason, nextAttemptAt: iso(next.nextAttemptAt) }),
+    record(tierTopic(next.tierMs), held, waiting),
+  ];
+}
+
+/** To a tier without an attempt; an event only where the reason is new, since a long wait has many hops. */
+export function holdBack(held: Held, reason: string, wait: Wait, context: Context): OutRecord[] {
+  const { delivery } = held;
+  const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
+  if (reason === 'retry_after') {
+    delete waiting.notBefore;
+    if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
+  }
+  if (wait.final) waiting.final = true;
+  const records = [record(tierTopic(wait.tierMs), held, waiting)];
+  if (delivery.reason !== reason) {
+    const nextAttemptAt = iso(wait.nextAttemptAt);
+    const event: WaitingEvent = {
+      ...about(held, context.nowMs),
+      kind: 'waiting',
+      n: delivery.attempt,
+      reason,
+      nextAttemptAt,
+    };
+    records.push(eventRecord(event));
+  }
+  return records;
+}
+
+/** To the dead letters, with the reason. */
+export function bury(held: Held, reason: string, context: Context, attempt?: AttemptEvent): OutRecord[] {
+  const event: DeadEvent = { ...about(held, context.nowMs), kind: 'dead', n: held.delivery.attempt, reason };
+  return [
+    ...(attempt ? [eventRecord({ ...attempt, reason })] : []),
+    eventRecord(event),
+    record(DEAD, held, { ...withoutWait(held.delivery), reason }),
+  ];
+}
+
+export function cancel(held: Held, reason: string, context: Context): OutRecord[] {
+  const event: CancelledEvent = { ...about(held, context.nowMs), kind: 'cancelled', n: held.delivery.attempt, reason };
+  return [eventRecord(event)];
+}
+
+/** A record that cannot be read goes aside as it is, with the reason: its failure is its own. */
+export function setAside(from: InRecord, why: string): OutRecord {
+  const headers = Object.fromEntries(
+    Object.entries(from.headers).map(([name, value]) => [name, value?.toString() ?? '']),
+  );
+  return {
+    topic: DEAD,
+    key: from.key?.toString() ?? null,
+    value: Buffer.from(from.value ?? ''),
+    headers: { ...headers, reason: 'unreadable', error: why },
+  };
+}
+
+/** Requests that ended after another URL's 2xx had settled the delivery: added to the same attempt. */
+export function lateEvent(held: Held, tried: Tried, context: Context): OutRecord {
+  const n = held.delivery.attempt + 1;
+  return eventRecord({ ...attemptEvent(held, { n, outcome: 'delivered', tried, nowMs: context.nowMs }), late: true });
+}
+
+/** A URL left out for want of room may still take it: that is no refusal. */
+function verdict({ urls, skipped }: Tried): Outcome {
+  const outcome = mergeOutcomes(urls.map((url) => url.outcome));
+  return outcome === 'rejected' && skipped ? 'retry' : outcome;
+}
+
+function attemptEvent(
+  held: Held,
+  { n, outcome, tried, nowMs }: { n: number; outcome: Outcome; tried: Tried; nowMs: number },
+): AttemptEvent {
+  return { ...about(held, nowMs), kind: 'attempt', n, outcome, durationMs: tried.durationMs, urls: tried.urls };
+}
+
+function about({ delivery, record }: Held, nowMs: number) {
+  return {
+    delivery: delivery.id,
+    message: delivery.messageId,
+    source: delivery.sourceId,
+    destination: delivery.destinationId,
+    type: delivery.type,
+    ...(delivery.userId === undefined ? {} : { userId: delivery.userId }),
+    acceptedAt: iso(delivery.acceptedAt),
+    expiresAt: iso(delivery.expiresAt),
+    replay: delivery.replay,
+    hop: delivery.hop,
+    ...(delivery.test ? { test: true as const } : {}),
+    traceparent: delivery.traceparent,
+    record,
+    at: iso(nowMs),
+  };
+}
+
+/** What was said of an earlier wait does not hold for the next one. */
+function withoutWait(delivery: Delivery): Delivery {
+  const { notBefore, final, reason, ...rest } = delivery;
+  return rest;
+}
+
+function lastError(urls: UrlAttempt[]): string | undefined {
+  const failed = urls.findLast((url) => url.error);
+  return failed?.error && `${failed.error.code}: ${failed.error.message}`;
+}
+
+function record(topic: string, { key, body }: Held, delivery: Delivery): OutRecord {
+  return { topic, key, value: body, headers: encodeDelivery(delivery) };
+}
+
+function eventRecord(event: AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent): OutRecord {
+  return { topic: ATTEMPTS, key: event.delivery, value: JSON.stringify(event) };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

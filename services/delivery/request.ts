@@ -1,0 +1,21 @@
+import { type Delivery } from '../../shared/domain/delivery';
+import { signHeaders } from '../../shared/domain/sign';
+import { childTraceparent } from '../../shared/telemetry/trace';
+import { type SendRequest } from './send';
+import { type OpenDestination, type Target } from './targets';
+
+/** The request of one try at one URL, signed at the moment it is sent: a signature that waited would be stale. */
+export function buildRequest(input: {
+  delivery: Delivery;
+  body: Buffer;
+  destination: OpenDestination;
+  target: Target;
+  nowMs: number;
+}): SendRequest {
+  const { delivery, body, destination, target, nowMs } = input;
+  const timestampS = Math.floor(nowMs / 1000);
+  const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
+  headers.push('content-type', 'application/json', 'user-agent', 'Waypost/1.0');
+  headers.push('traceparent', childTraceparent(delivery.traceparent), ...target.staticHeaders);
+  return { origin: target.origin, path: target.path, headers, body };
+}

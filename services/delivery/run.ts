@@ -1,0 +1,84 @@
+import { type UrlAttempt } from '../../shared/domain/attempt';
+import { type Judged } from './answer';
+import { type Held, type Tried } from './report';
+import { type Target } from './targets';
+
+/**
+ * One attempt of one delivery: one POST to each URL that is open to it, side by side.
+ *
+ * Invariant: it is settled once, by the first 2xx or, without one, by its last answer; what ends after that is late,
+ * and is recorded, but decides nothing.
+ */
+
+export type Progress =
+  /** a 2xx, or the last answer: `tried` decides what becomes of the delivery */
+  | { kind: 'settled'; tried: Tried }
+  /** an answer after the settling one */
+  | { kind: 'late'; tried: Tried }
+  | { kind: 'open' };
+
+export class Run {
+  #urls: UrlAttempt[] = [];
+  #rejected: string[] = [];
+  #retryAfterMs: number | undefined;
+  #settled = false;
+  #pending = 0;
+  /** a URL had no place in its lane */
+  skipped = false;
+
+  constructor(
+    readonly held: Held,
+    private readonly startedAt: number,
+  ) {}
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** Requests begun or queued, and not ended. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** A request to a URL begins, or waits in its lane. */
+  begin(): void {
+    this.#pending++;
+  }
+
+  /** It was taken out of its lane before it began. */
+  withdraw(): void {
+    this.#pending--;
+  }
+
+  /** An answer (or none) at one URL. @param now by the clock of `startedAt` */
+  ended(target: Target, judged: Judged, now: number): Progress {
+    this.#pending--;
+    if (this.#settled) {
+      return {
+        kind: 'late',
+        tried: { urls: [judged.attempt], rejected: [], skipped: false, durationMs: now - this.startedAt },
+      };
+    }
+    this.note(target, judged);
+    if (judged.outcome !== 'delivered' && this.#pending > 0) return { kind: 'open' };
+    return { kind: 'settled', tried: this.settle(now) };
+  }
+
+  /** Adds an answer without deciding anything (a URL that can never be sent to). */
+  note(target: Target, judged: Judged): void {
+    this.#urls.push(judged.attempt);
+    if (judged.outcome === 'rejected') this.#rejected.push(target.hash);
+    if (judged.retryAfterMs !== undefined) this.#retryAfterMs = Math.max(judged.retryAfterMs, this.#retryAfterMs ?? 0);
+  }
+
+  settle(now: number): Tried {
+    this.#settled = true;
+    return {
+      urls: this.#urls,
+      rejected: this.#rejected,
+      skipped: this.skipped,
+      durationMs: Math.round(now - this.startedAt),
+      ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
+    };
+  }
+}

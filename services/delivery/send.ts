@@ -1,0 +1,212 @@
+import { type Socket } from 'node:net';
+import { type IncomingHttpHeaders } from 'node:http';
+import { Pool, type Dispatcher } from 'undici';
+import { type Phase, type UrlError } from '../../shared/domain/attempt';
+import { createConnector, ForbiddenAddressError, type AddressGuard, type Waiting } from './connect';
+import { DnsError, type Names } from './dns';
+
+/**
+ * One POST by undici: a Pool per origin, no redirects, the whole answer within the deadline or none. An endpoint's
+ * fault is a value, never thrown.
+ *
+ * The deadline is kept by one sweep over what is in flight, since undici's own timeouts count per phase and coarsely,
+ * and a timer per request costs as much as the request. A Pool has no limit of connections: the lanes are the only
+ * bound, for what queued inside a Pool would be unbounded and would ignore an abort.
+ */
+
+const SWEEP_MS = 100;
+const KEEP_BODY_BYTES = 16 * 1024;
+const IDLE_POOL_MS = 60_000;
+
+export interface SendRequest {
+  origin: string;
+  /** with the query */
+  path: string;
+  /** names and values in turn */
+  headers: string[];
+  body: Buffer;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** at most 16 KiB */
+  body: Buffer;
+  /** there was more, or it broke off after the status */
+  truncated: boolean;
+}
+
+export type SendResult = ({ ok: true; answer: Answer } | { ok: false; error: UrlError }) & { durationMs: number };
+
+interface Origin {
+  pool: Pool;
+  inFlight: number;
+  idleSince: number;
+}
+
+export class Sender {
+  readonly #origins = new Map<string, Origin>();
+  /** in the order of their deadlines, since all have the same time */
+  readonly #inFlight = new Set<Exchange>();
+  readonly #connector: ReturnType<typeof createConnector>;
+  readonly #sweep: NodeJS.Timeout;
+  #dispatching: Exchange | undefined;
+
+  constructor(private readonly options: { timeoutMs: number; guard: AddressGuard; names: Names }) {
+    this.#connector = createConnector({ ...options, waiting: () => this.#dispatching });
+    this.#sweep = setInterval(() => this.#sweepOnce(), Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** `done` is called once, never before this returns, and at the latest one sweep after the deadline. */
+  send(request: SendRequest, done: (result: SendResult) => void): void {
+    const origin = this.#origin(request.origin);
+    origin.inFlight++;
+    const exchange: Exchange = new Exchange((result) => {
+      this.#inFlight.delete(exchange);
+      if (--origin.inFlight === 0) origin.idleSince = Date.now();
+      done(result);
+    });
+    this.#inFlight.add(exchange);
+    this.#dispatching = exchange;
+    try {
+      origin.pool.dispatch(
+        {
+          method: 'POST',
+          path: request.path,
+          headers: request.headers,
+          body: request.body,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        exchange,
+      );
+    } catch (error) {
+      queueMicrotask(() => exchange.fail(error));
+    } finally {
+      this.#dispatching = undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#origins.values()].map(({ pool }) => pool.destroy()));
+  }
+
+  #origin(name: string): Origin {
+    let origin = this.#origins.get(name);
+    if (!origin) {
+      const pool = new Pool(name, { connect: this.#connector, connections: null, pipelining: 1, allowH2: false });
+      origin = { pool, inFlight: 0, idleSince: Date.now() };
+      this.#origins.set(name, origin);
+    }
+    return origin;
+  }
+
+  #sweepOnce(): void {
+    const oldest = performance.now() - this.options.timeoutMs;
+    for (const exchange of this.#inFlight) {
+      if (exchange.startedAt > oldest) break;
+      exchange.expire(this.options.timeoutMs);
+    }
+    const idle = Date.now() - IDLE_POOL_MS;
+    for (const [name, origin] of this.#origins) {
+      if (origin.inFlight > 0 || origin.idleSince > idle) continue;
+      this.#origins.delete(name);
+      void origin.pool.destroy();
+    }
+  }
+}
+
+/** One request and its answer. */
+class Exchange implements Dispatcher.DispatchHandler, Waiting {
+  readonly startedAt = performance.now();
+  phase: Phase = 'connect';
+  socket: Socket | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #ended = false;
+
+  constructor(private readonly done: (result: SendResult) => void) {}
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Its deadline passed while it waited for a connection: nothing may be sent any more.
+    if (this.#ended) controller.abort(new Error('the deadline has passed'));
+    this.phase = 'headers';
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+    if (status >= 200) this.phase = 'body';
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return;
+    const room = KEEP_BODY_BYTES - this.#bytes;
+    if (chunk.length <= room) {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+      return;
+    }
+    this.#chunks.push(chunk.subarray(0, room));
+    this.#answered(true);
+    // What is beyond is of no use to anyone: dropped with its connection.
+    controller.abort(new Error('the answer is longer than what is kept'));
+  }
+
+  onResponseEnd(): void {
+    this.#answered(false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error);
+  }
+
+  fail(error: unknown): void {
+    this.#end({ ok: false, error: describe(error, this.phase), durationMs: this.#elapsed() });
+  }
+
+  expire(timeoutMs: number): void {
+    const message = `no complete answer within ${String(timeoutMs)} ms`;
+    this.#end({ ok: false, error: { code: 'timeout', phase: this.phase, message }, durationMs: this.#elapsed() });
+    if (this.#controller) this.#controller.abort(new Error(message));
+    else this.socket?.destroy(new Error(message));
+  }
+
+  #answered(truncated: boolean): void {
+    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const answer: Answer = { status: this.#status, headers: this.#headers, body, truncated };
+    this.#end({ ok: true, answer, durationMs: this.#elapsed() });
+  }
+
+  #elapsed(): number {
+    return Math.round(performance.now() - this.startedAt);
+  }
+
+  #end(result: SendResult): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.done(result);
+  }
+}
+
+/** What an error of the connection means. Messages name host and cause, never path, query or header. */
+export function describe(error: unknown, phase: Phase): UrlError {
+  if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
+  if (error instanceof DnsError) return { code: 'dns', phase: 'dns', message: error.message };
+  const code = (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
+  if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
+    return { code: 'tls', phase: 'tls', message: `the connection could not be secured (${code})` };
+  }
+  const when = phase === 'headers' || phase === 'body' ? 'broke off' : 'could not be opened';
+  return { code: 'connection', phase, message: `the connection ${when} (${code})` };
+}

@@ -1,0 +1,108 @@
+import { type ConfigView } from '../../shared/config/view';
+import { type Sealer } from '../../shared/config/seal';
+import { type Destination, type SealedWebhook } from '../../shared/domain/config';
+import { urlHash } from '../../shared/domain/delivery';
+import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/domain/sign';
+import { checkStaticHeaders } from '../../shared/domain/static-headers';
+import { checkWebhookUrl } from '../../shared/domain/url';
+import { messageOf } from '../../shared/errors';
+import { type Log } from '../../shared/telemetry/log';
+
+/**
+ * Destinations as they are at this moment, opened: looked up for every request, so that a rotated secret or a corrected
+ * URL holds for what already waits. Opening (decryption, URL parsing, key preparation) is done once per version.
+ */
+
+export interface Target {
+  /** the webhook's id */
+  id: string;
+  /** names its URL in the headers of a delivery */
+  hash: string;
+  /** names its lane: the same URL of two destinations has two */
+  lane: string;
+  origin: string;
+  /** with the query */
+  path: string;
+  /** names and values in turn */
+  staticHeaders: string[];
+  /** why it can never be sent to */
+  problem?: string;
+}
+
+export interface OpenDestination {
+  enabled: boolean;
+  paused: boolean;
+  targets: Target[];
+  secrets: PreparedSecrets | undefined;
+}
+
+export type Lookup =
+  | { kind: 'open'; destination: OpenDestination }
+  | { kind: 'deleted' }
+  /** its secrets cannot be decrypted by this process */
+  | { kind: 'sealed'; why: string };
+
+export class Targets {
+  readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
+
+  constructor(
+    private readonly config: ConfigView,
+    private readonly sealer: Sealer,
+    private readonly log: Log,
+  ) {}
+
+  lookup(destinationId: string): Lookup {
+    const entry = this.config.destination(destinationId);
+    if (!entry) {
+      this.#opened.delete(destinationId);
+      return { kind: 'deleted' };
+    }
+    const known = this.#opened.get(destinationId);
+    if (known?.version === entry.version) return known.lookup;
+    const lookup = this.#open(entry.data);
+    this.#opened.set(destinationId, { version: entry.version, lookup });
+    return lookup;
+  }
+
+  #open(destination: Destination): Lookup {
+    try {
+      const { enabled, paused } = destination;
+      const targets = destination.webhooks.map((webhook) => this.#target(destination.id, webhook));
+      return { kind: 'open', destination: { enabled, paused, targets, secrets: this.#secrets(destination) } };
+    } catch (error) {
+      this.log.error({ destination: destination.id, reason: messageOf(error) }, 'destination.sealed');
+      return { kind: 'sealed', why: messageOf(error) };
+    }
+  }
+
+  #target(owner: string, webhook: SealedWebhook): Target {
+    const url = this.sealer.open(webhook.url, owner);
+    const hash = urlHash(url);
+    const headers = Object.fromEntries(
+      Object.entries(webhook.headers).map(([name, value]) => [name, this.sealer.open(value, owner)]),
+    );
+    const base = {
+      id: webhook.id,
+      hash,
+      lane: `${owner}/${hash}`,
+      origin: webhook.origin,
+      path: '/',
+      staticHeaders: [],
+    };
+    const checked = checkWebhookUrl(url);
+    if (!checked.ok) return { ...base, problem: checked.problem };
+    const [bad] = checkStaticHeaders(headers);
+    if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
+    const { origin, pathname, search } = checked.url;
+    return { ...base, origin, path: pathname + search, staticHeaders: Object.entries(headers).flat() };
+  }
+
+  #secrets({ id, secrets }: Destination): PreparedSecrets | undefined {
+    if (!secrets) return undefined;
+    const open: SigningSecrets = { current: this.sealer.open(secrets.current, id) };
+    if (secrets.previous !== undefined) open.previous = this.sealer.open(secrets.previous, id);
+    if (secrets.overlapUntil !== undefined) open.overlapUntil = secrets.overlapUntil;
+    if (secrets.switchAt !== undefined) open.switchAt = secrets.switchAt;
+    return prepareSecrets(open);
+  }
+}

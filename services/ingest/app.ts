@@ -1,0 +1,121 @@
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { type CallType } from '../../shared/domain/message';
+import { type Log } from '../../shared/telemetry/log';
+import { PREFLIGHT, refusal, send, success } from './answer';
+import { type FindSource } from './auth';
+import { type ReadBody } from './body';
+import { browserSettings, PIXEL, pixelBody } from './browser';
+import { type Intake } from './intake';
+
+/**
+ * Paths and methods; what is done at each is elsewhere. Whatever happens, the answer is JSON (or the pixel) that a
+ * browser's page may read.
+ */
+
+export interface AppParts {
+  intake: Intake;
+  findSource: FindSource;
+  readBody: ReadBody;
+  log: Log;
+}
+
+const BATCH_PATHS = ['/v1/batch', '/v1/import', '/v1/b'];
+const SINGLE_PATHS: Record<CallType, string> = {
+  track: 't',
+  identify: 'i',
+  page: 'p',
+  screen: 's',
+  group: 'g',
+  alias: 'a',
+};
+const SINGLES = Object.entries(SINGLE_PATHS) as [CallType, string][];
+const TYPE_BY_NAME = new Map<string, CallType>(
+  SINGLES.flatMap(([type, letter]) => [
+    [type, type],
+    [letter, type],
+  ]),
+);
+
+export function createApp(parts: AppParts): Express {
+  const app = express();
+  // What the framework adds by itself costs time with each call and is wanted by none.
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.use(preflight);
+
+  app.route(BATCH_PATHS).post(calls(parts, 'batch')).all(onlyAllow('POST'));
+  for (const [type, letter] of SINGLES) {
+    app
+      .route([`/v1/${letter}`, `/v1/${type}`])
+      .post(calls(parts, type))
+      .all(onlyAllow('POST'));
+  }
+  app.route('/v1/m').post(discard(parts)).all(onlyAllow('POST'));
+  app.route('/v1/pixel/:type').get(pixel(parts)).all(onlyAllow('GET, HEAD'));
+  app.route('/v1/projects/:writeKey/settings').get(settings(parts)).all(onlyAllow('GET, HEAD'));
+  app.use((req: Request, res: Response) => send(req, res, refusal('not_found')));
+  app.use(failed(parts.log));
+  return app;
+}
+
+/** Also mends `//v1/batch`, which is what becomes of an endpoint that was configured with a slash at its end. */
+function preflight(req: Request, res: Response, next: NextFunction): void {
+  if (req.url.startsWith('//')) req.url = req.url.replace(/^\/+/, '/');
+  if (req.method === 'OPTIONS') send(req, res, PREFLIGHT);
+  else next();
+}
+
+function calls({ readBody, intake }: AppParts, kind: CallType | 'batch') {
+  return async (req: Request, res: Response) => {
+    const body = await readBody(req);
+    if (body === 'gone') return;
+    if (typeof body === 'string') send(req, res, refusal(body));
+    else send(req, res, await intake({ body, kind, authorization: req.headers.authorization }));
+  };
+}
+
+/** The browser client's measurements of itself. */
+function discard({ readBody }: AppParts) {
+  return async (req: Request, res: Response) => {
+    const body = await readBody(req);
+    if (body === 'gone') return;
+    send(req, res, typeof body === 'string' ? refusal(body) : success());
+  };
+}
+
+/** An image always loads: there is nobody to read an error. What was refused is in the log. */
+function pixel({ intake, log }: AppParts) {
+  return async (req: Request<{ type: string }>, res: Response) => {
+    const kind = TYPE_BY_NAME.get(req.params.type);
+    if (kind) {
+      const answer = await intake({ body: pixelBody(req.url), kind, authorization: req.headers.authorization });
+      if (answer.status !== 200) log.debug({ status: answer.status, kind }, 'pixel.refused');
+    }
+    send(req, res, PIXEL);
+  };
+}
+
+function settings({ findSource }: AppParts) {
+  return async (req: Request<{ writeKey: string }>, res: Response) => {
+    const source = await findSource(req.params.writeKey);
+    send(req, res, typeof source === 'string' ? refusal(source) : browserSettings(req.params.writeKey, req.headers));
+  };
+}
+
+function onlyAllow(methods: string) {
+  return (req: Request, res: Response) =>
+    send(req, res, refusal('method_not_allowed', { allow: `${methods}, OPTIONS` }));
+}
+
+/** A path that cannot be decoded is the client's fault; anything else that gets here is ours. */
+function failed(log: Log) {
+  return (error: unknown, req: Request, res: Response, next: NextFunction) => {
+    if (res.headersSent) {
+      next(error);
+    } else if (error instanceof URIError) {
+      send(req, res, refusal('invalid_request'));
+    } else {
+      log.error({ err: error }, 'request.failed');
+      send(req, res, refusal('internal_error'));
+    }
+  };
+}

@@ -1,0 +1,40 @@
+import { openConfig } from '../../shared/config/reader';
+import { serveHealth } from '../../shared/http/health';
+import { connectKafka } from '../../shared/kafka/client';
+import { run } from '../../shared/lifecycle';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { ANSWER_DEADLINE_MS, APPENDER_OPTIONS, startIngest } from './service';
+
+/** Calls come in by HTTP, and are answered when Kafka has them. */
+
+const log = createLog('ingest', 'info');
+
+run('ingest', log, async (fatal) => {
+  const settings = loadSettings(process.env);
+  log.level = settings.WAYPOST_LOG_LEVEL;
+  const host = settings.WAYPOST_HOST;
+  let notReady = ['starting'];
+  const health = { notLive: () => [], notReady: () => notReady };
+  const healthServer = await serveHealth({ host, port: settings.WAYPOST_INGEST_HEALTH_PORT, health });
+
+  const kafka = await connectKafka(settings, { clientId: 'ingest', log });
+  const config = await openConfig(kafka, { name: 'ingest', log, onFatal: fatal });
+  const appender = await kafka.appender(APPENDER_OPTIONS);
+  const server = await startIngest({ config, appender, log, host, port: settings.WAYPOST_INGEST_PORT });
+  notReady = [];
+  log.info({ port: server.port }, 'ingest.listening');
+
+  return {
+    async stop(deadlineMs) {
+      notReady = ['stopping'];
+      // An answer waits for Kafka at most for its own deadline: beyond it there is nobody to wait for.
+      const serverMs = Math.min(deadlineMs / 2, ANSWER_DEADLINE_MS + 500);
+      await server.stop(serverMs);
+      await appender.close(deadlineMs - serverMs);
+      await config.stop();
+      await kafka.close();
+      healthServer.close();
+    },
+  };
+});

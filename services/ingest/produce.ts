@@ -1,0 +1,60 @@
+import { type Parsed, type Accepted, rejectedRecord } from '../../shared/domain/accept';
+import { messageKey, type MessageHeaders } from '../../shared/domain/message';
+import { type RejectedCall } from '../../shared/domain/rejected';
+import { AppError } from '../../shared/errors';
+import { type Appender, type OutRecord } from '../../shared/kafka/port';
+import { MESSAGES, REJECTED } from '../../shared/kafka/topics';
+import { newTraceparent } from '../../shared/telemetry/trace';
+
+/** Verdicts → records, and the wait for Kafka's word on all of them. */
+
+const FORMAT = '1';
+
+/** @param acceptedAtMs the retry window counts from it */
+export function messageRecords(sourceId: string, accepted: readonly Accepted[], acceptedAtMs: number): OutRecord[] {
+  const acceptedAt = String(acceptedAtMs);
+  return accepted.map(({ message, value }) => {
+    const headers: MessageHeaders = {
+      format: FORMAT,
+      source: sourceId,
+      message: message.messageId,
+      'accepted-at': acceptedAt,
+      traceparent: newTraceparent(),
+    };
+    return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers: { ...headers } };
+  });
+}
+
+/** @param atMs the moment of arrival */
+export function rejectedRecords(
+  sourceId: string,
+  rejected: readonly RejectedCall[],
+  parsed: Parsed,
+  atMs: number,
+): OutRecord[] {
+  const at = new Date(atMs).toISOString();
+  return rejected.map((fault) => ({
+    topic: REJECTED,
+    key: sourceId,
+    value: JSON.stringify(rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at)),
+    headers: { format: FORMAT, source: sourceId },
+  }));
+}
+
+/**
+ * Appends all records, and waits at most `waitMs`. They may still land afterwards; the sender repeats them with the same
+ * `messageId`, by which the second copy is dropped.
+ * @throws AppError `kafka_unavailable` after `waitMs`; what `append` throws
+ */
+export function appendWithin(appender: Appender, records: OutRecord[], waitMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new AppError('kafka_unavailable', `Kafka did not acknowledge within ${waitMs} ms`, true)),
+      Math.max(0, waitMs),
+    );
+    appender
+      .append(records)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
+}

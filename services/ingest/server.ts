@@ -1,0 +1,101 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { type Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listen } from '../../shared/http/health';
+import { type Answer, corsHeaders, refusal, type RefusalCode } from './answer';
+
+/**
+ * The HTTP server around the app: patience with clients, answers to what is not even HTTP, and an end that leaves no
+ * request without its answer.
+ */
+
+/** A client that opens connections and says nothing. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** 500 KB over a slow mobile network. */
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Longer than the 60 s of usual load balancers: who closes first while the other sends loses a request. */
+const KEEP_ALIVE_MS = 65_000;
+/** How often connections are held against these times. */
+const CHECK_MS = 2_000;
+/** Time for a client to read why its connection ends. */
+const LINGER_MS = 500;
+const POLL_MS = 20;
+
+export interface IngestServer {
+  port: number;
+  /** Takes no new connections, answers what has arrived, and closes; after `deadlineMs` by force. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** @throws AppError `cannot_start` where the port cannot be had */
+export async function startServer(app: RequestListener, port: number, host: string): Promise<IngestServer> {
+  const latest = new WeakMap<Duplex, { req: IncomingMessage; res: ServerResponse }>();
+  let stopping = false;
+
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      requireHostHeader: false,
+    },
+    (req, res) => {
+      latest.set(req.socket, { req, res });
+      if (stopping) res.shouldKeepAlive = false;
+      app(req, res);
+    },
+  );
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const last = latest.get(socket);
+    // The answer to a complete request is still to come: another one now would be taken for it.
+    const owed = last !== undefined && last.req.complete && !last.res.writableEnded;
+    if (error.code === 'ECONNRESET' || !socket.writable || owed) socket.destroy();
+    else refuseRaw(socket, clientErrorCode(error.code));
+  });
+  const bound = await listen(server, port, host);
+  return {
+    port: bound,
+    stop: (deadlineMs) => {
+      stopping = true;
+      return close(server, deadlineMs);
+    },
+  };
+}
+
+function clientErrorCode(code: string | undefined): RefusalCode {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'invalid_request';
+}
+
+function refuseRaw(socket: Duplex, code: RefusalCode): void {
+  socket.end(rawAnswer(refusal(code)));
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+const REASONS: Record<number, string> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+
+function rawAnswer({ status, body, headers }: Answer): string {
+  const all = {
+    ...headers,
+    ...corsHeaders(undefined),
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body.toString()}`;
+}
+
+async function close(server: Server, deadlineMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A kept connection becomes idle when its request is answered; nobody else closes it before the keep-alive ends.
+  const sweep = setInterval(() => server.closeIdleConnections(), POLL_MS);
+  await Promise.race([closed, sleep(deadlineMs, undefined, { ref: false })]);
+  clearInterval(sweep);
+  server.closeAllConnections();
+}

@@ -1,0 +1,22 @@
+/** When a delayed record is due, and when a partition whose head is not due is looked at again: pure. */
+
+/**
+ * A partition is not read again for each record that falls due: rereading a fetch for a few records each time cost
+ * gigabytes. Half a second late is within the promise of one; tiers shorter than that are looked at more often.
+ */
+const LEAST_PAUSE_MS = 500;
+
+/** `now`, or the time (ms since 1970) at which to read it again. */
+export type Due = 'now' | { againAtMs: number };
+
+/**
+ * @param appendedAtMs the broker's time of the record: file order is due order, since each tier has one delay
+ * @param delayMs of the tier
+ */
+export function dueOf(appendedAtMs: number, delayMs: number, nowMs: number): Due {
+  const dueMs = appendedAtMs + delayMs;
+  if (dueMs <= nowMs) return 'now';
+  // A broker's clock that runs ahead must not hold a record longer than its tier, again and again.
+  const waitMs = Math.min(dueMs - nowMs, delayMs);
+  return { againAtMs: nowMs + Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
+}

@@ -1,0 +1,44 @@
+import { type Appender, type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { dueOf } from './decide';
+
+/**
+ * Gives records of the tiers back to delivery when they are due. It keeps nothing: a partition whose head is not due is
+ * paused until then, and what waits, waits in Kafka.
+ *
+ * Invariant: a record is done only when Kafka has acknowledged its copy in `webhooks.due`.
+ */
+
+/** Copies not yet acknowledged: beyond it partitions wait. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+
+export class Returner {
+  #refused = false;
+
+  constructor(private readonly options: { appender: Appender; now: () => number; onRoom: () => void }) {}
+
+  onRecord(record: OpenRecord): Verdict {
+    const { appender, now, onRoom } = this.options;
+    const due = dueOf(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
+    if (due !== 'now') return due;
+    if (appender.pendingBytes >= MAX_PENDING_BYTES) {
+      this.#refused = true;
+      return 'full';
+    }
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(record.headers)) headers[name] = value?.toString() ?? '';
+    const value = Buffer.from(record.value ?? '');
+    appender.append([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
+      () => {
+        record.done();
+        if (this.#refused && appender.pendingBytes < MAX_PENDING_BYTES / 2) {
+          this.#refused = false;
+          onRoom();
+        }
+      },
+      // Only a stopping process refuses: the record stays open, and the next process reads it again.
+      () => undefined,
+    );
+    return 'taken';
+  }
+}

@@ -1,0 +1,45 @@
+import { ConsumerHealth, serveHealth } from '../../shared/http/health';
+import { connectKafka } from '../../shared/kafka/client';
+import { tierDelayMs } from '../../shared/kafka/topics';
+import { run } from '../../shared/lifecycle';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { Returner } from './handler';
+
+/** Deliveries wait in the tiers, and come back when they are due. */
+
+/** Only the head of a tier matters: a small fetch keeps rereading it cheap. */
+const FETCH_BYTES = 128 * 1024;
+
+const log = createLog('retry', 'info');
+
+run('retry', log, async (fatal) => {
+  const settings = loadSettings(process.env);
+  log.level = settings.WAYPOST_LOG_LEVEL;
+  const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_RETRY_HEALTH_PORT];
+  const health = new ConsumerHealth();
+  const healthServer = await serveHealth({ host, port, health });
+
+  const kafka = await connectKafka(settings, { clientId: 'retry', log });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const returner = new Returner({ appender, now: Date.now, onRoom: () => health.consumption?.resume() });
+  // Also the tiers that are no longer configured: what waits in them is owed.
+  const topics = (await kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);
+  const consumption = (health.consumption = await kafka.consume({
+    group: 'retry',
+    topics,
+    maxBytesPerPartition: FETCH_BYTES,
+    onRecord: returner.onRecord.bind(returner),
+    onFatal: fatal,
+  }));
+
+  return {
+    async stop(deadlineMs) {
+      health.stopping = true;
+      await consumption.stop(deadlineMs - 2_000);
+      await appender.close(1_000);
+      await kafka.close();
+      healthServer.close();
+    },
+  };
+});

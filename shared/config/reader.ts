@@ -1,0 +1,109 @@
+import { type ConfigRecord } from '../domain/config';
+import { AppError } from '../errors';
+import { type InRecord, type Kafka, type Tail } from '../kafka/port';
+import { CONFIG } from '../kafka/topics';
+import { type Log } from '../telemetry/log';
+import { coalesce } from './coalesce';
+import { CONFIG_FORMAT, ConfigState, type Verdict } from './state';
+import { type ConfigReader } from './view';
+
+/** Follows topic `config` in memory: each service opens one reader at start and asks it for each message. */
+
+/** Time for reading all of `config` at start: tens of thousands of entries take seconds. */
+const OPEN_DEADLINE_MS = 60_000;
+
+export interface OpenConfigOptions {
+  /** the service, for the name of the throw-away group */
+  name: string;
+  log: Log;
+  /** the state can no longer be followed: end the process */
+  onFatal(error: unknown): void;
+}
+
+/** What the writer (writer.ts) needs beyond reading. */
+export interface FollowedConfig extends ConfigReader {
+  /** Called after each record with what became of it. */
+  onVerdict(listener: (verdict: Verdict, record: InRecord) => void): void;
+  /** see ConfigState.unsettled */
+  unsettled(): readonly string[];
+  /** see ConfigState.recordAt */
+  recordAt(key: string): ConfigRecord | undefined;
+}
+
+/**
+ * Opens `config` and reads it to its end.
+ * @throws AppError `kafka_unavailable` where the end is not reached in a minute; `newer_format` where a newer Waypost
+ *   wrote to it
+ */
+export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Promise<FollowedConfig> {
+  const state = new ConfigState();
+  const listeners: ((verdict: Verdict, record: InRecord) => void)[] = [];
+  let fatal: unknown;
+  const onFatal = (error: unknown) => {
+    // Once is enough: every later record would say the same.
+    if (fatal !== undefined) return;
+    fatal = error;
+    options.onFatal(error);
+  };
+  const onRecord = (record: InRecord) => {
+    const verdict = state.apply(record.key?.toString() ?? '', record.value?.toString() ?? null);
+    report(verdict, record, options.log);
+    if (verdict.kind === 'newer') onFatal(newerFormat(verdict));
+    for (const listener of listeners) listener(verdict, record);
+  };
+  const tail = await kafka.tail({
+    name: `${options.name}-config`,
+    topic: CONFIG,
+    from: 'beginning',
+    onRecord,
+    onFatal,
+  });
+  try {
+    await tail.caughtUp(OPEN_DEADLINE_MS);
+    if (fatal !== undefined) throw fatal as Error;
+  } catch (error) {
+    await tail.stop();
+    throw error;
+  }
+  return follow(state, tail, listeners);
+}
+
+function follow(
+  state: ConfigState,
+  tail: Tail,
+  listeners: ((verdict: Verdict, record: InRecord) => void)[],
+): FollowedConfig {
+  return {
+    source: (id) => state.source(id),
+    sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
+    destination: (id) => state.destination(id),
+    destinationsOf: (sourceId) => state.destinationsOf(sourceId),
+    list: (kind) => state.list(kind),
+    unsettled: () => state.unsettled(),
+    recordAt: (key) => state.recordAt(key),
+    refresh: coalesce((deadlineMs) => tail.caughtUp(deadlineMs)),
+    onVerdict: (listener) => listeners.push(listener),
+    onChange: (listener) => {
+      listeners.push((verdict) => {
+        if (verdict.kind === 'applied') listener(verdict.record);
+      });
+    },
+    stop: () => tail.stop(),
+  };
+}
+
+function report(verdict: Verdict, record: InRecord, log: Log): void {
+  const { offset } = record;
+  if (verdict.kind === 'unreadable') {
+    log.error({ offset, key: verdict.key, reason: verdict.reason }, 'config.unreadable');
+  } else if (verdict.kind === 'ignored') {
+    log.warn({ offset, key: verdict.key, reason: verdict.reason }, 'config.ignored');
+  }
+}
+
+function newerFormat(verdict: { key: string; format: number }): AppError {
+  return new AppError(
+    'newer_format',
+    `The topic config holds a record (${verdict.key}) of format ${verdict.format}, written by a newer Waypost; this process reads up to format ${CONFIG_FORMAT}. Upgrade it.`,
+  );
+}

@@ -1,0 +1,95 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { type Sealed } from '../domain/config';
+import { AppError } from '../errors';
+
+/**
+ * Encrypts what `config` must not show: shared secrets, header values and URLs.
+ *
+ * A sealed text opens only for the entry it was sealed for (the entry's id is authenticated with it), so that nobody
+ * who can write to `config` can move one customer's secret to a destination of theirs.
+ */
+
+const ALGORITHM = 'aes-256-gcm';
+/** NIST SP 800-38D: 96 bits is what GCM is made for. Random ones are safe for 2^32 texts under one key. */
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface Sealer {
+  /** @param ownerId the entry that the text belongs to */
+  seal(text: string, ownerId: string): Sealed;
+  /** @throws AppError `bad_settings` where no key opens it for this owner; the message holds no secret */
+  open(sealed: Sealed, ownerId: string): string;
+}
+
+interface Key {
+  id: string;
+  bytes: Buffer;
+}
+
+/**
+ * @param keys 32 bytes each: the first encrypts, all decrypt, so that a key can be rotated without rewriting `config`
+ * @throws AppError `bad_settings` for no key, or one of another length
+ */
+export function createSealer(keys: readonly Buffer[]): Sealer {
+  const ring = keys.map((bytes): Key => ({ id: keyId(bytes), bytes }));
+  const first = ring[0];
+  if (!first || ring.some((key) => key.bytes.length !== 32)) {
+    throw new AppError('bad_settings', 'WAYPOST_SECRET_KEY must hold one or more keys of 32 bytes in base64');
+  }
+  return {
+    seal: (text, ownerId) => seal(first, text, ownerId),
+    open: (sealed, ownerId) => open(ring, sealed, ownerId),
+  };
+}
+
+function seal(key: Key, text: string, ownerId: string): Sealed {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key.bytes, iv, { authTagLength: TAG_BYTES });
+  cipher.setAAD(Buffer.from(ownerId));
+  const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return [key.id, ...[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.');
+}
+
+function open(ring: readonly Key[], sealed: Sealed, ownerId: string): string {
+  const [id, ...parts] = sealed.split('.');
+  const [iv, ciphertext, tag] = parts.map((part) => Buffer.from(part, 'base64url'));
+  // A tag cut short would be accepted by GCM, and be easier to guess.
+  if (!iv || !ciphertext || !tag || parts.length !== 3 || iv.length !== IV_BYTES || tag.length !== TAG_BYTES) {
+    throw new AppError('bad_settings', `A sealed text of ${ownerId} has not the form of one`);
+  }
+  const candidates = ring.filter((key) => key.id === id);
+  if (candidates.length === 0) {
+    throw new AppError(
+      'bad_settings',
+      `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not hold. Add the key that was used before to the end of the list`,
+    );
+  }
+  for (const key of candidates) {
+    const text = decrypt(key, { iv, ciphertext, tag }, ownerId);
+    if (text !== undefined) return text;
+  }
+  throw new AppError('bad_settings', `A sealed text of ${ownerId} is damaged, or belongs to another entry`);
+}
+
+/** @returns undefined where the text was not sealed with this key for this owner */
+function decrypt(
+  key: Key,
+  parts: { iv: Buffer; ciphertext: Buffer; tag: Buffer },
+  ownerId: string,
+): string | undefined {
+  const decipher = createDecipheriv(ALGORITHM, key.bytes, parts.iv, { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(ownerId));
+  decipher.setAuthTag(parts.tag);
+  const start = decipher.update(parts.ciphertext);
+  try {
+    return Buffer.concat([start, decipher.final()]).toString('utf8');
+  } catch {
+    // The one thing that `final` throws for is a tag that does not fit: said by the caller, who knows the whole ring.
+    return undefined;
+  }
+}
+
+/** Names a key without telling it: 48 bits of a hash of 256 random bits. */
+function keyId(key: Buffer): string {
+  return createHash('sha256').update('waypost key id\0').update(key).digest('base64url').slice(0, 8);
+}

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { configKey, type ConfigRecord, type Kind, type Kinds } from '../domain/config';
+import { AppError, messageOf } from '../errors';
+import { type Appender, type OutRecord } from '../kafka/port';
+import { CONFIG } from '../kafka/topics';
+import { type Log } from '../telemetry/log';
+import { withDeadline } from './coalesce';
+import { type FollowedConfig } from './reader';
+import { CONFIG_FORMAT, type Verdict } from './state';
+
+/**
+ * Writes `config`; used by control alone.
+ *
+ * A write is true when its own record was read back and counted: what a caller is told has happened, has happened for
+ * every reader. Turns are taken one after the other, so that what is read in a turn is what the turn replaces.
+ *
+ * Healing. Two control processes may write at once; the second record is ignored by every reader of the whole log. But
+ * compaction keeps the last record of a key, the ignored one, and who starts then would take it. So whoever sees that
+ * the last record of a key is not the one that counts appends what counts as the next version (or the tombstone of a
+ * deleted entry). Two healers at once append the same; the second is ignored and, saying nothing else, not healed.
+ */
+
+/** Longer than a broker takes to elect a leader; shorter than people wait for an answer. */
+const WRITE_DEADLINE_MS = 10_000;
+/** Waiting turns. People and scripts make few changes; more means that Kafka is away. */
+const MAX_TURNS = 200;
+/** By it a writer knows its own record among those of another. */
+const WRITE_HEADER = 'write';
+
+export type Written<K extends Kind> =
+  | { ok: true; version: number; data: Kinds[K] | undefined }
+  /** another writer was first: read again, decide again */
+  | { ok: false; reason: 'conflict' };
+
+export type Write = <K extends Kind>(
+  kind: K,
+  id: string,
+  data: Kinds[K] | undefined,
+  options: { replaces: number },
+) => Promise<Written<K>>;
+
+export interface ConfigWriter {
+  /**
+   * Appends a new version of an entry (without `data`: deletes it) and reads it back.
+   * @throws AppError `kafka_unavailable` where that takes longer than 10 s: it may have been written or not;
+   *   `overloaded` where too many writes wait
+   */
+  write: Write;
+  /** Runs `work` while nobody else of this process writes. `write` in it is for this turn. Errors as `write`. */
+  inTurn<T>(work: (write: Write) => Promise<T>): Promise<T>;
+  /** Waits for the turns begun. */
+  close(): Promise<void>;
+}
+
+export interface ConfigWriterOptions {
+  config: FollowedConfig;
+  appender: Appender;
+  log: Log;
+  now: () => Date;
+}
+
+/** Opens the writer, and heals what a process before it left behind. */
+export function openWriter(options: ConfigWriterOptions): ConfigWriter {
+  const { config, log } = options;
+  const turns = takeTurns();
+  const write = createWrite(options);
+  let healing = false;
+
+  const heal = () => {
+    if (healing || config.unsettled().length === 0) return;
+    healing = true;
+    turns
+      .take(async () => {
+        healing = false;
+        await healAll(options);
+      })
+      // Not healed now: the next ignored record, or the next start, tries again.
+      .catch((error: unknown) => {
+        healing = false;
+        log.warn({ reason: messageOf(error) }, 'config.not_healed');
+      });
+  };
+  config.onVerdict((verdict) => {
+    if (verdict.kind === 'ignored' || verdict.kind === 'unreadable') heal();
+  });
+  heal();
+
+  return {
+    write: (kind, id, data, entry) => turns.take(() => write(kind, id, data, entry)),
+    inTurn: (work) => turns.take(() => work(write)),
+    close: () => turns.idle(),
+  };
+}
+
+/** The write itself, to be called in a turn. */
+function createWrite(options: ConfigWriterOptions): Write {
+  const { config, appender, now } = options;
+  const verdicts = awaitVerdicts(config);
+  return async (kind, id, data, { replaces }) => {
+    const key = configKey(kind, id);
+    const current = config.recordAt(key);
+    if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
+    const record: ConfigRecord = {
+      format: CONFIG_FORMAT,
+      kind,
+      id,
+      version: replaces + 1,
+      replaces,
+      at: now().toISOString(),
+      ...(data && { data }),
+    };
+    const own = verdicts.next();
+    try {
+      await withDeadline(appender.append([outRecord(key, record, own.mark)]), WRITE_DEADLINE_MS);
+      const verdict = await withDeadline(own.verdict, WRITE_DEADLINE_MS);
+      if (verdict.kind !== 'applied') return { ok: false, reason: 'conflict' };
+    } finally {
+      own.forget();
+    }
+    if (data === undefined) await bury(key, options);
+    return { ok: true, version: record.version, data };
+  };
+}
+
+/** A deletion has happened by its record; the tombstone lets compaction forget it, and can wait for the next healing. */
+async function bury(key: string, { appender, log }: ConfigWriterOptions): Promise<void> {
+  try {
+    await withDeadline(appender.append([tombstone(key)]), WRITE_DEADLINE_MS);
+  } catch (error) {
+    log.warn({ key, reason: messageOf(error) }, 'config.not_buried');
+  }
+}
+
+/** Appends, for every unsettled key, what counts; see the head of this file. */
+async function healAll({ config, appender, log, now }: ConfigWriterOptions): Promise<void> {
+  for (const key of config.unsettled()) {
+    const held = config.recordAt(key);
+    const at = now().toISOString();
+    const next = held?.data ? { ...held, version: held.version + 1, replaces: held.version, at } : undefined;
+    const record = next ? outRecord(key, next, randomUUID()) : tombstone(key);
+    await withDeadline(appender.append([record]), WRITE_DEADLINE_MS);
+    log.info({ key }, 'config.healed');
+  }
+  // The next turn must find what was healed here, else it would replace a version that is no more.
+  await config.refresh(WRITE_DEADLINE_MS);
+}
+
+function outRecord(key: string, record: ConfigRecord, mark: string): OutRecord {
+  return { topic: CONFIG, key, value: JSON.stringify(record), headers: { [WRITE_HEADER]: mark } };
+}
+
+function tombstone(key: string): OutRecord {
+  return { topic: CONFIG, key, value: null };
+}
+
+interface OwnRecord {
+  mark: string;
+  verdict: Promise<Verdict>;
+  forget(): void;
+}
+
+/** Tells of each record of ours what became of it when it was read back. */
+function awaitVerdicts(config: FollowedConfig): { next(): OwnRecord } {
+  const waiting = new Map<string, (verdict: Verdict) => void>();
+  config.onVerdict((verdict, record) => {
+    const mark = record.headers[WRITE_HEADER]?.toString();
+    if (mark !== undefined) waiting.get(mark)?.(verdict);
+  });
+  return {
+    next: () => {
+      const mark = randomUUID();
+      const verdict = new Promise<Verdict>((resolve) => waiting.set(mark, resolve));
+      return { mark, verdict, forget: () => waiting.delete(mark) };
+    },
+  };
+}
+
+interface Turns {
+  take<T>(work: () => Promise<T>): Promise<T>;
+  idle(): Promise<void>;
+}
+
+/** One after the other, in the order of asking; a turn that fails fails alone. */
+function takeTurns(): Turns {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  return {
+    take: (work) => {
+      if (waiting >= MAX_TURNS) {
+        return Promise.reject(
+          new AppError('overloaded', 'Too many changes wait to be written; try again shortly', true),
+        );
+      }
+      waiting++;
+      const turn = last.then(work).finally(() => waiting--);
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    idle: async () => {
+      await last;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { type Json } from './message';
+
+/** What becomes of a call that is not accepted: told to its sender, and kept on `messages.rejected` for the debugger. */
+
+/** Stable codes of a call's own faults, for programs. The message beside one is for people. */
+export type CallFaultCode =
+  /** the item of `batch` is no JSON object */
+  | 'invalid_call'
+  /** `type` is absent or none of the six */
+  | 'invalid_type'
+  /** neither `userId` nor `anonymousId` */
+  | 'no_user_anon_id'
+  /** track without `event` */
+  | 'missing_event'
+  /** group without `groupId` */
+  | 'missing_group_id'
+  /** alias without `userId` */
+  | 'missing_user_id'
+  /** alias without `previousId` */
+  | 'missing_previous_id'
+  /** a field is of another type than it must be: an id that is an object, `properties` that are a text */
+  | 'invalid_field'
+  /** `messageId` of 100 characters or more */
+  | 'message_id_too_long'
+  /** more than 32,768 bytes as sent */
+  | 'call_too_large';
+
+export interface CallFault {
+  code: CallFaultCode;
+  message: string;
+}
+
+/** As in the answer: `index` counts the calls of the request from 0. */
+export interface RejectedCall extends CallFault {
+  index: number;
+}
+
+/** The value of a record on `messages.rejected`. Its key is the source's id. */
+export interface RejectedRecord {
+  /** ISO 8601 UTC with milliseconds */
+  at: string;
+  /** the source's id */
+  source: string;
+  code: string;
+  message: string;
+  /** The call as sent, without `writeKey` and `_metadata`; of one that is too large, the first part of its text. */
+  call: Json;
+  /** present where `call` is only a part */
+  truncated?: true;
+}

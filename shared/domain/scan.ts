@@ -1,0 +1,129 @@
+/**
+ * What the text of a body shows before it is parsed: how deep it nests, and how large each call is as it was sent
+ * (spaces and escapes count, which the parsed value no longer tells). One pass over the bytes, about a nanosecond each,
+ * without recursion: nothing in the text can make it overflow, and nothing that is no JSON makes it fail; the parser
+ * says that better.
+ */
+
+export interface Shape {
+  /** containers inside one another, the outermost one included; counting stops one past the limit */
+  depth: number;
+  /** bytes of the outermost value, from its first bracket to its last */
+  bytes: number;
+  /** indexes of the items of `batch` that are larger than asked for */
+  largeItems: ReadonlySet<number>;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+const ROOT_DEPTH = 1;
+const BATCH_DEPTH = 2;
+/** The longest spelling of the key `batch`, every letter of it escaped as in `\u0062`. */
+const LONGEST_KEY = 5 * 6;
+const NONE: ReadonlySet<number> = new Set();
+
+/** @param limits levels after which counting stops, and the bytes that an item of `batch` may have */
+export function scanJson(text: Buffer, limits: { depth: number; itemBytes: number }): Shape {
+  let depth = 0;
+  let start = -1;
+  let end = 0;
+  let keyStart = 0;
+  let keyEnd = 0;
+  let items: Items | undefined;
+  const shape: Shape = { depth: 0, bytes: 0, largeItems: NONE };
+
+  for (let i = 0; i < text.length; i++) {
+    switch (text[i] ?? 0) {
+      case QUOTE: {
+        const close = endOfString(text, i + 1);
+        // At the root a string before an opening bracket is the key of what it opens.
+        if (depth === ROOT_DEPTH) [keyStart, keyEnd] = [i + 1, close];
+        i = close;
+        break;
+      }
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (start < 0) start = i;
+        if (++depth > shape.depth) shape.depth = depth;
+        if (depth > limits.depth) return shape;
+        // The last `batch` counts, as it does for the parser.
+        if (depth === BATCH_DEPTH && isBatch(text, keyStart, keyEnd)) items = new Items(limits.itemBytes, i + 1);
+        break;
+      case COMMA:
+        if (depth === BATCH_DEPTH) items?.end(text, i);
+        break;
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        if (depth === BATCH_DEPTH && items) {
+          items.end(text, i);
+          shape.largeItems = items.large;
+          items = undefined;
+        }
+        depth--;
+        end = i + 1;
+        break;
+    }
+  }
+  shape.bytes = start < 0 ? 0 : end - start;
+  return shape;
+}
+
+/** The position of the quote that ends a string, or the end of the text. */
+function endOfString(text: Buffer, from: number): number {
+  let i = from;
+  while (i < text.length) {
+    const byte = text[i];
+    if (byte === QUOTE) return i;
+    i += byte === BACKSLASH ? 2 : 1;
+  }
+  return i;
+}
+
+function isBatch(text: Buffer, start: number, end: number): boolean {
+  if (end - start > LONGEST_KEY) return false;
+  const key = text.toString('latin1', start, end);
+  if (!key.includes('\\')) return key === 'batch';
+  return unescapeHex(key) === 'batch';
+}
+
+/** Letters need no other escape than this one. */
+function unescapeHex(key: string): string {
+  return key.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+}
+
+/** Measures the items of one array: from the first byte of each that is no space to its last one. */
+class Items {
+  readonly large = new Set<number>();
+  private index = 0;
+
+  constructor(
+    private readonly maxBytes: number,
+    private from: number,
+  ) {}
+
+  /** @param at the comma or bracket that ends an item */
+  end(text: Buffer, at: number): void {
+    // Most items are small with all the spaces around them: those are looked for only where it matters.
+    if (at - this.from > this.maxBytes && trimmedBytes(text, this.from, at) > this.maxBytes) this.large.add(this.index);
+    this.index++;
+    this.from = at + 1;
+  }
+}
+
+function trimmedBytes(text: Buffer, from: number, to: number): number {
+  let start = from;
+  let end = to;
+  while (start < end && isSpace(text[start])) start++;
+  while (end > start && isSpace(text[end - 1])) end--;
+  return end - start;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

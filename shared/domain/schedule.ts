@@ -1,0 +1,145 @@
+/**
+ * Which delay topic (tier) a delivery waits in next, and when it has waited enough. A wait is always one of the tiers
+ * as configured: nothing else can be waited for on Kafka.
+ *
+ * The schedule of a delivery that fails at every try, at the default tiers and window (10s,1m,5m,15m,30m and 4h), each
+ * attempt taking no time:
+ *
+ * | attempt | after acceptance | then waits                                |
+ * | ------- | ---------------- | ----------------------------------------- |
+ * | 1       | 0 s              | 10 s                                      |
+ * | 2       | 10 s             | 1 m                                       |
+ * | 3       | 1 m 10 s         | 5 m                                       |
+ * | 4       | 6 m 10 s         | 15 m                                      |
+ * | 5       | 21 m 10 s        | 30 m                                      |
+ * | 6 … 11  | 51 m 10 s …      | 30 m each                                 |
+ * | 12      | 3 h 51 m 10 s    | 5 m: the largest tier that still fits     |
+ * | 13      | 3 h 56 m 10 s    | nothing: that was the final try           |
+ *
+ * No wait ends after the window, but for a delivery that was never tried (`park`). There is no jitter: every record of
+ * a tier waits equally long, so that the order in its file is the order in which it falls due.
+ */
+
+/** Back to the broker, into a tier. */
+export interface Wait {
+  kind: 'wait';
+  /** one of the configured tiers, ms */
+  tierMs: number;
+  /** ms since 1970: the earliest moment at which it will be tried */
+  nextAttemptAt: number;
+  /** the next attempt is the last; absent: clear the mark */
+  final?: true;
+  /** ms since 1970: this tier does not reach that far; hop on when it ends. Absent: clear the mark */
+  notBefore?: number;
+}
+
+/** A wait, or the end: no tier ends within the window. */
+export type Next = Wait | { kind: 'closed' };
+
+interface Frame {
+  nowMs: number;
+  /** end of the window, ms since 1970 */
+  expiresAt: number;
+  /** as configured: the first is for the wait after the first attempt; in any order, repeats allowed; at least one */
+  tiersMs: readonly number[];
+}
+
+export interface WaitInput extends Frame {
+  /** attempts made so far, at least 1 */
+  attempt: number;
+  /** the attempt that just failed was marked as the last */
+  final: boolean;
+  /** what the receiver asked for, ms */
+  retryAfterMs?: number | undefined;
+}
+
+/**
+ * Where a delivery waits after a failed attempt: the tier of that attempt (the last one repeats), or the first that is
+ * long enough for `Retry-After`, never a shorter one than was due. Beyond the longest tier it takes that one and
+ * `notBefore`, to hop through without spending attempts. Beyond the window it takes the largest tier that still fits,
+ * for one final try.
+ */
+export function afterFailure(input: WaitInput): Next {
+  const { nowMs, attempt, expiresAt, tiersMs, retryAfterMs = 0 } = input;
+  if (input.final) return { kind: 'closed' };
+  const scheduled = tiersMs[Math.min(Math.max(attempt, 1), tiersMs.length) - 1] ?? longest(tiersMs);
+  const asked = firstLongEnough(tiersMs, retryAfterMs);
+  const tierMs = Math.max(scheduled, asked ?? longest(tiersMs));
+  if (nowMs + Math.max(tierMs, retryAfterMs) > expiresAt) return finalTry(input);
+  if (asked !== undefined) return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
+  const notBefore = nowMs + retryAfterMs;
+  return { kind: 'wait', tierMs, nextAttemptAt: notBefore, notBefore };
+}
+
+/**
+ * Where a delivery waits on that came back before its `notBefore`: the first tier that is long enough for the rest,
+ * else the longest. Spends no attempt.
+ */
+export function hop(input: Frame & { notBefore: number }): Next {
+  const { nowMs, notBefore, expiresAt, tiersMs } = input;
+  const enough = firstLongEnough(tiersMs, notBefore - nowMs);
+  const tierMs = enough ?? longest(tiersMs);
+  if (nowMs + tierMs > expiresAt || notBefore > expiresAt) return finalTry(input);
+  if (enough !== undefined) return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
+  return { kind: 'wait', tierMs, nextAttemptAt: notBefore, notBefore };
+}
+
+export interface ParkInput extends Frame {
+  /** how long whatever is in its way is expected to last, ms */
+  expectedWaitMs: number;
+  /** attempts made so far */
+  attempt: number;
+  /**
+   * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest tier not longer than
+   * it, for an open circuit, so that hops grow with the logarithm of the outage.
+   */
+  round?: 'nearest' | 'down';
+}
+
+/**
+ * Where a delivery waits that could not be started, which spends no attempt and never makes the next one the last. One
+ * that was never tried always finds a tier, however late, since our own trouble must not kill it; whether an open
+ * circuit may is for the caller to say.
+ */
+export function park(input: ParkInput): Next {
+  const { nowMs, expiresAt, tiersMs } = input;
+  // Beyond the longest tier all are equally far from "without end".
+  const expectedWaitMs = Math.min(input.expectedWaitMs, longest(tiersMs));
+  const fitting = tiersMs.filter((tier) => nowMs + tier <= expiresAt);
+  if (fitting.length === 0 && input.attempt > 0) return { kind: 'closed' };
+  const choices = fitting.length > 0 ? fitting : [shortest(tiersMs)];
+  const tierMs =
+    input.round === 'down'
+      ? (largest(choices.filter((tier) => tier <= expectedWaitMs)) ?? shortest(choices))
+      : choices.reduce((best, tier) => (isNearer(tier, best, expectedWaitMs) ? tier : best));
+  return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
+}
+
+function finalTry({ nowMs, expiresAt, tiersMs }: Frame): Next {
+  const tierMs = largest(tiersMs.filter((tier) => nowMs + tier <= expiresAt));
+  if (tierMs === undefined) return { kind: 'closed' };
+  return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true };
+}
+
+/** The shorter of two equally near ones: coming back early costs a hop, coming back late costs time. */
+function isNearer(tier: number, than: number, wanted: number): boolean {
+  const [a, b] = [Math.abs(tier - wanted), Math.abs(than - wanted)];
+  return a < b || (a === b && tier < than);
+}
+
+function firstLongEnough(tiersMs: readonly number[], ms: number): number | undefined {
+  const enough = tiersMs.filter((tier) => tier >= ms);
+  return enough.length === 0 ? undefined : shortest(enough);
+}
+
+function largest(tiersMs: readonly number[]): number | undefined {
+  return tiersMs.length === 0 ? undefined : longest(tiersMs);
+}
+
+function longest(tiersMs: readonly number[]): number {
+  return Math.max(...tiersMs);
+}
+
+function shortest(tiersMs: readonly number[]): number {
+  return Math.min(...tiersMs);
+}

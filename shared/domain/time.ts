@@ -1,0 +1,68 @@
+/**
+ * When a call happened, by the server's clock. Clients' clocks are wrong, often by hours: what they tell reliably is
+ * how long before sending the call was made. The result is always a time that can be written `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+ */
+
+/** `2026-11-21T08:19:06.123Z`: what most clients send, and what `Date` reads fast and exactly. */
+const PLAIN_LENGTH = 24;
+const DASH = 45;
+const LETTER_T = 84;
+const LETTER_Z = 90;
+
+/**
+ * Offset with or without a colon (Go v2: `+0000`), a fraction of any length (Go v3: nanoseconds), a space for the T, or
+ * the date alone. Without an offset it is UTC: the zone of the machine that reads it must not matter.
+ */
+const ISO =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2})?(?:[.,](\d{1,12}))? ?(?:([Zz])|([+-]\d{2})(?::?(\d{2}))?)?)?$/;
+/** `Sat, 21 Nov 2026 08:19:06 GMT` */
+const HTTP_DATE =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{1,2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} (?:GMT|UTC|[+-]\d{4})$/;
+/** No time is longer; a long text is not worth a regular expression. */
+const MAX_LENGTH = 64;
+
+/** Years 0000 to 9999: beyond them the ISO form has another length. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * Milliseconds since 1970 of a time as clients write it; fractions beyond the millisecond are cut off.
+ * @returns undefined for what is no text or cannot be read. Numbers are not read: they may be seconds or milliseconds.
+ */
+export function readTime(value: unknown): number | undefined {
+  if (typeof value !== 'string' || value.length > MAX_LENGTH) return undefined;
+  const ms = isPlain(value) ? Date.parse(value) : readOther(value);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function isPlain(text: string): boolean {
+  return (
+    text.length === PLAIN_LENGTH &&
+    text.charCodeAt(4) === DASH &&
+    text.charCodeAt(10) === LETTER_T &&
+    text.charCodeAt(23) === LETTER_Z
+  );
+}
+
+function readOther(text: string): number {
+  const parts = ISO.exec(text);
+  if (!parts) return HTTP_DATE.test(text) ? Date.parse(text) : NaN;
+  const [, date, hourMinute, second = ':00', fraction = '', , offsetHour, offsetMinute = '00'] = parts;
+  if (date === undefined) return NaN;
+  if (hourMinute === undefined) return Date.parse(date);
+  const zone = offsetHour === undefined ? 'Z' : `${offsetHour}:${offsetMinute}`;
+  return Date.parse(`${date}T${hourMinute}${second}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
+}
+
+/**
+ * `receivedAt − (sentAt − originalTimestamp)`: the moment of the call in ms since 1970. Without a readable `sentAt` it
+ * is the original as it stands; without a readable original, or where the result lies outside the years 0000 to 9999,
+ * it is `receivedAtMs`.
+ */
+export function correctedTimeMs(original: unknown, sentAt: unknown, receivedAtMs: number): number {
+  const originalMs = readTime(original);
+  if (originalMs === undefined) return receivedAtMs;
+  const sentMs = readTime(sentAt);
+  const ms = sentMs === undefined ? originalMs : receivedAtMs - (sentMs - originalMs);
+  return ms >= FIRST_MS && ms <= LAST_MS ? ms : receivedAtMs;
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka as KafkaJs, Partitioners, type Admin, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import { AppError, messageOf } from '../errors';
+import { requireBrokers, type Settings } from '../settings';
+import { type Log } from '../telemetry/log';
+import { KafkaAppender } from './appender';
+import { KafkaConsumption } from './consumer';
+import { kafkaLogger } from './logger';
+import { type Kafka } from './port';
+import { KafkaTail } from './tail';
+import { ensureTopics } from './ensure';
+import { topicSpecs } from './topics';
+
+/**
+ * Heartbeats go out only between fetches, so that a fetch must wait much less than a session lasts. A killed process
+ * holds its partitions for one session.
+ */
+const SESSION_MS = 6_000;
+const HEARTBEAT_MS = 1_000;
+const FETCH_WAIT_MS = 100;
+const REBALANCE_MS = 15_000;
+/** Record values are slices of the whole answer: its size bounds what one slow record keeps alive. */
+const FETCH_BYTES = 4 * 1024 * 1024;
+const PARTITION_BYTES = 1024 * 1024;
+
+/**
+ * Connects to Kafka, makes and checks the topics, and gives the port of `port.ts`.
+ * @throws AppError `cannot_start` with one plain sentence where no broker answers
+ */
+export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
+  const { log } = options;
+  const client = new KafkaJs({
+    ...clientConfig(settings),
+    clientId: `waypost-${options.clientId}`,
+    logCreator: kafkaLogger(log),
+  });
+  const admin = client.admin();
+  await connectAdmin(admin, requireBrokers(settings));
+  const prefix = settings.WAYPOST_TOPIC_PREFIX;
+  await ensureTopics(admin, {
+    prefix,
+    specs: topicSpecs({ retryDelaysMs: settings.WAYPOST_RETRY_DELAYS, windowMs: settings.WAYPOST_RETRY_WINDOW }),
+    partitions: settings.WAYPOST_PARTITIONS,
+    replication: settings.WAYPOST_REPLICATION ?? 3,
+    log,
+  });
+  return port({ client, admin, prefix, log });
+}
+
+function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; prefix: string; log: Log }): Kafka {
+  const consumer = (groupId: string, maxBytesPerPartition = PARTITION_BYTES) =>
+    client.consumer({
+      groupId,
+      sessionTimeout: SESSION_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      rebalanceTimeout: REBALANCE_MS,
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      maxBytes: FETCH_BYTES,
+      maxBytesPerPartition,
+      allowAutoTopicCreation: false,
+      // However long a broker is away, its return is waited for.
+      retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: () => Promise.resolve(true) },
+    });
+
+  return {
+    appender: async (appenderOptions) => {
+      const producer = client.producer({
+        createPartitioner: Partitioners.DefaultPartitioner,
+        allowAutoTopicCreation: false,
+        // The appender itself tries again, and its callers know for how long.
+        retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 },
+      });
+      await producer.connect();
+      return new KafkaAppender(producer, prefix, appenderOptions, log);
+    },
+    consume: async (consumeOptions) => {
+      const member = consumer(`${prefix}waypost-${consumeOptions.group}`, consumeOptions.maxBytesPerPartition);
+      const consumption = new KafkaConsumption(member, prefix, consumeOptions, log);
+      await consumption.start();
+      return consumption;
+    },
+    tail: async (tailOptions) => {
+      const groupId = `${prefix}waypost-${tailOptions.name}-${randomUUID()}`;
+      const tail = new KafkaTail(consumer(groupId), admin, { ...tailOptions, prefix, group: groupId, log });
+      await tail.start();
+      return tail;
+    },
+    listTopics: async () => {
+      const topics = await admin.listTopics();
+      return topics.filter((t) => t.startsWith(prefix)).map((t) => t.slice(prefix.length));
+    },
+    close: () => admin.disconnect(),
+  };
+}
+
+/** What of kafkajs's configuration follows from the settings. */
+export function clientConfig(settings: Settings): KafkaConfig {
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
+  const config: KafkaConfig = {
+    brokers: requireBrokers(settings),
+    ssl: settings.KAFKA_SSL,
+    connectionTimeout: 3_000,
+    requestTimeout: 10_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5 },
+  };
+  if (mechanism && username && password) config.sasl = { mechanism, username, password } as SASLOptions;
+  return config;
+}
+
+async function connectAdmin(admin: Admin, brokers: string[]): Promise<void> {
+  try {
+    await admin.connect();
+  } catch (error) {
+    throw new AppError(
+      'cannot_start',
+      `no Kafka broker answers at ${brokers.join(', ')} (${messageOf(error)}); check KAFKA_BROKERS and that the broker runs`,
+      true,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,106 @@
+import { ConfigResourceTypes, type Admin } from 'kafkajs';
+import { AppError, messageOf } from '../errors';
+import { type Log } from '../telemetry/log';
+import { type TopicSpec } from './topics';
+
+/** Makes the topics that are missing and reports where those that exist are not as they should be. */
+
+const HOUR_MS = 3_600_000;
+const WEEK_MS = 168 * HOUR_MS;
+
+export interface EnsureOptions {
+  prefix: string;
+  specs: TopicSpec[];
+  partitions: number;
+  replication: number;
+  log: Log;
+}
+
+/**
+ * Idempotent, and safe to be run by all services at once. What exists is never changed: a difference is logged.
+ * @throws AppError `cannot_start` where a topic cannot be made
+ */
+export async function ensureTopics(admin: Admin, options: EnsureOptions): Promise<void> {
+  const { prefix, specs, replication } = options;
+  const existing = new Set(await admin.listTopics());
+  const missing = specs.filter((spec) => !existing.has(prefix + spec.name));
+  if (missing.length > 0) {
+    try {
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: missing.map((spec) => ({
+          topic: prefix + spec.name,
+          numPartitions: spec.partitions === 'one' ? 1 : options.partitions,
+          replicationFactor: replication,
+          configEntries: Object.entries(topicConfig(spec, replication)).map(([name, value]) => ({ name, value })),
+        })),
+      });
+      options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
+    } catch (error) {
+      throw new AppError('cannot_start', `the topics could not be made: ${explain(error, replication)}`, false, {
+        cause: error,
+      });
+    }
+  }
+  await reportDifferences(
+    admin,
+    options,
+    specs.filter((spec) => !missing.includes(spec)),
+  );
+}
+
+/**
+ * LogAppendTime everywhere: a client's timestamp of 2012 must not expire a record, and in a tier file order must be
+ * due order. Segments roll well before the retention ends, else nothing would be deleted in time.
+ */
+export function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
+  const config: Record<string, string> = {
+    'cleanup.policy': spec.cleanup,
+    'message.timestamp.type': 'LogAppendTime',
+    'unclean.leader.election.enable': 'false',
+    'min.insync.replicas': String(replication >= 3 ? 2 : 1),
+    'max.message.bytes': '1048576',
+  };
+  if (spec.retentionMs !== undefined) {
+    config['retention.ms'] = String(spec.retentionMs);
+    config['segment.ms'] = String(Math.min(WEEK_MS, Math.max(HOUR_MS, Math.floor(spec.retentionMs / 4))));
+  } else {
+    config['min.cleanable.dirty.ratio'] = '0.1';
+    config['segment.ms'] = String(24 * HOUR_MS);
+  }
+  return config;
+}
+
+async function reportDifferences(admin: Admin, options: EnsureOptions, specs: TopicSpec[]): Promise<void> {
+  if (specs.length === 0) return;
+  const { prefix, replication, log } = options;
+  const { topics } = await admin.fetchTopicMetadata({ topics: specs.map((spec) => prefix + spec.name) });
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: specs.map((spec) => ({ type: ConfigResourceTypes.TOPIC, name: prefix + spec.name })),
+  });
+  for (const spec of specs) {
+    const topic = prefix + spec.name;
+    const has = topics.find((t) => t.name === topic)?.partitions.length ?? 0;
+    const wants = spec.partitions === 'one' ? 1 : options.partitions;
+    if (spec.partitions === 'one' && has > 1) {
+      throw new AppError('cannot_start', `topic ${topic} has ${String(has)} partitions and must have one`);
+    }
+    if (has < wants) log.warn({ topic, has, wants }, 'topic.fewer_partitions');
+    const entries = resources.find((r) => r.resourceName === topic)?.configEntries ?? [];
+    for (const [name, value] of Object.entries(topicConfig(spec, replication))) {
+      const found = entries.find((entry) => entry.configName === name)?.configValue;
+      if (found !== undefined && found !== value)
+        log.warn({ topic, setting: name, has: found, wants: value }, 'topic.differs');
+    }
+  }
+}
+
+function explain(error: unknown, replication: number): string {
+  const inner = (error as { errors?: unknown[] } | null)?.errors?.[0] ?? error;
+  const type = (inner as { type?: unknown } | null)?.type;
+  if (type === 'INVALID_REPLICATION_FACTOR') {
+    return `there are fewer than ${String(replication)} brokers; set WAYPOST_REPLICATION to the number of copies wanted`;
+  }
+  return messageOf(inner);
+}

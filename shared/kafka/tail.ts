@@ -1,0 +1,133 @@
+import { type Admin, type Consumer } from 'kafkajs';
+import { AppError, messageOf } from '../errors';
+import { type Log } from '../telemetry/log';
+import { Partition, TakenRecord } from './partition';
+import { type Tail, type TailOptions } from './port';
+
+/**
+ * Reads a whole topic, or its tail, for this process alone. kafkajs cannot read without a group, so each reader has a
+ * throw-away one of its own, which is deleted at the end (the broker drops those of killed processes by itself).
+ *
+ * "Caught up" is a matter of the position reached, not of a record seen: the last records may have been deleted or
+ * compacted away. A fetch that brought nothing, begun after the question was asked, is the end as well.
+ */
+export class KafkaTail implements Tail {
+  /** the next offset to be read, by partition */
+  readonly #positions = new Map<number, number>();
+  readonly #waiting = new Set<() => void>();
+  #fetchesBegun = 0;
+  #answered = false;
+  #gotRecords = false;
+  /** the number of the newest fetch that answered with nothing */
+  #emptyFetch = 0;
+  #stopped = false;
+
+  constructor(
+    private readonly consumer: Consumer,
+    private readonly admin: Admin,
+    private readonly options: TailOptions & { prefix: string; group: string; log: Log },
+  ) {}
+
+  /** Resolves when the first position is known: what is appended from then on will be seen. */
+  async start(): Promise<void> {
+    const { events } = this.consumer;
+    const positioned = new Promise<void>((resolve, reject) => {
+      this.consumer.on(events.CRASH, ({ payload }) => {
+        if (payload.restart || this.#stopped) return;
+        reject(payload.error);
+        this.options.onFatal(payload.error);
+      });
+      this.consumer.on(events.FETCH_START, () => this.#fetchBegins());
+      this.consumer.on(events.REQUEST, ({ payload }) => {
+        if (payload.apiName !== 'Fetch') return;
+        this.#answered = true;
+        resolve();
+      });
+    });
+    const topic = this.options.prefix + this.options.topic;
+    await this.consumer.connect();
+    await this.consumer.subscribe({ topic, fromBeginning: this.options.from === 'beginning' });
+    await this.consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: true,
+      eachBatch: ({ batch }) => {
+        this.#gotRecords = true;
+        const partition = new Partition(this.options.topic, batch.partition, 0);
+        for (const message of batch.messages) {
+          const record = new TakenRecord(partition, message);
+          // After a rejoin kafkajs starts again from the beginning: what was read is skipped.
+          if (record.offset >= (this.#positions.get(batch.partition) ?? 0)) this.options.onRecord(record);
+        }
+        const next = Number(batch.lastOffset()) + 1;
+        this.#positions.set(batch.partition, Math.max(next, this.#positions.get(batch.partition) ?? 0));
+        this.#wake();
+        return Promise.resolve();
+      },
+    });
+    await positioned;
+  }
+
+  async caughtUp(deadlineMs: number): Promise<void> {
+    const until = Date.now() + deadlineMs;
+    const begun = this.#fetchesBegun;
+    const ends = await withDeadline(this.admin.fetchTopicOffsets(this.options.prefix + this.options.topic), deadlineMs);
+    const reached = () =>
+      this.#emptyFetch > begun + 1 ||
+      ends.every(({ partition, low, high }) => {
+        const position = this.#positions.get(partition);
+        return Number(high) <= Number(low) || (position !== undefined && position >= Number(high));
+      });
+    while (!reached()) {
+      const left = until - Date.now();
+      if (left <= 0) throw notInTime();
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          clearTimeout(timer);
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, left);
+        this.#waiting.add(wake);
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.consumer.disconnect();
+    try {
+      await this.admin.deleteGroups([this.options.group]);
+    } catch (error) {
+      this.options.log.debug({ reason: messageOf(error), group: this.options.group }, 'group.not_deleted');
+    }
+  }
+
+  /** Before a fetch begins, the last one and its handlers are over: did it answer, and with nothing? */
+  #fetchBegins(): void {
+    if (this.#answered && !this.#gotRecords) {
+      this.#emptyFetch = this.#fetchesBegun;
+      this.#wake();
+    }
+    this.#fetchesBegun++;
+    this.#answered = false;
+    this.#gotRecords = false;
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+}
+
+function notInTime(): AppError {
+  return new AppError('kafka_unavailable', 'Kafka did not answer in time', true);
+}
+
+async function withDeadline<T>(promise: Promise<T>, deadlineMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(notInTime()), deadlineMs)));
+  try {
+    return await Promise.race([promise, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
+import { type Broker } from '../../deploy/local/broker';
+import { isAlive, processId } from '../../deploy/local/identity';
+import { findKafka, type Launch } from '../../deploy/local/kafka-source';
+import { waitForKafka } from '../../shared/kafka/ready';
+import { freePort } from '../support/free-port';
+
+/** The embedded broker itself: what a start leaves for the next one. */
+
+const READY_MS = 60_000;
+let dir: string;
+let launch: Launch;
+const launched: Broker[] = [];
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'waypost-broker-'));
+  launch = await findKafka(() => undefined);
+});
+afterAll(async () => {
+  await Promise.all(launched.map((broker) => broker.stop(2_000)));
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function start(): Promise<Broker> {
+  const broker = await launch({ dir });
+  launched.push(broker);
+  await broker.ready(READY_MS);
+  return broker;
+}
+
+const client = (broker: Broker) => new Kafka({ brokers: [broker.address], logLevel: logLevel.NOTHING });
+
+async function produce(broker: Broker, value: string): Promise<void> {
+  const producer = client(broker).producer();
+  await producer.connect();
+  await producer.send({ topic: 'kept', acks: -1, messages: [{ value }] });
+  await producer.disconnect();
+}
+
+async function endOffset(broker: Broker): Promise<string | undefined> {
+  const admin = client(broker).admin();
+  await admin.connect();
+  const [partition] = await admin.fetchTopicOffsets('kept');
+  await admin.disconnect();
+  return partition?.high;
+}
+
+test('records and address outlive a stop, a kill -9 and a broker that was left behind', async () => {
+  const first = await start();
+  const admin = client(first).admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic: 'kept', numPartitions: 1 }], waitForLeaders: true });
+  await admin.disconnect();
+  await produce(first, 'one');
+  await first.stop(20_000);
+
+  const second = await start();
+  expect(second.address).toBe(first.address);
+  expect(await endOffset(second)).toBe('1');
+  await produce(second, 'two');
+  second.kill();
+  await second.ended;
+
+  const third = await start();
+  expect(await endOffset(third)).toBe('2');
+  const left = processId(third.pid)!;
+
+  // Nobody stopped the third: the next start on its folder must.
+  const fourth = await start();
+  expect(isAlive(left)).toBe(false);
+  expect(fourth.address).toBe(first.address);
+  expect(await endOffset(fourth)).toBe('2');
+  await fourth.stop(20_000);
+
+  // Somebody else took its port.
+  const [host, port] = fourth.address.split(':');
+  const other = createServer().listen(Number(port), host);
+  await once(other, 'listening');
+  const fifth = await start();
+  expect(fifth.address).not.toBe(first.address);
+  expect(await endOffset(fifth)).toBe('2');
+  other.close();
+
+  const properties = readFileSync(join(dir, 'server.properties'), 'utf8');
+  expect(properties).toContain('auto.create.topics.enable=false');
+  expect(Number(/offsets\.retention\.minutes=(\d+)/.exec(properties)?.[1])).toBeGreaterThanOrEqual(43_200);
+}, 60_000);
+
+test('a broker that cannot be reached is one sentence', async () => {
+  const brokers = [`127.0.0.1:${String(await freePort())}`];
+  await expect(waitForKafka({ brokers }, 500)).rejects.toThrow(/^Kafka cannot be reached at 127\.0\.0\.1:\d+: .*\.$/);
+});

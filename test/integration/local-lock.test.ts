@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isAlive, ownId, processId } from '../../deploy/local/identity';
+import { takeLock } from '../../deploy/local/lock';
+import { localSecrets } from '../../deploy/local/secrets';
+import { eventually } from '../support/eventually';
+
+let dir: string;
+beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'waypost-lock-'))));
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+describe('the lock of a data dir', () => {
+  test('is refused while its owner lives, in one sentence that names it', () => {
+    const lock = takeLock(dir);
+    expect(() => takeLock(dir)).toThrow(new RegExp(`pid ${String(process.pid)}\\).*WAYPOST_DATA_DIR`));
+    lock.release();
+    expect(takeLock(dir).takenOver).toBe(false);
+  });
+
+  test('is taken over from an owner that was killed', async () => {
+    const owner = spawn('sleep', ['60']);
+    await once(owner, 'spawn');
+    const id = processId(owner.pid!)!;
+    writeFileSync(join(dir, 'lock'), JSON.stringify(id));
+    expect(() => takeLock(dir)).toThrow(String(owner.pid));
+
+    owner.kill('SIGKILL');
+    await eventually(() => expect(isAlive(id)).toBe(false));
+    expect(takeLock(dir).takenOver).toBe(true);
+    expect(JSON.parse(readFileSync(join(dir, 'lock'), 'utf8'))).toEqual(ownId());
+  });
+
+  test('is not held by a stranger who was given the pid of a dead owner', () => {
+    writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: process.pid, started: 'another time' }));
+    expect(takeLock(dir).takenOver).toBe(true);
+  });
+
+  test.each(['', '{', '{"pid":"x"}'])('is not held by a file that says %j', (text) => {
+    writeFileSync(join(dir, 'lock'), text);
+    expect(takeLock(dir).takenOver).toBe(true);
+  });
+
+  test('that somebody else took meanwhile is not released', () => {
+    const lock = takeLock(dir);
+    writeFileSync(join(dir, 'lock'), 'theirs');
+    lock.release();
+    expect(readFileSync(join(dir, 'lock'), 'utf8')).toBe('theirs');
+  });
+});
+
+describe('the generated secrets', () => {
+  test('are made once, for their owner only', () => {
+    const first = localSecrets(dir, {});
+    expect(Buffer.from(first.WAYPOST_SECRET_KEY, 'base64')).toHaveLength(32);
+    expect(first.WAYPOST_ADMIN_TOKEN.length).toBeGreaterThanOrEqual(32);
+    for (const file of ['admin-token', 'secret-key']) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+    expect(localSecrets(dir, {})).toEqual(first);
+  });
+
+  test('give way to the environment, and what that says is not stored', () => {
+    const given = localSecrets(dir, { WAYPOST_ADMIN_TOKEN: 'a token of their own' });
+    expect(given.WAYPOST_ADMIN_TOKEN).toBe('a token of their own');
+    expect(() => statSync(join(dir, 'admin-token'))).toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,179 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PORTS } from '../../deploy/local/local-settings';
+import { SERVICES } from '../../deploy/local/paths';
+import { eventually } from '../support/eventually';
+import { freePort, freePorts } from '../support/free-port';
+import { descendants, processes, startSupervised, startWithStubs, type Supervised } from '../support/supervised';
+
+/** The supervisor seen from outside, with stand-ins for the services. */
+
+let dir: string;
+let env: Record<string, string>;
+let supervised: Supervised | undefined;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'waypost-supervisor-'));
+  const ports = await freePorts(PORTS.length);
+  env = {
+    WAYPOST_DATA_DIR: join(dir, 'data'),
+    ...Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i]!)])),
+  };
+});
+afterEach(async () => {
+  supervised?.child.kill('SIGKILL');
+  await supervised?.exited;
+  await eventually(() => expect(ours()).toEqual([]), { deadlineMs: 15_000 });
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** What runs on the data dir or the ports of this test: the broker names its files, the stand-ins are found by parent. */
+const ours = () => processes().filter(({ command }) => command.includes(dir));
+const shared = () => ({ KAFKA_BROKERS: process.env.KAFKA_BROKERS! });
+const stubs = (more: NodeJS.ProcessEnv = {}, programs = {}) =>
+  (supervised = startWithStubs(join(dir, 'stubs'), { ...env, ...more }, programs));
+const startReal = (more: NodeJS.ProcessEnv = {}) =>
+  (supervised = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'start'], { ...env, ...more }));
+const alive = (pids: number[]) =>
+  processes().filter(({ pid, command }) => pids.includes(pid) && !command.includes('<defunct>'));
+
+/** One plain sentence (or list), a code that is not 0, no stack trace. */
+async function refusal(system: Supervised): Promise<string> {
+  expect(await system.exited).toBe(1);
+  expect(system.output()).not.toMatch(/^\s+at /m);
+  return system.output();
+}
+
+describe('with a broker of its own', () => {
+  test('kill -9 of the supervisor leaves no process, and the next start is clean', async () => {
+    const first = stubs();
+    await first.printed('waypost ready');
+    const pids = descendants(first.pid).map(({ pid }) => pid);
+    expect(pids.length).toBeGreaterThanOrEqual(SERVICES.length + 1);
+    process.kill(first.pid, 'SIGKILL');
+    await first.exited;
+
+    // At once: what was left behind is still ending.
+    const second = stubs();
+    await second.printed('waypost ready');
+    expect(alive(pids)).toEqual([]);
+
+    second.child.kill('SIGTERM');
+    expect(await second.exited).toBe(0);
+    expect(ours()).toEqual([]);
+    const lines = second
+      .output()
+      .split('\n')
+      .filter((line) => line.endsWith(' stops'));
+    expect(lines.slice(0, 2).sort()).toEqual(['control stops', 'ingest stops']);
+    expect(lines.at(-1)).toBe('delivery stops');
+  }, 60_000);
+
+  test('kill -9 of the supervisor alone is enough: nobody has to start again', async () => {
+    const system = stubs();
+    await system.printed('waypost ready');
+    const pids = descendants(system.pid).map(({ pid }) => pid);
+    process.kill(system.pid, 'SIGKILL');
+    await eventually(() => expect(alive(pids)).toEqual([]), { deadlineMs: 12_000 });
+    expect(ours()).toEqual([]);
+  }, 60_000);
+
+  test('a broker that dies comes back under its address', async () => {
+    const system = stubs();
+    await system.printed('waypost ready');
+    const broker = () => ours().find(({ command }) => command.includes('kafka.Kafka'));
+    const before = broker()!;
+    process.kill(before.pid, 'SIGKILL');
+    await eventually(() => expect(broker()?.pid).not.toBe(before.pid));
+    await eventually(() => expect(broker()).toBeDefined());
+    system.child.kill('SIGINT');
+    expect(await system.exited).toBe(0);
+  }, 60_000);
+});
+
+describe('with a broker that is there', () => {
+  test('a service that dies is started again, and a second start is refused', async () => {
+    const system = stubs(shared());
+    await system.printed('waypost ready');
+    const router = () => descendants(system.pid).find(({ command }) => command.startsWith('waypost-router'));
+    const before = router()!;
+    process.kill(before.pid, 'SIGKILL');
+    await eventually(() => expect(router()!.pid).not.toBe(before.pid));
+
+    const other = startReal(shared());
+    expect(await refusal(other)).toContain(`Another Waypost (pid ${String(system.pid)}) uses the data dir`);
+    supervised = system;
+
+    // Two signals close together are one.
+    system.child.kill('SIGTERM');
+    system.child.kill('SIGINT');
+    expect(await system.exited).toBe(0);
+  });
+
+  test('a service that will not start ends the start, with its sentence', async () => {
+    const refuses = `process.stderr.write('waypost-retry: this cannot work\\n'); process.exit(1);`;
+    const text = await refusal(stubs(shared(), { retry: refuses }));
+    expect(text.trimEnd().split('\n').at(-1)).toBe('waypost-retry: this cannot work');
+  });
+
+  test('ready is not said before every service is', async () => {
+    const slow = `
+      process.title = 'waypost-router';
+      const from = Date.now();
+      require('node:http').createServer((request, response) => response.writeHead(Date.now() - from > 1500 ? 200 : 503).end('{}'))
+        .listen(process.env.WAYPOST_ROUTER_HEALTH_PORT, '127.0.0.1', () => process.send({ type: 'started' }));
+      process.on('disconnect', () => process.exit(0));`;
+    const from = Date.now();
+    const system = stubs(shared(), { router: slow });
+    await system.printed('waypost ready');
+    expect(Date.now() - from).toBeGreaterThan(1500);
+  });
+});
+
+describe('what cannot start says so in a sentence', () => {
+  test('a busy port, before anything is started', async () => {
+    const server = createServer().listen(Number(env.WAYPOST_INGEST_PORT), '127.0.0.1');
+    await once(server, 'listening');
+    const text = await refusal(startReal());
+    server.close();
+    expect(text.trim()).toMatch(/^Port \d+ \(WAYPOST_INGEST_PORT\) on 127\.0\.0\.1 is in use: .*\.$/);
+  });
+
+  test('wrong settings, all at once', async () => {
+    const text = await refusal(startReal({ WAYPOST_TIMEOUT: 'soon', WAYPOST_PARTITIONS: '0', WAYPOST_PORT: '1' }));
+    for (const name of ['WAYPOST_TIMEOUT', 'WAYPOST_PARTITIONS', 'WAYPOST_PORT']) expect(text).toContain(name);
+  });
+
+  test('no Java, no Docker', async () => {
+    const text = await refusal(startReal({ PATH: '/nowhere', JAVA_HOME: '', DOCKER_HOST: 'unix:///nowhere.sock' }));
+    expect(text.trim()).toMatch(/^There is no Kafka to use: .*Install Java 17 .*\.$/);
+  });
+
+  test('a broker that is not there', async () => {
+    const address = `127.0.0.1:${String(await freePort())}`;
+    const text = await refusal(startReal({ KAFKA_BROKERS: address }));
+    expect(text.trim()).toMatch(new RegExp(`^Kafka cannot be reached at ${address}: .*KAFKA_BROKERS.*\\.$`));
+  }, 30_000);
+
+  test.each([
+    [['service'], 'No service was named'],
+    [['service', 'shipping'], 'There is no service "shipping"'],
+    [['begin'], 'Usage: '],
+  ])('%j', async (args, sentence) => {
+    const text = await refusal(startSupervised(process.execPath, ['dist/deploy/local/main.js', ...args], {}));
+    expect(text).toMatch(new RegExp(`^${sentence}.*ingest\\|router`));
+  });
+});
+
+test('the lock is gone after a clean stop, the secrets stay', async () => {
+  const system = stubs(shared());
+  await system.printed('waypost ready');
+  system.child.kill('SIGHUP');
+  expect(await system.exited).toBe(0);
+  const data = env.WAYPOST_DATA_DIR!;
+  expect(() => readFileSync(join(data, 'lock'))).toThrow('ENOENT');
+  expect(readFileSync(join(data, 'admin-token'), 'utf8').trim().length).toBeGreaterThanOrEqual(32);
+});

@@ -1,0 +1,23 @@
+/** Waits for what must become true, in place of sleeping for as long as it might take. */
+
+/** An error that no waiting can mend: `eventually` passes it on at once. */
+export class Final extends Error {}
+
+/**
+ * Calls `check` until it no longer throws, and returns what it returned.
+ * @throws the last error of `check` after `deadlineMs` (default 10 s), or a `Final` at once
+ */
+export async function eventually<T>(
+  check: () => T | Promise<T>,
+  { deadlineMs = 10_000, everyMs = 50 }: { deadlineMs?: number; everyMs?: number } = {},
+): Promise<T> {
+  const until = Date.now() + deadlineMs;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (error instanceof Final || Date.now() >= until) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}

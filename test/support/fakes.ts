@@ -1,0 +1,87 @@
+import { type ConfigReader, type Entry } from '../../shared/config/view';
+import { type Source } from '../../shared/domain/config';
+import { AppError } from '../../shared/errors';
+import { type Appender, type OutRecord } from '../../shared/kafka/port';
+
+/** Stand-ins for what ingest speaks to, for tests of its HTTP behaviour. Kafka itself is never imitated beyond this. */
+
+export interface RecordingAppender extends Appender {
+  /** each append, in order */
+  appends: OutRecord[][];
+  /** all records of a topic, parsed */
+  values(topic: string): Record<string, unknown>[];
+  /** what `append` does next: default resolves at once */
+  behave: (records: OutRecord[]) => Promise<void>;
+}
+
+export function recordingAppender(): RecordingAppender {
+  const appends: OutRecord[][] = [];
+  return {
+    appends,
+    behave: () => Promise.resolve(),
+    values: (topic) =>
+      appends
+        .flat()
+        .filter((record) => record.topic === topic)
+        .map((record) => JSON.parse(String(record.value)) as Record<string, unknown>),
+    append(records) {
+      appends.push(records);
+      return this.behave(records);
+    },
+    pendingBytes: 0,
+    oldestPendingAt: undefined,
+    close: () => Promise.resolve(),
+  };
+}
+
+export interface FakeConfig extends ConfigReader {
+  add(source: Source): void;
+  /** becomes known only by the next refresh */
+  addUnseen(source: Source): void;
+  /** refresh fails from now on */
+  away: boolean;
+  refreshes: number;
+}
+
+export function fakeConfig(...sources: Source[]): FakeConfig {
+  const known = new Map<string, Entry<Source>>();
+  const unseen: Source[] = [];
+  const add = (source: Source) => void known.set(source.id, { version: 1, data: source });
+  sources.forEach(add);
+  return {
+    away: false,
+    refreshes: 0,
+    add,
+    addUnseen: (source) => void unseen.push(source),
+    source: (id) => known.get(id),
+    sourceByWriteKey: (key, nowMs) =>
+      [...known.values()].find(({ data }) =>
+        data.writeKeys.some((known) => known.key === key && (known.until === undefined || known.until > nowMs)),
+      ),
+    destination: () => undefined,
+    destinationsOf: () => [],
+    list: () => [],
+    refresh() {
+      this.refreshes++;
+      if (this.away) return Promise.reject(new AppError('kafka_unavailable', 'config cannot be read', true));
+      unseen.splice(0).forEach(add);
+      return Promise.resolve();
+    },
+    onChange: () => undefined,
+    stop: () => Promise.resolve(),
+  };
+}
+
+/** An enabled source with one write key. */
+export function aSource(over: Partial<Source> = {}): Source {
+  const at = '2026-11-21T08:00:00.000Z';
+  return {
+    id: 'src_1',
+    name: 'shop',
+    enabled: true,
+    writeKeys: [{ key: 'key-1' }],
+    createdAt: at,
+    updatedAt: at,
+    ...over,
+  };
+}

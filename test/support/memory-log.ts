@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type Appender,
+  type InRecord,
+  type Kafka,
+  type OutRecord,
+  type Tail,
+  type TailOptions,
+} from '../../shared/kafka/port';
+
+/**
+ * A log in memory behind the port of shared/kafka, for unit tests of what reads and writes it: one partition a topic,
+ * every record given to the tails a moment after it was appended. No groups.
+ */
+export interface MemoryLog {
+  kafka: Kafka;
+  /** all records of a topic */
+  records(topic: string): InRecord[];
+  /** what compaction leaves: the last record of each key, in order */
+  compacted(topic: string): InRecord[];
+  /** Appends behind everybody's back, as another process would. */
+  append(records: OutRecord[]): void;
+  /** Until told otherwise, appends fail with this. */
+  failWith(error: Error | undefined): void;
+}
+
+interface MemoryTail extends TailOptions {
+  position: number;
+}
+
+export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
+  const topics = new Map<string, InRecord[]>();
+  const tails = new Set<MemoryTail>();
+  let failure: Error | undefined;
+  const topic = (name: string) => {
+    const records = topics.get(name) ?? [];
+    topics.set(name, records);
+    return records;
+  };
+  for (const record of initial) topic(record.topic).push(record);
+
+  const deliver = () => {
+    for (const tail of tails) {
+      const records = topic(tail.topic);
+      while (tail.position < records.length) tail.onRecord(records[tail.position++]!);
+    }
+  };
+  const append = (records: OutRecord[]) => {
+    for (const out of records) topic(out.topic).push(inRecord(out, topic(out.topic).length));
+    setImmediate(deliver);
+  };
+  const kafka: Kafka = {
+    appender: (): Promise<Appender> =>
+      Promise.resolve({
+        append: (records: OutRecord[]) => {
+          if (failure) return Promise.reject(failure);
+          append(records);
+          return Promise.resolve();
+        },
+        pendingBytes: 0,
+        oldestPendingAt: undefined,
+        close: () => Promise.resolve(),
+      }),
+    tail: (options: TailOptions): Promise<Tail> => {
+      const tail = { ...options, position: options.from === 'beginning' ? 0 : topic(options.topic).length };
+      tails.add(tail);
+      return Promise.resolve({
+        caughtUp: () =>
+          new Promise<void>((resolve) => {
+            setImmediate(() => {
+              deliver();
+              resolve();
+            });
+          }),
+        stop: () => {
+          tails.delete(tail);
+          return Promise.resolve();
+        },
+      });
+    },
+    consume: () => Promise.reject(new Error('a memory log has no groups')),
+    listTopics: () => Promise.resolve([...topics.keys()]),
+    close: () => Promise.resolve(),
+  };
+  return {
+    kafka,
+    append,
+    records: (name) => [...topic(name)],
+    compacted: (name) => {
+      const last = new Map(topic(name).map((record, i) => [record.key?.toString() ?? randomUUID(), i]));
+      return topic(name).filter((_, i) => [...last.values()].includes(i));
+    },
+    failWith: (error) => (failure = error),
+  };
+}
+
+function inRecord(out: OutRecord, offset: number): InRecord {
+  return {
+    topic: out.topic,
+    partition: 0,
+    offset,
+    timestampMs: Date.now(),
+    key: out.key === null ? null : Buffer.from(out.key),
+    value: out.value === null ? null : Buffer.from(out.value),
+    headers: Object.fromEntries(Object.entries(out.headers ?? {}).map(([name, value]) => [name, Buffer.from(value)])),
+  };
+}

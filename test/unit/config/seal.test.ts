@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { createSealer } from '../../../shared/config/seal';
+
+const OLD = randomBytes(32);
+const NEW = randomBytes(32);
+const SECRET = 'planted-secret-value';
+
+describe('sealer', () => {
+  it('opens what it sealed, whatever the text', () => {
+    const sealer = createSealer([NEW]);
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, owner) => {
+        expect(sealer.open(sealer.seal(text, owner), owner)).toBe(text);
+      }),
+    );
+  });
+
+  it('never seals a text to the same twice, and names its key', () => {
+    const sealer = createSealer([NEW]);
+    const [a, b] = [sealer.seal(SECRET, 'dst_1'), sealer.seal(SECRET, 'dst_1')];
+    expect(a).not.toBe(b);
+    expect(a).toMatch(/^[\w-]{8}\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/);
+    expect(a.slice(0, 8)).toBe(b.slice(0, 8));
+  });
+
+  it('encrypts with the first key of a list and decrypts with all', () => {
+    const before = createSealer([OLD]).seal(SECRET, 'dst_1');
+    const both = createSealer([NEW, OLD]);
+    expect(both.open(before, 'dst_1')).toBe(SECRET);
+    expect(createSealer([NEW]).open(both.seal(SECRET, 'dst_1'), 'dst_1')).toBe(SECRET);
+  });
+
+  const sealed = createSealer([OLD]).seal(SECRET, 'dst_1');
+  const [id, iv, text, tag] = sealed.split('.') as [string, string, string, string];
+  it.each([
+    ['another owner', OLD, sealed, 'dst_2', /belongs to another entry/],
+    ['another key', NEW, sealed, 'dst_1', /WAYPOST_SECRET_KEY does not hold/],
+    ['a changed text', OLD, [id, iv, `A${text.slice(1, -1)}A`, tag].join('.'), 'dst_1', /damaged/],
+    ['a tag cut short', OLD, [id, iv, text, tag.slice(0, 6)].join('.'), 'dst_1', /form/],
+    ['a part too few', OLD, [id, iv, text].join('.'), 'dst_1', /form/],
+    ['a plain text', OLD, SECRET, 'dst_1', /form/],
+    ['nothing', OLD, '', 'dst_1', /form/],
+  ])('refuses %s plainly and without the secret', (...[, key, value, owner, message]) => {
+    const open = () => createSealer([key]).open(value, owner);
+    expect(open).toThrow(message);
+    expect(open).toThrow(expect.objectContaining({ code: 'bad_settings' }));
+    expect(open).not.toThrow(new RegExp(`${SECRET}|${text}`));
+  });
+
+  it('refuses keys that are none', () => {
+    expect(() => createSealer([])).toThrow(/one or more keys/);
+    expect(() => createSealer([randomBytes(16)])).toThrow(/32 bytes/);
+  });
+});

@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { ConfigState } from '../../../shared/config/state';
+import { type ConfigRecord, configKey, type Destination, type Source } from '../../../shared/domain/config';
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+function aSource(id: string, over: Partial<Source> = {}): Source {
+  return { id, name: 'Site', enabled: true, writeKeys: [{ key: `key-${id}` }], createdAt: AT, updatedAt: AT, ...over };
+}
+
+function aDestination(id: string, sources: string[]): Destination {
+  return {
+    id,
+    name: 'Hooks',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources,
+    webhooks: [],
+    createdAt: AT,
+    updatedAt: AT,
+  };
+}
+
+function put(state: ConfigState, version: number, data: Source | Destination, replaces = version - 1) {
+  const kind = 'writeKeys' in data ? 'source' : 'destination';
+  const record = { format: 1, kind, id: data.id, version, replaces, at: AT, data } as ConfigRecord;
+  return state.apply(configKey(kind, data.id), JSON.stringify(record));
+}
+
+function remove(state: ConfigState, id: string, version: number) {
+  const record: ConfigRecord = { format: 1, kind: 'source', id, version, replaces: version - 1, at: AT };
+  return state.apply(configKey('source', id), JSON.stringify(record));
+}
+
+describe('what counts', () => {
+  it('takes a record that replaces the version at hand, and ignores one that does not', () => {
+    const state = new ConfigState();
+    expect(put(state, 1, aSource('s')).kind).toBe('applied');
+    expect(put(state, 2, aSource('s', { name: 'first' })).kind).toBe('applied');
+    expect(put(state, 2, aSource('s', { name: 'second' }))).toMatchObject({ kind: 'ignored' });
+    expect(state.source('s')).toMatchObject({ version: 2, data: { name: 'first' } });
+  });
+
+  it('takes any version of what it knows nothing of', () => {
+    const state = new ConfigState();
+    expect(put(state, 7, aSource('s')).kind).toBe('applied');
+    expect(state.source('s')?.version).toBe(7);
+  });
+
+  it('removes by a tombstone only what is deleted or unknown', () => {
+    const state = new ConfigState();
+    expect(state.apply('source:s', null).kind).toBe('removed');
+    put(state, 1, aSource('s'));
+    expect(state.apply('source:s', null).kind).toBe('ignored');
+    expect(state.source('s')).toBeDefined();
+    remove(state, 's', 2);
+    expect(state.source('s')).toBeUndefined();
+    expect(state.list('source')).toEqual([]);
+    expect(state.apply('source:s', null).kind).toBe('removed');
+    expect(state.unsettled()).toEqual([]);
+  });
+
+  it.each([
+    ['no JSON', 'source:s', '{"write'],
+    ['an array', 'source:s', '[]'],
+    [
+      'another key',
+      'source:t',
+      JSON.stringify({ format: 1, kind: 'source', id: 's', version: 1, replaces: 0, at: AT }),
+    ],
+    ['no version', 'source:s', JSON.stringify({ format: 1, kind: 'source', id: 's', replaces: 0, at: AT })],
+    ['an unknown kind', 'x:s', JSON.stringify({ format: 1, kind: 'x', id: 's', version: 1, replaces: 0, at: AT })],
+    [
+      'data of another id',
+      'source:s',
+      JSON.stringify({ format: 1, kind: 'source', id: 's', version: 1, replaces: 0, at: AT, data: aSource('t') }),
+    ],
+    [
+      'data without write keys',
+      'source:s',
+      JSON.stringify({ format: 1, kind: 'source', id: 's', version: 1, replaces: 0, at: AT, data: { id: 's' } }),
+    ],
+  ])('calls %s unreadable, and goes on', (_, key, value) => {
+    const state = new ConfigState();
+    expect(state.apply(key, value).kind).toBe('unreadable');
+    expect(put(state, 1, aSource('s')).kind).toBe('applied');
+  });
+
+  it('tells of a newer format', () => {
+    const state = new ConfigState();
+    expect(state.apply('rule:r', '{"format":2,"anything":1}')).toEqual({ kind: 'newer', key: 'rule:r', format: 2 });
+  });
+});
+
+describe('what services ask', () => {
+  it('finds a source by its present key, and by a rotated one until its time', () => {
+    const state = new ConfigState();
+    put(state, 1, aSource('s', { writeKeys: [{ key: 'old' }] }));
+    put(state, 2, aSource('s', { writeKeys: [{ key: 'new' }, { key: 'old', until: 1_000 }] }));
+    expect(state.sourceByWriteKey('new', 5_000)?.data.id).toBe('s');
+    expect(state.sourceByWriteKey('old', 999)?.data.id).toBe('s');
+    expect(state.sourceByWriteKey('old', 1_000)).toBeUndefined();
+    expect(state.sourceByWriteKey('never', 0)).toBeUndefined();
+    put(state, 3, aSource('s', { writeKeys: [{ key: 'new' }] }));
+    expect(state.sourceByWriteKey('old', 0)).toBeUndefined();
+    remove(state, 's', 4);
+    expect(state.sourceByWriteKey('new', 0)).toBeUndefined();
+  });
+
+  it('lists the destinations of a source as they change', () => {
+    const state = new ConfigState();
+    const of = (source: string) => state.destinationsOf(source).map((entry) => `${entry.data.id}@${entry.version}`);
+    expect(of('a')).toEqual([]);
+    put(state, 1, aDestination('d', ['a', 'b']));
+    put(state, 1, aDestination('e', ['a']));
+    expect(of('a')).toEqual(['d@1', 'e@1']);
+    put(state, 2, aDestination('d', ['b']));
+    expect([of('a'), of('b')]).toEqual([['e@1'], ['d@2']]);
+    state.apply(
+      'destination:d',
+      JSON.stringify({ format: 1, kind: 'destination', id: 'd', version: 3, replaces: 2, at: AT }),
+    );
+    expect(of('b')).toEqual([]);
+  });
+});
+
+/** What two processes do that know nothing of each other: each step is one of them writing on what it last read. */
+interface Step {
+  writer: 0 | 1;
+  act: 'look' | 'put' | 'delete' | 'tombstone';
+}
+type Logged = [key: string, value: string | null];
+
+const steps = fc.array(
+  fc.record<Step>({ writer: fc.constantFrom(0, 1), act: fc.constantFrom('look', 'put', 'put', 'delete', 'tombstone') }),
+  { maxLength: 40 },
+);
+
+function logOf(scenario: Step[]): Logged[] {
+  const log: Logged[] = [];
+  const seen = [new ConfigState(), new ConfigState()];
+  const read = [0, 0];
+  scenario.forEach(({ writer, act }, n) => {
+    const state = seen[writer]!;
+    const version = state.recordAt('source:s')?.version ?? 0;
+    const record: ConfigRecord = {
+      format: 1,
+      kind: 'source',
+      id: 's',
+      version: version + 1,
+      replaces: version,
+      at: AT,
+    };
+    if (act === 'look') {
+      while (read[writer]! < log.length) state.apply(...log[read[writer]!++]!);
+    } else if (act === 'tombstone') {
+      log.push(['source:s', null]);
+    } else {
+      log.push([
+        'source:s',
+        JSON.stringify(act === 'put' ? { ...record, data: aSource('s', { name: `n${n}` }) } : record),
+      ]);
+    }
+  });
+  return log;
+}
+
+function readAll(log: Logged[]): ConfigState {
+  const state = new ConfigState();
+  for (const record of log) state.apply(...record);
+  return state;
+}
+
+function compact(log: Logged[]): Logged[] {
+  return log.filter(([key], i) => !log.slice(i + 1).some(([later]) => later === key));
+}
+
+describe('two writers at once', () => {
+  it('leave all readers of the whole log with the same state, however their records interleave', () => {
+    fc.assert(
+      fc.property(steps, fc.nat(), (scenario, cut) => {
+        const log = logOf(scenario);
+        const early = new ConfigState();
+        // One reader reads in two goes, the other in one.
+        const at = log.length === 0 ? 0 : cut % log.length;
+        for (const record of log.slice(0, at)) early.apply(...record);
+        for (const record of log.slice(at)) early.apply(...record);
+        expect(early.list('source')).toEqual(readAll(log).list('source'));
+      }),
+    );
+  });
+
+  it('leave those who start after compaction with the same state too, once healed', () => {
+    fc.assert(
+      fc.property(steps, (scenario) => {
+        const log = logOf(scenario);
+        const state = readAll(log);
+        // As writer.ts does; two healers at once write the same.
+        for (const key of state.unsettled()) {
+          const held = state.recordAt(key);
+          const healed = held?.data && { ...held, version: held.version + 1, replaces: held.version };
+          for (let healer = 0; healer < 2; healer++) log.push([key, healed ? JSON.stringify(healed) : null]);
+        }
+        const whole = readAll(log);
+        expect(whole.unsettled()).toEqual([]);
+        expect(whole.list('source').map((entry) => entry.data)).toEqual(
+          state.list('source').map((entry) => entry.data),
+        );
+        expect(readAll(compact(log)).list('source')).toEqual(whole.list('source'));
+      }),
+    );
+  });
+});

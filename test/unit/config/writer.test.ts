@@ -1,0 +1,177 @@
+import pino from 'pino';
+import { coalesce } from '../../../shared/config/coalesce';
+import { openConfig } from '../../../shared/config/reader';
+import { openWriter } from '../../../shared/config/writer';
+import { type Source } from '../../../shared/domain/config';
+import { AppError } from '../../../shared/errors';
+import { memoryLog, type MemoryLog } from '../../support/memory-log';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const log = pino({ level: 'silent' });
+const aSource = (name: string): Source => ({
+  id: 's',
+  name,
+  enabled: true,
+  writeKeys: [{ key: 'k' }],
+  createdAt: AT,
+  updatedAt: AT,
+});
+const record = (version: number, name: string, over: object = {}) => ({
+  topic: 'config',
+  key: 'source:s',
+  value: JSON.stringify({
+    format: 1,
+    kind: 'source',
+    id: 's',
+    version,
+    replaces: version - 1,
+    at: AT,
+    data: aSource(name),
+    ...over,
+  }),
+});
+
+async function open(memory: MemoryLog) {
+  const failures: unknown[] = [];
+  const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
+  const appender = await memory.kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
+  return { config, failures, writer: openWriter({ config, appender, log, now: () => new Date(AT) }) };
+}
+
+describe('reader', () => {
+  it('has read to the end when it opens, and follows from there', async () => {
+    const memory = memoryLog();
+    memory.append([record(1, 'one')]);
+    const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: () => undefined });
+    expect(config.source('s')?.data.name).toBe('one');
+    const changes: string[] = [];
+    config.onChange((change) => changes.push(`${change.id}@${change.version}`));
+    memory.append([record(2, 'two'), { ...record(1, 'x'), value: 'rubbish' }]);
+    await config.refresh(1_000);
+    expect([config.source('s')?.data.name, changes]).toEqual(['two', ['s@2']]);
+  });
+
+  it('ends the process with a plain sentence at a record of a newer format', async () => {
+    const memory = memoryLog();
+    const { failures } = await open(memory);
+    memory.append([record(1, 'one', { format: 3 }), record(1, 'one', { format: 3 })]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(failures).toEqual([
+      expect.objectContaining({ code: 'newer_format', message: expect.stringContaining('format 3') }),
+    ]);
+    await expect(open(memory)).rejects.toMatchObject({ code: 'newer_format' });
+  });
+});
+
+describe('writer', () => {
+  it('answers when its record was read back, and deletes for good', async () => {
+    const memory = memoryLog();
+    const { config, writer } = await open(memory);
+    expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({ ok: true, version: 1 });
+    expect(config.source('s')?.data.name).toBe('one');
+    expect(await writer.write('source', 's', aSource('two'), { replaces: 0 })).toEqual({
+      ok: false,
+      reason: 'conflict',
+    });
+    expect(await writer.write('source', 's', undefined, { replaces: 1 })).toMatchObject({ ok: true, version: 2 });
+    await config.refresh(1_000);
+    expect(config.source('s')).toBeUndefined();
+    expect(memory.compacted('config').map((last) => last.value)).toEqual([null]);
+  });
+
+  it('takes turns: what is read in a turn is what it replaces', async () => {
+    const { config, writer } = await open(memoryLog());
+    await writer.write('source', 's', aSource(''), { replaces: 0 });
+    const append = (letter: string) =>
+      writer.inTurn((write) => {
+        const entry = config.source('s')!;
+        return write('source', 's', aSource(entry.data.name + letter), { replaces: entry.version });
+      });
+    await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(append));
+    expect(config.source('s')).toMatchObject({ version: 7, data: { name: 'abcdef' } });
+  });
+
+  it('says conflict to the second of two that race, and heals the log for those who start after compaction', async () => {
+    const memory = memoryLog();
+    const [a, b] = [await open(memory), await open(memory)];
+    await a.writer.write('source', 's', aSource('base'), { replaces: 0 });
+    await b.config.refresh(1_000);
+    const results = await Promise.all([
+      a.writer.write('source', 's', aSource('a'), { replaces: 1 }),
+      b.writer.write('source', 's', aSource('b'), { replaces: 1 }),
+    ]);
+    expect(results.map((result) => result.ok)).toEqual([true, false]);
+    await a.writer.close();
+    await b.writer.close();
+    const fresh = await open(memoryLog(memory.compacted('config')));
+    expect(fresh.config.source('s')).toMatchObject({ version: 3, data: { name: 'a' } });
+    expect(fresh.config.unsettled()).toEqual([]);
+  });
+
+  it('heals at start what a process before it left', async () => {
+    const memory = memoryLog();
+    memory.append([record(1, 'one'), record(1, 'lost')]);
+    const { writer } = await open(memory);
+    await writer.close();
+    const fresh = await open(memoryLog(memory.compacted('config')));
+    expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
+  });
+
+  it('fails one write and not the next while Kafka is away', async () => {
+    const memory = memoryLog();
+    const { writer } = await open(memory);
+    memory.failWith(new AppError('kafka_unavailable', 'away', true));
+    await expect(writer.write('source', 's', aSource('one'), { replaces: 0 })).rejects.toMatchObject({
+      code: 'kafka_unavailable',
+    });
+    memory.failWith(undefined);
+    expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({ ok: true });
+  });
+});
+
+describe('looks', () => {
+  /** Looks that end when told to. */
+  function looks() {
+    const begun: { end(): void; fail(): void }[] = [];
+    const look = () =>
+      new Promise<void>((resolve, reject) => begun.push({ end: resolve, fail: () => reject(new Error('no')) }));
+    return { begun, refresh: coalesce(look) };
+  }
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('never answers by a look that began before the question, and runs one at a time', async () => {
+    const { begun, refresh } = looks();
+    const answered: string[] = [];
+    const ask = (name: string) => refresh(5_000).then(() => answered.push(name));
+    const all = [ask('first'), ask('second'), ask('third')];
+    await settled();
+    expect(begun).toHaveLength(1);
+    begun[0]!.end();
+    await settled();
+    expect([answered, begun.length]).toEqual([['first'], 2]);
+    all.push(ask('fourth'));
+    begun[1]!.end();
+    await settled();
+    expect([answered, begun.length]).toEqual([['first', 'second', 'third'], 3]);
+    begun[2]!.end();
+    await Promise.all(all);
+    expect(answered).toEqual(['first', 'second', 'third', 'fourth']);
+  });
+
+  it('fails those who waited for a failed look, and nobody else', async () => {
+    const { begun, refresh } = looks();
+    const first = refresh(5_000);
+    const second = refresh(5_000);
+    begun[0]!.fail();
+    await expect(first).rejects.toThrow('no');
+    await settled();
+    begun[1]!.end();
+    await second;
+  });
+
+  it('keeps each deadline', async () => {
+    const { refresh } = looks();
+    await expect(refresh(10)).rejects.toMatchObject({ code: 'kafka_unavailable', retriable: true });
+    await expect(refresh(10)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+  });
+});

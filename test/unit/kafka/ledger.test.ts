@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { Ledger } from '../../../shared/kafka/ledger';
+
+/** The same rules, kept in the plainest way: a set of open offsets. */
+class NaiveLedger {
+  open = new Set<number>();
+  next: number;
+  constructor(start: number) {
+    this.next = start;
+  }
+  take(offset: number) {
+    if (offset < this.next) return false;
+    this.open.add(offset);
+    this.next = offset + 1;
+    return true;
+  }
+  done(offset: number) {
+    this.open.delete(offset);
+  }
+  get committable() {
+    return this.open.size === 0 ? this.next : Math.min(...this.open);
+  }
+}
+
+type Step = { kind: 'take'; gap: number } | { kind: 'untake' } | { kind: 'done'; pick: number } | { kind: 'again'; pick: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('take' as const), gap: fc.oneof(fc.constant(0), fc.nat(5000)) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('untake' as const) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('done' as const), pick: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('again' as const), pick: fc.nat() }) },
+);
+
+describe('the ledger of a partition', () => {
+  test('agrees with a plain set of open offsets, whatever is taken, given back and done in whatever order', () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.array(step, { maxLength: 400 }), (start, steps) => {
+        const ledger = new Ledger(start);
+        const naive = new NaiveLedger(start);
+        const taken: number[] = [];
+        for (const s of steps) {
+          if (s.kind === 'take') {
+            const offset = naive.next + s.gap;
+            expect(ledger.take(offset)).toBe(naive.take(offset));
+            taken.push(offset);
+          } else if (s.kind === 'untake') {
+            const last = taken.at(-1);
+            if (last === undefined || !naive.open.has(last)) continue;
+            taken.pop();
+            naive.open.delete(last);
+            naive.next = last;
+            ledger.untake(last);
+          } else if (taken.length > 0) {
+            const offset = taken[s.pick % taken.length]!;
+            if (s.kind === 'again') {
+              // Offered again after a rebalance: refused, whether done or open.
+              expect(ledger.take(offset)).toBe(false);
+            } else {
+              ledger.done(offset);
+              naive.done(offset);
+            }
+          }
+          expect(ledger.open).toBe(naive.open.size);
+          expect(ledger.next).toBe(naive.next);
+          expect(ledger.committable).toBe(naive.committable);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('commits nothing above the lowest open record, and everything once it is done', () => {
+    const ledger = new Ledger(100);
+    for (let offset = 100; offset < 5_100; offset++) ledger.take(offset);
+    for (let offset = 101; offset < 5_100; offset++) ledger.done(offset);
+    expect(ledger.committable).toBe(100);
+    ledger.done(100);
+    expect(ledger.committable).toBe(5_100);
+    expect(ledger.open).toBe(0);
+  });
+
+  test('a late or repeated end changes nothing', () => {
+    const ledger = new Ledger(0);
+    ledger.take(0);
+    ledger.done(0);
+    ledger.done(0);
+    ledger.done(7);
+    expect([ledger.open, ledger.committable, ledger.next]).toEqual([0, 1, 1]);
+  });
+
+  test('only the newest record can be given back', () => {
+    const ledger = new Ledger(0);
+    ledger.take(0);
+    ledger.take(1);
+    expect(() => ledger.untake(0)).toThrow(RangeError);
+  });
+});
