@@ -96,14 +96,14 @@ function inflate(raw: Buffer): Buffer | BodyFault {
   try {
     return gunzipSync(raw, { maxOutputLength: MAX_BODY_BYTES });
   } catch (error) {
-    const tooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    return tooLarge ? 'body_too_large' : 'invalid_encoding';
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ERR_BUFFER_TOO_LARGE' ? 'body_too_large' : 'invalid_encoding';
   }
 }
 
 function discardRest(req: IncomingMessage): void {
   let left = DISCARD_BYTES;
-  const timer = setTimeout(() => req.socket.destroy(), DISCARD_MS);
+  const timer = setTimeout(() => req.socket.destroy(), DISCARD_MS).unref();
   req.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) req.socket.destroy();

@@ -116,7 +116,7 @@ describe('with a broker that is there', () => {
   test('a service that will not start ends the start, with its sentence', async () => {
     const refuses = `process.stderr.write('waypost-retry: this cannot work\\n'); process.exit(1);`;
     const text = await refusal(stubs(shared(), { retry: refuses }));
-    expect(text.trimEnd().split('\n').at(-1)).toBe('waypost-retry: this cannot work');
+    expect(text.split('\n')).toContain('waypost-retry: this cannot work');
   });
 
   test('ready is not said before every service is', async () => {

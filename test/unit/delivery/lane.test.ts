@@ -6,7 +6,11 @@ const OPTIONS: LaneOptions = { floor: 1, start: 4, ceiling: 8, maxWaitMs: 1_000,
 function setUp(options: Partial<LaneOptions> = {}) {
   const lane = new Lane({ ...OPTIONS, ...options });
   const started: string[] = [];
-  const job = (name: string, { due = false, bytes = 10 } = {}): Job => ({ bytes, due, start: () => started.push(name) });
+  const job = (name: string, { due = false, bytes = 10 } = {}): Job => ({
+    bytes,
+    due,
+    start: () => started.push(name),
+  });
   return { lane, started, job };
 }
 
@@ -50,8 +54,8 @@ describe('a lane', () => {
     expect(lane.limit).toBe(4);
     for (let round = 0; round < 10; round++) {
       const hung = job(`h${String(round)}`);
-      lane.offer(hung, 6_000 + round);
-      lane.ended(hung, 12_000 + round * 6_000, true);
+      lane.offer(hung, 6_000 * (round + 1));
+      lane.ended(hung, 6_000 * (round + 1) + 5_000, true);
     }
     expect(lane.limit).toBe(1);
     for (let i = 0; i < 200; i++) {
@@ -71,7 +75,10 @@ describe('a lane', () => {
     lane.offer(running, 0);
     const all = new Map<string, Job>();
     for (let i = 0; i < 8; i++) {
-      for (const [name, due] of [[`due${String(i)}`, true], [`fresh${String(i)}`, false]] as const) {
+      for (const [name, due] of [
+        [`due${String(i)}`, true],
+        [`fresh${String(i)}`, false],
+      ] as const) {
         const j = job(name, { due });
         all.set(name, j);
         lane.offer(j, 0);

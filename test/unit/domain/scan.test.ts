@@ -74,7 +74,9 @@ describe('size of items', () => {
   });
 
   test('is that of each item as written', () => {
-    const spaced = fc.tuple(fc.json({ maxDepth: 3 }), fc.constantFrom('', ' ', '\n  ')).map(([json, s]) => s + json + s);
+    const spaced = fc
+      .tuple(fc.json({ maxDepth: 3 }), fc.constantFrom('', ' ', '\n  '))
+      .map(([json, s]) => s + json + s);
     fc.assert(
       fc.property(fc.array(spaced), fc.integer({ min: 1, max: 60 }), (items, itemBytes) => {
         const { largeItems } = scan(`{"a":[1,[2]],"batch":[${items.join(',')}]}`, { depth: 100, itemBytes });

@@ -22,10 +22,14 @@ class NaiveLedger {
   }
 }
 
-type Step = { kind: 'take'; gap: number } | { kind: 'untake' } | { kind: 'done'; pick: number } | { kind: 'again'; pick: number };
+type Step =
+  { kind: 'take'; gap: number } | { kind: 'untake' } | { kind: 'done'; pick: number } | { kind: 'again'; pick: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('take' as const), gap: fc.oneof(fc.constant(0), fc.nat(5000)) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('take' as const), gap: fc.oneof(fc.constant(0), fc.nat(5000)) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('untake' as const) }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('done' as const), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('again' as const), pick: fc.nat() }) },

@@ -7,7 +7,13 @@ describe('when a delayed record is due', () => {
     ['in 7 s: then, and not before', 47_000, 10_000, 50_000, { againAtMs: 57_000 }],
     ['in 1 ms: looked at again half a second later, not at every head', 40_001, 10_000, 50_000, { againAtMs: 50_500 }],
     ['a tier of 200 ms is looked at every 50 ms', 49_810, 200, 50_000, { againAtMs: 50_050 }],
-    ['a broker whose clock is an hour ahead holds it for its tier, no longer', 3_650_000, 10_000, 50_000, { againAtMs: 60_000 }],
+    [
+      'a broker whose clock is an hour ahead holds it for its tier, no longer',
+      3_650_000,
+      10_000,
+      50_000,
+      { againAtMs: 60_000 },
+    ],
   ])('%s', (_, appendedAtMs, delayMs, nowMs, expected) => {
     expect(dueOf(appendedAtMs, delayMs, nowMs)).toEqual(expected);
   });

@@ -1,0 +1,55 @@
+import express, { type Express, type RequestHandler, Router } from 'express';
+import { type Sealer } from '../../shared/config/seal';
+import { type ConfigReader } from '../../shared/config/view';
+import { answerProblems, noSuchPath } from '../../shared/http/problem';
+import { type Log } from '../../shared/telemetry/log';
+import { requireToken } from './auth';
+import { jsonBody } from './body';
+import { type Entries } from './entries';
+import { catalogRoutes } from './routes/catalog';
+import { destinationRoutes } from './routes/destinations';
+import { sourceRoutes } from './routes/sources';
+import { type TestSends } from './test-sends';
+
+/** The control API as an Express app: no port, no environment. */
+
+export interface ControlDeps {
+  config: ConfigReader;
+  entries: Entries;
+  sealer: Sealer;
+  tests: TestSends;
+  log: Log;
+  now: () => Date;
+}
+
+/** @param adminToken who brings it may do everything */
+export function createApp(deps: ControlDeps, adminToken: string): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  // Versions are the only tags: a tag of our own bytes would tell a client that it holds a version.
+  app.disable('etag');
+  app.use(secureHeaders);
+  app.use('/api/v1', requireToken(adminToken), ...jsonBody(), api(deps));
+  app.use(noSuchPath);
+  app.use(answerProblems(deps.log));
+  return app;
+}
+
+function api(deps: ControlDeps): Router {
+  const router = Router();
+  router.use('/catalog', catalogRoutes());
+  router.use('/sources', sourceRoutes(deps));
+  router.use('/destinations', destinationRoutes(deps));
+  return router;
+}
+
+/** Answers hold write keys and, once, secrets: no cache keeps them, and no browser takes them for a page. */
+const secureHeaders: RequestHandler = (_req, res, next) => {
+  res.set({
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Referrer-Policy': 'no-referrer',
+  });
+  next();
+};

@@ -1,0 +1,13 @@
+import { run } from '../../shared/lifecycle';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { startControl } from './service';
+
+/** The control service as a process. */
+const log = createLog('control', 'info');
+
+run('control', log, async (fatal) => {
+  const settings = loadSettings(process.env);
+  log.level = settings.WAYPOST_LOG_LEVEL;
+  return startControl(settings, log, fatal);
+});

@@ -1,0 +1,56 @@
+import { type FieldError, Problem } from '../../shared/http/problem';
+
+/** Versions in headers, and pages of lists. */
+
+/** The version of an entry as a strong entity tag. */
+export function etag(version: number): string {
+  return `"${version}"`;
+}
+
+/**
+ * @param ifMatch the header, or undefined where there is none: anything is fine then
+ * @throws Problem `stale` (412) where it names neither the version nor `*`
+ */
+export function requireMatch(ifMatch: string | undefined, version: number): void {
+  if (ifMatch === undefined) return;
+  const wanted = ifMatch.split(',').map((part) => part.trim());
+  // A weak tag never matches (RFC 9110, section 13.1.1).
+  if (wanted.includes('*') || wanted.includes(etag(version))) return;
+  throw new Problem('stale', `If-Match does not name the present version, which is ${etag(version)}; read it again`, {
+    headers: { ETag: etag(version) },
+  });
+}
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+export interface Page<T> {
+  data: T[];
+  /** to be given as `after`; null at the end */
+  next: string | null;
+}
+
+/**
+ * A page of entries in order of their ids, which is that of creation.
+ * @throws Problem `invalid_fields`
+ */
+export function page<T extends { data: { id: string } }>(entries: readonly T[], query: unknown): Page<T> {
+  const { limit, after } = readQuery(query as Record<string, unknown>);
+  const sorted = [...entries].sort((a, b) => (a.data.id < b.data.id ? -1 : 1));
+  const rest = after === undefined ? sorted : sorted.filter(({ data }) => data.id > after);
+  const data = rest.slice(0, limit);
+  return { data, next: rest.length > limit ? (data.at(-1)?.data.id ?? null) : null };
+}
+
+function readQuery({ limit = String(DEFAULT_LIMIT), after }: Record<string, unknown>) {
+  const errors: FieldError[] = [];
+  const number = typeof limit === 'string' && /^\d{1,6}$/.test(limit) ? Number(limit) : 0;
+  if (number < 1 || number > MAX_LIMIT) {
+    errors.push({ parameter: 'limit', detail: `must be a whole number from 1 to ${MAX_LIMIT}` });
+  }
+  if (after !== undefined && typeof after !== 'string') {
+    errors.push({ parameter: 'after', detail: 'must be given once: the `next` of the page before' });
+  }
+  if (errors.length > 0) throw new Problem('invalid_fields', 'The page asked for cannot be read', { errors });
+  return { limit: number, after: typeof after === 'string' ? after : undefined };
+}

@@ -1,0 +1,99 @@
+import { type Request, type Response, Router } from 'express';
+import { type Entry } from '../../../shared/config/view';
+import { type Destination } from '../../../shared/domain/config';
+import { type Json } from '../../../shared/domain/message';
+import { methodNotAllowed } from '../../../shared/http/problem';
+import { type ControlDeps } from '../app';
+import { createDestination, destinationView, type Making, patchDestination } from '../destinations';
+import { newId, newSharedSecret } from '../ids';
+import { etag, page } from '../preconditions';
+import { rotateSecret } from '../secrets';
+
+interface WithId {
+  id: string;
+}
+
+/** /api/v1/destinations */
+export function destinationRoutes(deps: ControlDeps): Router {
+  const { entries } = deps;
+  const router = Router();
+  router
+    .route('/')
+    .get((req, res) => {
+      const { data, next } = page(entries.list('destination'), req.query);
+      res.json({ data: data.map((entry) => destinationView(entry, making(deps, entry.data.id))), next });
+    })
+    .post(async (req, res) => {
+      const id = newId('dst', deps.now());
+      const entry = await entries.create('destination', () => createDestination(req.body, making(deps, id)));
+      deps.log.info({ destination: id }, 'destination.created');
+      res.status(201).location(`${req.baseUrl}/${id}`);
+      show(deps, res, entry);
+    })
+    .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
+
+  router
+    .route('/:id')
+    .get((req, res) => show(deps, res, entries.get('destination', req.params.id)))
+    .patch(async (req, res) => {
+      const { id } = req.params;
+      const patch = (req.body ?? {}) as Json;
+      const entry = await entries.change('destination', at(req), (before) =>
+        patchDestination(before, patch, making(deps, id)),
+      );
+      deps.log.info({ destination: id, version: entry.version }, 'destination.changed');
+      show(deps, res, entry);
+    })
+    .delete(async (req, res) => {
+      await entries.remove('destination', at(req));
+      deps.log.info({ destination: req.params.id }, 'destination.deleted');
+      res.status(204).end();
+    })
+    .all(methodNotAllowed(['GET', 'HEAD', 'PATCH', 'DELETE']));
+
+  const posted = methodNotAllowed(['POST']);
+  router
+    .route('/:id/rotate-secret')
+    .post((req, res) => rotate(deps, req, res))
+    .all(posted);
+  router
+    .route('/:id/test')
+    .post(async (req, res) => {
+      res.json(await deps.tests.send(entries.get('destination', req.params.id).data, req.body));
+    })
+    .all(posted);
+  return router;
+}
+
+async function rotate(deps: ControlDeps, req: Request<WithId>, res: Response): Promise<void> {
+  const made = { secret: newSharedSecret(), now: deps.now(), sealer: deps.sealer };
+  let generated: string | undefined;
+  const entry = await deps.entries.change('destination', at(req), (before) => {
+    const rotated = rotateSecret(before, req.body, made);
+    generated = rotated.generated;
+    return rotated.destination;
+  });
+  deps.log.info({ destination: req.params.id }, 'destination.secret_rotated');
+  show(deps, res, entry, generated);
+}
+
+/** @param sharedSecret one that was made here: shown in this answer, and never again */
+function show(deps: ControlDeps, res: Response, entry: Entry<Destination>, sharedSecret?: string): void {
+  const view = destinationView(entry, making(deps, entry.data.id));
+  res.set('ETag', etag(entry.version)).json({ ...view, ...(sharedSecret !== undefined && { sharedSecret }) });
+}
+
+function at(req: Request<WithId>): { id: string; ifMatch: string | undefined } {
+  return { id: req.params.id, ifMatch: req.get('if-match') };
+}
+
+function making({ sealer, config, now }: ControlDeps, id: string): Making {
+  const time = now();
+  return {
+    id,
+    now: time,
+    sealer,
+    newWebhookId: () => newId('whk', time),
+    sourceExists: (source) => config.source(source) !== undefined,
+  };
+}

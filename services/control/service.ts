@@ -1,0 +1,101 @@
+import { createServer, type Server } from 'node:http';
+import { createSealer } from '../../shared/config/seal';
+import { openConfig } from '../../shared/config/reader';
+import { openWriter } from '../../shared/config/writer';
+import { AppError } from '../../shared/errors';
+import { type Health, listen, serveHealth } from '../../shared/http/health';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka } from '../../shared/kafka/port';
+import { type Running } from '../../shared/lifecycle';
+import { requireSecretKeys, type Settings } from '../../shared/settings';
+import { type Log } from '../../shared/telemetry/log';
+import { createApp } from './app';
+import { openEntries } from './entries';
+import { openTestSends } from './test-sends';
+
+/** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
+
+/** Changes are small and few; a test is one record. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+/** Longer than a broker takes to elect a leader; shorter than people wait. */
+const GIVE_UP_MS = 10_000;
+
+export interface RunningControl extends Running {
+  port: number;
+  healthPort: number;
+}
+
+/**
+ * @param fatal ends the process
+ * @throws AppError `bad_settings` without WAYPOST_ADMIN_TOKEN or WAYPOST_SECRET_KEY; `cannot_start`
+ */
+export async function startControl(
+  settings: Settings,
+  log: Log,
+  fatal: (error: unknown) => void,
+): Promise<RunningControl> {
+  const adminToken = requireAdminToken(settings);
+  const sealer = createSealer(requireSecretKeys(settings));
+  const health = { ready: false, notLive: () => [], notReady: () => (health.ready ? [] : ['config is being read']) };
+  const healthServer = await openHealth(settings, health);
+  const kafka = await connectKafka(settings, { clientId: 'control', log });
+  const backend = await openBackend({ kafka, settings, log, fatal });
+  const { config, entries, tests } = backend;
+
+  const app = createApp({ config, entries, sealer, tests, log, now: () => new Date() }, adminToken);
+  const server = createServer(app);
+  const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
+  health.ready = true;
+  return {
+    port,
+    healthPort: healthServer.port,
+    stop: async (deadlineMs) => {
+      health.ready = false;
+      await closeServer(server, deadlineMs / 2);
+      await backend.stop(deadlineMs / 2);
+      await kafka.close();
+      healthServer.close();
+    },
+  };
+}
+
+function openHealth(settings: Settings, health: Health) {
+  return serveHealth({ host: settings.WAYPOST_HOST, port: settings.WAYPOST_CONTROL_HEALTH_PORT, health });
+}
+
+async function openBackend(options: { kafka: Kafka; settings: Settings; log: Log; fatal: (error: unknown) => void }) {
+  const { kafka, settings, log, fatal: onFatal } = options;
+  const now = () => new Date();
+  const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
+  const config = await openConfig(kafka, { name: 'control', log, onFatal });
+  const writer = openWriter({ config, appender, log, now });
+  const timeoutMs = settings.WAYPOST_TIMEOUT;
+  const tests = await openTestSends({ kafka, appender, timeoutMs, now, log, onFatal });
+  return {
+    config,
+    entries: openEntries(config, writer),
+    tests,
+    stop: async (deadlineMs: number) => {
+      await writer.close();
+      await appender.close(deadlineMs);
+      await Promise.all([tests.stop(), config.stop()]);
+    },
+  };
+}
+
+function requireAdminToken(settings: Settings): string {
+  if (settings.WAYPOST_ADMIN_TOKEN !== undefined) return settings.WAYPOST_ADMIN_TOKEN;
+  throw new AppError(
+    'bad_settings',
+    'WAYPOST_ADMIN_TOKEN is not set. Give control a token of 16 characters or more (openssl rand -hex 32); who brings it may do everything.',
+  );
+}
+
+/** Takes no more, lets the requests at work end, and cuts them off after the deadline. */
+async function closeServer(server: Server, deadlineMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  await closed;
+  clearTimeout(timer);
+}

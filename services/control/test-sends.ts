@@ -1,0 +1,101 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type DeliveryEvent } from '../../shared/domain/attempt';
+import { type Destination } from '../../shared/domain/config';
+import { AppError } from '../../shared/errors';
+import { Problem } from '../../shared/http/problem';
+import { type Appender, type InRecord, type Kafka } from '../../shared/kafka/port';
+import { ATTEMPTS } from '../../shared/kafka/topics';
+import { type Log } from '../../shared/telemetry/log';
+import { addEvent, isComplete, sampleMessage, type TestProgress, testRecord } from './test-send';
+
+/** Sends test records through the real pipeline and waits for what `attempts` tells of them. */
+
+/** Beside the timeout of the request itself: the way through Kafka, and a delivery service that is busy or restarts. */
+const SLACK_MS = 10_000;
+/** From the first event on: the other URLs' answers, where the first 2xx settled the delivery before them. */
+const LATE_MS = 1_000;
+/** Each holds a request open; more at once is no test. */
+const MAX_WAITING = 100;
+
+export interface TestSends {
+  /**
+   * @throws Problem `invalid_fields`; `no_answer` where no event came in time
+   * @throws AppError `kafka_unavailable`, `overloaded`
+   */
+  send(destination: Destination, body: unknown): Promise<TestProgress & { delivery: string }>;
+  stop(): Promise<void>;
+}
+
+export interface TestSendsOptions {
+  kafka: Kafka;
+  appender: Appender;
+  /** WAYPOST_TIMEOUT */
+  timeoutMs: number;
+  now: () => Date;
+  log: Log;
+  onFatal: (error: unknown) => void;
+}
+
+/** Reads `attempts` from its end on: what is sent after this resolved will be heard of. */
+export async function openTestSends(options: TestSendsOptions): Promise<TestSends> {
+  const { kafka, appender, now, log, onFatal } = options;
+  const lifetimeMs = options.timeoutMs + SLACK_MS;
+  const waiting = new Map<string, (event: DeliveryEvent) => void>();
+  const onRecord = ({ key, value, offset }: InRecord) => {
+    // The key is the delivery's id: the events of others are not even parsed.
+    const hear = waiting.size > 0 && key && value ? waiting.get(key.toString()) : undefined;
+    if (!hear || !value) return;
+    try {
+      hear(JSON.parse(value.toString()) as DeliveryEvent);
+    } catch {
+      // The parser's text would quote the event.
+      log.error({ offset, delivery: key?.toString() }, 'attempt.unreadable');
+    }
+  };
+  const tail = await kafka.tail({ name: 'control-tests', topic: ATTEMPTS, from: 'end', onRecord, onFatal });
+
+  const send = async (destination: Destination, body: unknown) => {
+    if (waiting.size >= MAX_WAITING) throw new AppError('overloaded', 'Too many tests wait for their answer', true);
+    const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
+    const made = { now: now(), lifetimeMs, traceparent: newTraceparent() };
+    const { id, record } = testRecord(destination, message, made);
+    const answer = awaitEvents({ urls: destination.webhooks.length, deadlineMs: lifetimeMs });
+    waiting.set(id, answer.hear);
+    try {
+      await appender.append([record]);
+      log.info({ delivery: id, destination: destination.id }, 'test.sent');
+      const progress = await answer.progress;
+      if (progress) return { delivery: id, ...progress };
+    } finally {
+      answer.cancel();
+      waiting.delete(id);
+    }
+    const detail = `The test was sent, and nothing was heard of it within ${lifetimeMs / 1_000} s; does the delivery service run?`;
+    throw new Problem('no_answer', detail, { more: { delivery: id } });
+  };
+  return { send, stop: () => tail.stop() };
+}
+
+/** Adds up events until they are complete, or a moment after the first; undefined where none comes in time. */
+function awaitEvents({ urls, deadlineMs }: { urls: number; deadlineMs: number }) {
+  let progress: TestProgress | undefined;
+  let settle: () => void = () => undefined;
+  const settled = new Promise<TestProgress | undefined>((resolve) => {
+    settle = () => resolve(progress);
+  });
+  let timer = setTimeout(settle, deadlineMs);
+  const hear = (event: DeliveryEvent) => {
+    if (!progress) {
+      clearTimeout(timer);
+      timer = setTimeout(settle, LATE_MS);
+    }
+    progress = addEvent(progress, event);
+    if (isComplete(progress, urls)) settle();
+  };
+  return { hear, progress: settled, cancel: () => clearTimeout(timer) };
+}
+
+/** The root of a trace of its own, sampled: whoever tests wants to see. */
+function newTraceparent(): string {
+  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+}

@@ -1,0 +1,171 @@
+import { type ConfigReader } from '../../shared/config/view';
+import { type RejectedRecord } from '../../shared/domain/rejected';
+import { createSeen, sighting, type Sighting } from '../../shared/domain/seen';
+import { AppError, messageOf } from '../../shared/errors';
+import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
+import { REJECTED } from '../../shared/kafka/topics';
+import { type Log } from '../../shared/telemetry/log';
+import { decide, readHead, type Decision, type Head } from './decide';
+import { Sources } from './sources';
+
+/**
+ * Turns messages into deliveries.
+ *
+ * Invariant: a record is done only when Kafka has acknowledged all that came of it: its deliveries, or the note of why
+ * there can be none. What is in between is bounded; beyond it partitions wait.
+ *
+ * The memory of messages routed begins empty with each process: a copy of a message that was routed before a restart is
+ * delivered again (with the same delivery id, by which receivers drop it).
+ */
+export interface RouterOptions {
+  config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'refresh'>;
+  appender: Appender;
+  windowMs: number;
+  now: () => number;
+  log: Log;
+  /** partitions that were refused may be read again */
+  onRoom: () => void;
+  /** this process must not go on */
+  onFatal: (error: unknown) => void;
+}
+
+/** Output not yet acknowledged: about a second's worth at full speed. */
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+/** Of a record that cannot be read the debugger needs the beginning only. */
+const KEPT_TEXT_LENGTH = 4_096;
+const UNREADABLE = 'unreadable_message';
+
+export class Router {
+  /** since the start of the process */
+  readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
+  readonly #seen = createSeen();
+  readonly #sources: Sources;
+  #refused = false;
+  #failed = false;
+
+  constructor(private readonly options: RouterOptions) {
+    this.#sources = new Sources(options.config);
+  }
+
+  onRecord(record: OpenRecord): Verdict {
+    if (this.#failed) return 'full';
+    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES) {
+      this.#refused = true;
+      return 'full';
+    }
+    const head = readHead(record.headers);
+    switch (head.kind) {
+      case 'newer':
+        return this.#stop(record, head.format);
+      case 'rejected':
+        this.#reject(record, head.reason);
+        return 'taken';
+      case 'message':
+        return this.#route(record, head);
+    }
+  }
+
+  #route(record: OpenRecord, head: Head): Verdict {
+    const { now, log } = this.options;
+    const met = sighting(head.sourceId, head.messageId, record.partition, record.offset);
+    if (this.#seen.isDuplicate(met, now())) {
+      this.counts.duplicates++;
+      log.debug({ source: head.sourceId, message: head.messageId }, 'message.duplicate');
+      record.done();
+      return 'taken';
+    }
+    const decision = this.#decide(record, head);
+    switch (decision.kind) {
+      case 'unknown_source':
+        if (!this.#sources.isGone(head.sourceId)) return { againAtMs: now() + Sources.LOOK_AGAIN_MS };
+        this.#drop(record, head, 'unknown_source');
+        return 'taken';
+      case 'dropped':
+        this.#drop(record, head, decision.reason);
+        return 'taken';
+      case 'rejected':
+        this.#reject(record, decision.reason);
+        return 'taken';
+      case 'deliver':
+        this.#deliver(record, met, decision.records);
+        return 'taken';
+    }
+  }
+
+  /** Whatever a record makes throw is its own fault: the partition goes on without it. */
+  #decide(record: OpenRecord, head: Head): Decision {
+    try {
+      return decide(head, record.value, this.options);
+    } catch (error) {
+      return { kind: 'rejected', reason: `routing it failed: ${messageOf(error)}` };
+    }
+  }
+
+  #deliver(record: OpenRecord, met: Sighting, records: OutRecord[]): void {
+    this.options.appender.append(records).then(
+      () => {
+        this.counts.routed++;
+        this.counts.deliveries += records.length;
+        this.#seen.remember(met, this.options.now());
+        this.#finish(record);
+      },
+      (error: unknown) => {
+        // A stopping process refuses for the moment: the record stays open, and the next process reads it again.
+        if (error instanceof AppError && error.retriable) return;
+        this.#reject(record, messageOf(error));
+      },
+    );
+  }
+
+  #drop(record: OpenRecord, head: Head, reason: string): void {
+    this.counts.dropped++;
+    this.options.log.debug({ source: head.sourceId, message: head.messageId, reason }, 'message.dropped');
+    record.done();
+  }
+
+  #reject(record: OpenRecord, reason: string): void {
+    const { partition, offset } = record;
+    this.counts.rejected++;
+    this.options.log.warn({ partition, offset, reason }, 'message.rejected');
+    const append = this.options.appender.append([rejectedRecord(record, reason, this.options.now())]);
+    // Refused only by a stopping process: the record stays open.
+    append
+      .then(() => this.#finish(record))
+      .catch((error: unknown) => {
+        this.options.log.warn({ partition, offset, reason: messageOf(error) }, 'message.left_open');
+      });
+  }
+
+  #finish(record: OpenRecord): void {
+    record.done();
+    if (this.#refused && this.options.appender.pendingBytes < MAX_PENDING_BYTES / 2) {
+      this.#refused = false;
+      this.options.onRoom();
+    }
+  }
+
+  #stop({ partition, offset }: OpenRecord, format: string): Verdict {
+    this.#failed = true;
+    this.options.onFatal(
+      new AppError(
+        'newer_format',
+        `The topic messages holds a record (partition ${partition}, offset ${offset}) of format ${format}, written by a newer Waypost than this router. Upgrade it.`,
+      ),
+    );
+    return 'full';
+  }
+}
+
+function rejectedRecord(record: OpenRecord, reason: string, nowMs: number): OutRecord {
+  const source = record.headers.source?.toString() ?? '';
+  const text = record.value?.toString() ?? '';
+  const value: RejectedRecord = {
+    at: new Date(nowMs).toISOString(),
+    source,
+    code: UNREADABLE,
+    message: `A record of the topic messages (partition ${record.partition}, offset ${record.offset}) was set aside: ${reason}.`,
+    call: text.slice(0, KEPT_TEXT_LENGTH),
+    ...(text.length > KEPT_TEXT_LENGTH ? { truncated: true } : {}),
+  };
+  return { topic: REJECTED, key: source, value: JSON.stringify(value), headers: { format: '1', source } };
+}

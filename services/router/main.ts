@@ -1,0 +1,46 @@
+import { openConfig } from '../../shared/config/reader';
+import { ConsumerHealth, serveHealth } from '../../shared/http/health';
+import { connectKafka } from '../../shared/kafka/client';
+import { MESSAGES } from '../../shared/kafka/topics';
+import { run } from '../../shared/lifecycle';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { Router } from './handler';
+
+/** Messages become deliveries: one for each destination that wants them. */
+
+const log = createLog('router', 'info');
+
+run('router', log, async (onFatal) => {
+  const settings = loadSettings(process.env);
+  log.level = settings.WAYPOST_LOG_LEVEL;
+  const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_ROUTER_HEALTH_PORT];
+  const health = new ConsumerHealth();
+  const healthServer = await serveHealth({ host, port, health });
+
+  const kafka = await connectKafka(settings, { clientId: 'router', log });
+  // In memory before the first message: there is no waiting for it later.
+  const config = await openConfig(kafka, { name: 'router', log, onFatal });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const windowMs = settings.WAYPOST_RETRY_WINDOW;
+  const onRoom = () => health.consumption?.resume();
+  const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
+  const onRecord = router.onRecord.bind(router);
+  const consumption = (health.consumption = await kafka.consume({
+    group: 'router',
+    topics: [MESSAGES],
+    onRecord,
+    onFatal,
+  }));
+
+  return {
+    async stop(deadlineMs) {
+      health.stopping = true;
+      await consumption.stop(deadlineMs - 2_000);
+      await appender.close(1_000);
+      await config.stop();
+      await kafka.close();
+      healthServer.close();
+    },
+  };
+});

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Broker } from '../../deploy/local/broker';
+import { findKafka, type Launch } from '../../deploy/local/kafka-source';
+import { eventually } from '../support/eventually';
+import { aSource } from '../support/fakes';
+import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
+
+/** Ingest while Kafka is away: a broker of its own, since the others' must stay. */
+
+let dir: string;
+let launch: Launch;
+let broker: Broker;
+let ingest: IngestProcess;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'waypost-ingest-'));
+  launch = await findKafka(() => undefined);
+  broker = await launch({ dir });
+  await broker.ready(60_000);
+  ingest = await startIngestProcess(broker.address);
+  await ingest.addSources(aSource());
+}, 120_000);
+afterAll(async () => {
+  await ingest.close();
+  await broker.stop(2_000);
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const track = { type: 'track', userId: 'u', event: 'e' };
+const accepted = () =>
+  eventually(async () => expect(await ingest.post('key-1', '/v1/t', track)).toMatchObject({ status: 200 }), {
+    deadlineMs: 30_000,
+  });
+/** Nobody waits longer than 5 s, and everybody is told to come again. */
+async function turnedAway(key: string, codes: string[]): Promise<void> {
+  const answer = await ingest.post(key, '/v1/t', track);
+  expect(answer).toMatchObject({ status: 503, body: { success: false } });
+  expect(codes).toContain(answer.body.code);
+  expect(answer.ms).toBeLessThan(5_000);
+}
+
+test('killed: 503 within 5 s, for known and unknown keys; back: 200 again', async () => {
+  await accepted();
+  broker.kill();
+  await broker.ended;
+  await Promise.all([
+    turnedAway('key-1', ['kafka_unavailable']),
+    turnedAway('key-1', ['kafka_unavailable']),
+    turnedAway('nobody', ['config_unavailable']),
+  ]);
+  expect(await ingest.post('key-1', '/v1/batch', { batch: [] })).toMatchObject({ status: 200 });
+  expect(await ingest.post('key-1', '/v1/batch', [])).toMatchObject({ status: 400 });
+
+  broker = await launch({ dir });
+  await broker.ready(60_000);
+  await accepted();
+  expect(await ingest.post('nobody', '/v1/t', track)).toMatchObject({ status: 401 });
+}, 120_000);
+
+test('hanging: 503 within 5 s; going on: 200 again', async () => {
+  await accepted();
+  process.kill(broker.pid, 'SIGSTOP');
+  try {
+    await Promise.all([turnedAway('key-1', ['kafka_unavailable']), turnedAway('nobody', ['config_unavailable'])]);
+  } finally {
+    process.kill(broker.pid, 'SIGCONT');
+  }
+  await accepted();
+}, 120_000);

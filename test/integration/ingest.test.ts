@@ -1,0 +1,114 @@
+import { type InRecord } from '../../shared/kafka/port';
+import { eventually } from '../support/eventually';
+import { aSource } from '../support/fakes';
+import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
+
+/** Ingest against a real Kafka: what it acknowledges is there. */
+
+let ingest: IngestProcess;
+beforeAll(async () => {
+  ingest = await startIngestProcess(process.env.KAFKA_BROKERS!);
+  await ingest.addSources(aSource(), aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }));
+});
+afterAll(() => ingest.close());
+
+const track = { type: 'track', userId: 'u', event: 'e' };
+
+async function read(topic: string): Promise<InRecord[]> {
+  const records: InRecord[] = [];
+  const tail = await ingest.kafka.tail({
+    name: 'test',
+    topic,
+    from: 'beginning',
+    onRecord: (record) => records.push({ ...record, value: record.value && Buffer.from(record.value) }),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  await tail.caughtUp(20_000);
+  await tail.stop();
+  return records;
+}
+
+const texts = (headers: InRecord['headers']) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+test('accepted and rejected calls are in Kafka when they are acknowledged', async () => {
+  const answer = await ingest.post('key-1', '/v1/batch', {
+    batch: [{ ...track, messageId: 'm1' }, { type: 'track' }, { ...track, messageId: 'm2', userId: 'v' }],
+  });
+  expect(answer).toMatchObject({ status: 200, body: { success: true, rejected: [{ index: 1 }] } });
+
+  const messages = await read('messages');
+  const m1 = messages.find(({ headers }) => String(headers.message) === 'm1')!;
+  expect(String(m1.key)).toBe('src_1:u');
+  expect(texts(m1.headers)).toEqual({
+    format: '1',
+    source: 'src_1',
+    message: 'm1',
+    'accepted-at': expect.stringMatching(/^\d{13}$/),
+    traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
+  });
+  expect(JSON.parse(String(m1.value))).toMatchObject({ ...track, messageId: 'm1' });
+  expect(messages.map(({ headers }) => String(headers.message)).sort()).toEqual(['m1', 'm2']);
+
+  const [rejected] = await read('messages.rejected');
+  expect(String(rejected!.key)).toBe('src_1');
+  expect(JSON.parse(String(rejected!.value))).toMatchObject({ code: 'no_user_anon_id', call: { type: 'track' } });
+});
+
+test('a source that was made a moment ago is known, one that is not is refused', async () => {
+  for (let i = 0; i < 10; i++) {
+    const key = `fresh-${i}`;
+    await ingest.addSources(aSource({ id: `src_fresh_${i}`, writeKeys: [{ key }] }));
+    expect(await ingest.post(key, '/v1/t', track)).toMatchObject({ status: 200 });
+  }
+  expect(await ingest.post('nobody', '/v1/t', track)).toMatchObject({
+    status: 401,
+    body: { code: 'unknown_write_key' },
+  });
+  expect(await ingest.post('key-off', '/v1/t', track)).toMatchObject({
+    status: 401,
+    body: { code: 'source_disabled' },
+  });
+});
+
+test('many at once: each acknowledged call is there exactly once', async () => {
+  const ids = Array.from({ length: 500 }, (_, i) => `many-${i}`);
+  const answers = await Promise.all(
+    ids.map((messageId, i) => ingest.post('key-1', '/v1/t', { ...track, messageId, userId: `u${i % 50}` })),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  const seen = (await read('messages'))
+    .map(({ headers }) => String(headers.message))
+    .filter((id) => id.startsWith('many-'));
+  expect(seen.sort()).toEqual([...ids].sort());
+});
+
+test('a request of every limit at once is stored', async () => {
+  const batch = Array.from({ length: 2_500 }, (_, i) => ({ ...track, userId: `u${i}`, messageId: `full-${i}` }));
+  const answer = await ingest.post('key-1', '/v1/batch', { batch, context: { pad: 'x'.repeat(500) } });
+  expect(answer).toMatchObject({ status: 200, body: { success: true } });
+  const seen = (await read('messages')).filter(({ headers }) => String(headers.message).startsWith('full-'));
+  expect(seen).toHaveLength(2_500);
+});
+
+test('it ends in order on SIGTERM: what it was given is answered first', async () => {
+  const pending = Array.from({ length: 50 }, (_, i) =>
+    ingest.post('key-1', '/v1/t', { ...track, messageId: `last-${i}` }),
+  );
+  const results = Promise.allSettled(pending);
+  await pending[0];
+  ingest.process.child.kill('SIGTERM');
+  await eventually(async () => {
+    const reasons = await ingest.notReady();
+    if (reasons !== undefined) expect(reasons).toEqual(['stopping']);
+  });
+  expect(await ingest.process.exited).toBe(0);
+  const acknowledged = (await results).flatMap((result, i) =>
+    result.status === 'fulfilled' && result.value.status === 200 ? [`last-${i}`] : [],
+  );
+  const seen = new Set((await read('messages')).map(({ headers }) => String(headers.message)));
+  expect(acknowledged.filter((id) => !seen.has(id))).toEqual([]);
+  expect(acknowledged.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Consumption, type Kafka, type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from '../support/eventually';
+
+const prefix = `port-${randomUUID().slice(0, 8)}.`;
+const settings = loadSettings({
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS,
+  WAYPOST_TOPIC_PREFIX: prefix,
+  WAYPOST_PARTITIONS: '4',
+  WAYPOST_REPLICATION: '1',
+});
+const log = createLog('test', 'silent');
+const fatal = (error: unknown) => {
+  throw error;
+};
+
+const opened: Kafka[] = [];
+async function connect(): Promise<Kafka> {
+  const kafka = await connectKafka(settings, { clientId: 'test', log });
+  opened.push(kafka);
+  return kafka;
+}
+afterAll(() => Promise.all(opened.map((kafka) => kafka.close())));
+
+const records = (topic: string, count: number, bytes = 100): OutRecord[] =>
+  Array.from({ length: count }, (_, i) => ({ topic, key: `k${String(i)}`, value: Buffer.alloc(bytes, 'x') }));
+
+describe('an appender', () => {
+  test('writes everything it was given, in requests that no broker refuses, and says when', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const seen: number[] = [];
+    const tail = await kafka.tail({
+      name: 'all',
+      topic: 'messages',
+      from: 'beginning',
+      onRecord: (record) => seen.push(record.offset),
+      onFatal: fatal,
+    });
+    // 5 MB at once, most of it for one partition: more than one request may carry.
+    await Promise.all([
+      appender.append(records('messages', 2_000, 1_000)),
+      appender.append(
+        Array.from({ length: 3_000 }, () => ({ topic: 'messages', key: 'same', value: Buffer.alloc(1_000) })),
+      ),
+    ]);
+    expect(appender.pendingBytes).toBe(0);
+    expect(appender.oldestPendingAt).toBeUndefined();
+    await tail.caughtUp(20_000);
+    expect(seen).toHaveLength(5_000);
+    await tail.stop();
+    await appender.close(1_000);
+  });
+
+  test('refuses beyond its bounds at once, and a record that is too large alone', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 50_000, giveUpAfterMs: 'retry' });
+    const first = appender.append(records('messages', 300));
+    await expect(appender.append(records('messages', 300))).rejects.toMatchObject({
+      code: 'overloaded',
+      retriable: true,
+    });
+    await first;
+    const large = appender.append([{ topic: 'messages', key: 'large', value: Buffer.alloc(1_200_000) }]);
+    const neighbour = appender.append([{ topic: 'messages', key: 'n', value: 'x' }]).catch((error: unknown) => error);
+    await expect(large).rejects.toMatchObject({ code: 'overloaded' });
+    await neighbour;
+    await appender.append(records('messages', 1));
+    await appender.close(1_000);
+  });
+});
+
+describe('a tail', () => {
+  test('is caught up with what was there when it was asked, also in an empty topic', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const keys: string[] = [];
+    const tail = await kafka.tail({
+      name: 'config',
+      topic: 'config',
+      from: 'beginning',
+      onRecord: (record) => keys.push(String(record.key)),
+      onFatal: fatal,
+    });
+    await tail.caughtUp(10_000);
+    expect(keys).toEqual([]);
+    for (let i = 0; i < 5; i++) {
+      await appender.append([{ topic: 'config', key: `entry-${String(i)}`, value: '{}' }]);
+      await tail.caughtUp(10_000);
+      expect(keys.at(-1)).toBe(`entry-${String(i)}`);
+    }
+    await tail.stop();
+    await appender.close(1_000);
+  });
+
+  test('from the end sees what comes after it was opened, and nothing before', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    await appender.append(records('attempts', 20));
+    const seen: string[] = [];
+    const tail = await kafka.tail({
+      name: 'attempts',
+      topic: 'attempts',
+      from: 'end',
+      onRecord: (record) => seen.push(String(record.key)),
+      onFatal: fatal,
+    });
+    await appender.append([{ topic: 'attempts', key: 'after', value: '1' }]);
+    await eventually(() => expect(seen).toEqual(['after']));
+    await tail.stop();
+    await appender.close(1_000);
+  });
+});
+
+describe('a consumer group', () => {
+  interface Member {
+    consumption: Consumption;
+    seen: string[];
+    held: OpenRecord[];
+    holding: boolean;
+  }
+
+  async function join(group: string, topic: string): Promise<Member> {
+    const kafka = await connect();
+    const member: Member = { consumption: undefined as unknown as Consumption, seen: [], held: [], holding: false };
+    member.consumption = await kafka.consume({
+      group,
+      topics: [topic],
+      onFatal: fatal,
+      onRecord: (record) => {
+        member.seen.push(`${String(record.partition)}/${String(record.offset)}`);
+        if (member.holding) member.held.push(record);
+        else record.done();
+        return 'taken';
+      },
+    });
+    await eventually(() => expect(member.consumption.joined).toBe(true));
+    return member;
+  }
+
+  test('a record that was refused is read again: at once after resume, or at its time', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    await appender.append(records('webhooks', 500));
+    const seen = new Map<string, number>();
+    let refusals = 0;
+    let mode: 'full' | 'later' | 'take' = 'full';
+    const consumption: Consumption = await kafka.consume({
+      group: 'refuse',
+      topics: ['webhooks'],
+      onFatal: fatal,
+      onRecord: (record) => {
+        if (mode === 'full') {
+          refusals++;
+          return 'full';
+        }
+        if (mode === 'later') {
+          refusals++;
+          return { againAtMs: Date.now() + 200 };
+        }
+        const id = `${String(record.partition)}/${String(record.offset)}`;
+        seen.set(id, (seen.get(id) ?? 0) + 1);
+        record.done();
+        return 'taken';
+      },
+    });
+    await eventually(() => expect(refusals).toBe(4));
+    mode = 'later';
+    consumption.resume();
+    await eventually(() => expect(refusals).toBeGreaterThan(8));
+    mode = 'take';
+    await eventually(() => expect(seen.size).toBe(500));
+    expect([...seen.values()].every((times) => times === 1)).toBe(true);
+    await consumption.stop(5_000);
+    await appender.close(1_000);
+  });
+
+  test('what was done is not read again by the next member, what was open is, and nothing is left out', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const first = await join('resume', 'webhooks.due');
+    await appender.append(records('webhooks.due', 200));
+    await eventually(() => expect(first.seen).toHaveLength(200));
+    first.holding = true;
+    await appender.append(records('webhooks.due', 100));
+    await eventually(() => expect(first.held).toHaveLength(100));
+    // Stopped with records open: it gives up waiting and commits what is done.
+    await first.consumption.stop(300);
+
+    const second = await join('resume', 'webhooks.due');
+    await eventually(() => expect(second.seen).toHaveLength(100));
+    expect(new Set(second.seen)).toEqual(new Set(first.seen.slice(200)));
+    await second.consumption.stop(5_000);
+    await appender.close(1_000);
+  });
+
+  test('a member that joins and one that leaves in order lose nothing, and who stays reads nothing twice', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const one = await join('grow', 'messages.rejected');
+    let sent = 0;
+    const load = setInterval(() => {
+      sent += 20;
+      void appender.append(records('messages.rejected', 20));
+    }, 20);
+    await eventually(() => expect(one.seen.length).toBeGreaterThan(200));
+    const two = await join('grow', 'messages.rejected');
+    await eventually(() => expect(two.seen.length).toBeGreaterThan(100));
+    await one.consumption.stop(5_000);
+    clearInterval(load);
+    await eventually(() => expect(new Set([...one.seen, ...two.seen]).size).toBe(sent), { deadlineMs: 20_000 });
+    expect(new Set(two.seen).size).toBe(two.seen.length);
+    await two.consumption.stop(5_000);
+    await appender.close(1_000);
+  });
+});

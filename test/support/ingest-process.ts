@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { type ConfigRecord, configKey, type Source } from '../../shared/domain/config';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually, Final } from './eventually';
+import { freePorts } from './free-port';
+import { startSupervised, type Supervised } from './supervised';
+
+/** Ingest alone, as the process that runs in production (the built one), beside a connection to the same Kafka. */
+export interface IngestProcess {
+  process: Supervised;
+  kafka: Kafka;
+  url: string;
+  /** the reasons of `/readyz`; undefined where nobody answers */
+  notReady(): Promise<string[] | undefined>;
+  /** Writes sources to `config`, as control does; ingest may not have read them yet when this resolves. */
+  addSources(...sources: Source[]): Promise<void>;
+  /** POSTs with `key` as Basic's user name. */
+  post(
+    key: string,
+    path: string,
+    body: unknown,
+  ): Promise<{ status: number; body: Record<string, unknown>; ms: number }>;
+  close(): Promise<void>;
+}
+
+/** Starts it and waits until it is ready. @param brokers host:port, … */
+export async function startIngestProcess(brokers: string): Promise<IngestProcess> {
+  const [port, healthPort] = await freePorts(2);
+  const env = {
+    KAFKA_BROKERS: brokers,
+    WAYPOST_TOPIC_PREFIX: `ingest-${randomUUID().slice(0, 8)}.`,
+    WAYPOST_PARTITIONS: '3',
+    WAYPOST_REPLICATION: '1',
+    WAYPOST_HOST: '127.0.0.1',
+    WAYPOST_INGEST_PORT: String(port),
+    WAYPOST_INGEST_HEALTH_PORT: String(healthPort),
+  };
+  const process_ = startSupervised(process.execPath, ['--enable-source-maps', 'dist/services/ingest/main.js'], env);
+  const notReady = () =>
+    fetch(`http://127.0.0.1:${healthPort!}/readyz`).then(
+      async (answer) => ((await answer.json()) as { reasons: string[] }).reasons,
+      () => undefined,
+    );
+  await eventually(
+    async () => {
+      if (process_.child.exitCode !== null) throw new Final(process_.output());
+      if ((await notReady())?.length !== 0) throw new Error(`ingest is not ready: ${process_.output()}`);
+    },
+    { deadlineMs: 60_000 },
+  );
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  return {
+    process: process_,
+    kafka,
+    url: `http://127.0.0.1:${port!}`,
+    notReady,
+    addSources: (...sources) => writeSources(kafka, sources),
+    post: (key, path, body) => post(`http://127.0.0.1:${port!}${path}`, key, body),
+    async close() {
+      process_.child.kill('SIGKILL');
+      await process_.exited;
+      await kafka.close();
+    },
+  };
+}
+
+async function writeSources(kafka: Kafka, sources: Source[]): Promise<void> {
+  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 5_000 });
+  const at = new Date().toISOString();
+  await appender.append(
+    sources.map((data) => {
+      const record: ConfigRecord = { format: 1, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
+      return { topic: 'config', key: configKey('source', data.id), value: JSON.stringify(record) };
+    }),
+  );
+  await appender.close(1_000);
+}
+
+async function post(url: string, key: string, body: unknown) {
+  const started = Date.now();
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${key}:`).toString('base64')}` },
+    body: JSON.stringify(body),
+  });
+  const parsed = (await answer.json()) as Record<string, unknown>;
+  return { status: answer.status, body: parsed, ms: Date.now() - started };
+}

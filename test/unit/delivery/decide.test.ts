@@ -1,0 +1,103 @@
+import { admit, divert } from '../../../services/delivery/decide';
+import { type Lookup, type Target } from '../../../services/delivery/targets';
+import { type Delivery } from '../../../shared/domain/delivery';
+
+const NOW = 1_700_000_000_000;
+const TIERS = [10_000, 60_000, 300_000];
+const CONTEXT = { nowMs: NOW, tiersMs: TIERS };
+
+const target = (id: string): Target => ({
+  id,
+  hash: `hash-${id}`,
+  lane: `dst/${id}`,
+  origin: 'https://a.example',
+  path: '/',
+  staticHeaders: [],
+});
+
+const lookup = (change: { enabled?: boolean; paused?: boolean; targets?: Target[] } = {}): Lookup => ({
+  kind: 'open',
+  destination: { enabled: true, paused: false, targets: [target('a'), target('b')], secrets: undefined, ...change },
+});
+
+const delivery = (change: Partial<Delivery> = {}): Delivery => ({
+  id: 'dlv_1',
+  messageId: 'm',
+  sourceId: 's',
+  destinationId: 'd',
+  type: 'track',
+  acceptedAt: NOW - 1_000,
+  expiresAt: NOW + 14_400_000,
+  attempt: 0,
+  hop: 0,
+  replay: 0,
+  closed: [],
+  traceparent: '',
+  ...change,
+});
+
+const late = { expiresAt: NOW - 1, attempt: 1 };
+
+describe('what becomes of a delivery that was just read', () => {
+  test.each<[string, Partial<Delivery>, Lookup, object]>([
+    ['the usual: every URL is tried', {}, lookup(), { kind: 'try', open: [target('a'), target('b')] }],
+    ['a URL that refused for good is left out', { closed: ['hash-a'] }, lookup(), { kind: 'try', open: [target('b')] }],
+    ['all URLs refused for good', { closed: ['hash-a', 'hash-b'] }, lookup(), { kind: 'bury', reason: 'rejected' }],
+    ['a corrected URL is a new one', { closed: ['hash-old'] }, lookup({ targets: [target('new')] }), { kind: 'try' }],
+    ['deleted', {}, { kind: 'deleted' }, { kind: 'cancel', reason: 'destination_deleted' }],
+    ['switched off', {}, lookup({ enabled: false }), { kind: 'cancel', reason: 'destination_disabled' }],
+    ['a test goes out though it is off', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
+    ['a test goes out though it is on hold', { test: true }, lookup({ paused: true }), { kind: 'try' }],
+    ['after its window, once tried', late, lookup(), { kind: 'bury', reason: 'window_closed' }],
+    ['after its window, never tried: our outage must not kill it', { ...late, attempt: 0 }, lookup(), { kind: 'try' }],
+    ['on hold', {}, lookup({ paused: true }), { kind: 'hold', reason: 'paused', wait: { tierMs: 10_000 } }],
+    [
+      'on hold for long: longer tiers, fewer hops',
+      { hop: 2 },
+      lookup({ paused: true }),
+      { kind: 'hold', wait: { tierMs: 300_000 } },
+    ],
+    [
+      'on hold beyond its window',
+      { ...late, attempt: 0 },
+      lookup({ paused: true }),
+      { kind: 'bury', reason: 'window_closed' },
+    ],
+    [
+      'before its Retry-After has passed',
+      { notBefore: NOW + 90_000, attempt: 1 },
+      lookup(),
+      { kind: 'hold', reason: 'retry_after', wait: { tierMs: 300_000 } },
+    ],
+    ['after its Retry-After has passed', { notBefore: NOW - 1, attempt: 1 }, lookup(), { kind: 'try' }],
+    [
+      'secrets that cannot be opened wait for the right key',
+      {},
+      { kind: 'sealed', why: '' },
+      { kind: 'hold', reason: 'secrets_unreadable' },
+    ],
+    ['and are given up with the window', late, { kind: 'sealed', why: '' }, { kind: 'bury', reason: 'window_closed' }],
+  ])('%s', (_, change, found, expected) => {
+    expect(admit(delivery(change), found, CONTEXT)).toMatchObject(expected);
+  });
+});
+
+describe('a delivery that no lane has room for', () => {
+  test.each<[string, Partial<Delivery>, number, object]>([
+    [
+      'goes to the tier nearest the expected wait',
+      {},
+      50_000,
+      { kind: 'hold', reason: 'lane_full', wait: { tierMs: 60_000 } },
+    ],
+    ['is given up where no tier fits its window', { attempt: 1, expiresAt: NOW + 5_000 }, 50_000, { kind: 'bury' }],
+    [
+      'waits on, however late, where it was never tried',
+      { expiresAt: NOW - 5_000 },
+      50_000,
+      { kind: 'hold', wait: { tierMs: 10_000 } },
+    ],
+  ])('%s', (_, change, expectedWaitMs, expected) => {
+    expect(divert(delivery(change), expectedWaitMs, CONTEXT)).toMatchObject(expected);
+  });
+});

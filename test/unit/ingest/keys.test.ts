@@ -1,0 +1,75 @@
+import { aSource } from '../../support/fakes';
+import { basic, startTestIngest, type TestIngest } from './start';
+
+let ingest: TestIngest;
+beforeEach(async () => (ingest = await startTestIngest()));
+afterEach(() => ingest.stop());
+
+const track = { type: 'track', userId: 'u', event: 'e' };
+const encoded = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+const none = { authorization: '' };
+
+describe('where the write key is found', () => {
+  test.each([
+    ['Basic', basic('key-1'), { batch: [track] }],
+    ['Basic without its colon', encoded('key-1'), { batch: [track] }],
+    ['Basic with a password', encoded('key-1:x:y'), { batch: [track] }],
+    ['basic, lower case', { authorization: basic('key-1').authorization!.replace('B', 'b') }, { batch: [track] }],
+    ['Basic before the body', basic('key-1'), { writeKey: 'nobody', batch: [track] }],
+    ['the envelope', none, { writeKey: 'key-1', batch: [track] }],
+    ['the envelope, with a Bearer', { authorization: 'Bearer abc' }, { writeKey: 'key-1', batch: [track] }],
+    ['the envelope, with an empty Basic', encoded(':'), { writeKey: 'key-1', batch: [track] }],
+    ['the envelope before its first item', none, { writeKey: 'key-1', batch: [{ ...track, writeKey: 'nobody' }] }],
+    ['the first item', none, { batch: [{ ...track, writeKey: 'key-1' }, track] }],
+  ])('%s', async (_, headers, body) => {
+    expect(await ingest.post('/v1/batch', body, headers)).toMatchObject({ status: 200 });
+    expect(ingest.appender.appends[0]![0]).toMatchObject({ key: 'src_1:u' });
+    expect(String(ingest.appender.appends[0]![0]!.value)).not.toContain('writeKey');
+  });
+
+  test('a single call', async () => {
+    expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('which keys are refused', () => {
+  test.each([
+    ['missing_write_key', none, { batch: [track] }],
+    ['missing_write_key', none, { batch: [track, { ...track, writeKey: 'key-1' }] }],
+    ['missing_write_key', none, { writeKey: 5, batch: [track] }],
+    ['unknown_write_key', basic('nobody'), { batch: [track] }],
+    ['unknown_write_key', basic('__proto__'), { batch: [track] }],
+    ['unknown_write_key', basic('key-old'), { batch: [track] }],
+    ['source_disabled', basic('key-off'), { batch: [track] }],
+  ])('%s', async (code, headers, body) => {
+    const answer = await ingest.post('/v1/batch', body, headers);
+    expect(answer).toMatchObject({ status: 401, body: { success: false, code, message: expect.any(String) } });
+    expect(ingest.appender.appends).toEqual([]);
+  });
+
+  test('a known key is not looked up again, an unknown one each time', async () => {
+    await ingest.post('/v1/t', track);
+    expect(ingest.config.refreshes).toBe(0);
+    await ingest.post('/v1/t', track, basic('nobody'));
+    await ingest.post('/v1/t', track, basic('nobody'));
+    expect(ingest.config.refreshes).toBe(2);
+  });
+
+  test('a key made a moment ago is found', async () => {
+    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-fresh' }] }));
+    expect(await ingest.post('/v1/t', track, basic('key-fresh'))).toMatchObject({ status: 200 });
+  });
+
+  test('a source switched on a moment ago is on', async () => {
+    ingest.config.addUnseen(aSource({ id: 'src_off', writeKeys: [{ key: 'key-off' }] }));
+    expect(await ingest.post('/v1/t', track, basic('key-off'))).toMatchObject({ status: 200 });
+  });
+
+  test.each(['nobody', 'key-off'])('while config cannot be read, %s is told to come again', async (key) => {
+    ingest.config.away = true;
+    const answer = await ingest.post('/v1/t', track, basic(key));
+    expect(answer).toMatchObject({ status: 503, body: { success: false, code: 'config_unavailable' } });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
+  });
+});

@@ -1,0 +1,61 @@
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { createLog } from '../../../shared/telemetry/log';
+import { startIngest } from '../../../services/ingest/service';
+import { aSource, type FakeConfig, fakeConfig, recordingAppender, type RecordingAppender } from '../../support/fakes';
+
+/** Ingest as it runs, on a port of its own, between fakes: `key-1` opens `src_1`, `key-off` a source that is off. */
+export interface TestIngest {
+  port: number;
+  url: string;
+  appender: RecordingAppender;
+  config: FakeConfig;
+  post(
+    path: string,
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: unknown; headers: Headers }>;
+  stop(deadlineMs?: number): Promise<void>;
+}
+
+export async function startTestIngest(options: { answerDeadlineMs?: number } = {}): Promise<TestIngest> {
+  const appender = recordingAppender();
+  const config = fakeConfig(
+    aSource(),
+    aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }),
+    aSource({ id: 'src_rotated', writeKeys: [{ key: 'key-new' }, { key: 'key-old', until: 1 }] }),
+  );
+  const log = createLog('test', 'silent');
+  const server = await startIngest({ config, appender, log, host: '127.0.0.1', port: 0, ...options });
+  const url = `http://127.0.0.1:${server.port}`;
+  return {
+    port: server.port,
+    url,
+    appender,
+    config,
+    stop: (deadlineMs = 1_000) => server.stop(deadlineMs),
+    async post(path, body, headers = {}) {
+      const raw = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+      const answer = await fetch(url + path, { method: 'POST', body: raw, headers: { ...basic('key-1'), ...headers } });
+      return { status: answer.status, body: await answer.json(), headers: answer.headers };
+    },
+  };
+}
+
+export function basic(user: string): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(`${user}:`).toString('base64')}` };
+}
+
+export const gzipped = (value: unknown) => gzipSync(typeof value === 'string' ? value : JSON.stringify(value));
+
+/** A connection on which anything can be written; `closed` resolves to all that came back. */
+export function rawSocket(port: number): { socket: Socket; closed: Promise<string>; received: () => string } {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+  const closed = new Promise<string>((resolve) => {
+    // A reset after the answer is the server's right; what counts is what was received.
+    socket.on('error', () => undefined).on('close', () => resolve(text));
+  });
+  return { socket, closed, received: () => text };
+}

@@ -1,0 +1,153 @@
+import { type Destination, type Source } from '../../../shared/domain/config';
+import { decodeDelivery, deliveryId, deliveryKey } from '../../../shared/domain/delivery';
+import { decide, readHead, type Head, type Routing } from '../../../services/router/decide';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const ACCEPTED_MS = 1_700_000_000_000;
+const WINDOW_MS = 60_000;
+const source: Source = { id: 's1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT };
+const aDestination = (given: Partial<Destination> = {}): Destination => ({
+  id: 'd1',
+  name: 'Hook',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: ['s1'],
+  webhooks: [],
+  createdAt: AT,
+  updatedAt: AT,
+  ...given,
+});
+
+const routing = (destinations: Destination[], known = source): Routing => ({
+  windowMs: WINDOW_MS,
+  config: {
+    source: (id) => (id === known.id ? { version: 1, data: known } : undefined),
+    destinationsOf: () => destinations.map((data) => ({ version: 1, data })),
+  },
+});
+
+const head: Head = {
+  kind: 'message',
+  sourceId: 's1',
+  messageId: 'm1',
+  acceptedAt: ACCEPTED_MS,
+  traceparent: '00-a-b-01',
+};
+const MESSAGE = { type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, event: 'e', userId: 'u1' };
+const value = (message: unknown) => Buffer.from(JSON.stringify(message));
+const bytes = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)]));
+
+describe('readHead', () => {
+  const headers = {
+    format: '1',
+    source: 's1',
+    message: 'm1',
+    'accepted-at': String(ACCEPTED_MS),
+    traceparent: '00-a-b-01',
+  };
+  const without = (name: keyof typeof headers) => ({ ...headers, [name]: undefined });
+  const read = (given: Record<string, string | undefined>) =>
+    readHead(bytes(JSON.parse(JSON.stringify(given)) as Record<string, string>));
+
+  test('all of it', () => expect(read(headers)).toEqual(head));
+  test('a missing traceparent is no fault', () =>
+    expect(read(without('traceparent'))).toEqual({ ...head, traceparent: '' }));
+  test.each(['2', '10'])('format %s is newer', (format) =>
+    expect(read({ ...headers, format })).toEqual({ kind: 'newer', format }),
+  );
+  test.each<[string, Record<string, string | undefined>]>([
+    ['no format', without('format')],
+    ['an unknown format', { ...headers, format: 'x' }],
+    ['an older format', { ...headers, format: '0' }],
+    ['no source', without('source')],
+    ['an empty source', { ...headers, source: '' }],
+    ['no message id', without('message')],
+    ['no accepted-at', without('accepted-at')],
+    ['an accepted-at that is no number', { ...headers, 'accepted-at': 'now' }],
+    ['an accepted-at of zero', { ...headers, 'accepted-at': '0' }],
+    ['no headers', {}],
+  ])('%s: rejected', (_, given) => expect(read(given)).toEqual({ kind: 'rejected', reason: expect.any(String) }));
+});
+
+describe('decide', () => {
+  test('one record for each destination, the body rendered once', () => {
+    const destinations = [
+      aDestination(),
+      aDestination({ id: 'd2', shards: 16 }),
+      aDestination({ id: 'd3', enabled: false }),
+    ];
+    const decision = decide(head, value(MESSAGE), routing(destinations));
+    if (decision.kind !== 'deliver') throw new Error(decision.kind);
+    expect(decision.records.map((r) => r.topic)).toEqual(['webhooks', 'webhooks']);
+    expect(decision.records.map((r) => r.key)).toEqual([deliveryKey('d1', 'u1', 4), deliveryKey('d2', 'u1', 16)]);
+    expect(String(decision.records[0]!.value)).toBe(
+      `{"version":1,"type":"track","userId":"u1","timestamp":"${AT}","event":"e","messageId":"m1"}`,
+    );
+    expect(decision.records[1]!.value).toBe(decision.records[0]!.value);
+    expect(decodeDelivery(decision.records[0]!.headers!)).toEqual({
+      kind: 'delivery',
+      delivery: {
+        id: deliveryId('s1', 'm1', 'd1'),
+        messageId: 'm1',
+        sourceId: 's1',
+        destinationId: 'd1',
+        type: 'track',
+        userId: 'u1',
+        acceptedAt: ACCEPTED_MS,
+        expiresAt: ACCEPTED_MS + WINDOW_MS,
+        attempt: 0,
+        hop: 0,
+        replay: 0,
+        closed: [],
+        traceparent: '00-a-b-01',
+      },
+    });
+  });
+
+  test.each([
+    ['the user id', { userId: 'u', anonymousId: 'a' }, 'u'],
+    ['else the anonymous id', { userId: undefined, anonymousId: 'a' }, 'a'],
+    ['else the message id', { userId: undefined }, 'm1'],
+  ])('the shard follows from %s', (_, given, user) => {
+    const decision = decide(head, value({ ...MESSAGE, ...given }), routing([aDestination({ shards: 1_000_000 })]));
+    expect(decision.kind === 'deliver' && decision.records[0]!.key).toBe(deliveryKey('d1', user, 1_000_000));
+  });
+
+  test.each<[string, object, Destination[]]>([
+    ['no destination at all', {}, []],
+    ['none that is on', {}, [aDestination({ enabled: false })]],
+    ['excluded by the caller', { integrations: { All: false } }, [aDestination()]],
+  ])('dropped: %s', (_, given, destinations) =>
+    expect(decide(head, value({ ...MESSAGE, ...given }), routing(destinations))).toEqual({
+      kind: 'dropped',
+      reason: 'no_destination',
+    }),
+  );
+
+  test('a source that is off gets nothing delivered', () =>
+    expect(decide(head, value(MESSAGE), routing([aDestination()], { ...source, enabled: false })).kind).toBe(
+      'dropped',
+    ));
+
+  test('a source that is not known is for the caller to look up', () =>
+    expect(decide({ ...head, sourceId: 's9' }, value(MESSAGE), routing([])).kind).toBe('unknown_source'));
+
+  test.each<[string, Buffer | null]>([
+    ['no value', null],
+    ['no JSON', Buffer.from('{"type":')],
+    ['an empty value', Buffer.alloc(0)],
+    ['null', value(null)],
+    ['a list', value([MESSAGE])],
+    ['a text', value('track')],
+    ['no type', value({ ...MESSAGE, type: undefined })],
+    ['an unknown type', value({ ...MESSAGE, type: 'toString' })],
+    ['no message id', value({ ...MESSAGE, messageId: undefined })],
+    ['a timestamp that is no text', value({ ...MESSAGE, timestamp: 1 })],
+    ['a user id that is no text', value({ ...MESSAGE, userId: 1 })],
+    ['an anonymous id that is no text', value({ ...MESSAGE, anonymousId: null })],
+  ])('%s: rejected', (_, given) =>
+    expect(decide(head, given, routing([aDestination()]))).toEqual({ kind: 'rejected', reason: expect.any(String) }),
+  );
+});

@@ -1,0 +1,257 @@
+import { createLog } from '../../../shared/telemetry/log';
+import { type Destination, type Source } from '../../../shared/domain/config';
+import { type RejectedRecord } from '../../../shared/domain/rejected';
+import { AppError } from '../../../shared/errors';
+import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
+import { Router } from '../../../services/router/handler';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const NOW = 1_700_000_000_000;
+const source: Source = { id: 's1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT };
+const destination: Destination = {
+  id: 'd1',
+  name: 'Hook',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: ['s1'],
+  webhooks: [],
+  createdAt: AT,
+  updatedAt: AT,
+};
+
+/** A router over an appender whose acknowledgements the test gives. */
+function aRouter() {
+  const sources = new Map([['s1', source]]);
+  const appends: { records: OutRecord[]; ack(): void; fail(error: Error): void }[] = [];
+  const refreshes: { resolve(): void; reject(error: Error): void }[] = [];
+  const fatal: unknown[] = [];
+  const done: number[] = [];
+  const state = { pendingBytes: 0, rooms: 0 };
+  const entry = <T>(data: T) => ({ version: 1, data });
+  const router = new Router({
+    config: {
+      source: (id) => (sources.has(id) ? entry(sources.get(id)!) : undefined),
+      destinationsOf: () => [entry(destination)],
+      refresh: () => new Promise<void>((resolve, reject) => refreshes.push({ resolve, reject })),
+    },
+    appender: {
+      append: (records) =>
+        new Promise<void>((ack, fail) => {
+          appends.push({ records, ack, fail });
+        }),
+      get pendingBytes() {
+        return state.pendingBytes;
+      },
+      oldestPendingAt: undefined,
+      close: () => Promise.resolve(),
+    },
+    windowMs: 1_000,
+    now: () => NOW,
+    log: createLog('router', 'silent'),
+    onRoom: () => state.rooms++,
+    onFatal: (error) => fatal.push(error),
+  });
+  /** A track call as ingest writes it, changed as the test wants. */
+  const give = (
+    offset: number,
+    over: { messageId?: string; headers?: Record<string, string>; value?: string } = {},
+  ) => {
+    const messageId = over.messageId ?? `m${String(offset)}`;
+    const message = { type: 'track', event: 'e', messageId, timestamp: AT, receivedAt: AT, userId: 'u' };
+    const headers = { format: '1', source: 's1', message: messageId, 'accepted-at': String(NOW), ...over.headers };
+    const record: OpenRecord = {
+      topic: 'messages',
+      partition: 3,
+      offset,
+      timestampMs: NOW,
+      key: null,
+      value: Buffer.from(over.value ?? JSON.stringify(message)),
+      headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])),
+      done: () => done.push(offset),
+    };
+    return router.onRecord(record);
+  };
+  return { router, sources, appends, refreshes, fatal, done, state, give };
+}
+
+/** Lets promises that are settled run their course. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+const rejection = (record: OutRecord) => JSON.parse(String(record.value)) as RejectedRecord;
+
+describe('Router', () => {
+  test('a record is done when its deliveries are acknowledged, in any order', async () => {
+    const { give, appends, done, router } = aRouter();
+    expect([give(1), give(2)]).toEqual(['taken', 'taken']);
+    await settle();
+    expect(done).toEqual([]);
+    appends[1]!.ack();
+    await settle();
+    expect(done).toEqual([2]);
+    appends[0]!.ack();
+    await settle();
+    expect(done).toEqual([2, 1]);
+    expect(router.counts).toEqual({ routed: 2, deliveries: 2, duplicates: 0, dropped: 0, rejected: 0 });
+  });
+
+  test('nobody wants it: done at once', () => {
+    const { give, appends, done, router, sources } = aRouter();
+    sources.set('s1', { ...source, enabled: false });
+    expect(give(1)).toBe('taken');
+    expect([done, appends.length, router.counts.dropped]).toEqual([[1], 0, 1]);
+  });
+
+  describe('a message sent again', () => {
+    test('is dropped once the first is acknowledged', async () => {
+      const { give, appends, done, router } = aRouter();
+      give(1, { messageId: 'same' });
+      appends[0]!.ack();
+      await settle();
+      expect(give(2, { messageId: 'same' })).toBe('taken');
+      expect([done, appends.length, router.counts.duplicates]).toEqual([[1, 2], 1, 1]);
+    });
+
+    test('is routed while the first may still be lost', () => {
+      const { give, appends } = aRouter();
+      give(1, { messageId: 'same' });
+      give(2, { messageId: 'same' });
+      expect(appends).toHaveLength(2);
+      expect(appends[0]!.records[0]!.headers!.delivery).toBe(appends[1]!.records[0]!.headers!.delivery);
+    });
+
+    test('a record read twice is no duplicate of its own', async () => {
+      const { give, appends } = aRouter();
+      give(1);
+      appends[0]!.ack();
+      await settle();
+      give(1);
+      expect(appends).toHaveLength(2);
+    });
+  });
+
+  describe('a record that cannot be read', () => {
+    test.each<[string, Parameters<ReturnType<typeof aRouter>['give']>[1], string]>([
+      ['no JSON', { value: '{"type":' }, 'not JSON'],
+      ['no format', { headers: { format: '' } }, 'format'],
+      ['no time', { headers: { 'accepted-at': 'x' } }, 'accepted-at'],
+    ])('%s: goes aside with its reason, and the next one is routed', async (_, over, reason) => {
+      const { give, appends, done, router } = aRouter();
+      expect([give(1, over), give(2)]).toEqual(['taken', 'taken']);
+      expect(appends.map((a) => a.records[0]!.topic)).toEqual(['messages.rejected', 'webhooks']);
+      expect(appends[0]!.records[0]).toMatchObject({ key: 's1', headers: { format: '1', source: 's1' } });
+      expect(rejection(appends[0]!.records[0]!)).toMatchObject({
+        at: new Date(NOW).toISOString(),
+        source: 's1',
+        code: 'unreadable_message',
+        message: expect.stringContaining(reason),
+      });
+      appends[0]!.ack();
+      await settle();
+      expect(done).toEqual([1]);
+      expect(router.counts.rejected).toBe(1);
+    });
+
+    test('its text is kept in part', () => {
+      const { give, appends } = aRouter();
+      give(1, { value: 'x'.repeat(5_000) });
+      expect(rejection(appends[0]!.records[0]!)).toMatchObject({ call: 'x'.repeat(4_096), truncated: true });
+    });
+
+    test('whatever throws is the fault of its record alone', () => {
+      const { give, appends, sources } = aRouter();
+      const broken = { ...source, id: 's2' };
+      Object.defineProperty(broken, 'enabled', {
+        get: () => {
+          throw new Error('boom');
+        },
+      });
+      sources.set('s2', broken);
+      expect(give(1, { headers: { source: 's2' } })).toBe('taken');
+      expect(rejection(appends[0]!.records[0]!).message).toContain('boom');
+    });
+
+    test('one that the broker finds too large goes aside too', async () => {
+      const { give, appends, done } = aRouter();
+      give(1);
+      appends[0]!.fail(new AppError('overloaded', 'a record is larger than the broker takes'));
+      await settle();
+      expect(rejection(appends[1]!.records[0]!).message).toContain('larger than');
+      appends[1]!.ack();
+      await settle();
+      expect(done).toEqual([1]);
+    });
+  });
+
+  test('a stopping process leaves open what it could not write', async () => {
+    const { give, appends, done } = aRouter();
+    give(1);
+    give(2, { value: '' });
+    for (const append of appends) append.fail(new AppError('overloaded', 'this process is stopping', true));
+    await settle();
+    expect([done, appends.length]).toEqual([[], 2]);
+  });
+
+  test('a newer format stops the process, and nothing more is taken', () => {
+    const { give, appends, done, fatal } = aRouter();
+    expect(give(7, { headers: { format: '2' } })).toBe('full');
+    expect(fatal).toEqual([expect.objectContaining({ code: 'newer_format' })]);
+    expect(String(fatal[0])).toMatch(/partition 3, offset 7.*format 2.*Upgrade/);
+    expect(give(8)).toBe('full');
+    expect([appends, done, fatal.length]).toEqual([[], [], 1]);
+  });
+
+  test('full beyond a bound, and room below half of it', async () => {
+    const { give, appends, state } = aRouter();
+    const MIB = 1024 * 1024;
+    give(1);
+    give(2);
+    state.pendingBytes = 16 * MIB;
+    expect(give(3)).toBe('full');
+    state.pendingBytes = 9 * MIB;
+    appends[0]!.ack();
+    await settle();
+    expect(state.rooms).toBe(0);
+    state.pendingBytes = 7 * MIB;
+    appends[1]!.ack();
+    await settle();
+    expect(state.rooms).toBe(1);
+    expect(give(3)).toBe('taken');
+    appends[2]!.ack();
+    await settle();
+    expect(state.rooms).toBe(1);
+  });
+
+  describe('a source that is not known here', () => {
+    const unknown = { headers: { source: 's2' } };
+
+    test('is looked up, and its message routed when it turns up', async () => {
+      const { give, appends, refreshes, sources } = aRouter();
+      expect(give(1, unknown)).toEqual({ againAtMs: NOW + 50 });
+      expect(give(1, unknown)).toEqual({ againAtMs: NOW + 50 });
+      expect(refreshes).toHaveLength(1);
+      sources.set('s2', { ...source, id: 's2' });
+      refreshes[0]!.resolve();
+      await settle();
+      expect(give(1, unknown)).toBe('taken');
+      expect(appends).toHaveLength(0); // the destination is not connected to s2
+    });
+
+    test('is gone when all of config does not name it: its messages are dropped without another look', async () => {
+      const { give, refreshes, done, router } = aRouter();
+      give(1, unknown);
+      refreshes[0]!.resolve();
+      await settle();
+      expect([give(1, unknown), give(2, unknown)]).toEqual(['taken', 'taken']);
+      expect([done, refreshes.length, router.counts.dropped]).toEqual([[1, 2], 1, 2]);
+    });
+
+    test('is looked up again where Kafka did not answer', async () => {
+      const { give, refreshes, done } = aRouter();
+      give(1, unknown);
+      refreshes[0]!.reject(new AppError('kafka_unavailable', 'away', true));
+      await settle();
+      expect(give(1, unknown)).toEqual({ againAtMs: NOW + 50 });
+      expect([refreshes.length, done]).toEqual([2, []]);
+    });
+  });
+});
