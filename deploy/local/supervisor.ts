@@ -1,5 +1,7 @@
 import { AppError, messageOf } from '../../shared/errors';
-import { type Settings } from '../../shared/settings';
+import { connectKafka } from '../../shared/kafka/client';
+import { loadSettings, type Settings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
 import { type Kept } from './keep';
 import { type LocalKafka, localKafka } from './local-kafka';
 import { choosePorts, healthPort, localSettings, type PortName } from './local-settings';
@@ -40,6 +42,7 @@ export interface SuperviseOptions {
 /** After an unclean end, what was left behind ends by itself within this time and gives its ports back. */
 const LEFTOVERS_MS = 6_000;
 const BROKER_STOP_MS = 20_000;
+const TOPIC_TRIES = 3;
 
 /** What has been started and must be stopped. */
 interface Started {
@@ -102,10 +105,13 @@ async function bringUp({ options, output, started, stopping, fatal }: BringUp): 
     stopping,
   });
   stopping.throwIfAborted();
+  const serviceEnv = { ...env, ...secrets, ...kafkaEnvironment(kafka, settings), ...asText(ports) };
+  await makeTopics(loadSettings(serviceEnv), stopping);
+  stopping.throwIfAborted();
 
   const healthPorts = Object.fromEntries(SERVICES.map((name) => [name, ports[healthPort(name)]]));
   const services = startServices({
-    env: { ...env, ...secrets, ...kafkaEnvironment(kafka, settings), ...asText(ports) },
+    env: serviceEnv,
     output,
     main: options.main ?? serviceMain,
     host: reachable(settings.WAYPOST_HOST),
@@ -124,6 +130,23 @@ async function bringUp({ options, output, started, stopping, fatal }: BringUp): 
     output,
   };
   return options.onReady(system, stopping);
+}
+
+/**
+ * Each service would make them, all five at once at a first start; made before they come, they are there for all. On a
+ * busy machine Kafka may take longer than the client waits, and then has them at the next look.
+ */
+async function makeTopics(settings: Settings, stopping: AbortSignal): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    stopping.throwIfAborted();
+    try {
+      const kafka = await connectKafka(settings, { clientId: 'supervisor', log: createLog('supervisor', 'silent') });
+      await kafka.close();
+      return;
+    } catch (error) {
+      if (tries === TOPIC_TRIES) throw error;
+    }
+  }
 }
 
 function kafkaEnvironment(kafka: LocalKafka, settings: Settings): Record<string, string> {

@@ -1,26 +1,13 @@
 import express, { type Express, type RequestHandler, Router } from 'express';
-import { type Sealer } from '../../shared/config/seal';
-import { type ConfigReader } from '../../shared/config/view';
 import { answerProblems, noSuchPath } from '../../shared/http/problem';
-import { type Log } from '../../shared/telemetry/log';
 import { requireToken } from './auth';
 import { jsonBody } from './body';
-import { type Entries } from './entries';
+import { type ControlDeps } from './deps';
 import { catalogRoutes } from './routes/catalog';
 import { destinationRoutes } from './routes/destinations';
 import { sourceRoutes } from './routes/sources';
-import { type TestSends } from './test-sends';
 
 /** The control API as an Express app: no port, no environment. */
-
-export interface ControlDeps {
-  config: ConfigReader;
-  entries: Entries;
-  sealer: Sealer;
-  tests: TestSends;
-  log: Log;
-  now: () => Date;
-}
 
 /** @param adminToken who brings it may do everything */
 export function createApp(deps: ControlDeps, adminToken: string): Express {

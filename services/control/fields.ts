@@ -70,6 +70,7 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_value') {
     return missing ? 'is required' : `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
   }
+  if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
   if (issue.code === 'too_small') return `must ${amount(issue.origin, `at least ${issue.minimum}`)}`;
   if (issue.code === 'too_big') return `must ${amount(issue.origin, `at most ${issue.maximum}`)}`;
   return undefined;

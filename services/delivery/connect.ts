@@ -35,27 +35,12 @@ export function createConnector(options: {
   guard: AddressGuard;
   waiting: () => Waiting | undefined;
 }): buildConnector.connector {
-  const { names, guard } = options;
-  const lookup: LookupFunction = (hostname, { all }, done) => {
-    names.resolve(hostname).then(
-      (addresses) => {
-        // One forbidden address among several condemns the name: the others may be a decoy.
-        for (const address of addresses) {
-          const reason = guard(address);
-          if (reason) return done(new ForbiddenAddressError(hostname, reason), []);
-        }
-        const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-        if (all) done(null, found);
-        else done(null, found[0]?.address ?? '', found[0]?.family);
-      },
-      (error: unknown) => done(error as Error, []),
-    );
-  };
-  // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would else switch it off.
+  const { guard } = options;
   const connect = buildConnector({
     timeout: options.timeoutMs,
+    // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would else switch it off.
     rejectUnauthorized: true,
-    lookup,
+    lookup: vettedLookup(options.names, guard),
     autoSelectFamily: true,
   });
 
@@ -67,9 +52,9 @@ export function createConnector(options: {
       done(new ForbiddenAddressError(target.hostname, reason), null);
       return;
     }
-    if (waiting) waiting.phase = literal === undefined ? 'dns' : 'connect';
-
-    const socket = connect(target, (error, opened) => {
+    // undici's type says void, and its connector returns the socket at once: without it no phase could be told.
+    // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
+    const socket = connect(target, (...[error, opened]) => {
       const peer = opened?.remoteAddress;
       const forbidden = peer === undefined ? undefined : guard(peer);
       if (forbidden) {
@@ -81,16 +66,40 @@ export function createConnector(options: {
         done(null, opened);
       }
     }) as unknown as Socket;
-    if (waiting) {
-      waiting.socket = socket;
-      socket.once('lookup', () => {
-        waiting.phase = 'connect';
-      });
-      if (target.protocol === 'https:') {
-        socket.once('connect', () => {
-          waiting.phase = 'tls';
-        });
-      }
-    }
+    if (waiting) follow(socket, waiting, { named: literal === undefined, secure: target.protocol === 'https:' });
   };
+}
+
+/** Resolves by our own resolver. One forbidden address among several condemns the name: the others may be a decoy. */
+function vettedLookup(names: Names, guard: AddressGuard): LookupFunction {
+  return (hostname, { all }, done) => {
+    names.resolve(hostname).then(
+      (addresses) => {
+        for (const address of addresses) {
+          const reason = guard(address);
+          if (reason) {
+            done(new ForbiddenAddressError(hostname, reason), []);
+            return;
+          }
+        }
+        const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+        if (all) done(null, found);
+        else done(null, found[0]?.address ?? '', found[0]?.family);
+      },
+      (error: unknown) => done(error as Error, []),
+    );
+  };
+}
+
+/** Tells the request how far its connection has come. */
+function follow(socket: Socket, waiting: Waiting, { named, secure }: { named: boolean; secure: boolean }): void {
+  waiting.socket = socket;
+  waiting.phase = named ? 'dns' : 'connect';
+  socket.once('lookup', () => {
+    waiting.phase = 'connect';
+  });
+  if (!secure) return;
+  socket.once('connect', () => {
+    waiting.phase = 'tls';
+  });
 }

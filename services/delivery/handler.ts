@@ -60,7 +60,7 @@ export class Deliverer {
   }
 
   onRecord(record: OpenRecord): Verdict {
-    if (this.load >= 1) {
+    if (this.load >= 1 || this.options.lanes.overloaded) {
       this.#refused = true;
       return 'full';
     }
@@ -207,7 +207,7 @@ export class Deliverer {
       () => {
         this.#bytes -= held.body.length;
         record.done();
-        this.#makeRoom();
+        this.makeRoom();
       },
       // Only a stopping process refuses: the record stays open, and is read again by the next one.
       () => undefined,
@@ -231,8 +231,9 @@ export class Deliverer {
     );
   }
 
-  #makeRoom(): void {
-    if (!this.#refused || this.load > 0.5) return;
+  /** Lets refused partitions be read again where there is room. Also called by a clock: an overload ends unseen. */
+  makeRoom(): void {
+    if (!this.#refused || this.load > 0.5 || this.options.lanes.overloaded) return;
     this.#refused = false;
     this.options.onRoom();
   }

@@ -47,7 +47,11 @@ export class Lane {
   /** when it was last used, by the loop clock */
   usedAt = 0;
 
-  constructor(private readonly options: LaneOptions) {
+  /** @param waiting counts what is queued in this and its sister lanes */
+  constructor(
+    private readonly options: LaneOptions,
+    private readonly waiting: { count: number } = { count: 0 },
+  ) {
     this.#limit = options.start;
   }
 
@@ -79,6 +83,7 @@ export class Lane {
     if (expectedWaitMs > maxWaitMs || this.#queuedBytes + job.bytes > maxQueuedBytes) return { expectedWaitMs };
     (job.due ? this.#due : this.#fresh).push(job);
     this.#queuedBytes += job.bytes;
+    this.waiting.count++;
     return 'queued';
   }
 
@@ -114,7 +119,7 @@ export class Lane {
     const at = queue.indexOf(job);
     if (at < 0) return false;
     queue.splice(at, 1);
-    this.#queuedBytes -= job.bytes;
+    this.#left(job);
     return true;
   }
 
@@ -122,7 +127,7 @@ export class Lane {
     while (this.active < this.limit) {
       const job = this.#next();
       if (!job) return;
-      this.#queuedBytes -= job.bytes;
+      this.#left(job);
       this.#start(job, now);
     }
   }
@@ -130,6 +135,11 @@ export class Lane {
   #next(): Job | undefined {
     const dueFirst = this.#fresh.length === 0 || (this.#due.length > 0 && ++this.#turn % DUE_SHARE === 0);
     return (dueFirst ? this.#due : this.#fresh).shift();
+  }
+
+  #left(job: Job): void {
+    this.#queuedBytes -= job.bytes;
+    this.waiting.count--;
   }
 
   #start(job: Job, now: number): void {

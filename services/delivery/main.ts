@@ -16,6 +16,8 @@ import { Targets } from './targets';
 
 /** Webhooks go out: each delivery to each URL that is open to it, and what came of it back to Kafka. */
 
+const ROOM_EVERY_MS = 50;
+
 const log = createLog('delivery', 'info');
 
 run('delivery', log, async (fatal) => {
@@ -48,6 +50,7 @@ run('delivery', log, async (fatal) => {
     onRoom,
     onFatal: fatal,
   });
+  const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
   const onRecord = deliverer.onRecord.bind(deliverer);
   const consumption = (health.consumption = await kafka.consume({
     group: 'delivery',
@@ -61,6 +64,7 @@ run('delivery', log, async (fatal) => {
       health.stopping = true;
       await consumption.stop(deadlineMs - 2_000);
       await appender.close(1_000);
+      clearInterval(roomTimer);
       lanes.stop();
       await sender.close();
       await config.stop();

@@ -1,8 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { type Express } from 'express';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen } from '../../shared/http/health';
 import { type Answer, corsHeaders, refusal, type RefusalCode } from './answer';
+import { nativePrototypes } from './prototypes';
 
 /**
  * The HTTP server around the app: patience with clients, answers to what is not even HTTP, and an end that leaves no
@@ -28,7 +30,7 @@ export interface IngestServer {
 }
 
 /** @throws AppError `cannot_start` where the port cannot be had */
-export async function startServer(app: RequestListener, port: number, host: string): Promise<IngestServer> {
+export async function startServer(app: Express, port: number, host: string): Promise<IngestServer> {
   const latest = new WeakMap<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
@@ -39,6 +41,7 @@ export async function startServer(app: RequestListener, port: number, host: stri
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_MS,
       requireHostHeader: false,
+      ...nativePrototypes(app),
     },
     (req, res) => {
       latest.set(req.socket, { req, res });

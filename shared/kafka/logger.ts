@@ -12,7 +12,7 @@ export function kafkaLogger(log: Log): logCreator {
       const { error, topic, partition, groupId, broker } = entry as Record<string, unknown>;
       const line = { client: 'kafkajs', namespace, topic, partition, groupId, broker, reason: error };
       if (level === logLevel.ERROR || level === logLevel.WARN) {
-        if (/rebalancing|COORDINATOR|Response Heartbeat|Response JoinGroup|Response SyncGroup/.test(message)) {
+        if (namespace === 'Connection' || /rebalancing|Crash|Restarting|Failed to send/.test(message)) {
           log.debug(line, message);
         } else {
           log.warn(line, message);

@@ -20,6 +20,8 @@ beforeEach(async () => {
   const ports = await freePorts(PORTS.length);
   env = {
     WAYPOST_DATA_DIR: join(dir, 'data'),
+    WAYPOST_PARTITIONS: '1',
+    WAYPOST_RETRY_DELAYS: '1s',
     ...Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i]!)])),
   };
 });
@@ -32,7 +34,11 @@ afterEach(async () => {
 
 /** What runs on the data dir or the ports of this test: the broker names its files, the stand-ins are found by parent. */
 const ours = () => processes().filter(({ command }) => command.includes(dir));
-const shared = () => ({ KAFKA_BROKERS: process.env.KAFKA_BROKERS! });
+const shared = () => ({
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+  WAYPOST_TOPIC_PREFIX: 'local-supervisor.',
+  WAYPOST_REPLICATION: '1',
+});
 const stubs = (more: NodeJS.ProcessEnv = {}, programs = {}) =>
   (supervised = startWithStubs(join(dir, 'stubs'), { ...env, ...more }, programs));
 const startReal = (more: NodeJS.ProcessEnv = {}) =>

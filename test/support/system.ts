@@ -52,6 +52,8 @@ export interface System {
   prefix: string;
   dataDir: string;
   env: Record<string, string>;
+  /** host:port of its Kafka, whoever runs it */
+  brokers: string;
   /** the supervisor's */
   pid: number;
   /** the processes of a service: one, or none between its end and its next start */
@@ -101,6 +103,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 
   const ingestUrl = `http://127.0.0.1:${env.WAYPOST_INGEST_PORT!}`;
   const controlUrl = `http://127.0.0.1:${env.WAYPOST_CONTROL_PORT!}`;
+  const brokers = /^ +kafka +(\S+)/m.exec(supervised.output())?.[1] ?? '';
   const adminToken = /admin token +(\S+)/.exec(supervised.output())?.[1] ?? '';
   const control = (method: string, path: string, body?: unknown) =>
     call(method, `${controlUrl}/api/v1${path}`, { authorization: `Bearer ${adminToken}` }, body);
@@ -116,6 +119,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     prefix,
     dataDir,
     env,
+    brokers,
     pid: supervised.pid,
     pids,
     control,

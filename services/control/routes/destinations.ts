@@ -3,7 +3,7 @@ import { type Entry } from '../../../shared/config/view';
 import { type Destination } from '../../../shared/domain/config';
 import { type Json } from '../../../shared/domain/message';
 import { methodNotAllowed } from '../../../shared/http/problem';
-import { type ControlDeps } from '../app';
+import { type ControlDeps } from '../deps';
 import { createDestination, destinationView, type Making, patchDestination } from '../destinations';
 import { newId, newSharedSecret } from '../ids';
 import { etag, page } from '../preconditions';

@@ -1,0 +1,46 @@
+import { Kafka as KafkaJs, logLevel, type Admin } from 'kafkajs';
+import { join } from 'node:path';
+import { findKafka } from '../deploy/local/kafka-source';
+
+/** The Kafka of a benchmark: its own, as `npm start` runs it, so that its CPU time can be told from anybody else's. */
+
+const READY_MS = 90_000;
+const STOP_MS = 5_000;
+
+export interface BenchBroker {
+  address: string;
+  /** 0 where it runs in a container */
+  pid: number;
+  /** Records there are in all partitions of a topic, full name; 0 where it is not there. */
+  records(topic: string): Promise<number>;
+  topics(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+/** @param note told what takes a while */
+export async function startBroker(dir: string, note: (text: string) => void): Promise<BenchBroker> {
+  const launch = await findKafka(note);
+  const broker = await launch({ dir: join(dir, 'kafka') });
+  let admin: Admin;
+  try {
+    await broker.ready(READY_MS);
+    admin = new KafkaJs({ brokers: [broker.address], clientId: 'waypost-bench', logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+  } catch (error) {
+    await broker.stop(STOP_MS);
+    throw error;
+  }
+  return {
+    address: broker.address,
+    pid: broker.pid,
+    records: async (topic) => {
+      const partitions = await admin.fetchTopicOffsets(topic);
+      return partitions.reduce((total, { high, low }) => total + Number(high) - Number(low), 0);
+    },
+    topics: () => admin.listTopics(),
+    stop: async () => {
+      await admin.disconnect();
+      await broker.stop(STOP_MS);
+    },
+  };
+}

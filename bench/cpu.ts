@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { clockMs } from './clock';
+import { sum } from './arithmetic';
+
+/** CPU time by process, from the operating system: user and system time of all threads. */
+
+/** Linux counts in hundredths of a second for user space, on every architecture that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** The CPU time of processes at one moment. */
+export interface CpuReading {
+  atMs: number;
+  /** seconds since their start */
+  byName: Record<string, number>;
+  /** seconds that all cores have worked, whoever for; undefined where the system does not tell */
+  machine: number | undefined;
+}
+
+/** What was used between two readings. */
+export interface CpuUse {
+  /** wall clock */
+  seconds: number;
+  /** CPU-seconds */
+  byName: Record<string, number>;
+  /** cores that processes not named were using meanwhile; undefined where the system does not tell */
+  foreignCores: number | undefined;
+}
+
+/** @param pids processes by the name under which they are reported; 0: not on this machine, left out */
+export function readCpu(pids: Readonly<Record<string, number>>): CpuReading {
+  const known = Object.entries(pids).filter(([, pid]) => pid > 0);
+  return {
+    atMs: clockMs(),
+    byName: Object.fromEntries(known.map(([name, pid]) => [name, cpuSeconds(pid)])),
+    machine: process.platform === 'linux' ? busySeconds(readFileSync('/proc/stat', 'utf8')) : undefined,
+  };
+}
+
+/** Pure. */
+export function cpuBetween(from: CpuReading, to: CpuReading): CpuUse {
+  const seconds = (to.atMs - from.atMs) / 1000;
+  const byName = Object.fromEntries(
+    Object.entries(to.byName).map(([name, used]) => [name, used - (from.byName[name] ?? 0)]),
+  );
+  const { machine: before } = from;
+  const { machine: after } = to;
+  const foreign = before === undefined || after === undefined ? undefined : after - before - sum(Object.values(byName));
+  return {
+    seconds,
+    byName,
+    foreignCores: foreign === undefined || seconds <= 0 ? undefined : Math.max(0, foreign / seconds),
+  };
+}
+
+function cpuSeconds(pid: number): number {
+  if (process.platform === 'linux') return statSeconds(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
+  return psSeconds(execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }));
+}
+
+/** utime and stime of /proc/<pid>/stat, fields 14 and 15. The name, field 2, may hold spaces. */
+export function statSeconds(stat: string): number {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** What `ps` prints: [[hours:]minutes:]seconds, with hundredths on macOS. */
+export function psSeconds(time: string): number {
+  return time
+    .trim()
+    .split(':')
+    .reduce((total, part) => total * 60 + Number(part), 0);
+}
+
+/** The first line of /proc/stat: user nice system idle iowait irq softirq steal. */
+export function busySeconds(stat: string): number {
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] =
+    stat.split('\n', 1)[0]?.split(/ +/).map(Number) ?? [];
+  return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
+}

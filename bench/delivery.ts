@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { ATTEMPTS, DEAD, tierDelayMs } from '../shared/kafka/topics';
+import { cpuBetween, readCpu } from './cpu';
+import { until, within } from './deadline';
+import { type DeliveryFigure } from './figures';
+import { type Bench } from './setup';
+import { seedDeliveries } from './seed';
+import { startServices, systemEnv } from './system';
+
+/** The delivery service alone, emptying a topic that was filled before it started. */
+
+/** Customers: each a destination with one URL of the receiver. */
+const DESTINATIONS = 8;
+const DEADLINE_MS = 180_000;
+/** How often it is looked whether all outcomes are recorded. */
+const POLL_MS = 20;
+/** For requests that should not come any more. */
+const AFTER_MS = 200;
+
+export async function measureDelivery(bench: Bench, size: { warmUp: number; count: number }): Promise<DeliveryFigure> {
+  const { broker, endpoint } = bench;
+  const total = size.warmUp + size.count;
+  const prefix = bench.newPrefix('delivery');
+  const dir = join(bench.dir, prefix);
+  const system = await systemEnv({ broker: broker.address, dir, prefix, profileDir: bench.profileDir });
+  const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${endpoint.origin}/ok/customer-${String(i)}`);
+  await seedDeliveries(system.env, { urls, count: total });
+
+  endpoint.reset({ ids: false });
+  const services = await startServices(system, ['delivery']);
+  const pids = { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid };
+  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(pids) }));
+  try {
+    const marks = Promise.all([at(1), at(size.warmUp), at(total)]);
+    await services.ready();
+    const [first, warm, last] = await within(`the delivery of ${String(total)} webhooks`, DEADLINE_MS, marks);
+    const recorded = () => broker.records(prefix + ATTEMPTS).then((count) => count >= total);
+    if (!(await until(recorded, POLL_MS, DEADLINE_MS))) throw new Error('not every outcome was recorded');
+    const end = readCpu(pids);
+    await until(() => false, AFTER_MS, AFTER_MS);
+    const { count } = await endpoint.report();
+    return {
+      ...size,
+      perSecond: size.count / ((last.atMs - warm.atMs) / 1000),
+      cpu: cpuBetween(warm.cpu, end),
+      cold: cpuBetween(first.cpu, end),
+      repeats: count - total,
+      diverted: await divertedRecords(bench, prefix),
+    };
+  } finally {
+    await services.stop();
+  }
+}
+
+/** Deliveries that went to a tier or to the dead letters, where the receiver refuses nothing. */
+export async function divertedRecords({ broker }: Pick<Bench, 'broker'>, prefix: string): Promise<number> {
+  const names = (await broker.topics()).filter((topic) => topic.startsWith(prefix));
+  const aside = names.filter((topic) => {
+    const name = topic.slice(prefix.length);
+    return name === DEAD || tierDelayMs(name) !== undefined;
+  });
+  let total = 0;
+  for (const topic of aside) total += await broker.records(topic);
+  return total;
+}

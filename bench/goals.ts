@@ -1,0 +1,30 @@
+/** The goals of the design for what is measured here, and how a figure stands to its goal: pure. */
+
+export interface Goal {
+  limit: number;
+  /** whether the figure must not be above the limit, or not below it */
+  is: 'most' | 'least';
+}
+
+const most = (limit: number): Goal => ({ limit, is: 'most' });
+const least = (limit: number): Goal => ({ limit, is: 'least' });
+
+export const GOALS = {
+  /** times the bare loop */
+  deliveryRatio: most(1.5),
+  allServicesRatio: most(4),
+  /** CPU-seconds per 1,000 webhooks, broker counted */
+  cpuPerThousandBatches: most(0.15),
+  cpuPerThousandSingles: most(0.25),
+  perSecond: least(5_000),
+  p50Ms: most(4),
+  p99Ms: most(15),
+} as const;
+
+/** `met`, or by how much not: the figure as a multiple of what it should be. */
+export function verdict(measured: number, goal: Goal): string {
+  const met = goal.is === 'most' ? measured <= goal.limit : measured >= goal.limit;
+  if (met) return 'met';
+  const off = goal.is === 'most' ? measured / goal.limit - 1 : 1 - measured / goal.limit;
+  return `missed by ${String(Math.max(1, Math.round(off * 100)))} %`;
+}

@@ -1,0 +1,69 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { deliveryId } from '../shared/domain/delivery';
+import { percentile } from './arithmetic';
+import { Calls } from './calls';
+import { clockMs } from './clock';
+import { cpuBetween, readCpu } from './cpu';
+import { until } from './deadline';
+import { type LatencyFigure } from './figures';
+import { type Target } from './pipeline';
+import { type Bench } from './setup';
+
+/** An open loop of single calls, so many a second whatever happens: from just before the call to the webhook's arrival. */
+
+const CONNECTIONS = 8;
+const ARRIVAL_MS = 10_000;
+const POLL_MS = 100;
+
+export interface LatencySize {
+  perSecond: number;
+  warmUp: number;
+  count: number;
+}
+
+export async function measureLatency(bench: Bench, target: Target, size: LatencySize): Promise<LatencyFigure> {
+  const { endpoint } = bench;
+  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, 'latency');
+  const sentAt = new Map<string, number>();
+  const one = async () => {
+    const atMs = clockMs();
+    const { customer, messageId } = await calls.postSingle();
+    sentAt.set(deliveryId(customer.sourceId, messageId, customer.destinationId), atMs);
+  };
+
+  endpoint.reset({ ids: true });
+  await every(1000 / size.perSecond, size.warmUp, one);
+  sentAt.clear();
+  const from = readCpu(target.pids);
+  await every(1000 / size.perSecond, size.count, one);
+  const cpu = cpuBetween(from, readCpu(target.pids));
+  const total = size.warmUp + size.count;
+  await until(async () => (await endpoint.report()).count >= total, POLL_MS, ARRIVAL_MS);
+  const { arrivals } = await endpoint.report();
+  await calls.close();
+
+  const latencies = [...sentAt].flatMap(([id, atMs]) => {
+    const arrivedAt = arrivals.get(id);
+    return arrivedAt === undefined ? [] : [arrivedAt - atMs];
+  });
+  return {
+    count: size.count,
+    perSecond: size.perSecond,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+    maxMs: percentile(latencies, 1),
+    missing: size.count - latencies.length,
+    cpu,
+  };
+}
+
+/** Starts `count` of them, one each `intervalMs` by a fixed schedule, and waits for all. */
+async function every(intervalMs: number, count: number, start: () => Promise<void>): Promise<void> {
+  const startedAt = clockMs();
+  const running: Promise<void>[] = [];
+  while (running.length < count) {
+    await pause(Math.max(0, startedAt + running.length * intervalMs - clockMs()));
+    running.push(start());
+  }
+  await Promise.all(running);
+}

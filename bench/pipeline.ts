@@ -1,0 +1,75 @@
+import { Calls } from './calls';
+import { type Customer } from './control-api';
+import { cpuBetween, readCpu } from './cpu';
+import { until, within } from './deadline';
+import { divertedRecords } from './delivery';
+import { type PipelineFigure } from './figures';
+import { type Bench } from './setup';
+import { Throttle } from './throttle';
+
+/** All services under a closed loop: so many calls as are delivered, and no more than a few thousand on their way. */
+
+const MAX_OUTSTANDING = 2_000;
+const DEADLINE_MS = 180_000;
+/** For what is still on its way when the load ends. */
+const DRAIN_MS = 30_000;
+const POLL_MS = 10;
+
+/** A system that runs, and what to send to it. */
+export interface Target {
+  prefix: string;
+  ingestUrl: string;
+  customers: readonly Customer[];
+  pids: Record<string, number>;
+}
+
+export interface LoopSize {
+  warmUp: number;
+  count: number;
+  callsPerRequest: number;
+  connections: number;
+}
+
+export async function measurePipeline(bench: Bench, target: Target, size: LoopSize): Promise<PipelineFigure> {
+  const { endpoint } = bench;
+  const { callsPerRequest, connections } = size;
+  const calls = new Calls(
+    target.ingestUrl,
+    connections,
+    target.customers,
+    `${String(callsPerRequest)}-${String(size.count)}`,
+  );
+  const throttle = new Throttle(MAX_OUTSTANDING);
+  endpoint.reset({ ids: true });
+  endpoint.onCount((count) => throttle.arrived(count));
+  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
+  const marks = Promise.all([at(size.warmUp), at(size.warmUp + size.count)]);
+
+  const send = () => (callsPerRequest === 1 ? calls.postSingle() : calls.postBatch(callsPerRequest));
+  const worker = async () => {
+    while (await throttle.take(callsPerRequest)) await send();
+  };
+  const load = Promise.all(Array.from({ length: connections }, worker));
+  // A refused call ends the measurement at once, not at its deadline.
+  const refused = load.then(() => new Promise<never>(() => undefined));
+  try {
+    const [from, to] = await within('the measured number of webhooks', DEADLINE_MS, Promise.race([marks, refused]));
+    throttle.close();
+    await load;
+    await until(() => throttle.outstanding <= 0, POLL_MS, DRAIN_MS);
+    const { count, arrivals } = await endpoint.report();
+    return {
+      count: size.count,
+      callsPerRequest,
+      connections,
+      perSecond: size.count / ((to.atMs - from.atMs) / 1000),
+      cpu: cpuBetween(from.cpu, to.cpu),
+      missing: throttle.sent - arrivals.size,
+      repeats: count - arrivals.size,
+      diverted: await divertedRecords(bench, target.prefix),
+    };
+  } finally {
+    throttle.close();
+    await calls.close();
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { openConfig } from '../../shared/config/reader';
+import { openWriter } from '../../shared/config/writer';
+import { type Source } from '../../shared/domain/config';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from '../support/eventually';
+
+/** `config` on a real Kafka: two control processes and their readers, each with connections of its own. */
+
+const AT = '2026-11-21T08:00:00.000Z';
+const log = createLog('test', 'silent');
+const aSource = (id: string, name: string): Source => ({
+  id,
+  name,
+  enabled: true,
+  writeKeys: [{ key: `key-${id}` }],
+  createdAt: AT,
+  updatedAt: AT,
+});
+
+const env = {
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS,
+  WAYPOST_TOPIC_PREFIX: `config-${randomUUID().slice(0, 8)}.`,
+  WAYPOST_PARTITIONS: '1',
+  WAYPOST_REPLICATION: '1',
+};
+const kafkas: Kafka[] = [];
+const closing: (() => Promise<void>)[] = [];
+const failures: unknown[] = [];
+
+async function connect(): Promise<Kafka> {
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
+  kafkas.push(kafka);
+  return kafka;
+}
+
+async function openControl() {
+  const kafka = await connect();
+  const config = await openConfig(kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
+  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
+  const writer = openWriter({ config, appender, log, now: () => new Date() });
+  closing.push(async () => {
+    await writer.close();
+    await appender.close(1_000);
+    await config.stop();
+  });
+  return { config, writer };
+}
+
+afterAll(async () => {
+  await Promise.all(closing.map((close) => close()));
+  await Promise.all(kafkas.map((kafka) => kafka.close()));
+});
+
+it('is written by one, and known to all within a second', async () => {
+  const [a, b] = [await openControl(), await openControl()];
+  expect(await a.writer.write('source', 's1', aSource('s1', 'one'), { replaces: 0 })).toMatchObject({ ok: true });
+  expect(a.config.source('s1')?.data.name).toBe('one');
+  await eventually(() => expect(b.config.sourceByWriteKey('key-s1', 0)?.data.name).toBe('one'), { deadlineMs: 1_000 });
+
+  const began = Date.now();
+  await a.writer.write('source', 's1', aSource('s1', 'two'), { replaces: 1 });
+  await b.config.refresh(5_000);
+  expect(b.config.source('s1')).toMatchObject({ version: 2, data: { name: 'two' } });
+  expect(Date.now() - began).toBeLessThan(2_000);
+});
+
+it('has one winner where two write at once, and is the same for all, late readers included', async () => {
+  const [a, b] = [await openControl(), await openControl()];
+  const wins = { a: 0, b: 0 };
+  for (let round = 0; round < 10; round++) {
+    const id = `race${String(round)}`;
+    const [first, second] = await Promise.all([
+      a.writer.write('source', id, aSource(id, 'a'), { replaces: 0 }),
+      b.writer.write('source', id, aSource(id, 'b'), { replaces: 0 }),
+    ]);
+    expect([first.ok, second.ok].sort()).toEqual([false, true]);
+    wins[first.ok ? 'a' : 'b']++;
+    const winner = first.ok ? 'a' : 'b';
+    await Promise.all([a.config.refresh(5_000), b.config.refresh(5_000)]);
+    expect([a.config.source(id)?.data.name, b.config.source(id)?.data.name]).toEqual([winner, winner]);
+  }
+  // Both heal what they saw ignored; then nothing is left that compaction could bring back.
+  await eventually(async () => {
+    const late = await openControl();
+    expect(late.config.unsettled()).toEqual([]);
+    expect(late.config.list('source')).toEqual(a.config.list('source'));
+  });
+  expect(wins.a + wins.b).toBe(10);
+});
+
+it('forgets what was deleted', async () => {
+  const { config, writer } = await openControl();
+  await writer.write('source', 'gone', aSource('gone', 'x'), { replaces: 0 });
+  await writer.write('source', 'gone', undefined, { replaces: 1 });
+  await config.refresh(5_000);
+  const late = await openControl();
+  for (const reader of [config, late.config]) {
+    expect(reader.source('gone')).toBeUndefined();
+    expect(reader.sourceByWriteKey('key-gone', 0)).toBeUndefined();
+    expect(reader.recordAt('source:gone')).toBeUndefined();
+  }
+});
+
+it('ends a reader that meets a newer format', async () => {
+  const kafka = await connect();
+  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
+  await appender.append([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);
+  await eventually(() => expect(failures).toContainEqual(expect.objectContaining({ code: 'newer_format' })));
+  await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(/format 2.*Upgrade/);
+  await appender.close(1_000);
+});

@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import supertest from 'supertest';
+import { type RunningControl, startControl } from '../../services/control/service';
+import { openConfig } from '../../shared/config/reader';
+import { createSealer } from '../../shared/config/seal';
+import { decodeDelivery } from '../../shared/domain/delivery';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka } from '../../shared/kafka/port';
+import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from '../support/eventually';
+
+/** Control on a real Kafka, asked by HTTP; and its process where it cannot start. */
+
+const TOKEN = 'integration-admin-token';
+const env = {
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+  WAYPOST_TOPIC_PREFIX: `control-${randomUUID().slice(0, 8)}.`,
+  WAYPOST_PARTITIONS: '2',
+  WAYPOST_REPLICATION: '1',
+  WAYPOST_HOST: '127.0.0.1',
+  WAYPOST_CONTROL_PORT: '0',
+  WAYPOST_CONTROL_HEALTH_PORT: '0',
+  WAYPOST_ADMIN_TOKEN: TOKEN,
+  WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
+};
+const settings = loadSettings(env);
+const log = createLog('test', 'silent');
+const onFatal = (error: unknown) => {
+  throw error;
+};
+
+let control: RunningControl;
+let kafka: Kafka;
+beforeAll(async () => {
+  control = await startControl(settings, log, onFatal);
+  kafka = await connectKafka(settings, { clientId: 'test', log });
+});
+afterAll(async () => {
+  await kafka.close();
+  await control.stop(5_000);
+});
+
+const call = (method: 'get' | 'post' | 'patch' | 'delete', path: string) =>
+  supertest(`http://127.0.0.1:${String(control.port)}`)
+    [method](`/api/v1${path}`)
+    .set('Authorization', `Bearer ${TOKEN}`);
+const aDestination = (source: string) => ({
+  name: 'Hooks',
+  type: 'webhooks',
+  enabled: true,
+  sources: [source],
+  sharedSecret: 'shared',
+  webhooks: [{ url: 'https://example.com/in', headers: { 'X-Key': 'value' } }],
+});
+
+it('says that it is ready', async () => {
+  const answer = await fetch(`http://127.0.0.1:${String(control.healthPort)}/readyz`);
+  expect(answer.status).toBe(200);
+});
+
+it('makes a source and a destination that another service knows within a second, and can open', async () => {
+  const config = await openConfig(kafka, { name: 'test', log, onFatal });
+  try {
+    const source = (await call('post', '/sources').send({ name: 'Site' })).body;
+    const made = await call('post', '/destinations').send(aDestination(source.id));
+    expect(made.status).toBe(201);
+    const entry = await eventually(
+      () => {
+        expect(config.sourceByWriteKey(source.writeKey, Date.now())?.data.id).toBe(source.id);
+        const found = config.destinationsOf(source.id)[0];
+        expect(found).toBeDefined();
+        return found!;
+      },
+      { deadlineMs: 1_000 },
+    );
+    const sealer = createSealer(requireSecretKeys(settings));
+    const [webhook] = entry.data.webhooks;
+    expect(sealer.open(webhook!.url, made.body.id)).toBe('https://example.com/in');
+    expect(sealer.open(webhook!.headers['X-Key']!, made.body.id)).toBe('value');
+    expect(sealer.open(entry.data.secrets!.current, made.body.id)).toBe('shared');
+
+    expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
+    await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]), { deadlineMs: 1_000 });
+  } finally {
+    await config.stop();
+  }
+});
+
+it('answers within a few milliseconds, though it reads its own record back', async () => {
+  const { id } = (await call('post', '/sources').send({ name: 'Fast' })).body;
+  const began = performance.now();
+  const rounds = 20;
+  for (let i = 0; i < rounds; i++) {
+    const answer = await call('patch', `/sources/${id}`)
+      .set('If-Match', `"${String(i + 1)}"`)
+      .send({ name: `n${String(i)}` });
+    expect(answer.status).toBe(200);
+  }
+  // Generous, for machines that do other things: what is looked for is a wait for the next poll.
+  expect((performance.now() - began) / rounds).toBeLessThan(250);
+});
+
+it('finds all again after a restart', async () => {
+  const { id, writeKey } = (await call('post', '/sources').send({ name: 'Kept' })).body;
+  await control.stop(5_000);
+  control = await startControl(settings, log, onFatal);
+  expect((await call('get', `/sources/${id}`)).body).toMatchObject({ name: 'Kept', writeKey });
+});
+
+it('sends a test and answers with what `attempts` tells of it', async () => {
+  const source = (await call('post', '/sources').send({ name: 'Site' })).body;
+  const { id, webhooks } = (await call('post', '/destinations').send(aDestination(source.id))).body;
+  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 5_000 });
+  // In the place of delivery: it answers what it finds.
+  const tail = await kafka.tail({
+    name: 'test',
+    topic: 'webhooks',
+    from: 'end',
+    onFatal,
+    onRecord: ({ headers }) => {
+      const decoded = decodeDelivery(headers);
+      if (decoded.kind !== 'delivery') throw new Error(decoded.kind);
+      const { delivery } = decoded;
+      const urls = [
+        { url: webhooks[0].id, origin: 'https://example.com', outcome: 'delivered', status: 204, durationMs: 7 },
+      ];
+      const event = { kind: 'attempt', delivery: delivery.id, n: 1, at: new Date().toISOString(), durationMs: 7 };
+      void appender.append([
+        { topic: 'attempts', key: delivery.id, value: JSON.stringify({ ...event, outcome: 'delivered', urls }) },
+      ]);
+      expect(delivery).toMatchObject({ test: true, destinationId: id });
+    },
+  });
+  try {
+    const answer = await call('post', `/destinations/${id}/test`);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      delivery: expect.stringMatching(/^dlv_/),
+      status: 'delivered',
+      attempt: { n: 1, outcome: 'delivered', urls: [{ url: webhooks[0].id, status: 204 }] },
+    });
+  } finally {
+    await tail.stop();
+    await appender.close(1_000);
+  }
+});
+
+describe('the process', () => {
+  /** Runs the built service until it ends. */
+  const start = (over: Record<string, string>) =>
+    new Promise<{ code: unknown; stderr: string }>((resolve) => {
+      const given = { PATH: process.env.PATH, ...env, ...over };
+      execFile(process.execPath, ['dist/services/control/main.js'], { env: given }, (error, _stdout, stderr) =>
+        resolve({ code: error?.code, stderr }),
+      );
+    });
+
+  it.each([
+    ['no admin token', { WAYPOST_ADMIN_TOKEN: '' }, /WAYPOST_ADMIN_TOKEN is not set/],
+    ['no secret key', { WAYPOST_SECRET_KEY: '' }, /WAYPOST_SECRET_KEY is not set/],
+    ['a key that is too short', { WAYPOST_SECRET_KEY: 'c2hvcnQ=' }, /WAYPOST_SECRET_KEY: must be/],
+    ['a port in use', { WAYPOST_CONTROL_PORT: 'taken' }, /port \d+ on 127\.0\.0\.1 is in use/],
+  ])('says in one sentence: %s', async (_, over: Record<string, string>, sentence) => {
+    const taken = { WAYPOST_CONTROL_PORT: String(control.port) };
+    const { code, stderr } = await start(over.WAYPOST_CONTROL_PORT ? taken : over);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(sentence);
+    expect(stderr).not.toMatch(/\n\s+at |c2hvcnQ=/);
+  });
+});

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SERVICES } from '../../deploy/local/paths';
+import { eventually } from '../support/eventually';
+import { descendants, processes, startSupervised, type Supervised } from '../support/supervised';
+import { startSystem, systemEnv } from '../support/system';
+
+/** The commands as a person types them, with the real services. */
+
+let dir: string;
+let npm: Supervised | undefined;
+beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'waypost-commands-'))));
+afterEach(async () => {
+  npm?.child.kill('SIGTERM');
+  await npm?.exited;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test('npm start: a signal to npm alone stops everything, and a second start finds all again', async () => {
+  const env = await systemEnv({ embedded: true, dataDir: dir, prefix: '' });
+  npm = startSupervised('npm', ['start'], env);
+  await npm.printed('waypost ready', 90_000);
+  const below = descendants(npm.pid);
+  for (const name of SERVICES) expect(below.some(({ command }) => command.startsWith(`waypost-${name}`))).toBe(true);
+  expect(below.some(({ command }) => command === 'waypost')).toBe(true);
+
+  // The printed lines are typed into a shell as they stand.
+  const commands = npm
+    .output()
+    .split('\n')
+    .filter((line) => /^ +(KEY=|curl )/.test(line));
+  expect(commands).toHaveLength(2);
+  const shell = startSupervised('sh', ['-c', commands.join('\n')], {});
+  expect(await shell.exited).toBe(0);
+  expect(shell.output()).toBe('{"success":true}');
+
+  process.kill(npm.pid, 'SIGTERM');
+  await npm.exited;
+  const pids = new Set(below.map(({ pid }) => pid));
+  await eventually(() => expect(processes().filter(({ pid }) => pids.has(pid))).toEqual([]), { deadlineMs: 20_000 });
+
+  const system = await startSystem({ embedded: true, dataDir: dir, env });
+  const { status, body } = await system.control('GET', '/sources');
+  expect([status, body.data.map(({ name }: { name: string }) => name)]).toEqual([200, ['First source']]);
+  expect(await system.stop()).toBe(0);
+}, 120_000);
+
+test('npm run demo: everything arrives, signed, and the refused call comes back', async () => {
+  const env = await systemEnv({ dataDir: dir, prefix: `demo-${String(process.pid)}.` });
+  const demo = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'demo', '--once'], env);
+  expect([await demo.exited, demo.output()]).toEqual([
+    0,
+    expect.stringContaining('14 of 14 POSTs arrived, 14 with both'),
+  ]);
+  expect(demo.output()).toContain('came back: attempt 2, same webhook-id');
+}, 120_000);

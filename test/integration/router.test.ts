@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto';
+import { type ConfigRecord, configKey, type Destination, type Source } from '../../shared/domain/config';
+import { decodeDelivery, deliveryId, deliveryKey, type Delivery } from '../../shared/domain/delivery';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Appender, type InRecord, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually, Final } from '../support/eventually';
+import { aSource } from '../support/fakes';
+import { freePorts } from '../support/free-port';
+import { startSupervised, type Supervised } from '../support/supervised';
+
+/** The router as the process that runs in production (the built one), against a real Kafka. */
+
+const AT = '2026-11-21T08:00:00.000Z';
+const aDestination = (over: Partial<Destination> = {}): Destination => ({
+  id: 'dst_1',
+  name: 'hook',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: ['src_1'],
+  webhooks: [],
+  createdAt: AT,
+  updatedAt: AT,
+  ...over,
+});
+
+interface Routed {
+  delivery: Delivery;
+  key: string;
+  body: string;
+}
+
+interface Setup {
+  router: Supervised;
+  restart(): Promise<void>;
+  append(records: OutRecord[]): Promise<void>;
+  /** what is in `webhooks` so far */
+  routed: Routed[];
+  /** what is in `messages.rejected` so far */
+  rejected: Record<string, unknown>[];
+  close(): Promise<void>;
+}
+
+const opened: Setup[] = [];
+afterEach(() => Promise.all(opened.splice(0).map((setup) => setup.close())));
+
+async function setUp(...config: ConfigRecord[]): Promise<Setup> {
+  const [healthPort] = await freePorts(1);
+  const env = {
+    KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+    WAYPOST_TOPIC_PREFIX: `router-${randomUUID().slice(0, 8)}.`,
+    WAYPOST_PARTITIONS: '3',
+    WAYPOST_REPLICATION: '1',
+    WAYPOST_HOST: '127.0.0.1',
+    WAYPOST_RETRY_WINDOW: '1h',
+    WAYPOST_ROUTER_HEALTH_PORT: String(healthPort),
+  };
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 10_000 });
+  await appender.append(config.map(configOut));
+  const { routed, rejected, tails } = await follow(kafka);
+  const start = async () => {
+    const started = startSupervised(process.execPath, ['--enable-source-maps', 'dist/services/router/main.js'], env);
+    await eventually(
+      async () => {
+        if (started.child.exitCode !== null) throw new Final(started.output());
+        const answer = await fetch(`http://127.0.0.1:${String(healthPort)}/readyz`);
+        if (!answer.ok) throw new Error(`the router is not ready: ${started.output()}`);
+      },
+      { deadlineMs: 60_000 },
+    );
+    return started;
+  };
+  const setup: Setup = {
+    router: await start(),
+    async restart() {
+      this.router.child.kill('SIGKILL');
+      await this.router.exited;
+      this.router = await start();
+    },
+    append: (records) => appender.append(records),
+    routed,
+    rejected,
+    async close() {
+      this.router.child.kill('SIGKILL');
+      await this.router.exited;
+      await shutDown(kafka, appender, tails);
+    },
+  };
+  opened.push(setup);
+  return setup;
+}
+
+async function follow(kafka: Kafka) {
+  const routed: Routed[] = [];
+  const rejected: Record<string, unknown>[] = [];
+  const onFatal = (error: unknown) => {
+    throw error;
+  };
+  const tail = (topic: string, onRecord: (record: InRecord) => void) =>
+    kafka.tail({ name: 'test', topic, from: 'beginning', onRecord, onFatal });
+  const tails = await Promise.all([
+    tail('webhooks', (record) => {
+      const decoded = decodeDelivery(record.headers);
+      if (decoded.kind !== 'delivery') throw new Error(decoded.kind);
+      routed.push({ delivery: decoded.delivery, key: String(record.key), body: String(record.value) });
+    }),
+    tail('messages.rejected', (record) => {
+      rejected.push(JSON.parse(String(record.value)) as Record<string, unknown>);
+    }),
+  ]);
+  return { routed, rejected, tails };
+}
+
+async function shutDown(kafka: Kafka, appender: Appender, tails: Tail[]): Promise<void> {
+  await appender.close(1_000);
+  await Promise.all(tails.map((tail) => tail.stop()));
+  await kafka.close();
+}
+
+const sourceRecord = (data: Source): ConfigRecord<'source'> => ({
+  format: 1,
+  kind: 'source',
+  id: data.id,
+  version: 1,
+  replaces: 0,
+  at: AT,
+  data,
+});
+const destinationRecord = (data: Destination): ConfigRecord<'destination'> => ({
+  format: 1,
+  kind: 'destination',
+  id: data.id,
+  version: 1,
+  replaces: 0,
+  at: AT,
+  data,
+});
+const configOut = (record: ConfigRecord): OutRecord => ({
+  topic: 'config',
+  key: configKey(record.kind, record.id),
+  value: JSON.stringify(record),
+});
+
+const ACCEPTED_MS = Date.now();
+const TRACEPARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+/** A track call as ingest writes it. */
+function aMessage(
+  messageId: string,
+  over: { sourceId?: string; headers?: Record<string, string>; value?: string } = {},
+) {
+  const source = over.sourceId ?? 'src_1';
+  const message = { type: 'track', messageId, event: 'e', userId: 'u1', timestamp: AT, receivedAt: AT };
+  return {
+    topic: 'messages',
+    key: `${source}:u1`,
+    value: over.value ?? JSON.stringify(message),
+    headers: {
+      format: '1',
+      source,
+      message: messageId,
+      'accepted-at': String(ACCEPTED_MS),
+      traceparent: TRACEPARENT,
+      ...over.headers,
+    },
+  };
+}
+
+const standard = () => [sourceRecord(aSource()), destinationRecord(aDestination())];
+const ids = (routed: Routed[]) => routed.map(({ delivery }) => delivery.messageId);
+
+test('a message becomes one delivery for each destination that wants it', async () => {
+  const setup = await setUp(
+    ...standard(),
+    destinationRecord(aDestination({ id: 'dst_2', shards: 1 })),
+    destinationRecord(aDestination({ id: 'dst_off', enabled: false })),
+    destinationRecord(aDestination({ id: 'dst_other', sources: ['src_2'] })),
+  );
+  await setup.append([aMessage('m1')]);
+  await eventually(() => expect(setup.routed).toHaveLength(2));
+  const first = setup.routed.find(({ delivery }) => delivery.destinationId === 'dst_1')!;
+  expect(first).toEqual({
+    key: deliveryKey('dst_1', 'u1', 4),
+    body: `{"version":1,"type":"track","userId":"u1","timestamp":"${AT}","event":"e","messageId":"m1"}`,
+    delivery: {
+      id: deliveryId('src_1', 'm1', 'dst_1'),
+      messageId: 'm1',
+      sourceId: 'src_1',
+      destinationId: 'dst_1',
+      type: 'track',
+      userId: 'u1',
+      acceptedAt: ACCEPTED_MS,
+      expiresAt: ACCEPTED_MS + 3_600_000,
+      attempt: 0,
+      hop: 0,
+      replay: 0,
+      closed: [],
+      traceparent: TRACEPARENT,
+    },
+  });
+  expect(setup.routed.find(({ delivery }) => delivery.destinationId === 'dst_2')).toMatchObject({ key: 'dst_2:0' });
+});
+
+test('a message sent again is dropped; one that cannot be read goes aside, and the partition goes on', async () => {
+  const setup = await setUp(...standard());
+  await setup.append([aMessage('m1')]);
+  await eventually(() => expect(setup.routed).toHaveLength(1));
+  await setup.append([
+    aMessage('m1'),
+    aMessage('bad', { value: '{"type":' }),
+    aMessage('worse', { headers: { format: '' } }),
+    aMessage('m2'),
+    aMessage('m1'),
+    aMessage('m3'),
+  ]);
+  await eventually(() => expect(setup.routed).toHaveLength(3));
+  await eventually(() => expect(setup.rejected).toHaveLength(2));
+  expect(ids(setup.routed)).toEqual(['m1', 'm2', 'm3']);
+  expect(setup.rejected).toMatchObject([
+    { source: 'src_1', code: 'unreadable_message', call: '{"type":' },
+    { source: 'src_1', code: 'unreadable_message' },
+  ]);
+});
+
+test('a source and a destination that were just made lose nothing', async () => {
+  const setup = await setUp();
+  const made = [sourceRecord(aSource({ id: 'src_9' })), destinationRecord(aDestination({ sources: ['src_9'] }))];
+  await setup.append(made.map(configOut));
+  await setup.append([aMessage('m1', { sourceId: 'src_9' }), aMessage('lost', { sourceId: 'src_gone' })]);
+  await eventually(() => expect(ids(setup.routed)).toEqual(['m1']));
+  // Messages of a source that is gone hold nothing up.
+  await setup.append([aMessage('also lost', { sourceId: 'src_gone' }), aMessage('m2', { sourceId: 'src_9' })]);
+  await eventually(() => expect(ids(setup.routed)).toEqual(['m1', 'm2']));
+});
+
+test('killed under load: every message is routed', async () => {
+  const setup = await setUp(...standard());
+  const all = Array.from({ length: 20_000 }, (_, i) => `m${String(i)}`);
+  const records = all.map((id, i) => ({ ...aMessage(id), key: `src_1:u${String(i)}` }));
+  const appended = setup.append(records.slice(0, 10_000));
+  await eventually(() => expect(setup.routed.length).toBeGreaterThan(100), { everyMs: 5 });
+  await setup.restart();
+  await appended;
+  await setup.append(records.slice(10_000));
+  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all.length), { deadlineMs: 30_000 });
+  expect(setup.rejected).toEqual([]);
+}, 120_000);
+
+test('a graceful stop repeats nothing', async () => {
+  const setup = await setUp(...standard());
+  const all = Array.from({ length: 5_000 }, (_, i) => `m${String(i)}`);
+  const appended = setup.append(all.map((id, i) => ({ ...aMessage(id), key: `src_1:u${String(i)}` })));
+  await eventually(() => expect(setup.routed.length).toBeGreaterThan(100), { everyMs: 5 });
+  setup.router.child.kill('SIGTERM');
+  await setup.router.exited;
+  await setup.restart();
+  await appended;
+  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all.length), { deadlineMs: 30_000 });
+  expect(setup.routed).toHaveLength(all.length);
+}, 120_000);
+
+test('a record of a newer format ends the process with a plain sentence, and stays where it is', async () => {
+  const setup = await setUp(...standard());
+  await setup.append([aMessage('m1'), aMessage('m2', { headers: { format: '2' } }), aMessage('m3')]);
+  expect(await setup.router.exited).toBe(1);
+  expect(setup.router.output()).toMatch(/format 2, written by a newer Waypost than this router\. Upgrade it\./);
+  expect(ids(setup.routed).filter((id) => id !== 'm1')).toEqual([]);
+  expect(setup.rejected).toEqual([]);
+});

@@ -1,0 +1,51 @@
+import { type Express } from 'express';
+import pino from 'pino';
+import supertest from 'supertest';
+import { createApp } from '../../services/control/app';
+import { openEntries } from '../../services/control/entries';
+import { openTestSends } from '../../services/control/test-sends';
+import { openConfig } from '../../shared/config/reader';
+import { createSealer } from '../../shared/config/seal';
+import { openWriter } from '../../shared/config/writer';
+import { memoryLog, type MemoryLog } from './memory-log';
+
+/** The control API on a log in memory, for tests of what it answers. */
+
+export const ADMIN_TOKEN = 'planted-admin-token-0123456789';
+export const SECRET_KEY = Buffer.from('planted-secret-key-0123456789abc');
+
+export interface ControlUnderTest {
+  app: Express;
+  memory: MemoryLog;
+  /** everything that was logged, as text */
+  logged(): string;
+  /** the clock of the API: set it */
+  clock: { now: Date };
+  /** a request with the admin token */
+  call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
+}
+
+export async function controlUnderTest(
+  options: { timeoutMs?: number; memory?: MemoryLog } = {},
+): Promise<ControlUnderTest> {
+  const lines: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) });
+  const memory = options.memory ?? memoryLog();
+  const clock = { now: new Date('2026-01-01T00:00:00.000Z') };
+  const now = () => clock.now;
+  const onFatal = (error: unknown) => lines.push(String(error));
+  const { kafka } = memory;
+  const config = await openConfig(kafka, { name: 'control', log, onFatal });
+  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
+  const writer = openWriter({ config, appender, log, now });
+  const tests = await openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log, onFatal });
+  const deps = { config, entries: openEntries(config, writer), sealer: createSealer([SECRET_KEY]), tests, log, now };
+  const app = createApp(deps, ADMIN_TOKEN);
+  return {
+    app,
+    memory,
+    clock,
+    logged: () => lines.join(''),
+    call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
+  };
+}

@@ -1,0 +1,92 @@
+import { type Call, aTrack } from './make';
+import { eventually } from './eventually';
+import { type ReceivedRequest, type Sink, startSink } from './sink';
+import { type Destination, type Source, startSystem, type System, type SystemOptions } from './system';
+import { openTopics, type Topics } from './topics';
+
+/**
+ * Where stories are played: a system, a receiver, and the topics in view. Each story has a source and a destination of
+ * its own, and paths of its own at the receiver, so that stories do not meet.
+ */
+export interface Stage {
+  system: System;
+  sink: Sink;
+  topics: Topics;
+  /** A source and one destination for it, known to every service when this resolves. */
+  connect(fields: Omit<Parameters<System['createDestination']>[0], 'sources'>): Promise<Connection>;
+  /** Resolves when the services that route and deliver have read `config` as it is now. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Connection {
+  source: Source;
+  destination: Destination;
+  /** POSTs a call (default a track) to the path of its type. @throws where the answer is not success; returns the call */
+  send(call?: Call): Promise<Call>;
+  /** PATCHes the destination. @throws where the answer is not 200 */
+  change(patch: object): Promise<void>;
+}
+
+export async function openStage(options: SystemOptions & { host?: string } = {}): Promise<Stage> {
+  const { host, ...systemOptions } = options;
+  const sink = await startSink(host === undefined ? {} : { host });
+  const system = await startSystem(systemOptions).catch(async (error: unknown) => {
+    await sink.close();
+    throw error;
+  });
+  const topics = await openTopics(system);
+  let probes = 0;
+
+  const settled = async () => {
+    // `config` is read in order: who knows this newest destination knows whatever was written before it.
+    const path = `/settled-${++probes}`;
+    const probe = await system.createSource('probe');
+    await system.createDestination({ sources: [probe.id], webhooks: [{ url: sink.url(path) }] });
+    await eventually(
+      async () => {
+        await system.send(probe.writeKey, 'track', aTrack());
+        await sink.waitFor(1, { path, timeoutMs: 250 });
+      },
+      { everyMs: 0 },
+    );
+  };
+  const connect: Stage['connect'] = async (fields) => {
+    const source = await system.createSource();
+    const destination = await system.createDestination({ sources: [source.id], ...fields });
+    await settled();
+    return {
+      source,
+      destination,
+      send: async (call = aTrack()) => {
+        const answer = await system.send(source.writeKey, call.type, call);
+        if (answer.status !== 200) throw new Error(`ingest answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        return call;
+      },
+      change: async (patch) => {
+        const answer = await system.control('PATCH', `/destinations/${destination.id}`, patch);
+        if (answer.status !== 200) throw new Error(`control answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      },
+    };
+  };
+  return {
+    system,
+    sink,
+    topics,
+    connect,
+    settled,
+    close: async () => {
+      await topics.close();
+      await system.stop();
+      await sink.close();
+    },
+  };
+}
+
+/** The one value that all requests have in common. @throws where they differ */
+export function common(requests: ReceivedRequest[], header: string): string {
+  const values = new Set(requests.map((request) => request.headers[header]));
+  const [value] = values;
+  if (values.size !== 1 || value === undefined) throw new Error(`${header} is ${JSON.stringify([...values])}`);
+  return value;
+}

@@ -1,0 +1,89 @@
+import { type AttemptEvent, type DeliveryEvent } from '../../shared/domain/attempt';
+import { decodeDelivery, type Delivery } from '../../shared/domain/delivery';
+import { connectKafka } from '../../shared/kafka/client';
+import { type InRecord, type Kafka } from '../../shared/kafka/port';
+import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from './eventually';
+import { type System } from './system';
+
+/** What a system writes down in Kafka, read along as any consumer of its topics could. */
+
+/** A dead letter as it stands in the topic. */
+export interface DeadLetter {
+  delivery: Delivery;
+  body: Buffer;
+}
+
+export interface Topics {
+  kafka: Kafka;
+  /** What happened to the deliveries of a message, in order for each delivery. */
+  eventsOf(messageId: string): DeliveryEvent[];
+  /** Its attempts without the late additions. */
+  attemptsOf(messageId: string): AttemptEvent[];
+  deadOf(messageId: string): DeadLetter[];
+  /** Waits for an event that fits, and returns it. */
+  event<K extends DeliveryEvent['kind']>(
+    messageId: string,
+    kind: K,
+    fits?: (event: Extract<DeliveryEvent, { kind: K }>) => boolean,
+  ): Promise<Extract<DeliveryEvent, { kind: K }>>;
+  /** Waits for a dead letter. */
+  dead(messageId: string): Promise<DeadLetter>;
+  close(): Promise<void>;
+}
+
+/** Reads `attempts` and `webhooks.dead` from their beginning on. */
+export async function openTopics(system: System): Promise<Topics> {
+  const settings = loadSettings({ ...system.env, KAFKA_BROKERS: system.brokers });
+  const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+  const events: DeliveryEvent[] = [];
+  const dead: DeadLetter[] = [];
+  const tails = await Promise.all([
+    follow(kafka, ATTEMPTS, (record) => events.push(JSON.parse(String(record.value)) as DeliveryEvent)),
+    follow(kafka, DEAD, (record) => {
+      const decoded = decodeDelivery(record.headers);
+      if (decoded.kind !== 'delivery') throw new Error(`a dead letter cannot be read: ${JSON.stringify(decoded)}`);
+      dead.push({ delivery: decoded.delivery, body: Buffer.from(record.value ?? '') });
+    }),
+  ]);
+  const eventsOf = (messageId: string) => events.filter((event) => event.message === messageId);
+  const deadOf = (messageId: string) => dead.filter(({ delivery }) => delivery.messageId === messageId);
+  return {
+    kafka,
+    eventsOf,
+    attemptsOf: (messageId) =>
+      eventsOf(messageId).filter((event): event is AttemptEvent => event.kind === 'attempt' && !event.late),
+    deadOf,
+    event: <K extends DeliveryEvent['kind']>(
+      messageId: string,
+      kind: K,
+      fits: (event: Extract<DeliveryEvent, { kind: K }>) => boolean = () => true,
+    ) =>
+      eventually(() => {
+        const found = eventsOf(messageId)
+          .filter((event): event is Extract<DeliveryEvent, { kind: K }> => event.kind === kind)
+          .find(fits);
+        if (!found) throw new Error(`no such ${kind} of ${messageId} in ${JSON.stringify(eventsOf(messageId), null, 1)}`);
+        return found;
+      }),
+    dead: (messageId) =>
+      eventually(() => {
+        const [letter] = deadOf(messageId);
+        if (!letter) throw new Error(`no dead letter of ${messageId}: ${JSON.stringify(eventsOf(messageId), null, 1)}`);
+        return letter;
+      }),
+    close: async () => {
+      await Promise.all(tails.map((tail) => tail.stop()));
+      await kafka.close();
+    },
+  };
+}
+
+async function follow(kafka: Kafka, topic: string, onRecord: (record: InRecord) => void) {
+  const onFatal = (error: unknown) => {
+    throw error;
+  };
+  return kafka.tail({ name: `test-${topic}`, topic, from: 'beginning', onRecord, onFatal });
+}
