@@ -21,7 +21,7 @@ const MAX_SHARDS = 1_000;
 export interface Keep {
   keep: true;
 }
-export type HeaderValue = string | Keep;
+type HeaderValue = string | Keep;
 
 export function isKeep(value: unknown): value is Keep {
   return (
@@ -102,7 +102,7 @@ export const destinationSchema = z.strictObject({
     .optional()
     .meta({ description: 'Over how many shards its users are spread; absent: 4' }),
 });
-export type DestinationFields = z.output<typeof destinationSchema>;
+type DestinationFields = z.output<typeof destinationSchema>;
 export type WebhookFields = DestinationFields['webhooks'][number];
 
 /** The settings of a destination as JSON Schema, for the catalog. */

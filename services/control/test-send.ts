@@ -71,7 +71,7 @@ export function testRecord(
 }
 
 /** What the control API calls an attempt. */
-export type Attempt = Pick<AttemptEvent, 'n' | 'at' | 'durationMs' | 'outcome' | 'urls'>;
+type Attempt = Pick<AttemptEvent, 'n' | 'at' | 'durationMs' | 'outcome' | 'urls'>;
 
 export interface TestProgress {
   status: 'delivered' | 'dead' | 'cancelled';

@@ -29,7 +29,7 @@ export interface Head {
 }
 
 /** This record cannot be read, and never will be: it goes aside. */
-export interface Rejected {
+interface Rejected {
   kind: 'rejected';
   reason: string;
 }

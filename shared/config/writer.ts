@@ -27,7 +27,7 @@ const MAX_TURNS = 200;
 /** By it a writer knows its own record among those of another. */
 const WRITE_HEADER = 'write';
 
-export type Written<K extends Kind> =
+type Written<K extends Kind> =
   | { ok: true; version: number; data: Kinds[K] | undefined }
   /** another writer was first: read again, decide again */
   | { ok: false; reason: 'conflict' };

@@ -8,7 +8,8 @@ import { hash } from 'node:crypto';
  * sake of a record that may itself be lost.
  *
  * Memory: 24 bytes an id in a ring (oldest first), and 8 to 17 in a table of ring positions by hash, both grown by
- * doubling; 65 MB at two million ids, where a `Set` of strings would take ten times that.
+ * doubling; 65 MB at two million ids, where a `Set` of strings would take several times that. The last doubling, from
+ * one million to two, stops the process for a tenth of a second, once.
  */
 export interface Seen {
   /** true: the same message was routed from an earlier place in the partition, and that is safe */

@@ -13,7 +13,10 @@ export interface Stage {
   sink: Sink;
   topics: Topics;
   /** A source and one destination for it, known to every service when this resolves. */
-  connect(fields: Omit<Parameters<System['createDestination']>[0], 'sources'>): Promise<Connection>;
+  connect(fields: {
+    webhooks: { url: string; headers?: Record<string, string> }[];
+    [key: string]: unknown;
+  }): Promise<Connection>;
   /** Resolves when the services that route and deliver have read `config` as it is now. */
   settled(): Promise<void>;
   close(): Promise<void>;
