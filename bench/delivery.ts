@@ -46,6 +46,7 @@ export async function measureDelivery(bench: Bench, size: { warmUp: number; coun
       cold: cpuBetween(first.cpu, end),
       repeats: count - total,
       diverted: await divertedRecords(bench, prefix),
+      warnings: services.warnings(),
     };
   } finally {
     await services.stop();

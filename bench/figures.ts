@@ -22,6 +22,8 @@ export interface DeliveryFigure {
   /** POSTs beyond one a webhook, and deliveries sent to a tier for want of room in their lane: both should be 0 */
   repeats: number;
   diverted: number;
+  /** what the service logged as a warning or worse, and how often */
+  warnings: Record<string, number>;
 }
 
 /** All services under a closed loop of calls. */
@@ -55,6 +57,8 @@ export interface Round {
   batches?: PipelineFigure;
   singles?: PipelineFigure;
   latency?: LatencyFigure;
+  /** of the services of the last three together */
+  warnings?: Record<string, number>;
 }
 
 export interface Machine {

@@ -157,6 +157,8 @@ function faultsOf(round: Round, i: number): string[] {
     if (count !== 0) faults.push(`round ${String(i + 1)}, ${part}: ${readable(count)} ${what}`);
   };
   const { delivery, batches, singles, latency } = round;
+  for (const [what, count] of Object.entries(delivery?.warnings ?? {})) say('delivery alone', count, what);
+  for (const [what, count] of Object.entries(round.warnings ?? {})) say('all services', count, what);
   for (const [part, figure] of Object.entries({ delivery, batches, singles, latency })) {
     if (!figure) continue;
     if ('missing' in figure) say(part, figure.missing, 'accepted and not delivered');

@@ -12,10 +12,12 @@ import { startServices, systemEnv } from './system';
 
 const CUSTOMERS = 4;
 
+type SystemFigures = Pick<Round, 'batches' | 'singles' | 'latency' | 'warnings'>;
+
 export async function runSystem(
   bench: Bench,
   options: { only: ReadonlySet<Part>; sizes: Sizes; note: (text: string) => void },
-): Promise<Pick<Round, 'batches' | 'singles' | 'latency'>> {
+): Promise<SystemFigures> {
   const { only, sizes, note } = options;
   const { broker, endpoint } = bench;
   const prefix = bench.newPrefix('system');
@@ -32,7 +34,7 @@ export async function runSystem(
       customers: await createCustomers(system, urls),
       pids: { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid },
     };
-    const result: Pick<Round, 'batches' | 'singles' | 'latency'> = {};
+    const result: SystemFigures = {};
     if (only.has('latency')) {
       note(`latency at ${String(sizes.latency.perSecond)} calls/s`);
       result.latency = await measureLatency(bench, target, sizes.latency);
@@ -45,6 +47,7 @@ export async function runSystem(
       note('all services, single calls');
       result.singles = await measurePipeline(bench, target, sizes.singles);
     }
+    result.warnings = services.warnings();
     return result;
   } finally {
     await services.stop();

@@ -7,6 +7,7 @@ import { urlOf, whyNotReady } from '../deploy/local/readiness';
 import { localSecrets } from '../deploy/local/secrets';
 import { type ServiceProcess, startService } from '../deploy/local/service-process';
 import { PROFILE_DIR, PROFILE_MAIN } from './profile';
+import { warningOf } from './warning';
 
 /** Services as processes of their own, with the settings that `npm start` gives them, on a topic prefix of their own. */
 
@@ -37,6 +38,8 @@ export interface SystemEnv {
 /** Services that run. */
 export interface RunningServices {
   pids: Record<string, number>;
+  /** what they logged as a warning or worse, with its reason, and how often */
+  warnings(): Record<string, number>;
   /** Resolves when all are ready. @throws where one ends first, with what it said */
   ready(): Promise<void>;
   stop(): Promise<void>;
@@ -59,9 +62,8 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
     options.profileDir === undefined
       ? {}
       : { NODE_OPTIONS: `--require ${PROFILE_MAIN}`, [PROFILE_DIR]: options.profileDir };
-  const numbers = Object.entries(ports).map(([name, port]) => [name, String(port)]);
   return {
-    env: { ...(env as Record<string, string>), ...secrets, ...Object.fromEntries(numbers), ...profiling },
+    env: { ...(env as Record<string, string>), ...secrets, ...asText(ports), ...profiling },
     ingestUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_INGEST_PORT),
     controlUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_CONTROL_PORT),
     adminToken: secrets.WAYPOST_ADMIN_TOKEN,
@@ -72,8 +74,11 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
 /** Starts services; they stop in the order of `names`, so name what takes work in first. */
 export async function startServices(system: SystemEnv, names: readonly ServiceName[]): Promise<RunningServices> {
   const printed: string[] = [];
+  const warnings = new Map<string, number>();
   const keep = (line: string) => {
     printed.push(line);
+    const warning = warningOf(line);
+    if (warning !== undefined) warnings.set(warning, (warnings.get(warning) ?? 0) + 1);
     if (printed.length > KEPT_LINES) printed.shift();
   };
   const output: Output = { log: keep, error: keep, say: keep, event: () => undefined };
@@ -94,12 +99,17 @@ export async function startServices(system: SystemEnv, names: readonly ServiceNa
 
   return {
     pids: Object.fromEntries([...services].map(([name, { pid }]) => [name, pid])),
+    warnings: () => Object.fromEntries(warnings),
     ready: () => Promise.race([died, allReady(services, system)]),
     stop: async () => {
       stopping = true;
       for (const service of services.values()) await service.stop(STOP_MS);
     },
   };
+}
+
+function asText(ports: Record<string, number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)]));
 }
 
 async function allReady(services: Map<ServiceName, ServiceProcess>, system: SystemEnv): Promise<void> {

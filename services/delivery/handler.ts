@@ -148,7 +148,7 @@ export class Deliverer {
   #post(attempt: Attempt): void {
     const { run, jobs } = attempt;
     const { delivery, body } = run.held;
-    // It may have waited in its lane: what was rotated, corrected or switched off meanwhile holds for it too.
+    // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
     const fresh = this.#fresh(delivery, attempt.target);
     if (!fresh) {
       queueMicrotask(() => this.#withdraw(attempt));
@@ -165,12 +165,13 @@ export class Deliverer {
 
   #fresh(delivery: Delivery, { hash }: Target): { destination: OpenDestination; target: Target } | undefined {
     const lookup = this.options.targets.lookup(delivery.destinationId);
-    if (lookup.kind !== 'open' || (!lookup.destination.enabled && !delivery.test)) return undefined;
-    const target = lookup.destination.targets.find((candidate) => candidate.hash === hash);
+    const admission = admit(delivery, lookup, this.#context());
+    if (admission.kind !== 'try' || lookup.kind !== 'open') return undefined;
+    const target = admission.open.find((candidate) => candidate.hash === hash);
     return target && { destination: lookup.destination, target };
   }
 
-  /** A queued request whose URL is no longer there: decided anew once nothing else of its attempt is open. */
+  /** A queued request that may not go now: decided anew once nothing else of its attempt is open. */
   #withdraw({ run, record, target, jobs }: Attempt): void {
     const job = jobs.get(target);
     if (job) this.options.lanes.ended(target.lane, job, false);

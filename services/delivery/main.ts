@@ -62,11 +62,12 @@ run('delivery', log, async (fatal) => {
   return {
     async stop(deadlineMs) {
       health.stopping = true;
-      await consumption.stop(deadlineMs - 2_000);
-      await appender.close(1_000);
+      await consumption.stop(Math.max(500, deadlineMs - timeoutMs - 2_000));
       clearInterval(roomTimer);
       lanes.stop();
+      // What another URL's 2xx left open is still recorded.
       await sender.close();
+      await appender.close(1_000);
       await config.stop();
       await kafka.close();
       healthServer.close();

@@ -91,7 +91,10 @@ export class Sender {
     }
   }
 
+  /** Lets what is in flight end, for at most its own deadline, and closes. */
   async close(): Promise<void> {
+    const until = Date.now() + this.options.timeoutMs + SWEEP_MS;
+    while (this.#inFlight.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
     clearInterval(this.#sweep);
     await Promise.all([...this.#origins.values()].map(({ pool }) => pool.destroy()));
   }

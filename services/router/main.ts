@@ -14,7 +14,7 @@ const log = createLog('router', 'info');
 run('router', log, async (onFatal) => {
   const settings = loadSettings(process.env);
   log.level = settings.WAYPOST_LOG_LEVEL;
-  const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_ROUTER_HEALTH_PORT];
+  const { WAYPOST_HOST: host, WAYPOST_ROUTER_HEALTH_PORT: port, WAYPOST_RETRY_WINDOW: windowMs } = settings;
   const health = new ConsumerHealth();
   const healthServer = await serveHealth({ host, port, health });
 
@@ -22,16 +22,10 @@ run('router', log, async (onFatal) => {
   // In memory before the first message: there is no waiting for it later.
   const config = await openConfig(kafka, { name: 'router', log, onFatal });
   const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
-  const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const onRoom = () => health.consumption?.resume();
   const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
-  const onRecord = router.onRecord.bind(router);
-  const consumption = (health.consumption = await kafka.consume({
-    group: 'router',
-    topics: [MESSAGES],
-    onRecord,
-    onFatal,
-  }));
+  const consume = { group: 'router', topics: [MESSAGES], onRecord: router.onRecord.bind(router), onFatal };
+  const consumption = (health.consumption = await kafka.consume(consume));
 
   return {
     async stop(deadlineMs) {

@@ -42,6 +42,13 @@ describe('what counts', () => {
     expect(state.source('s')).toMatchObject({ version: 2, data: { name: 'first' } });
   });
 
+  it('ignores a record that replaces a version which was never seen, however new it is', () => {
+    const state = new ConfigState();
+    put(state, 2, aSource('s', { name: 'at hand' }));
+    expect(put(state, 5, aSource('s', { name: 'from nowhere' }), 4).kind).toBe('ignored');
+    expect([state.source('s')?.data.name, state.unsettled()]).toEqual(['at hand', ['source:s']]);
+  });
+
   it('takes any version of what it knows nothing of', () => {
     const state = new ConfigState();
     expect(put(state, 7, aSource('s')).kind).toBe('applied');

@@ -1,0 +1,7 @@
+/** What a line of a service's log warns of, or undefined where it is no warning: pure. */
+export function warningOf(line: string): string | undefined {
+  if (!/"level":"(warn|error|fatal)"/.test(line)) return undefined;
+  const field = (name: string) => new RegExp(`"${name}":"([^"]*)"`).exec(line)?.[1];
+  const [service = '?', event = '?', reason] = [field('service'), field('msg'), field('reason')];
+  return `${service} ${event}${reason === undefined ? '' : ` (${reason})`}`;
+}

@@ -1,0 +1,176 @@
+import { freePort } from '../support/free-port';
+import { openStage, type Stage } from '../support/stage';
+import { type Sink, startSink } from '../support/sink';
+import { makeCertificate } from '../support/certificate';
+import { aTrack } from '../support/make';
+
+/**
+ * What lies between us and a receiver: networks that are closed to webhooks, certificates, names, ports; and the window
+ * in which trouble with them may pass. The receiver is at 127.0.0.2, the only address that is allowed.
+ */
+
+const WINDOW_MS = 3_000;
+const HOST = '127.0.0.2';
+let stage: Stage;
+const sinks: Sink[] = [];
+
+beforeAll(async () => {
+  const env = {
+    WAYPOST_ALLOWED_NETWORKS: `${HOST}/32`,
+    WAYPOST_RETRY_DELAYS: '300ms,600ms',
+    WAYPOST_RETRY_WINDOW: `${WINDOW_MS / 1_000}s`,
+    WAYPOST_TIMEOUT: '2s',
+  };
+  stage = await openStage({ env, host: HOST });
+});
+afterAll(async () => {
+  await stage.close();
+  await Promise.all(sinks.map((sink) => sink.close()));
+});
+
+async function sinkWith(options: Parameters<typeof startSink>[0]): Promise<Sink> {
+  const sink = await startSink({ host: HOST, ...options });
+  sinks.push(sink);
+  return sink;
+}
+
+test('the window closes: dead with that reason, tried to the end and not beyond', async () => {
+  // Given an endpoint that is down for good; then it is tried until no tier fits into the window any more.
+  const { sink, topics } = stage;
+  sink.on('/down', { status: 500 });
+  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/down') }] });
+  const { messageId } = await send();
+  const { delivery, body } = await topics.dead(messageId);
+  await topics.event(messageId, 'dead');
+  expect(delivery.reason).toBe('window_closed');
+  expect(delivery.expiresAt - delivery.acceptedAt).toBe(WINDOW_MS);
+  const attempts = topics.attemptsOf(messageId);
+  expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, i) => i + 1));
+  expect(delivery.attempt).toBe(attempts.length);
+  expect(sink.received('/down')).toHaveLength(attempts.length);
+  // 300 ms, then 600 ms each: with no time lost six, and the fewer the slower this machine is.
+  expect(attempts.length).toBeGreaterThanOrEqual(3);
+  expect(attempts.length).toBeLessThanOrEqual(7);
+  expect(Date.parse(attempts.at(-1)!.at)).toBeLessThanOrEqual(delivery.expiresAt);
+  expect(attempts.at(-1)).toMatchObject({ reason: 'window_closed', outcome: 'retry' });
+  expect(body.equals(sink.received('/down')[0]!.body)).toBe(true);
+});
+
+describe('addresses that webhooks may not reach', () => {
+  test.each([
+    ['link-local, where clouds keep credentials', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['loopback, written as one number', (port: number) => `http://2130706433:${port}/`],
+    ['loopback, written in octal', (port: number) => `http://0177.0.0.1:${port}/`],
+    ['loopback by its name', (port: number) => `http://localhost:${port}/`],
+    ['IPv4 in IPv6', () => 'http://[::ffff:10.0.0.1]/'],
+    ['loopback in IPv6', (port: number) => `http://[::ffff:127.0.0.1]:${port}/`],
+    ['IPv6 loopback', (port: number) => `http://[::1]:${port}/`],
+    ['this host', (port: number) => `http://0.0.0.0:${port}/`],
+    ['a private network', () => 'http://192.168.0.1/'],
+  ])('%s', async (_, url) => {
+    // Given a URL into a forbidden network where somebody listens; then nobody calls, and it is a dead letter at once.
+    const victim = await sinkWith({ host: '127.0.0.1' });
+    const { send } = await stage.connect({ webhooks: [{ url: url(victim.port) }] });
+    const { messageId } = await send();
+    expect((await stage.topics.dead(messageId)).delivery).toMatchObject({ reason: 'rejected', attempt: 1 });
+    await stage.topics.event(messageId, 'dead');
+    expect(stage.topics.attemptsOf(messageId)).toEqual([
+      expect.objectContaining({
+        outcome: 'rejected',
+        urls: [
+          expect.objectContaining({ outcome: 'rejected', error: expect.objectContaining({ code: 'forbidden_address' }) }),
+        ],
+      }),
+    ]);
+    expect(victim.totalConnections).toBe(0);
+  });
+});
+
+describe('certificates', () => {
+  const HOUR_MS = 3_600_000;
+  const trouble = {
+    'self-signed': () => makeCertificate({ hosts: [HOST] }),
+    expired: () =>
+      makeCertificate({ hosts: [HOST], notBefore: new Date(Date.now() - 2 * HOUR_MS), notAfter: new Date(Date.now() - HOUR_MS) }),
+    'of another host': () => makeCertificate({ hosts: ['shop.example'] }),
+  };
+  test.each(Object.entries(trouble))('%s: nothing is sent, and it is tried again', async (_, certificate) => {
+    // Given an https receiver whose certificate proves nothing; then it sees connections and no request.
+    const sink = await sinkWith({ tls: certificate() });
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/secure') }], sharedSecret: 'kept to ourselves' });
+    const { messageId } = await send();
+    await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
+    expect(stage.topics.attemptsOf(messageId)[0]).toMatchObject({
+      outcome: 'retry',
+      urls: [{ outcome: 'retry', error: { code: 'tls' } }],
+    });
+    expect(sink.totalConnections).toBeGreaterThanOrEqual(2);
+    expect(sink.requests).toEqual([]);
+  });
+});
+
+test('a connection refused is tried again, and arrives once somebody listens', async () => {
+  // Given a port where nobody listens yet; then the tries fail as connection until the receiver is up.
+  const port = await freePort();
+  const { send } = await stage.connect({ webhooks: [{ url: `http://${HOST}:${port}/late` }] });
+  const { messageId } = await send();
+  const first = await stage.topics.event(messageId, 'attempt');
+  expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'connection', phase: 'connect' } }] });
+  const sink = await sinkWith({ port });
+  await sink.waitFor(1, { path: '/late' });
+});
+
+test('a connection reset is tried again', async () => {
+  // Given a receiver that resets the connection once; then it gets the delivery by the next one.
+  stage.sink.on('/reset', [{ misbehave: 'reset' }, {}]);
+  const { send } = await stage.connect({ webhooks: [{ url: stage.sink.url('/reset') }] });
+  const { messageId } = await send();
+  await stage.sink.waitFor(2, { path: '/reset' });
+  const first = await stage.topics.event(messageId, 'attempt', ({ n }) => n === 1);
+  expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'connection' } }] });
+});
+
+test('a name that is not there is tried again', async () => {
+  // Given a host that has no address; then the error is dns, and the delivery waits for another try.
+  const { send } = await stage.connect({ webhooks: [{ url: 'http://no-such-host.invalid/' }] });
+  const { messageId } = await send();
+  const first = await stage.topics.event(messageId, 'attempt');
+  expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'dns', phase: 'dns' } }] });
+  await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
+});
+
+test('static headers arrive, and none of ours can be set', async () => {
+  // Given headers of a customer; then they arrive as they are, once each, beside ours.
+  const { sink, system } = stage;
+  const webhooks = [{ url: sink.url('/headers?token=t'), headers: { Authorization: 'Bearer of-the-customer', 'X-Team': 'a b' } }];
+  const { send } = await stage.connect({ webhooks });
+  await send(aTrack());
+  const [request] = await sink.waitFor(1, { path: '/headers' });
+  expect(request!.path).toBe('/headers?token=t');
+  expect(request!.headers).toMatchObject({
+    authorization: 'Bearer of-the-customer',
+    'x-team': 'a b',
+    'content-type': 'application/json',
+    'user-agent': 'Waypost/1.0',
+    'content-length': String(request!.body.length),
+    host: `${HOST}:${sink.port}`,
+  });
+  const names = request!.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  expect(new Set(names).size).toBe(names.length);
+
+  const ours = [
+    ...['Content-Type', 'User-Agent', 'Traceparent', 'tracestate', 'X-Signature', 'webhook-id', 'Webhook-Anything'],
+    ...['Host', 'Content-Length', 'Content-Encoding', 'Connection', 'Keep-Alive', 'Transfer-Encoding', 'TE', 'Trailer'],
+    ...['Upgrade', 'Expect', 'Proxy-Authorization'],
+  ];
+  const source = await system.createSource();
+  const answer = await system.control('POST', '/destinations', {
+    name: 'Forger',
+    type: 'webhooks',
+    sources: [source.id],
+    webhooks: [{ url: sink.url('/forged'), headers: Object.fromEntries(ours.map((name) => [name, 'forged'])) }],
+  });
+  expect(answer.status).toBe(422);
+  const named = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+  expect(named.sort()).toEqual(ours.map((name) => `#/webhooks/0/headers/${name}`).sort());
+});
