@@ -28,7 +28,7 @@ export function printBanner(system: LocalSystem): void {
 }
 
 /** Two commands for a shell: the second uses the write key that the first one stores. */
-export function firstEvent(system: Pick<LocalSystem, 'ingestUrl' | 'controlUrl' | 'adminToken'>): string[] {
+function firstEvent(system: Pick<LocalSystem, 'ingestUrl' | 'controlUrl' | 'adminToken'>): string[] {
   const json = `-H 'Content-Type: application/json'`;
   return [
     `KEY=$(curl -s ${system.controlUrl}/api/v1/sources -H 'Authorization: Bearer ${system.adminToken}' ${json} -d '{"name":"First source"}' | sed 's/.*"writeKey": *"\\([^"]*\\)".*/\\1/')`,

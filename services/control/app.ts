@@ -4,6 +4,7 @@ import { requireToken } from './auth';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
 import { catalogRoutes } from './routes/catalog';
+import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
 import { sourceRoutes } from './routes/sources';
 
@@ -16,6 +17,8 @@ export function createApp(deps: ControlDeps, adminToken: string): Express {
   // Versions are the only tags: a tag of our own bytes would tell a client that it holds a version.
   app.disable('etag');
   app.use(secureHeaders);
+  // The description is public: it is the same for everybody, and holds no secret.
+  app.use('/api/v1/openapi.json', openApiRoutes());
   app.use('/api/v1', requireToken(adminToken), ...jsonBody(), api(deps));
   app.use(noSuchPath);
   app.use(answerProblems(deps.log));

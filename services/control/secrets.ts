@@ -10,7 +10,7 @@ import { invalidFields, overlap, parseBody } from './fields';
  * and changes at `switchAt`, which is the end of the overlap where nothing else is said.
  */
 
-const rotateSchema = z.strictObject({
+export const rotateSecretSchema = z.strictObject({
   sharedSecret: sharedSecret.optional(),
   overlap,
   switchAt: z.iso
@@ -42,7 +42,7 @@ export function rotateSecret(
   made: { secret: string; now: Date; sealer: Sealer },
 ): Rotated {
   const { now, sealer } = made;
-  const fields = parseBody(rotateSchema, body);
+  const fields = parseBody(rotateSecretSchema, body);
   const before = secretsNow(destination.secrets, now);
   if (before?.previous && fields.overlap > 0) {
     throw new Problem(

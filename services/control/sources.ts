@@ -11,11 +11,11 @@ import { mergePatch } from './merge-patch';
 /** Rotated keys that still hold. Each is looked up for each call: no list for ever. */
 const MAX_OLD_KEYS = 9;
 
-const sourceSchema = z.strictObject({
+export const sourceSchema = z.strictObject({
   name,
   enabled: z.boolean().default(true).meta({ description: 'Off: its calls are refused' }),
 });
-const rotateKeySchema = z.strictObject({ overlap });
+export const rotateKeySchema = z.strictObject({ overlap });
 
 /** @throws Problem `invalid_fields` */
 export function createSource(body: unknown, made: { id: string; key: string; now: Date }): Source {

@@ -65,10 +65,13 @@ export class Sender {
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const origin = this.#origin(request.origin);
     origin.inFlight++;
+    let returned = false;
     const exchange: Exchange = new Exchange((result) => {
       this.#inFlight.delete(exchange);
       if (--origin.inFlight === 0) origin.idleSince = Date.now();
-      done(result);
+      // A literal address that is forbidden is refused while it is dispatched.
+      if (returned) done(result);
+      else queueMicrotask(() => done(result));
     });
     this.#inFlight.add(exchange);
     this.#dispatching = exchange;
@@ -88,6 +91,7 @@ export class Sender {
       queueMicrotask(() => exchange.fail(error));
     } finally {
       this.#dispatching = undefined;
+      returned = true;
     }
   }
 

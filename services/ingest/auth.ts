@@ -16,7 +16,7 @@ const REFRESH_DEADLINE_MS = 2_000;
 const LOG_INTERVAL_MS = 60_000;
 const LOG_MAX_KEYS = 1_000;
 
-export type AuthFault = Extract<
+type AuthFault = Extract<
   RefusalCode,
   'missing_write_key' | 'unknown_write_key' | 'source_disabled' | 'config_unavailable'
 >;

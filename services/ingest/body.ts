@@ -8,7 +8,7 @@ import { type RefusalCode } from './answer';
  */
 
 /** 500 KB as Segment's documentation has it, counted after decompression. */
-export const MAX_BODY_BYTES = 512_000;
+const MAX_BODY_BYTES = 512_000;
 /** What does not compress grows a little: 5 bytes in each 16 KB, and the head. */
 const MAX_GZIP_BYTES = MAX_BODY_BYTES + 4_096;
 /** All bodies being read: many slow senders at once must not fill the memory. */
@@ -22,7 +22,7 @@ const DISCARD_BYTES = 32 * 1024 * 1024;
 const DISCARD_MS = 5_000;
 
 /** `gone`: the client has left, and needs no answer. */
-export type BodyFault = RefusalCode | 'gone';
+type BodyFault = RefusalCode | 'gone';
 
 export type ReadBody = (req: IncomingMessage) => Promise<Buffer | BodyFault>;
 

@@ -26,7 +26,7 @@ export interface IntakeParts {
   answerDeadlineMs: number;
 }
 
-export interface Received {
+interface Received {
   body: Buffer;
   kind: CallType | 'batch';
   authorization: string | undefined;

@@ -9,9 +9,9 @@ import { scanJson } from './scan';
  * with the request as a whole refuses all of it.
  */
 
-export const MAX_CALL_BYTES = 32_768;
+const MAX_CALL_BYTES = 32_768;
 /** Levels of objects and arrays, the body itself counted. Deeper texts overflow the stack of whoever writes them again. */
-export const MAX_DEPTH = 100;
+const MAX_DEPTH = 100;
 /** All messages of one request, written out. An envelope is repeated in each: 500 KB could become 80 MB. */
 export const MAX_MERGED_BYTES = 2 * 1024 * 1024;
 /** Of a call that is too large the debugger needs the beginning only. */

@@ -6,7 +6,7 @@ import { type CallType, type Json, type JsonObject } from './message';
  */
 
 /** Stable codes of a request's own faults, each answered with 400. */
-export type RequestFaultCode =
+type RequestFaultCode =
   | 'invalid_json'
   | 'invalid_body'
   | 'missing_batch'
@@ -34,9 +34,9 @@ export interface Calls {
   writeKey: string | undefined;
 }
 
-export const MAX_CALLS = 2_500;
+const MAX_CALLS = 2_500;
 /** `context` and `integrations` of the envelope together: they are repeated in each of up to 2,500 calls. */
-export const MAX_ENVELOPE_BYTES = 32_768;
+const MAX_ENVELOPE_BYTES = 32_768;
 
 /**
  * Reads a parsed body.

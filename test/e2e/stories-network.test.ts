@@ -86,6 +86,22 @@ describe('addresses that webhooks may not reach', () => {
   });
 });
 
+test('a forbidden URL beside a good one costs the good one nothing', async () => {
+  // Given a forbidden URL listed before one that is down once; then the good one decides, alone from its second try on.
+  const { sink, topics } = stage;
+  sink.on('/beside', [{ status: 503 }, {}]);
+  const { send } = await stage.connect({ webhooks: [{ url: 'http://10.0.0.1/' }, { url: sink.url('/beside') }] });
+  const { messageId } = await send();
+  await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
+  const attempts = topics.attemptsOf(messageId);
+  expect(attempts.map(({ n, outcome, urls }) => [n, outcome, urls.length])).toEqual([
+    [1, 'retry', 2],
+    [2, 'delivered', 1],
+  ]);
+  expect(topics.eventsOf(messageId)).toHaveLength(2);
+  expect(topics.deadOf(messageId)).toEqual([]);
+});
+
 describe('certificates', () => {
   const HOUR_MS = 3_600_000;
   const trouble = {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
+import { ANSWERS } from '../../services/control/answers';
 import { type RunningControl, startControl } from '../../services/control/service';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
@@ -150,6 +151,7 @@ describe('a test send', () => {
       status: 'delivered',
       attempt: { n: 1, outcome: 'delivered', urls: [{ url: webhooks[0]!.id, outcome: 'delivered', status: 204 }] },
     });
+    expect(() => ANSWERS.Test.parse(answer.body)).not.toThrow();
     const [request] = sink.received('/ok');
     expect(request!.headers).toMatchObject({ 'x-key': 'value', 'webhook-id': answer.body.delivery });
     expect(request!.headers['x-signature']).toBe(createHmac('sha1', 'shared').update(request!.body).digest('hex'));

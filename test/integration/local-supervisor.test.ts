@@ -76,7 +76,7 @@ describe('with a broker of its own', () => {
       .filter((line) => line.endsWith(' stops'));
     expect(lines.slice(0, 2).sort()).toEqual(['control stops', 'ingest stops']);
     expect(lines.at(-1)).toBe('delivery stops');
-  }, 60_000);
+  }, 120_000);
 
   test('kill -9 of the supervisor alone is enough: nobody has to start again', async () => {
     const system = stubs();
@@ -85,7 +85,7 @@ describe('with a broker of its own', () => {
     process.kill(system.pid, 'SIGKILL');
     await eventually(() => expect(alive(pids)).toEqual([]), { deadlineMs: 12_000 });
     expect(ours()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   test('a broker that dies comes back under its address', async () => {
     const system = stubs();
@@ -97,7 +97,7 @@ describe('with a broker of its own', () => {
     await eventually(() => expect(broker()).toBeDefined());
     system.child.kill('SIGINT');
     expect(await system.exited).toBe(0);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('with a broker that is there', () => {
@@ -162,7 +162,7 @@ describe('what cannot start says so in a sentence', () => {
     const address = `127.0.0.1:${String(await freePort())}`;
     const text = await refusal(startReal({ KAFKA_BROKERS: address }));
     expect(text.trim()).toMatch(new RegExp(`^Kafka cannot be reached at ${address}: .*KAFKA_BROKERS.*\\.$`));
-  }, 30_000);
+  }, 60_000);
 
   test.each([
     [['service'], 'No service was named'],

@@ -20,7 +20,7 @@ afterEach(async () => {
 test('npm start: a signal to npm alone stops everything, and a second start finds all again', async () => {
   const env = await systemEnv({ embedded: true, dataDir: dir, prefix: '' });
   npm = startSupervised('npm', ['start'], env);
-  await npm.printed('waypost ready', 90_000);
+  await npm.printed('waypost ready', 120_000);
   const below = descendants(npm.pid);
   for (const name of SERVICES) expect(below.some(({ command }) => command.startsWith(`waypost-${name}`))).toBe(true);
   expect(below.some(({ command }) => command === 'waypost')).toBe(true);
@@ -44,7 +44,7 @@ test('npm start: a signal to npm alone stops everything, and a second start find
   const { status, body } = await system.control('GET', '/sources');
   expect([status, body.data.map(({ name }: { name: string }) => name)]).toEqual([200, ['First source']]);
   expect(await system.stop()).toBe(0);
-}, 120_000);
+}, 240_000);
 
 test('npm run demo: everything arrives, signed, and the refused call comes back', async () => {
   const env = await systemEnv({ dataDir: dir, prefix: `demo-${String(process.pid)}.` });
@@ -54,4 +54,4 @@ test('npm run demo: everything arrives, signed, and the refused call comes back'
     expect.stringContaining('14 of 14 POSTs arrived, 14 with both'),
   ]);
   expect(demo.output()).toContain('came back: attempt 2, same webhook-id');
-}, 120_000);
+}, 240_000);

@@ -153,14 +153,15 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 export async function systemEnv(
   options: Pick<SystemOptions, 'env' | 'embedded'> & { dataDir: string; prefix: string },
 ): Promise<Record<string, string>> {
-  const brokers = process.env.KAFKA_BROKERS;
-  if (!options.embedded && !brokers)
+  if (!options.embedded && !process.env.KAFKA_BROKERS) {
     throw new Error('KAFKA_BROKERS is not set: does global-setup.ts run before this test?');
+  }
   const ports = await freePorts(PORTS.length);
+  const shared = Object.entries(process.env).filter(([name]) => name.startsWith('KAFKA_')) as [string, string][];
   return {
     ...(options.embedded
       ? {}
-      : { KAFKA_BROKERS: brokers!, WAYPOST_TOPIC_PREFIX: options.prefix, WAYPOST_REPLICATION: '1' }),
+      : { ...Object.fromEntries(shared), WAYPOST_TOPIC_PREFIX: options.prefix, WAYPOST_REPLICATION: '1' }),
     ...Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i]!)])),
     WAYPOST_DATA_DIR: options.dataDir,
     WAYPOST_PARTITIONS: '3',

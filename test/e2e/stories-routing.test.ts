@@ -1,0 +1,231 @@
+import { type CallType, type JsonObject } from '../../shared/domain/message';
+import { MESSAGES } from '../../shared/kafka/topics';
+import { eventually } from '../support/eventually';
+import { aCall, aTrack, type Call } from '../support/make';
+import { type Connection, openStage, type Stage } from '../support/stage';
+
+/** Which messages go to which destination, and what exactly arrives there. */
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+/** Sends the calls in turn, then one that is sure to arrive, and tells which of them came before it. */
+async function arrivals({ send }: Connection, path: string, calls: Call[]): Promise<string[]> {
+  // One user: one partition and one shard on the whole way, so that what comes comes in order.
+  const last = aTrack({ userId: 'the-last' });
+  for (const call of [...calls, last]) await send({ ...call, userId: 'the-last' });
+  return eventually(() => {
+    const ids = stage.sink.received(path).map(({ body }) => (JSON.parse(body.toString()) as Call).messageId);
+    if (!ids.includes(last.messageId)) throw new Error(`the last call has not arrived at ${path}`);
+    return ids.filter((id) => id !== last.messageId);
+  });
+}
+
+test('integrations: what a caller asks for is what is delivered', async () => {
+  // Given calls with each kind of choice, at both levels; then those that exclude webhooks do not arrive.
+  const connection = await stage.connect({ webhooks: [{ url: stage.sink.url('/choices') }] });
+  const wanted: JsonObject[] = [
+    {},
+    { integrations: {} },
+    { integrations: { All: true } },
+    { integrations: { Webhooks: true } },
+    { integrations: { All: false, Webhooks: true } },
+    { integrations: { all: false, Webhooks: { option: 1 } } },
+    { integrations: { webhooks: false } },
+    { integrations: { 'Segment.io': false } },
+    { integrations: { Webhooks: true }, context: { integrations: { Webhooks: false } } },
+    { context: { integrations: { All: false, Webhooks: true } } },
+    { integrations: { Webhooks: null } },
+  ];
+  const unwanted: JsonObject[] = [
+    { integrations: { Webhooks: false } },
+    { integrations: { All: false } },
+    { integrations: { all: false } },
+    { integrations: { All: true, Webhooks: false } },
+    { integrations: { All: false, webhooks: true } },
+    { context: { integrations: { Webhooks: false } } },
+    { context: { integrations: { All: false } } },
+    { integrations: { Webhooks: false }, context: { integrations: { Webhooks: true } } },
+  ];
+  const calls = (choices: JsonObject[], kind: string) =>
+    choices.map((choice, i) => aTrack({ messageId: `${kind}-${i}-${JSON.stringify(choice)}`.slice(0, 99), ...choice }));
+  const [yes, no] = [calls(wanted, 'yes'), calls(unwanted, 'no')];
+  const arrived = await arrivals(connection, '/choices', [...no, ...yes]);
+  expect(arrived.sort()).toEqual(yes.map(({ messageId }) => messageId).sort());
+});
+
+test('a destination gets the types it names, and only what its sources send', async () => {
+  // Given destinations that want identify and alias, and one of another source; then each gets its own.
+  const picky = await stage.connect({ webhooks: [{ url: stage.sink.url('/picky') }], types: ['identify', 'track'] });
+  const other = await stage.connect({ webhooks: [{ url: stage.sink.url('/other') }] });
+  const types: CallType[] = ['page', 'screen', 'identify', 'group', 'alias'];
+  const calls = types.map((type) => aCall(type));
+  expect(await arrivals(picky, '/picky', calls)).toEqual([calls[2]!.messageId]);
+  expect(await arrivals(other, '/other', [])).toEqual([]);
+});
+
+test('one message goes to every destination of its source, each with an id of its own', async () => {
+  // Given a second destination of one source; then one call makes two deliveries with the same body.
+  const { sink, system } = stage;
+  const { source, send } = await stage.connect({ webhooks: [{ url: sink.url('/fan/1') }] });
+  await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/fan/2') }] });
+  await stage.settled();
+  await send();
+  const [one] = await sink.waitFor(1, { path: '/fan/1' });
+  const [two] = await sink.waitFor(1, { path: '/fan/2' });
+  expect(one!.body.equals(two!.body)).toBe(true);
+  expect(one!.headers['webhook-id']).not.toBe(two!.headers['webhook-id']);
+});
+
+test('a source that is switched off is refused, and heard again when it is on', async () => {
+  // Given a source that is switched off; then its key is refused with 401 until it is on again.
+  const { system, sink } = stage;
+  const { source, send } = await stage.connect({ webhooks: [{ url: sink.url('/source') }] });
+  const put = (enabled: boolean) => system.control('PATCH', `/sources/${source.id}`, { enabled });
+  expect((await put(false)).status).toBe(200);
+  const refused = await eventually(async () => {
+    const answer = await system.send(source.writeKey, 'track', aTrack());
+    expect(answer.status).toBe(401);
+    return answer;
+  });
+  expect(refused.body).toMatchObject({ success: false, code: 'source_disabled' });
+  const before = sink.received('/source').length;
+  expect((await put(true)).status).toBe(200);
+  await send();
+  await sink.waitFor(before + 1, { path: '/source' });
+});
+
+test('a message sent twice is delivered once', async () => {
+  // Given a client that repeats a call whose answer was lost; then the second copy is dropped.
+  const connection = await stage.connect({ webhooks: [{ url: stage.sink.url('/twice') }] });
+  const call = aTrack();
+  expect(await arrivals(connection, '/twice', [call, call, aTrack({ messageId: 'once' }), call])).toEqual([
+    call.messageId,
+    'once',
+  ]);
+});
+
+describe('the body, byte for byte', () => {
+  const AT = '2026-11-21T08:00:00.000Z';
+  const sent = { userId: 'kim', anonymousId: 'anon-1', timestamp: AT, context: { ip: '10.1.2.3' }, integrations: { All: true } };
+  const tail = (id: string) => `"context":{"ip":"10.1.2.3"},"anonymousId":"anon-1","messageId":"${id}","integrations":{"All":true}}`;
+  const head = (type: string) => `{"version":1,"type":"${type}","userId":"kim","timestamp":"${AT}",`;
+  const cases: [CallType, string][] = [
+    ['page', `${head('page')}"properties":{"url":"https://shop.example/pricing"},"name":"Pricing","category":"Docs",`],
+    ['screen', `${head('screen')}"name":"Cart","properties":{"items":3},`],
+    ['identify', `${head('identify')}"traits":{"email":"kim@example.com","plan":"pro"},`],
+    ['track', `${head('track')}"event":"Order Completed","properties":{"orderId":"A-17","total":12.5},`],
+    ['alias', `{"version":1,"type":"alias","Previous ID":"visitor-9","User ID":"kim","timestamp":"${AT}",`],
+    ['group', `${head('group')}"groupId":"team-4","traits":{"name":"Team Four"},`],
+  ];
+  let connection: Connection;
+  beforeAll(async () => {
+    connection = await stage.connect({ webhooks: [{ url: stage.sink.url('/bodies') }] });
+  });
+
+  async function bodyOf(messageId: string): Promise<string> {
+    const { delivery } = await stage.topics.event(messageId, 'attempt');
+    return stage.sink.received('/bodies').find(({ headers }) => headers['webhook-id'] === delivery)!.body.toString();
+  }
+
+  test.each(cases)('%s', async (type, start) => {
+    // Given a call with all its fields, its keys in another order; then the keys stand as receivers know them.
+    const { messageId } = await connection.send(aCall(type, sent));
+    expect(await bodyOf(messageId)).toBe(start + tail(messageId));
+  });
+
+  test('what is absent is left out', async () => {
+    // Given a track of an anonymous visitor with nothing else; then there are no empty keys.
+    const messageId = 'bare-track';
+    const bare = { type: 'track', messageId, anonymousId: 'anon-1', event: 'Seen', timestamp: AT, properties: null };
+    expect((await stage.system.send(connection.source.writeKey, 'track', bare)).status).toBe(200);
+    expect(await bodyOf(messageId)).toBe(
+      `{"version":1,"type":"track","timestamp":"${AT}","event":"Seen","anonymousId":"anon-1","messageId":"bare-track"}`,
+    );
+  });
+
+  test('letters of every script arrive as they are', async () => {
+    // Given texts beyond ASCII; then the bytes are their UTF-8.
+    const properties = { name: 'Žofie 🙂 \u2028 "quoted" \\ \u0000', nested: { 'key with space': [1.5, null, true] } };
+    const { messageId } = await connection.send(aTrack({ properties, timestamp: AT }));
+    expect(await bodyOf(messageId)).toContain(`"properties":${JSON.stringify(properties)}`);
+  });
+
+  test('delete', async () => {
+    // Given the message that a deletion makes; then its body names the user, and nothing else.
+    const { topics } = stage;
+    const message = { type: 'delete', messageId: 'delete-kim', userId: 'kim', timestamp: AT, receivedAt: AT };
+    const headers = { format: '1', source: connection.source.id, message: 'delete-kim', traceparent: '' };
+    const appender = await topics.kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 5_000 });
+    const value = JSON.stringify(message);
+    await appender.append([
+      { topic: MESSAGES, key: `${connection.source.id}:kim`, value, headers: { ...headers, 'accepted-at': String(Date.now()) } },
+    ]);
+    await appender.close(1_000);
+    expect(await bodyOf('delete-kim')).toBe(`{"type":"delete","userId":"kim","timestamp":"${AT}"}`);
+  });
+});
+
+test('the time of a call is corrected by the clock of its client', async () => {
+  // Given a client whose clock is a day behind; then the delivered time is that of the call by the server's clock.
+  const { source } = await stage.connect({ webhooks: [{ url: stage.sink.url('/clock') }] });
+  const DAY_MS = 86_400_000;
+  const clock = (agoMs: number) => new Date(Date.now() - DAY_MS - agoMs).toISOString();
+  const batch = { sentAt: clock(0), batch: [aTrack({ timestamp: clock(60_000) })] };
+  const from = Date.now();
+  expect((await stage.system.send(source.writeKey, 'batch', batch)).body).toEqual({ success: true });
+  const [request] = await stage.sink.waitFor(1, { path: '/clock' });
+  const { timestamp } = JSON.parse(request!.body.toString()) as { timestamp: string };
+  expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(Math.abs(Date.parse(timestamp) - (from - 60_000))).toBeLessThan(10_000);
+});
+
+test('one bad call costs its batch nothing', async () => {
+  // Given a batch with a call that nobody can be named for; then the others arrive, and the answer says which did not.
+  const { source } = await stage.connect({ webhooks: [{ url: stage.sink.url('/batch') }] });
+  const batch = [aTrack(), { type: 'track', event: 'Nobody' }, aTrack()];
+  const answer = await stage.system.send(source.writeKey, 'batch', { batch });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { success: true, rejected: [{ index: 1, code: 'no_user_anon_id', message: expect.any(String) }] },
+  });
+  await stage.sink.waitFor(2, { path: '/batch' });
+});
+
+test('a test send reaches a destination that is off, and only the test does', async () => {
+  // Given a destination that is off; then its test is delivered and answered with the attempt, and its messages are not.
+  const { sink, system } = stage;
+  const fields = { webhooks: [{ url: sink.url('/tested') }], enabled: false, sharedSecret: 'of the test' };
+  const { destination, send } = await stage.connect(fields);
+  await send();
+  const answer = await system.control('POST', `/destinations/${destination.id}/test`, { type: 'identify', userId: 'tester' });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { status: 'delivered', attempt: { n: 1, outcome: 'delivered', urls: [{ status: 200, response: { body: 'ok' } }] } },
+  });
+  const [request, ...more] = sink.received('/tested');
+  expect(JSON.parse(request!.body.toString())).toMatchObject({ type: 'identify', userId: 'tester' });
+  expect(request!.headers['webhook-id']).toBe(answer.body.delivery);
+  expect(more).toEqual([]);
+});
+
+test('a test send is tried once, and answered with what went wrong', async () => {
+  // Given a URL that is down; then the answer has the status, and there is neither a retry nor a dead letter.
+  const { sink, system, topics } = stage;
+  sink.on('/tested/down', { status: 503, body: 'not today' });
+  const { destination } = await stage.connect({ webhooks: [{ url: sink.url('/tested/down') }] });
+  const answer = await system.control('POST', `/destinations/${destination.id}/test`, {});
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { status: 'dead', attempt: { outcome: 'retry', urls: [{ status: 503, response: { body: 'not today' } }] } },
+  });
+  // Beyond the longest tier: whatever would be tried again has been.
+  const marker = await stage.connect({ webhooks: [{ url: sink.url('/marker') }] });
+  sink.on('/marker', [{ status: 503 }, { status: 503 }, { status: 503 }, {}]);
+  const { messageId } = await marker.send();
+  await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+  expect(sink.received('/tested/down')).toHaveLength(1);
+});

@@ -1,0 +1,36 @@
+import { busySeconds, cpuBetween, psSeconds, statSeconds } from '../../../bench/cpu';
+
+describe('CPU time', () => {
+  it('is utime and stime, whatever the name of the process holds', () => {
+    const stat = '4711 (a name) with) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 11 0 12345';
+    expect(statSeconds(stat)).toBe(3);
+  });
+
+  it.each([
+    ['0:01.50', 1.5],
+    ['12:00.25', 720.25],
+    ['01:00:02', 3602],
+  ])('is read from ps as %s', (text, seconds) => expect(psSeconds(` ${text}\n`)).toBe(seconds));
+
+  it('of the machine leaves out idle, iowait and steal', () => {
+    expect(busySeconds('cpu  100 10 50 9000 700 5 5 999 0 0\ncpu0 1 1 1')).toBe(1.7);
+  });
+});
+
+describe('what was used between two readings', () => {
+  const from = { atMs: 1_000, byName: { a: 1, b: 2 }, machine: 10 };
+
+  it('is told by process, and for all others together', () => {
+    const use = cpuBetween(from, { atMs: 3_000, byName: { a: 1.5, b: 3 }, machine: 13 });
+    expect(use).toEqual({ seconds: 2, byName: { a: 0.5, b: 1 }, foreignCores: 0.75 });
+  });
+
+  it('is never negative for the others: the counters are coarse', () => {
+    expect(cpuBetween(from, { atMs: 2_000, byName: { a: 2, b: 2 }, machine: 10.9 }).foreignCores).toBe(0);
+  });
+
+  it('says nothing of the others where the system does not tell', () => {
+    const use = cpuBetween({ ...from, machine: undefined }, { ...from, atMs: 2_000, machine: undefined });
+    expect(use.foreignCores).toBeUndefined();
+  });
+});

@@ -1,0 +1,51 @@
+import supertest from 'supertest';
+import { ANSWERS } from '../../../services/control/answers';
+import { OPERATIONS } from '../../../services/control/openapi';
+import { type ControlUnderTest, controlUnderTest } from '../../support/control';
+
+let control: ControlUnderTest;
+let ids: { sources: string; destinations: string };
+beforeEach(async () => {
+  control = await controlUnderTest({ timeoutMs: -9_990 });
+  const source = await control.call('post', '/sources').send({ name: 'Site' });
+  const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
+  const body = { name: 'Hooks', type: 'webhooks', sources: [source.body.id], webhooks, types: ['track'] };
+  const destination = await control.call('post', '/destinations').send(body);
+  ids = { sources: source.body.id, destinations: destination.body.id };
+});
+
+it('is served to everybody, and every reference in it leads somewhere', async () => {
+  const { body, status } = await supertest(control.app).get('/api/v1/openapi.json');
+  expect([status, body.openapi]).toEqual([200, '3.1.0']);
+  const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!.split('/'));
+  expect(references.length).toBeGreaterThan(10);
+  for (const path of references) {
+    expect(body).toHaveProperty(path);
+  }
+});
+
+it('describes a patch in which what may be absent may be null', async () => {
+  const { body } = await supertest(control.app).get('/api/v1/openapi.json');
+  const patch = body.paths['/destinations/{id}'].patch.requestBody.content['application/json'].schema;
+  expect(patch).not.toHaveProperty('required');
+  expect(patch.properties.name.type).toBe('string');
+  expect(JSON.stringify(patch.properties.sharedSecret)).toContain('"null"');
+});
+
+const operations = Object.entries(OPERATIONS).flatMap(([path, methods]) =>
+  Object.keys(methods).map((method) => [method, path] as const),
+);
+it.each(operations)('%s %s is there, and answers as it says', async (method, path) => {
+  const kind = path.startsWith('/sources') ? 'sources' : 'destinations';
+  const made = {
+    '/sources': { name: 'Second' },
+    '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
+  }[path];
+  const request = control.call(method as 'get', path.replace('{id}', ids[kind]));
+  const answer = await (method === 'post' ? request.send(made ?? {}) : request);
+  const [status, name] = OPERATIONS[path]![method]!.ok;
+  // Nobody answers a test here: what it answers is held against its shape where delivery runs.
+  const expected = name === 'Test' ? 504 : status;
+  expect(answer.status).toBe(expected);
+  if (name) expect(() => ANSWERS[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
+});
