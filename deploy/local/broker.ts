@@ -7,7 +7,14 @@ import { AppError, messageOf } from '../../shared/errors';
 import { waitForKafka } from '../../shared/kafka/ready';
 import { isAlive, parseProcessId, processId } from './identity';
 import { keptPorts } from './kept-ports';
-import { type BrokerPorts, brokerProperties, javaArguments, loggingProperties, propertiesText } from './kafka-files';
+import {
+  type BrokerPorts,
+  brokerProperties,
+  javaArguments,
+  loggingProperties,
+  propertiesText,
+  SHORT_LIVED,
+} from './kafka-files';
 import { startWatched } from './lifeline';
 import { type Program } from './program';
 
@@ -25,6 +32,8 @@ export interface BrokerOptions {
   jars: string;
   /** properties that win over our own, for tests */
   properties?: Record<string, string>;
+  /** for tests: a quick start counts for more than throughput */
+  shortLived?: boolean;
 }
 
 /** A broker that was started. It is usable once `ready` has resolved. */
@@ -50,7 +59,12 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   writeFileSync(propertiesFile(dir), propertiesText(properties));
 
   const output = openSync(join(dir, 'kafka.out'), 'w');
-  const java = [...javaArguments(options.jars, join(dir, 'log4j2.properties')), 'kafka.Kafka', propertiesFile(dir)];
+  const java = [
+    ...(options.shortLived ? [SHORT_LIVED] : []),
+    ...javaArguments(options.jars, join(dir, 'log4j2.properties')),
+    'kafka.Kafka',
+    propertiesFile(dir),
+  ];
   const process = await startWatched(options.java, java, output).finally(() => closeSync(output));
   writeFileSync(pidFile(dir), JSON.stringify(processId(process.pid) ?? {}));
 
@@ -91,7 +105,7 @@ async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void>
   writeFileSync(propertiesFile(dir), propertiesText(brokerProperties({ ports, logDir: unfinished })));
   // A Kafka id is 16 bytes in base64url; a leading hyphen would read as an option.
   const id = `A${randomBytes(16).toString('base64url').slice(1)}`;
-  const java = javaArguments(options.jars, join(dir, 'log4j2.properties'));
+  const java = [SHORT_LIVED, ...javaArguments(options.jars, join(dir, 'log4j2.properties'))];
   const tool = ['kafka.tools.StorageTool', 'format', '-t', id, '-c', propertiesFile(dir)];
   try {
     await promisify(execFile)(options.java, [...java, ...tool]);

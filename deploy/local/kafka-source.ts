@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors';
-import { type Broker, launchBroker } from './broker';
+import { type Broker, type BrokerOptions, launchBroker } from './broker';
 import { dockerAnswers, launchContainer } from './container';
 import { kafkaJars } from './jars';
 import { findJava, HOW_TO_GET_KAFKA } from './java';
@@ -10,7 +10,7 @@ import { findJava, HOW_TO_GET_KAFKA } from './java';
  */
 
 /** Starts the broker of a folder, each time it is called. */
-export type Launch = (options: { dir: string; properties?: Record<string, string> }) => Promise<Broker>;
+export type Launch = (options: Omit<BrokerOptions, 'java' | 'jars'>) => Promise<Broker>;
 
 /**
  * How a broker is started here.

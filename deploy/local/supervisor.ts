@@ -40,7 +40,7 @@ export interface SuperviseOptions {
 }
 
 /** After an unclean end, what was left behind ends by itself within this time and gives its ports back. */
-const LEFTOVERS_MS = 6_000;
+const LEFTOVERS_MS = 10_000;
 const BROKER_STOP_MS = 20_000;
 const TOPIC_TRIES = 3;
 

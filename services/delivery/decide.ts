@@ -12,7 +12,7 @@ export type Admission =
   /** not now: to a tier, without an attempt */
   | { kind: 'hold'; reason: HoldReason; wait: Wait };
 
-export type HoldReason = 'retry_after' | 'paused' | 'lane_full' | 'secrets_unreadable';
+type HoldReason = 'retry_after' | 'paused' | 'lane_full' | 'secrets_unreadable';
 
 /** @param tiersMs as configured */
 export function admit(delivery: Delivery, lookup: Lookup, context: { nowMs: number; tiersMs: number[] }): Admission {

@@ -107,7 +107,7 @@ export class Names {
 }
 
 /** The names of a hosts file and their addresses, in the file's order. */
-export function parseHosts(text: string): Map<string, string[]> {
+function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);

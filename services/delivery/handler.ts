@@ -1,17 +1,9 @@
-import { decodeDelivery, type Delivery } from '../../shared/domain/delivery';
+import { decodeDelivery } from '../../shared/domain/delivery';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
-import { DUE } from '../../shared/kafka/topics';
-import { type Log } from '../../shared/telemetry/log';
-import { judge, ResponseBudget } from './answer';
-import { admit, divert, type Admission } from './decide';
-import { type Job } from './lane';
-import { type Lanes } from './lanes';
-import { buildRequest } from './request';
-import { bury, cancel, concludeAttempt, holdBack, lateEvent, setAside, type Context, type Held } from './report';
-import { Run } from './run';
-import { type SendRequest, type SendResult } from './send';
-import { type OpenDestination, type Target, type Targets } from './targets';
+import { Attempts, type AttemptsOptions } from './attempts';
+import { admit } from './decide';
+import { outcomeOf, setAside, type Context, type Held } from './report';
 
 /**
  * Takes records, decides, and lets lanes perform.
@@ -29,25 +21,26 @@ export interface Limits {
   maxUnacknowledgedBytes: number;
 }
 
-export interface DelivererOptions {
-  targets: Targets;
-  lanes: Lanes;
-  sender: { send(request: SendRequest, done: (result: SendResult) => void): void; readonly inFlight: number };
+export interface DelivererOptions extends AttemptsOptions {
   appender: Appender;
-  tiersMs: number[];
   limits: Limits;
-  log: Log;
   /** there is room again after `full` */
   onRoom(): void;
   onFatal(error: unknown): void;
 }
 
 export class Deliverer {
-  readonly #responses = new ResponseBudget();
+  readonly #attempts: Attempts;
   #bytes = 0;
   #refused = false;
 
-  constructor(private readonly options: DelivererOptions) {}
+  constructor(private readonly options: DelivererOptions) {
+    this.#attempts = new Attempts(options, {
+      concluded: (held, record, outcome) => this.#finish(held, record, outcome),
+      late: (event) => void this.#append([event]).catch(() => undefined),
+      again: (held, record) => this.#admit(held, record),
+    });
+  }
 
   /** How much of the limits is used, 0 to 1 and a little more. */
   get load(): number {
@@ -96,111 +89,8 @@ export class Deliverer {
     const context = this.#context();
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
     const admission = admit(held.delivery, lookup, context);
-    if (admission.kind === 'try') this.#try(held, record, admission.open);
-    else this.#finish(held, record, this.#outcomeOf(held, admission, context));
-  }
-
-  #outcomeOf(held: Held, admission: Exclude<Admission, { kind: 'try' }>, context: Context): OutRecord[] {
-    switch (admission.kind) {
-      case 'cancel':
-        return cancel(held, admission.reason, context);
-      case 'bury':
-        return bury(held, admission.reason, context);
-      case 'hold':
-        return holdBack(held, admission.reason, admission.wait, context);
-    }
-  }
-
-  #try(held: Held, record: OpenRecord, open: Target[]): void {
-    const run = new Run(held, performance.now());
-    const jobs = new Map<Target, Job>();
-    let shortestWaitMs = Infinity;
-    for (const target of open) {
-      if (target.problem !== undefined) {
-        run.note(target, unusable(target, target.problem));
-        continue;
-      }
-      const job: Job = {
-        bytes: held.body.length,
-        due: held.record.topic === DUE,
-        start: () => this.#post({ run, record, target, jobs }),
-      };
-      jobs.set(target, job);
-      run.begin();
-      const offer = this.options.lanes.of(target.lane).offer(job, this.options.lanes.now());
-      if (typeof offer === 'object') {
-        jobs.delete(target);
-        run.withdraw();
-        run.skipped = true;
-        shortestWaitMs = Math.min(shortestWaitMs, offer.expectedWaitMs);
-      }
-    }
-    if (run.pending > 0) return;
-    const context = this.#context();
-    if (run.skipped) {
-      const diverted = divert(held.delivery, shortestWaitMs, context);
-      if (diverted.kind !== 'try') this.#finish(held, record, this.#outcomeOf(held, diverted, context));
-    } else {
-      this.#finish(held, record, concludeAttempt(held, run.settle(performance.now()), context));
-    }
-  }
-
-  #post(attempt: Attempt): void {
-    const { run, jobs } = attempt;
-    const { delivery, body } = run.held;
-    // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
-    const fresh = this.#fresh(delivery, attempt.target);
-    if (!fresh) {
-      queueMicrotask(() => this.#withdraw(attempt));
-      return;
-    }
-    const request = buildRequest({ delivery, body, ...fresh, nowMs: Date.now() });
-    this.options.sender.send(request, (result) => {
-      const job = jobs.get(attempt.target);
-      const timedOut = !result.ok && result.error.code === 'timeout';
-      if (job) this.options.lanes.ended(attempt.target.lane, job, timedOut);
-      this.#answered(attempt, result);
-    });
-  }
-
-  #fresh(delivery: Delivery, { hash }: Target): { destination: OpenDestination; target: Target } | undefined {
-    const lookup = this.options.targets.lookup(delivery.destinationId);
-    const admission = admit(delivery, lookup, this.#context());
-    if (admission.kind !== 'try' || lookup.kind !== 'open') return undefined;
-    const target = admission.open.find((candidate) => candidate.hash === hash);
-    return target && { destination: lookup.destination, target };
-  }
-
-  /** A queued request that may not go now: decided anew once nothing else of its attempt is open. */
-  #withdraw({ run, record, target, jobs }: Attempt): void {
-    const job = jobs.get(target);
-    if (job) this.options.lanes.ended(target.lane, job, false);
-    jobs.delete(target);
-    run.withdraw();
-    run.skipped = true;
-    if (run.pending > 0 || run.settled) return;
-    const tried = run.settle(performance.now());
-    if (tried.urls.length === 0) this.#admit(run.held, record);
-    else this.#finish(run.held, record, concludeAttempt(run.held, tried, this.#context()));
-  }
-
-  #answered({ run, record, target, jobs }: Attempt, result: SendResult): void {
-    const { held } = run;
-    const context = this.#context();
-    const keep = (bytes: number) => this.#responses.take(held.delivery.destinationId, bytes, context.nowMs);
-    const judged = judge(target, result, { nowMs: context.nowMs, keep });
-    const progress = run.ended(target, judged, performance.now());
-    if (progress.kind === 'open') return;
-    if (progress.kind === 'late') {
-      this.#append([lateEvent(held, progress.tried, context)]).catch(() => undefined);
-      return;
-    }
-    // The first 2xx settles it: what still waits in a lane is not tried at all.
-    for (const [other, job] of jobs) {
-      if (this.options.lanes.of(other.lane).remove(job)) run.withdraw();
-    }
-    this.#log(held.delivery, judged.outcome, progress.tried.durationMs);
-    this.#finish(held, record, concludeAttempt(held, progress.tried, context));
+    if (admission.kind === 'try') this.#attempts.try(held, record, admission.open);
+    else this.#finish(held, record, outcomeOf(held, admission, context));
   }
 
   #finish(held: Held, record: OpenRecord, outcome: OutRecord[]): void {
@@ -242,34 +132,4 @@ export class Deliverer {
   #context(): Context {
     return { nowMs: Date.now(), tiersMs: this.options.tiersMs };
   }
-
-  #log(delivery: Delivery, outcome: string, durationMs: number): void {
-    const level = outcome === 'delivered' ? 'debug' : 'info';
-    const { id, destinationId, messageId, attempt, traceparent } = delivery;
-    this.options.log[level](
-      {
-        delivery: id,
-        destination: destinationId,
-        message: messageId,
-        n: attempt + 1,
-        outcome,
-        durationMs,
-        traceparent,
-      },
-      'delivery.attempted',
-    );
-  }
-}
-
-interface Attempt {
-  run: Run;
-  record: OpenRecord;
-  target: Target;
-  jobs: Map<Target, Job>;
-}
-
-function unusable(target: Target, problem: string) {
-  const error = { code: 'invalid_url' as const, message: problem };
-  const attempt = { url: target.id, origin: target.origin, outcome: 'rejected' as const, durationMs: 0, error };
-  return { attempt, outcome: 'rejected' as const, retryAfterMs: undefined };
 }

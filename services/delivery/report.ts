@@ -9,6 +9,7 @@ import {
 } from '../../shared/domain/attempt';
 import { mergeOutcomes } from '../../shared/domain/outcome';
 import { afterFailure, type Wait } from '../../shared/domain/schedule';
+import { type Admission } from './decide';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
@@ -72,6 +73,18 @@ export function concludeAttempt(held: Held, tried: Tried, context: Context): Out
     eventRecord({ ...event, reason, nextAttemptAt: iso(next.nextAttemptAt) }),
     record(tierTopic(next.tierMs), held, waiting),
   ];
+}
+
+/** What is written of a delivery that is not tried now. */
+export function outcomeOf(held: Held, admission: Exclude<Admission, { kind: 'try' }>, context: Context): OutRecord[] {
+  switch (admission.kind) {
+    case 'cancel':
+      return cancel(held, admission.reason, context);
+    case 'bury':
+      return bury(held, admission.reason, context);
+    case 'hold':
+      return holdBack(held, admission.reason, admission.wait, context);
+  }
 }
 
 /** To a tier without an attempt; an event only where the reason is new, since a long wait has many hops. */

@@ -206,7 +206,7 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
 }
 
 /** What an error of the connection means. Messages name host and cause, never path, query or header. */
-export function describe(error: unknown, phase: Phase): UrlError {
+function describe(error: unknown, phase: Phase): UrlError {
   if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
   if (error instanceof DnsError) return { code: 'dns', phase: 'dns', message: error.message };
   const code = (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');

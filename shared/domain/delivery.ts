@@ -39,7 +39,7 @@ export interface Delivery {
 }
 
 /** Raised when a record can no longer be read by the code before it. */
-export const DELIVERY_FORMAT = 1;
+const DELIVERY_FORMAT = 1;
 
 /** The same on every try: derived from source, message and destination. */
 export function deliveryId(sourceId: string, messageId: string, destinationId: string): string {

@@ -94,7 +94,7 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
 }
 
 /** What of kafkajs's configuration follows from the settings. */
-export function clientConfig(settings: Settings): KafkaConfig {
+function clientConfig(settings: Settings): KafkaConfig {
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
   const config: KafkaConfig = {
     brokers: requireBrokers(settings),

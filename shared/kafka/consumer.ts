@@ -22,6 +22,7 @@ const DRAIN_POLL_MS = 20;
 export class KafkaConsumption implements Consumption {
   readonly #partitions = new Map<string, Partition>();
   #memberId = '';
+  #assignment = '';
   #joined = false;
   #stopping = false;
   #turnedAt = Date.now();
@@ -124,8 +125,14 @@ export class KafkaConsumption implements Consumption {
         this.#tell('resume', partition);
       }
     }
+    // Joining again changes nothing as a rule (a first start joins twenty times in two seconds).
     const { groupId, memberAssignment } = payload;
-    this.log.info({ group: groupId, assignment: memberAssignment }, 'consumer.assigned');
+    const assignment = JSON.stringify(memberAssignment);
+    this.log[assignment === this.#assignment ? 'debug' : 'info'](
+      { group: groupId, assignment: memberAssignment },
+      'consumer.assigned',
+    );
+    this.#assignment = assignment;
   }
 
   #dispatch(payload: EachBatchPayload): void {

@@ -53,7 +53,7 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
  * LogAppendTime everywhere: a client's timestamp of 2012 must not expire a record, and in a tier file order must be
  * due order. Segments roll well before the retention ends, else nothing would be deleted in time.
  */
-export function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
+function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
   const config: Record<string, string> = {
     'cleanup.policy': spec.cleanup,
     'message.timestamp.type': 'LogAppendTime',

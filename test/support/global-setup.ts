@@ -32,6 +32,7 @@ export default async function globalSetup(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-test-kafka-'));
   const broker = await launch({
     dir,
+    shortLived: true,
     // Each test makes topics of its own: small preallocated files, and nothing of it needs to be swept up.
     properties: { 'log.index.size.max.bytes': '262144', 'log.cleaner.backoff.ms': '500' },
   });
