@@ -41,7 +41,7 @@ export async function openRig(options: SystemOptions = {}): Promise<Rig> {
   const sink = await startSink();
   let tries = 0;
   sink.on(HANGING, { misbehave: 'hang' }).on(FAILING, () => (tries++ % 10 === 0 ? { status: 503 } : {}));
-  const env = { WAYPOST_RETRY_DELAYS: '500ms,2s,10s', WAYPOST_TIMEOUT: '1s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
+  const env = { WAYPOST_RETRY_DELAYS: '5s,20s', WAYPOST_TIMEOUT: '1s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
   const system = await startSystem({ ...options, env, dataDir });
   const source = await system.createSource();
   for (const path of [HEALTHY, FAILING, HANGING]) {
