@@ -12,7 +12,7 @@ export function printBanner(system: LocalSystem): void {
     `  ingest       ${system.ingestUrl}`,
     `  control      ${system.controlUrl}`,
     `  kafka        ${system.brokers.join(',')}${system.embedded ? ' (embedded)' : ''}`,
-    `  health       ${health} (/livez, /readyz, /metrics)`,
+    `  health       ${health} (/livez, /readyz)`,
     `  data         ${settings.WAYPOST_DATA_DIR}`,
     `  admin token  ${system.adminToken}`,
     '',

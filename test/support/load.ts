@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { type Call, aTrack } from './make';
+import { aCall, type Call } from './make';
 
 /**
  * Calls at a steady rate, as real clients make them: some alone and some in batches, and each repeated with the same
@@ -29,19 +29,22 @@ const MOST_OPEN = 400;
 const CLIENT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 300;
 
-/** @param options.perSecond calls, a third of them alone */
+/** @param options.perSecond calls, a third of them alone, a tenth of them identifies, the others tracks */
 export function startLoad(options: { url: string; writeKey: string; perSecond: number }): Load {
   const client = new Client(options.url, options.writeKey);
   const perTick = (options.perSecond * TICK_MS) / 1_000;
   let owed = 0;
-  let users = 0;
-  const someone = () => aTrack({ messageId: randomUUID(), userId: `user-${users++ % 500}` });
+  let made = 0;
+  const next = () => {
+    const userId = `user-${made % 500}`;
+    return aCall(made++ % 10 === 0 ? 'identify' : 'track', { messageId: randomUUID(), userId });
+  };
   const timer = setInterval(() => {
     owed = Math.min(owed + perTick, options.perSecond);
     while (owed >= BATCH * 1.5 && client.open < MOST_OPEN) {
       owed -= BATCH * 1.5;
-      client.deliver(Array.from({ length: BATCH }, someone));
-      for (let i = 0; i < BATCH / 2; i++) client.deliver([someone()]);
+      client.deliver(Array.from({ length: BATCH }, next));
+      for (let i = 0; i < BATCH / 2; i++) client.deliver([next()]);
     }
   }, TICK_MS);
   return Object.assign(client, {
@@ -87,7 +90,7 @@ class Client {
 
   async #untilAcknowledged(calls: Call[]): Promise<void> {
     const [only] = calls;
-    const [path, body] = calls.length === 1 ? ['/v1/track', JSON.stringify(only)] : ['/v1/batch', batchOf(calls)];
+    const [path, body] = calls.length === 1 ? [`/v1/${only!.type}`, JSON.stringify(only)] : ['/v1/batch', batchOf(calls)];
     while (!this.#abandoned.signal.aborted) {
       const status = await this.#post(path, body);
       if (status === 200) {

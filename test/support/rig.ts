@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ServiceName } from '../../deploy/local/paths';
-import { type Call } from './make';
+import { aCall, type Call } from './make';
 import { eventually } from './eventually';
 import { type Load, startLoad } from './load';
 import { type ReceivedRequest, type Sink, startSink } from './sink';
 import { startSystem, type System, type SystemOptions } from './system';
 
 /**
- * A system under load, for breaking it: one source, and three destinations that are well, that fail sometimes, and that
- * never answer.
+ * A system under load, for breaking it: one source, and three destinations: one is well, one fails sometimes, and one, for
+ * a tenth of the calls, never answers.
  */
 export interface Rig {
   /** the system as it runs now */
@@ -41,15 +41,17 @@ export async function openRig(options: SystemOptions = {}): Promise<Rig> {
   const sink = await startSink();
   let tries = 0;
   sink.on(HANGING, { misbehave: 'hang' }).on(FAILING, () => (tries++ % 10 === 0 ? { status: 503 } : {}));
-  const env = { WAYPOST_RETRY_DELAYS: '5s,20s', WAYPOST_TIMEOUT: '1s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
+  // The receiver shares two cores with all the rest: a second of silence from it says nothing.
+  const env = { WAYPOST_RETRY_DELAYS: '500ms,2s,10s', WAYPOST_TIMEOUT: '2s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
   const system = await startSystem({ ...options, env, dataDir });
   const source = await system.createSource();
   for (const path of [HEALTHY, FAILING, HANGING]) {
-    await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url(path) }] });
+    const types = path === HANGING ? { types: ['identify'] } : {};
+    await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url(path) }], ...types });
   }
   // What is acknowledged before the router knows a destination is not for it.
   await eventually(async () => {
-    await system.send(source.writeKey, 'track', { userId: 'first', event: 'First' });
+    await system.send(source.writeKey, 'identify', aCall('identify'));
     await sink.waitFor(1, { path: HANGING, timeoutMs: 250 });
   });
   const load = startLoad({ url: system.ingestUrl, writeKey: source.writeKey, perSecond: PER_SECOND });
