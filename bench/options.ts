@@ -7,7 +7,7 @@ import { type LoopSize } from './pipeline';
 export const PARTS = ['bare', 'delivery', 'batches', 'singles', 'latency'] as const;
 export type Part = (typeof PARTS)[number];
 
-export const USAGE = `Usage: npm run bench -- [--quick] [--only ${PARTS.join(',')}] [--rounds N] [--json FILE] [--profile DIR]`;
+const USAGE = `Usage: npm run bench -- [--quick] [--only ${PARTS.join(',')}] [--rounds N] [--json FILE] [--profile DIR]`;
 
 export interface Sizes {
   bare: { warmUp: number; count: number };

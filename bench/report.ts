@@ -7,6 +7,9 @@ import { table } from './table';
 
 /** The figures of all rounds as one readable page: pure. */
 
+/** What others may use before the figures suffer: their caches and cores are ours too. */
+const NOISY_CORES = 0.2;
+
 /** One line of the table: medians over the rounds, with the extremes. */
 interface Line {
   what: string;
@@ -133,6 +136,9 @@ function notes({ rounds, settings }: Results): string[] {
   const all = rounds.flatMap((r) => [r.delivery, r.batches, r.singles, r.latency]).filter((f) => f !== undefined);
   const foreign = all.flatMap((figure) => figure.cpu.foreignCores ?? []);
   const faults = rounds.flatMap(faultsOf);
+  if (foreign.some((cores) => cores > NOISY_CORES)) {
+    faults.push('the machine was not quiet: CPU times are too high and rates too low; take the figures again');
+  }
   return [
     'How it was taken',
     '  CPU time is user and system time of the whole process (/proc/<pid>/stat; the bare loop: process.cpuUsage).',

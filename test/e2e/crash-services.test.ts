@@ -1,10 +1,10 @@
-import { SERVICES, type ServiceName } from '../../deploy/local/paths';
+import { SERVICES } from '../../deploy/local/paths';
 import { openRig, PER_SECOND, type Rig } from '../support/rig';
 
 /** kill -9 of each service under load, one endpoint hanging: nothing that was acknowledged is lost. */
 
-/** A crash repeats what was in flight: what was not yet committed behind a hanging request, and half a second of slack. */
-const MOST_IN_FLIGHT_S = 3;
+/** Between the look at the commits and the kill, and from the last commit to the look: a second of load. */
+const SLACK = PER_SECOND;
 
 let rig: Rig;
 beforeAll(async () => {
@@ -12,30 +12,28 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rig.close());
 
-const repeatsBy = new Map<ServiceName, number>();
-
 test.each(SERVICES)('%s is killed, comes back, and work goes on', async (name) => {
-  // Given calls that flow; then a killed service is replaced by a new process, and calls flow again.
+  // Given calls that flow; then a killed service is replaced, what was acknowledged arrives, and no more is repeated
+  // than what the service had not committed.
   await rig.flowing();
-  const before = { pids: rig.system.pids(name), repeats: rig.repeats() };
+  const { healthy } = rig;
+  const before = { pids: rig.system.pids(name), repeats: healthy.repeats, uncommitted: await rig.uncommitted(name) };
   rig.system.kill(name);
   await rig.replaced(name, before.pids);
-  await rig.flowing(2 * PER_SECOND);
-  repeatsBy.set(name, rig.repeats() - before.repeats);
+  await rig.caughtUp();
+  await rig.flowing();
+  const repeats = healthy.repeats - before.repeats;
+  process.stdout.write(`${name} killed: ${repeats} repeats, ${before.uncommitted} records were not committed\n`);
+  expect(repeats).toBeLessThanOrEqual(before.uncommitted + SLACK);
 }, 120_000);
 
-test('every acknowledged call arrived, and few arrived twice', async () => {
-  // Given five kills; then nothing is missing, and the repeats of each are within what can have been in flight.
+test('every acknowledged call arrived', async () => {
+  // Given five kills; then nothing is missing, at the endpoint that fails sometimes neither.
   await rig.allArrived();
-  const { load, sink } = rig;
-  const told = [...repeatsBy].map(([name, count]) => `${name} ${count}`).join(', ');
+  const { load, healthy } = rig;
   process.stdout.write(
-    `${load.acknowledged.size} calls acknowledged, 0 lost; repeats by kill: ${told}; ` +
+    `${load.acknowledged.size} calls acknowledged, 0 lost, ${healthy.repeats} repeats; ` +
       `refusals: ${JSON.stringify([...load.refusals])}\n`,
   );
   expect(load.acknowledged.size).toBeGreaterThan(PER_SECOND);
-  for (const [name, count] of repeatsBy) {
-    expect({ name, within: count <= MOST_IN_FLIGHT_S * PER_SECOND }).toEqual({ name, within: true });
-  }
-  expect(sink.deliveries('/healthy').distinct).toBeGreaterThanOrEqual(load.acknowledged.size);
 }, 120_000);

@@ -28,8 +28,9 @@ const MOST_OPEN = 400;
 /** What real clients wait before they give a request up. */
 const CLIENT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 300;
+const IDENTIFY_EVERY = 50;
 
-/** @param options.perSecond calls, a third of them alone, a tenth of them identifies, the others tracks */
+/** @param options.perSecond calls, a third of them alone, a few of them identifies, the others tracks */
 export function startLoad(options: { url: string; writeKey: string; perSecond: number }): Load {
   const client = new Client(options.url, options.writeKey);
   const perTick = (options.perSecond * TICK_MS) / 1_000;
@@ -37,7 +38,7 @@ export function startLoad(options: { url: string; writeKey: string; perSecond: n
   let made = 0;
   const next = () => {
     const userId = `user-${made % 500}`;
-    return aCall(made++ % 10 === 0 ? 'identify' : 'track', { messageId: randomUUID(), userId });
+    return aCall(made++ % IDENTIFY_EVERY === 0 ? 'identify' : 'track', { messageId: randomUUID(), userId });
   };
   const timer = setInterval(() => {
     owed = Math.min(owed + perTick, options.perSecond);
@@ -125,7 +126,7 @@ class Client {
 
   #pool(): Pool {
     let pool = this.#pools.get(this.url);
-    if (!pool) this.#pools.set(this.url, (pool = new Pool(this.url, { connections: 64 })));
+    if (!pool) this.#pools.set(this.url, (pool = new Pool(this.url)));
     return pool;
   }
 }

@@ -1,21 +1,24 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { type ServiceName } from '../../deploy/local/paths';
 import { aCall, type Call } from './make';
 import { eventually } from './eventually';
 import { type Load, startLoad } from './load';
-import { type ReceivedRequest, type Sink, startSink } from './sink';
+import { type Behaviour, type Sink, startSink } from './sink';
 import { startSystem, type System, type SystemOptions } from './system';
 
 /**
  * A system under load, for breaking it: one source, and three destinations: one is well, one fails sometimes, and one, for
- * a tenth of the calls, never answers.
+ * one call in fifty, never answers.
  */
 export interface Rig {
   /** the system as it runs now */
   system: System;
-  sink: Sink;
+  /** what the endpoints that answer have taken, so far */
+  healthy: Tally;
+  failing: Tally;
   load: Load;
   /** Starts the system again on its data dir and its ports, after it has ended. */
   restart(): Promise<void>;
@@ -23,26 +26,38 @@ export interface Rig {
   flowing(calls?: number): Promise<void>;
   /** The service as a new process, ready; `before` are the pids that were killed. */
   replaced(name: ServiceName, before: number[]): Promise<void>;
+  /** Waits until all that is acknowledged by now has been taken by the healthy endpoint. */
+  caughtUp(): Promise<void>;
+  /** Records that a consuming service has to read again if it is killed now: those above its last commit. */
+  uncommitted(name: ServiceName): Promise<number>;
   /** Stops the load and waits until each acknowledged call has been taken, by the healthy and by the failing endpoint. */
   allArrived(): Promise<void>;
-  /** How often the healthy endpoint got something again, so far. */
-  repeats(): number;
   close(): Promise<void>;
 }
 
+/** What an endpoint took, counted as it comes: a look through all requests for each new one would be the slowest part. */
+export interface Tally {
+  /** ids of messages answered 200 */
+  messages: Set<string>;
+  /** requests answered 200 */
+  taken: number;
+  /** those for a delivery that had been taken before */
+  repeats: number;
+}
+
 export const PER_SECOND = 300;
-export const HEALTHY = '/healthy';
-export const FAILING = '/failing';
-export const HANGING = '/hanging';
+const HEALTHY = '/healthy';
+const FAILING = '/failing';
+const HANGING = '/hanging';
 const RECOVERY_MS = 60_000;
 
 export async function openRig(options: SystemOptions = {}): Promise<Rig> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-crash-'));
   const sink = await startSink();
-  let tries = 0;
-  sink.on(HANGING, { misbehave: 'hang' }).on(FAILING, () => (tries++ % 10 === 0 ? { status: 503 } : {}));
+  const [healthy, failing] = [newTally(), newTally()];
+  sink.on(HANGING, { misbehave: 'hang' }).on(HEALTHY, counted(healthy)).on(FAILING, counted(failing, 10));
   // The receiver shares two cores with all the rest: a second of silence from it says nothing.
-  const env = { WAYPOST_RETRY_DELAYS: '500ms,2s,10s', WAYPOST_TIMEOUT: '2s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
+  const env = { WAYPOST_RETRY_DELAYS: '2s,5s', WAYPOST_TIMEOUT: '2s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
   const system = await startSystem({ ...options, env, dataDir });
   const source = await system.createSource();
   for (const path of [HEALTHY, FAILING, HANGING]) {
@@ -57,14 +72,20 @@ export async function openRig(options: SystemOptions = {}): Promise<Rig> {
   const load = startLoad({ url: system.ingestUrl, writeKey: source.writeKey, perSecond: PER_SECOND });
   const rig: Rig = {
     system,
-    sink,
+    healthy,
+    failing,
     load,
     restart: async () => {
       rig.system = await startSystem({ ...options, env: system.env, dataDir, prefix: system.prefix });
     },
-    flowing: async (calls = PER_SECOND) => {
-      const from = sink.received(HEALTHY).length;
-      await sink.waitFor(from + calls, { path: HEALTHY, timeoutMs: RECOVERY_MS });
+    flowing: (calls = PER_SECOND) => {
+      const until = healthy.taken + calls;
+      return eventually(
+        () => {
+          if (healthy.taken < until) throw new Error(`${healthy.taken} of ${until} requests: ${rig.system.output().slice(-2_000)}`);
+        },
+        { deadlineMs: RECOVERY_MS },
+      );
     },
     replaced: (name, before) =>
       eventually(
@@ -77,11 +98,16 @@ export async function openRig(options: SystemOptions = {}): Promise<Rig> {
         },
         { deadlineMs: RECOVERY_MS },
       ),
+    caughtUp: async () => {
+      const acknowledged = new Set(load.acknowledged);
+      await eventually(() => noneMissing(acknowledged, { healthy }), { deadlineMs: RECOVERY_MS });
+    },
+    uncommitted: (name) => lag(rig.system, name),
     allArrived: async () => {
       await load.stop();
-      for (const path of [HEALTHY, FAILING]) await eventually(() => noneMissing(rig, path), { deadlineMs: RECOVERY_MS, everyMs: 200 });
+      const tallies = { healthy, failing };
+      await eventually(() => noneMissing(load.acknowledged, tallies), { deadlineMs: RECOVERY_MS, everyMs: 200 });
     },
-    repeats: () => sink.deliveries(HEALTHY).repeats,
     close: async () => {
       await load.stop(0);
       await rig.system.stop();
@@ -92,14 +118,50 @@ export async function openRig(options: SystemOptions = {}): Promise<Rig> {
   return rig;
 }
 
-function noneMissing({ load, sink }: Rig, path: string): void {
-  const arrived = new Set(sink.received(path).map(messageIdOf));
-  const missing = [...load.acknowledged].filter((id) => !arrived.has(id));
-  if (missing.length > 0) {
-    throw new Error(`${missing.length} of ${load.acknowledged.size} acknowledged calls have not arrived at ${path}: ${missing.slice(0, 3).join(', ')}`);
+/** The end of each partition of the service's group, less what it has committed there. */
+async function lag(system: System, name: ServiceName): Promise<number> {
+  const { brokers, prefix } = system;
+  const admin = new KafkaJs({ brokers: [brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    let records = 0;
+    for (const { topic, partitions } of await admin.fetchOffsets({ groupId: `${prefix}waypost-${name}` })) {
+      const ends = await admin.fetchTopicOffsets(topic);
+      for (const { partition, offset } of partitions) {
+        const end = Number(ends.find((candidate) => candidate.partition === partition)?.high ?? 0);
+        records += end - Math.max(0, Number(offset));
+      }
+    }
+    return records;
+  } finally {
+    await admin.disconnect();
   }
 }
 
-function messageIdOf({ body }: ReceivedRequest): string {
-  return (JSON.parse(body.toString()) as Call).messageId;
+function newTally(): Tally {
+  return { messages: new Set(), taken: 0, repeats: 0 };
+}
+
+/** @param failEvery one request in so many is answered 503 */
+function counted(tally: Tally, failEvery = Infinity): Behaviour {
+  const deliveries = new Set<string>();
+  let tries = 0;
+  return ({ headers, body }) => {
+    if (++tries % failEvery === 0) return { status: 503 };
+    const id = headers['webhook-id'] ?? '';
+    tally.taken++;
+    if (deliveries.has(id)) tally.repeats++;
+    deliveries.add(id);
+    tally.messages.add((JSON.parse(body.toString()) as Call).messageId);
+    return {};
+  };
+}
+
+function noneMissing(acknowledged: ReadonlySet<string>, tallies: Record<string, Tally>): void {
+  for (const [name, { messages }] of Object.entries(tallies)) {
+    const missing = [...acknowledged].filter((id) => !messages.has(id));
+    if (missing.length === 0) continue;
+    const some = missing.slice(0, 3).join(', ');
+    throw new Error(`${missing.length} of ${acknowledged.size} acknowledged calls have not arrived at ${name}: ${some}`);
+  }
 }
