@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { Kafka as KafkaJs, Partitioners, type Admin, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import {
+  Kafka as KafkaJs,
+  Partitioners,
+  type Admin,
+  type ConsumerConfig,
+  type KafkaConfig,
+  type SASLOptions,
+} from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { requireBrokers, type Settings } from '../settings';
 import { type Log } from '../telemetry/log';
 import { KafkaAppender } from './appender';
 import { KafkaConsumption } from './consumer';
+import { Membership } from './membership';
 import { kafkaLogger } from './logger';
 import { type Kafka } from './port';
 import { KafkaTail } from './tail';
@@ -48,7 +56,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
 }
 
 function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; prefix: string; log: Log }): Kafka {
-  const consumer = (groupId: string, maxBytesPerPartition = PARTITION_BYTES) =>
+  const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
     client.consumer({
       groupId,
       sessionTimeout: SESSION_MS,
@@ -56,10 +64,11 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       rebalanceTimeout: REBALANCE_MS,
       maxWaitTimeInMs: FETCH_WAIT_MS,
       maxBytes: FETCH_BYTES,
-      maxBytesPerPartition,
+      maxBytesPerPartition: PARTITION_BYTES,
       allowAutoTopicCreation: false,
       // However long a broker is away, its return is waited for.
       retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: () => Promise.resolve(true) },
+      ...more,
     });
 
   return {
@@ -74,8 +83,12 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       return new KafkaAppender(producer, prefix, appenderOptions, log);
     },
     consume: async (consumeOptions) => {
-      const member = consumer(`${prefix}waypost-${consumeOptions.group}`, consumeOptions.maxBytesPerPartition);
-      const consumption = new KafkaConsumption(member, prefix, consumeOptions, log);
+      const membership = new Membership();
+      const groupId = `${prefix}waypost-${consumeOptions.group}`;
+      const { maxBytesPerPartition = PARTITION_BYTES } = consumeOptions;
+      const member = consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition });
+      const parts = { consumer: member, admin, membership, groupId, prefix, log };
+      const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
       return consumption;
     },
