@@ -94,7 +94,8 @@ export interface TailOptions {
   /** part of the name of the throw-away group */
   name: string;
   topic: string;
-  from: 'beginning' | 'end';
+  /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, and no more than about `atMost` */
+  from: 'beginning' | 'end' | { sinceMs: number; atMost: number };
   onRecord(record: InRecord): void;
   onFatal(error: unknown): void;
 }
