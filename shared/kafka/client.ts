@@ -87,7 +87,8 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
       const { maxBytesPerPartition = PARTITION_BYTES } = consumeOptions;
       const member = consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition });
-      const parts = { consumer: member, admin, membership, groupId, prefix, log };
+      const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
+      const parts = { consumer: member, admin, membership, groupId, prefix, log, partitionOf };
       const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
       return consumption;
@@ -103,6 +104,17 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       return topics.filter((t) => t.startsWith(prefix)).map((t) => t.slice(prefix.length));
     },
     close: () => admin.disconnect(),
+  };
+}
+
+/** Where the producer puts a key, so that a consumer can tell whether it is its own. */
+async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
+  const metadata = await admin.fetchTopicMetadata({ topics: topics.map((topic) => prefix + topic) });
+  const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions]));
+  const partitioner = Partitioners.DefaultPartitioner();
+  return (topic: string, key: string): number => {
+    const partitionMetadata = partitions.get(prefix + topic) ?? [];
+    return partitioner({ topic, partitionMetadata, message: { key, value: null } });
   };
 }
 

@@ -8,6 +8,16 @@ export interface Place {
   number: number;
 }
 
+export function idOf({ topic, number }: Place): string {
+  return `${topic}/${String(number)}`;
+}
+
+/** An assignment as kafkajs tells it, by id. */
+export function placesOf(assignment: Record<string, number[]>): Map<string, Place> {
+  const places = Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((number) => ({ topic, number })));
+  return new Map(places.map((place) => [idOf(place), place]));
+}
+
 /** The partitions as their last owner committed them; `committed` is negative where nobody has. */
 export async function readCommitted(options: {
   admin: Admin;

@@ -7,7 +7,7 @@ import {
 } from 'kafkajs';
 import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
-import { readCommitted, type Place } from './committed';
+import { idOf, placesOf, readCommitted, type Place } from './committed';
 import { type Membership } from './membership';
 import { Partition, TakenRecord, type Commit } from './partition';
 import { type Consumption, type ConsumeOptions } from './port';
@@ -35,6 +35,8 @@ interface Parts {
   membership: Membership;
   /** the whole name of the group */
   groupId: string;
+  /** the partition of a key, in a topic without prefix */
+  partitionOf: (topic: string, key: string) => number;
   prefix: string;
   log: Log;
 }
@@ -97,6 +99,10 @@ export class KafkaConsumption implements Consumption {
     return open;
   }
 
+  owns(topic: string, key: string): boolean {
+    return this.parts.membership.assigned.has(this.parts.partitionOf(topic, key));
+  }
+
   stuck(): string | undefined {
     const age = Date.now() - this.#turnedAt;
     return age > STUCK_AFTER_MS && !this.#stopping ? `the consumer loop has not turned for ${age} ms` : undefined;
@@ -134,10 +140,7 @@ export class KafkaConsumption implements Consumption {
     this.#memberId = payload.memberId;
     membership.joinedAt = Date.now();
     membership.assigned = new Set(Object.values(payload.memberAssignment).flat());
-    const assigned = new Map<string, Place>();
-    for (const [topic, numbers] of Object.entries(payload.memberAssignment)) {
-      for (const number of numbers) assigned.set(idOf({ topic, number }), { topic, number });
-    }
+    const assigned = placesOf(payload.memberAssignment);
     for (const id of this.#restoring) if (!assigned.delete(id)) this.#restoring.delete(id);
     for (const [id, partition] of this.#partitions) {
       if (assigned.delete(id)) this.#keep(partition);
@@ -293,8 +296,4 @@ export class KafkaConsumption implements Consumption {
     this.parts.log[level]({ group: groupId, assignment: memberAssignment }, 'consumer.assigned');
     this.#assignment = assignment;
   }
-}
-
-function idOf({ topic, number }: Place): string {
-  return `${topic}/${String(number)}`;
 }

@@ -63,6 +63,8 @@ export interface Consumption {
   readonly joined: boolean;
   /** records taken and not done */
   readonly open: number;
+  /** Whether records of this key are read by this process at present. */
+  owns(topic: string, key: string): boolean;
   /** Takes no more, waits until all open records are done (at most `deadlineMs`), commits, leaves the group. */
   stop(deadlineMs: number): Promise<void>;
 }

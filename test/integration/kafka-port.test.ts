@@ -260,6 +260,8 @@ describe('a consumer group', () => {
     clearInterval(load);
     await eventually(() => expect(new Set(seen).size).toBe(before + sent), { deadlineMs: 30_000 });
     expect(seen).toHaveLength(new Set(seen).size);
+    // The last one has everything, by the producer's own reckoning.
+    expect(records('attempts', 40).every(({ key }) => three.owns('attempts', key ?? ''))).toBe(true);
     await three.stop(10_000);
     await appender.close(1_000);
   });
