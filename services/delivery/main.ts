@@ -9,8 +9,10 @@ import { loadSettings, requireSecretKeys } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Names } from './dns';
 import { Deliverer } from './handler';
-import { laneOptions, LIMITS } from './limits';
+import { keepLaneMs, laneOptions, LIMITS, POOL } from './limits';
 import { Lanes } from './lanes';
+import { LoopClock } from './loop-clock';
+import { circuitRecord } from './report';
 import { Sender } from './send';
 import { Targets } from './targets';
 
@@ -36,7 +38,15 @@ run('delivery', log, async (fatal) => {
   // Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits.
   const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs) });
-  const lanes = new Lanes(laneOptions(tiersMs));
+  const lanes = new Lanes({
+    lane: laneOptions(tiersMs),
+    pool: POOL,
+    keepMs: keepLaneMs(tiersMs),
+    clock: new LoopClock(),
+    // Each process allows the whole rate: what another one does with its shards is not known here.
+    rateShare: () => 1,
+    onCircuit: (turn) => void appender.append([circuitRecord(turn, Date.now())]).catch(() => undefined),
+  });
   const onRoom = () => health.consumption?.resume();
   const targets = new Targets(config, sealer, log);
   const deliverer = new Deliverer({
