@@ -28,8 +28,8 @@ const HEARTBEAT_MS = 1_000;
 const FETCH_WAIT_MS = 100;
 const REBALANCE_MS = 15_000;
 /** Record values are slices of the whole answer: its size bounds what one slow record keeps alive. */
-const FETCH_BYTES = 4 * 1024 * 1024;
-const PARTITION_BYTES = 1024 * 1024;
+const FETCH_BYTES = 1024 * 1024;
+const PARTITION_BYTES = 256 * 1024;
 
 /**
  * Connects to Kafka, makes and checks the topics, and gives the port of `port.ts`.

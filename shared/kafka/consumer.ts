@@ -110,9 +110,7 @@ export class KafkaConsumption implements Consumption {
 
   resume(): void {
     for (const partition of this.#partitions.values()) {
-      if (!partition.full) continue;
-      partition.full = false;
-      if (!partition.timer) this.#tell('resume', partition);
+      if (!partition.timer) this.#offerRest(partition);
     }
   }
 
@@ -155,6 +153,8 @@ export class KafkaConsumption implements Consumption {
     const { consumer, prefix, membership } = this.parts;
     const offset = String(partition.ledger.next);
     consumer.seek({ topic: prefix + partition.topic, partition: partition.number, offset });
+    // What was kept is fetched again from there: kept twice, it would be skipped as a second reading.
+    if (partition.putDown() && !this.#stopping) this.#tell('resume', partition);
     if (!partition.draining) return;
     // It comes back before it was let go.
     partition.draining = false;
@@ -229,33 +229,39 @@ export class KafkaConsumption implements Consumption {
       partition = new Partition(batch.topic.slice(this.parts.prefix.length), batch.partition, Number(first.offset));
       this.#partitions.set(id, partition);
     }
-    if (partition.draining || partition.full || partition.timer) return;
-    let last: string | undefined;
-    for (const message of batch.messages) {
-      if (!this.#offer(partition, message)) break;
-      last = message.offset;
-    }
-    if (last !== undefined) payload.resolveOffset(last);
+    if (partition.draining || partition.waits) return;
+    this.#offerAll(partition, batch.messages);
+    // What was refused is kept here: it need not be fetched again.
+    payload.resolveOffset(batch.lastOffset());
   }
 
-  /** @returns false where the record was refused: it and what follows is read again later */
-  #offer(partition: Partition, message: KafkaMessage): boolean {
-    const record = new TakenRecord(partition, message);
-    if (!partition.ledger.take(record.offset)) return true;
-    const verdict = this.options.onRecord(record);
-    if (verdict === 'taken') return true;
-    partition.ledger.untake(record.offset);
-    this.#tell('pause', partition);
-    if (verdict === 'full') {
-      partition.full = true;
-    } else {
-      const waitMs = Math.max(0, verdict.againAtMs - Date.now());
-      partition.timer = setTimeout(() => {
-        partition.timer = undefined;
-        if (!partition.full && !this.#stopping) this.#tell('resume', partition);
-      }, waitMs);
+  /** Offers them in turn; from the first that is refused on they are kept for later, and the partition pauses. */
+  #offerAll(partition: Partition, messages: readonly KafkaMessage[]): void {
+    for (const [i, message] of messages.entries()) {
+      const record = new TakenRecord(partition, message);
+      if (!partition.ledger.take(record.offset)) continue;
+      const verdict = this.options.onRecord(record);
+      if (verdict === 'taken') continue;
+      partition.ledger.untake(record.offset);
+      partition.rest = messages.slice(i);
+      this.#tell('pause', partition);
+      if (verdict !== 'full') {
+        const waitMs = Math.max(0, verdict.againAtMs - Date.now());
+        partition.timer = setTimeout(() => {
+          partition.timer = undefined;
+          this.#offerRest(partition);
+        }, waitMs);
+      }
+      return;
     }
-    return false;
+  }
+
+  #offerRest(partition: Partition): void {
+    const { rest } = partition;
+    if (!rest || this.#stopping) return;
+    partition.rest = undefined;
+    this.#offerAll(partition, rest);
+    if (!partition.waits) this.#tell('resume', partition);
   }
 
   #tell(what: 'pause' | 'resume', { topic, number }: Partition): void {

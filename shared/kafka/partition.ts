@@ -12,9 +12,12 @@ import { type OpenRecord } from './port';
 export class Partition {
   draining = false;
   revoked = false;
-  /** refused with `full`: read again at the next `resume` */
-  full = false;
-  /** refused until a time */
+  /**
+   * From a refused record on, what of its fetch has not been offered: kept, since fetching and decoding it again costs
+   * more than all the rest (one record in four was of use).
+   */
+  rest: readonly KafkaMessage[] | undefined;
+  /** runs where it was refused until a time */
   timer: NodeJS.Timeout | undefined;
   /** the offset committed last, and what the ledger's `changes` were then */
   committed: number;
@@ -32,11 +35,23 @@ export class Partition {
     this.committed = start;
   }
 
-  drain(): void {
-    this.draining = true;
+  /** It was refused, and is not to be read for the moment. */
+  get waits(): boolean {
+    return this.rest !== undefined;
+  }
+
+  /** Forgets what was refused. @returns whether there was any */
+  putDown(): boolean {
+    const held = this.rest !== undefined;
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.full = false;
+    this.rest = undefined;
+    return held;
+  }
+
+  drain(): void {
+    this.draining = true;
+    this.putDown();
   }
 
   revoke(): void {
