@@ -1,6 +1,7 @@
 import { createSealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
 import { createAddressGuard } from '../../shared/domain/address';
+import { shardKeys } from '../../shared/domain/delivery';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
@@ -43,8 +44,12 @@ run('delivery', log, async (fatal) => {
     pool: POOL,
     keepMs: keepLaneMs(tiersMs),
     clock: new LoopClock(),
-    // Each process allows the whole rate: what another one does with its shards is not known here.
-    rateShare: () => 1,
+    // A process allows the part of a rate that its part of the destination's shards is.
+    rateShare: (id, shards) => {
+      const keys = shardKeys(id, shards);
+      const owned = keys.filter((key) => health.consumption?.owns(WEBHOOKS, key)).length;
+      return Math.max(1, owned) / keys.length;
+    },
     onCircuit: (turn) => void appender.append([circuitRecord(turn, Date.now())]).catch(() => undefined),
   });
   const onRoom = () => health.consumption?.resume();
