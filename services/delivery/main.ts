@@ -45,11 +45,8 @@ run('delivery', log, async (fatal) => {
     keepMs: keepLaneMs(tiersMs),
     clock: new LoopClock(),
     // A process allows the part of a rate that its part of the destination's shards is.
-    rateShare: (id, shards) => {
-      const keys = shardKeys(id, shards);
-      const owned = keys.filter((key) => health.consumption?.owns(WEBHOOKS, key)).length;
-      return Math.max(1, owned) / keys.length;
-    },
+    rateShare: (id, shards) =>
+      shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
     onCircuit: (turn) => void appender.append([circuitRecord(turn, Date.now())]).catch(() => undefined),
   });
   const onRoom = () => health.consumption?.resume();
@@ -89,3 +86,8 @@ run('delivery', log, async (fatal) => {
     },
   };
 });
+
+/** At least one of them: what was read before its partition moved is still sent. */
+function shareOf(keys: string[], owns: (key: string) => boolean): number {
+  return Math.max(1, keys.filter(owns).length) / keys.length;
+}
