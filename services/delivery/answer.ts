@@ -1,7 +1,8 @@
 import { type IncomingHttpHeaders } from 'node:http';
-import { type Outcome, type UrlAttempt } from '../../shared/domain/attempt';
+import { type ErrorCode, type Outcome, type UrlAttempt } from '../../shared/domain/attempt';
 import { classifyError, classifyStatus, retryAfterMs } from '../../shared/domain/outcome';
 import { type Answer, type SendResult } from './send';
+import { type Signal } from './signal';
 import { type Target } from './targets';
 
 /** An answer, or the lack of one, as it is recorded; and how much of answers is kept at all. */
@@ -14,7 +15,12 @@ export interface Judged {
   attempt: UrlAttempt;
   outcome: Outcome;
   retryAfterMs: number | undefined;
+  /** what it says about the endpoint, whatever it says of the delivery */
+  signal: Signal;
 }
+
+const REQUEST_TIMEOUT = 408;
+const TOO_MANY_REQUESTS = 429;
 
 /** @param keep whether the history still has room for this answer's body */
 export function judge(
@@ -25,7 +31,8 @@ export function judge(
   const base = { url: target.id, origin: target.origin, durationMs: result.durationMs };
   if (!result.ok) {
     const outcome = classifyError(result.error.code);
-    return { attempt: { ...base, outcome, error: result.error }, outcome, retryAfterMs: undefined };
+    const attempt: UrlAttempt = { ...base, outcome, error: result.error };
+    return { attempt, outcome, retryAfterMs: undefined, signal: errorSignal(result.error.code, outcome) };
   }
   const { answer } = result;
   const outcome = classifyStatus(answer.status);
@@ -35,7 +42,19 @@ export function judge(
   }
   const asked: string | string[] | undefined = answer.headers['retry-after'];
   const wait = retryAfterMs(answer.status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
-  return { attempt, outcome, retryAfterMs: outcome === 'retry' ? wait : undefined };
+  return { attempt, outcome, retryAfterMs: wait, signal: statusSignal(answer.status, wait) };
+}
+
+/** An address that may not be reached, or a URL that is none, is no fault of the endpoint: nothing was sent to it. */
+function errorSignal(code: ErrorCode, outcome: Outcome): Signal {
+  if (code === 'timeout') return { kind: 'timeout' };
+  return { kind: outcome === 'retry' ? 'failed' : 'withdrawn' };
+}
+
+function statusSignal(status: number, retryAfterMs: number | undefined): Signal {
+  if (retryAfterMs !== undefined && retryAfterMs > 0) return { kind: 'throttled', retryAfterMs };
+  if (status === TOO_MANY_REQUESTS) return { kind: 'throttled' };
+  return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
 }
 
 function kept(answer: Answer, keep: (bytes: number) => boolean): NonNullable<UrlAttempt['response']> {

@@ -2,14 +2,16 @@ import { type Delivery } from '../../shared/domain/delivery';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
-import { judge, ResponseBudget } from './answer';
+import { judge, type Judged, ResponseBudget } from './answer';
 import { admit, divert } from './decide';
-import { type Job } from './lane';
+import { type Job, type Refusal } from './job';
+import { type Lane } from './lane';
 import { type Lanes } from './lanes';
 import { concludeAttempt, lateEvent, outcomeOf, type Context, type Held } from './report';
 import { buildRequest } from './request';
 import { Run } from './run';
 import { type SendRequest, type SendResult } from './send';
+import { type Signal } from './signal';
 import { type OpenDestination, type Target, type Targets } from './targets';
 
 /**
@@ -18,9 +20,9 @@ import { type OpenDestination, type Target, type Targets } from './targets';
  */
 
 export interface AttemptsOptions {
-  targets: Targets;
+  targets: Pick<Targets, 'lookup'>;
   lanes: Lanes;
-  sender: { send(request: SendRequest, done: (result: SendResult) => void): void; readonly inFlight: number };
+  sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
   tiersMs: number[];
   log: Log;
 }
@@ -43,57 +45,49 @@ export class Attempts {
     private readonly on: Listener,
   ) {}
 
-  /** A POST to each of these URLs, or to those whose lanes have room; without any, to a tier. */
+  /** A POST to each of these URLs, or to those whose lanes take it; without any, to a tier. */
   try(held: Held, record: OpenRecord, open: Target[]): void {
     const run = new Run(held, performance.now());
-    const jobs = new Map<Target, Job>();
-    let shortestWaitMs = Infinity;
+    const attempt: Attempt = { run, record, placed: new Map() };
+    // What is refused before all have been offered must not conclude it.
+    run.begin();
     for (const target of open) {
-      if (target.problem !== undefined) {
-        run.note(target, unusable(target, target.problem));
-        continue;
-      }
-      const job: Job = {
-        bytes: held.body.length,
-        due: held.record.topic === DUE,
-        start: () => this.#post({ run, record, target, jobs }),
-      };
-      jobs.set(target, job);
-      run.begin();
-      const offer = this.options.lanes.of(target.lane).offer(job, this.options.lanes.now());
-      if (typeof offer === 'object') {
-        jobs.delete(target);
-        run.withdraw();
-        run.skipped = true;
-        shortestWaitMs = Math.min(shortestWaitMs, offer.expectedWaitMs);
-      }
+      if (target.problem === undefined) this.#offer(attempt, target);
+      else run.note(target, unusable(target, target.problem));
     }
-    if (run.pending > 0) return;
-    const context = this.#context();
-    if (run.skipped) {
-      const diverted = divert(held.delivery, shortestWaitMs, context);
-      if (diverted.kind !== 'try') this.on.concluded(held, record, outcomeOf(held, diverted, context));
-    } else {
-      this.on.concluded(held, record, concludeAttempt(held, run.settle(performance.now()), context));
-    }
+    run.withdraw();
+    this.#concludeIfOver(attempt);
   }
 
-  #post(attempt: Attempt): void {
-    const { run, jobs } = attempt;
-    const { delivery, body } = run.held;
+  #offer(attempt: Attempt, target: Target): void {
+    const { held } = attempt.run;
+    const lane = this.options.lanes.of(target);
+    const job: Job = {
+      bytes: held.body.length,
+      due: held.record.topic === DUE,
+      ...(held.delivery.test ? { urgent: true } : {}),
+      start: () => this.#post(attempt, target),
+      refuse: (refusal) => this.#skip(attempt, target, refusal),
+    };
+    attempt.placed.set(target, { lane, job });
+    attempt.run.begin();
+    const offer = lane.offer(job, this.options.lanes.now());
+    if (typeof offer === 'object') this.#skip(attempt, target, offer);
+  }
+
+  #post(attempt: Attempt, target: Target): void {
+    const { delivery, body } = attempt.run.held;
     // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
-    const fresh = this.#fresh(delivery, attempt.target);
+    const fresh = this.#fresh(delivery, target);
     if (!fresh) {
-      queueMicrotask(() => this.#withdraw(attempt));
+      queueMicrotask(() => {
+        this.#free(attempt, target, { kind: 'withdrawn' });
+        this.#skip(attempt, target);
+      });
       return;
     }
     const request = buildRequest({ delivery, body, ...fresh, nowMs: Date.now() });
-    this.options.sender.send(request, (result) => {
-      const job = jobs.get(attempt.target);
-      const timedOut = !result.ok && result.error.code === 'timeout';
-      if (job) this.options.lanes.ended(attempt.target.lane, job, timedOut);
-      this.#answered(attempt, result);
-    });
+    this.options.sender.send(request, (result) => this.#answered(attempt, target, result));
   }
 
   #fresh(delivery: Delivery, { hash }: Target): { destination: OpenDestination; target: Target } | undefined {
@@ -104,36 +98,46 @@ export class Attempts {
     return target && { destination: lookup.destination, target };
   }
 
-  /** A queued request that may not go now: decided anew once nothing else of its attempt is open. */
-  #withdraw({ run, record, target, jobs }: Attempt): void {
-    const job = jobs.get(target);
-    if (job) this.options.lanes.ended(target.lane, job, false);
-    jobs.delete(target);
-    run.withdraw();
-    run.skipped = true;
-    if (run.pending > 0 || run.settled) return;
-    const tried = run.settle(performance.now());
-    if (tried.urls.length === 0) this.on.again(run.held, record);
-    else this.on.concluded(run.held, record, concludeAttempt(run.held, tried, this.#context()));
+  /** This URL is left out: its lane does not take it, or what was decided upon has changed while it was queued. */
+  #skip(attempt: Attempt, target: Target, refusal?: Refusal): void {
+    attempt.placed.delete(target);
+    attempt.run.skip(refusal);
+    this.#concludeIfOver(attempt);
   }
 
-  #answered({ run, record, target, jobs }: Attempt, result: SendResult): void {
+  /** Gives its place back. */
+  #free({ placed }: Attempt, target: Target, signal: Signal): void {
+    const place = placed.get(target);
+    if (place) place.lane.ended(place.job, this.options.lanes.now(), signal);
+  }
+
+  /** Nothing of it is open and no answer is to come: an attempt, if a URL was asked; else it goes where it can wait. */
+  #concludeIfOver({ run, record }: Attempt): void {
+    if (run.pending > 0 || run.settled) return;
+    const { held, asked, refusals } = run;
+    const context = this.#context();
+    const tried = run.settle(performance.now());
+    if (asked || !tried.skipped) this.on.concluded(held, record, concludeAttempt(held, tried, context));
+    else if (refusals)
+      this.on.concluded(held, record, outcomeOf(held, divert(held.delivery, refusals, context), context));
+    else this.on.again(held, record);
+  }
+
+  #answered(attempt: Attempt, target: Target, result: SendResult): void {
+    const { run, record, placed } = attempt;
     const { held } = run;
     const context = this.#context();
     const keep = (bytes: number) => this.#responses.take(held.delivery.destinationId, bytes, context.nowMs);
     const judged = judge(target, result, { nowMs: context.nowMs, keep });
     const progress = run.ended(target, judged, performance.now());
-    if (progress.kind === 'open') return;
-    if (progress.kind === 'late') {
-      this.on.late(lateEvent(held, progress.tried, context));
-      return;
+    if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context));
+    if (progress.kind === 'settled') {
+      // The first 2xx settles it: what still waits in a lane is not tried at all.
+      for (const { lane, job } of placed.values()) if (lane.remove(job)) run.withdraw();
+      this.#log(held.delivery, judged.outcome, progress.tried.durationMs);
+      this.on.concluded(held, record, concludeAttempt(held, progress.tried, context));
     }
-    // The first 2xx settles it: what still waits in a lane is not tried at all.
-    for (const [other, job] of jobs) {
-      if (this.options.lanes.of(other.lane).remove(job)) run.withdraw();
-    }
-    this.#log(held.delivery, judged.outcome, progress.tried.durationMs);
-    this.on.concluded(held, record, concludeAttempt(held, progress.tried, context));
+    this.#free(attempt, target, judged.signal);
   }
 
   #context(): Context {
@@ -161,12 +165,12 @@ export class Attempts {
 interface Attempt {
   run: Run;
   record: OpenRecord;
-  target: Target;
-  jobs: Map<Target, Job>;
+  /** where its requests are queued or open */
+  placed: Map<Target, { lane: Lane; job: Job }>;
 }
 
-function unusable(target: Target, problem: string) {
+function unusable(target: Target, problem: string): Judged {
   const error = { code: 'invalid_url' as const, message: problem };
   const attempt = { url: target.id, origin: target.origin, outcome: 'rejected' as const, durationMs: 0, error };
-  return { attempt, outcome: 'rejected' as const, retryAfterMs: undefined };
+  return { attempt, outcome: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
 }

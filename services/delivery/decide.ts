@@ -1,5 +1,6 @@
 import { type Delivery } from '../../shared/domain/delivery';
 import { hop, park, type Next, type Wait } from '../../shared/domain/schedule';
+import { type Refusal } from './job';
 import { type Lookup, type Target } from './targets';
 
 /** What becomes of a delivery that has just been read: decided before any lane is asked. */
@@ -8,11 +9,11 @@ export type Admission =
   | { kind: 'try'; open: Target[] }
   /** off or deleted: it gets nothing more */
   | { kind: 'cancel'; reason: 'destination_deleted' | 'destination_disabled' }
-  | { kind: 'bury'; reason: 'window_closed' | 'rejected' }
+  | { kind: 'bury'; reason: 'window_closed' | 'rejected' | 'circuit_open' | 'retry_after' }
   /** not now: to a tier, without an attempt */
   | { kind: 'hold'; reason: HoldReason; wait: Wait };
 
-type HoldReason = 'retry_after' | 'paused' | 'lane_full' | 'secrets_unreadable';
+type HoldReason = Refusal['reason'] | 'paused' | 'secrets_unreadable';
 
 /** @param tiersMs as configured */
 export function admit(delivery: Delivery, lookup: Lookup, context: { nowMs: number; tiersMs: number[] }): Admission {
@@ -52,16 +53,28 @@ function hold(
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs }));
 }
 
-/** No lane has room: to the tier nearest the expected wait, the shortest of its lanes. */
+const ROUND = { lane_full: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;
+
+/**
+ * No lane takes it: to a tier, by the lane that would take it first. Waits without an attempt, but for one that was
+ * kept from its endpoint all its window: that one is given up, with the reason.
+ *
+ * @param refusals of its lanes, at least one
+ */
 export function divert(
   delivery: Delivery,
-  expectedWaitMs: number,
+  refusals: readonly [Refusal, ...Refusal[]],
   { nowMs, tiersMs }: { nowMs: number; tiersMs: number[] },
-): Admission {
+): Exclude<Admission, { kind: 'try' }> {
   const { expiresAt, attempt } = delivery;
-  return waitOrEnd('lane_full', park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs }));
+  const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) => (b.waitMs < a.waitMs ? b : a));
+  const endpointsDoing = refusals.every((refusal) => refusal.reason !== 'lane_full');
+  const wasSo = delivery.reason === 'circuit_open' || delivery.reason === 'retry_after';
+  if (attempt === 0 && nowMs > expiresAt && reason !== 'lane_full' && endpointsDoing && wasSo)
+    return { kind: 'bury', reason };
+  return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs, round: ROUND[reason] }));
 }
 
-function waitOrEnd(reason: HoldReason, next: Next): Admission {
+function waitOrEnd(reason: HoldReason, next: Next): Exclude<Admission, { kind: 'try' }> {
   return next.kind === 'closed' ? { kind: 'bury', reason: 'window_closed' } : { kind: 'hold', reason, wait: next };
 }

@@ -1,4 +1,5 @@
 import { decodeDelivery } from '../../shared/domain/delivery';
+import { createForks } from '../../shared/domain/forks';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { Attempts, type AttemptsOptions } from './attempts';
@@ -15,8 +16,6 @@ import { outcomeOf, setAside, type Context, type Held } from './report';
 export interface Limits {
   /** bodies held, bytes */
   maxBytes: number;
-  /** requests open at once */
-  maxSockets: number;
   /** outcomes not yet acknowledged, bytes */
   maxUnacknowledgedBytes: number;
 }
@@ -31,6 +30,8 @@ export interface DelivererOptions extends AttemptsOptions {
 
 export class Deliverer {
   readonly #attempts: Attempts;
+  readonly #forks = createForks();
+  #forksDropped = 0;
   #bytes = 0;
   #refused = false;
 
@@ -42,14 +43,15 @@ export class Deliverer {
     });
   }
 
+  /** Second records of a delivery's step that were dropped. */
+  get forksDropped(): number {
+    return this.#forksDropped;
+  }
+
   /** How much of the limits is used, 0 to 1 and a little more. */
   get load(): number {
-    const { limits, sender, appender } = this.options;
-    return Math.max(
-      this.#bytes / limits.maxBytes,
-      sender.inFlight / limits.maxSockets,
-      appender.pendingBytes / limits.maxUnacknowledgedBytes,
-    );
+    const { limits, appender } = this.options;
+    return Math.max(this.#bytes / limits.maxBytes, appender.pendingBytes / limits.maxUnacknowledgedBytes);
   }
 
   onRecord(record: OpenRecord): Verdict {
@@ -70,6 +72,13 @@ export class Deliverer {
     }
     if (decoded.kind === 'unreadable') {
       this.#setAside(record, decoded.why);
+      return 'taken';
+    }
+    if (this.#forks.isFork(record, Date.now())) {
+      const { id, attempt, hop } = decoded.delivery;
+      this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.fork_dropped');
+      this.#forksDropped++;
+      record.done();
       return 'taken';
     }
     // A copy: the value is a slice of a whole fetch, and a delivery may hold it for seconds.

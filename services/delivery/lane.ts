@@ -1,58 +1,59 @@
+import { Circuit, type CircuitOptions, type Period } from './circuit';
+import { type Job, type Offer, type Refusal } from './job';
+import { kindOf, LaneQueue, type Queued } from './lane-queue';
+import { Pace, type PaceOptions } from './pace';
+import { type Kind, type Pool, type Seat } from './pool';
+import { Rate } from './rate';
+import { type Signal } from './signal';
+
 /**
- * One lane per URL: how many requests it may have open, and what waits for a place. Lanes are the only queue there is,
- * and they hold no clock, socket or timer: `now` is the loop clock's.
+ * One lane per URL: what waits for it, and when it may start. Lanes are the only queue there is, and they hold no clock,
+ * socket or timer: `now` is the loop clock's.
+ *
+ * Invariants: a job that was offered is started once, refused once, removed, or still queued. Never are more open than
+ * pace, circuit, rate and pool allow (test sends aside, which an operator makes one by one).
  *
  * Full means slow. What a lane may hold is what it drains within `maxWaitMs` at the pace it shows (a batch outruns any
  * lane: diverting whatever meets a busy one sent away three quarters of a healthy backlog); beyond that the caller
  * diverts to a tier.
  */
 
-export interface Job {
-  /** counted against the lane's share of memory */
-  readonly bytes: number;
-  /** a due retry, not a first attempt */
-  readonly due: boolean;
-  /** Takes a place of the lane: call `Lane.ended` when it is free again. */
-  start(): void;
-}
-
-export type Offer = 'started' | 'queued' | { expectedWaitMs: number };
-
-export interface LaneOptions {
-  floor: number;
-  start: number;
-  ceiling: number;
+export interface LaneOptions extends PaceOptions {
+  circuit: CircuitOptions;
   /** the longest that a job is expected to wait in the queue: the shortest tier */
   maxWaitMs: number;
-  /** the lane's share of the memory for waiting bodies */
+  /** the memory for the waiting bodies of all lanes */
   maxQueuedBytes: number;
 }
 
-/** Of the places that come free, one in so many goes to a due retry while first attempts wait, and no more. */
-const DUE_SHARE = 4;
-/** A pace before anything has completed: neither trusting nor suspicious. */
-const FIRST_GUESS_MS = 100;
-const SMOOTHING = 0.1;
+/** What lanes have in common. */
+export interface Around {
+  pool: Pool;
+  queued: Queued;
+  /** lanes that wait for a moment, not for an answer: to be ticked */
+  timed: Set<{ tick(now: number): void }>;
+}
 
 export class Lane {
-  #limit: number;
-  #meanMs = FIRST_GUESS_MS;
-  #fresh: Job[] = [];
-  #due: Job[] = [];
-  #queuedBytes = 0;
-  #turn = 0;
-  /** start times of what is open, oldest first */
-  readonly #open = new Map<Job, number>();
-  #shrunkAt = -Infinity;
+  readonly pace: Pace;
+  readonly circuit: Circuit;
+  readonly rate = new Rate();
+  readonly #queue: LaneQueue<Job>;
+  readonly #seat: Seat = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
+  /** what is open, oldest first */
+  readonly #open = new Map<Job, { at: number; period: Period }>();
   /** when it was last used, by the loop clock */
   usedAt = 0;
 
-  /** @param waiting counts what is queued in this and its sister lanes */
   constructor(
     private readonly options: LaneOptions,
-    private readonly waiting: { count: number } = { count: 0 },
+    private readonly around: Around,
+    /** its circuit opened, or closed again; may not offer jobs */
+    private readonly onCircuit: (change: 'opened' | 'answering', why: Signal['kind']) => void = () => undefined,
   ) {
-    this.#limit = options.start;
+    this.pace = new Pace(options);
+    this.circuit = new Circuit(options.circuit);
+    this.#queue = new LaneQueue(around.queued, options.maxQueuedBytes);
   }
 
   get active(): number {
@@ -60,90 +61,133 @@ export class Lane {
   }
 
   get queued(): number {
-    return this.#fresh.length + this.#due.length;
+    return this.#queue.size;
   }
 
+  /** How many it may have open now. */
   get limit(): number {
-    return Math.floor(this.#limit);
+    return Math.min(this.pace.limit, this.circuit.limit);
   }
 
-  get idle(): boolean {
-    return this.active === 0 && this.queued === 0;
-  }
-
-  /** Starts the job, queues it, or says how long it would wait where that is too long. */
+  /** Starts the job, queues it, or says why not and how long it would wait. */
   offer(job: Job, now: number): Offer {
     this.usedAt = now;
-    if (this.active < this.limit && this.queued === 0) {
+    const first = job.urgent === true || this.#mayProbe(now) || (this.queued === 0 && this.#mayStart(now));
+    if (first && this.around.pool.take(this.#seat)) {
       this.#start(job, now);
       return 'started';
     }
-    const expectedWaitMs = this.expectedWaitMs(now);
-    const { maxWaitMs, maxQueuedBytes } = this.options;
-    if (expectedWaitMs > maxWaitMs || this.#queuedBytes + job.bytes > maxQueuedBytes) return { expectedWaitMs };
-    (job.due ? this.#due : this.#fresh).push(job);
-    this.#queuedBytes += job.bytes;
-    this.waiting.count++;
+    const refusal = this.#refusal(kindOf(job), now, this.options.maxWaitMs);
+    if (refusal) return refusal;
+    if (!this.#queue.hasRoom(job)) return { reason: 'lane_full', waitMs: this.expectedWaitMs(kindOf(job), now) };
+    this.#queue.push(job);
+    this.#await(now);
     return 'queued';
   }
 
   /** How long a job offered now would wait, judged by completions and by the age of the oldest open request. */
-  expectedWaitMs(now: number): number {
+  expectedWaitMs(kind: Kind, now: number): number {
     const [oldest] = this.#open.values();
-    const pace = Math.max(this.#meanMs, oldest === undefined ? 0 : now - oldest);
-    return ((this.queued + 1) / this.limit) * pace;
+    const { pace, circuit, rate } = this;
+    const oneMs = Math.max(pace.meanMs, oldest === undefined ? 0 : now - oldest.at);
+    const jobs = this.#queue.through(kind);
+    const width = this.around.pool.contended ? Math.max(1, Math.min(this.active, pace.limit)) : pace.limit;
+    // A recovering one doubles its width with each round.
+    const recoveryMs = Math.log2(pace.limit / this.limit) * oneMs;
+    const drainMs = Math.max(pace.drainMs(jobs, oneMs, width), rate.waitMs(jobs, now));
+    return (circuit.refusal(now)?.waitMs ?? 0) + recoveryMs + drainMs;
   }
 
-  /** A job gave its place back. @param timedOut it met the deadline: the lane narrows, once per wave */
-  ended(job: Job, now: number, timedOut: boolean): void {
-    const startedAt = this.#open.get(job);
-    if (startedAt === undefined) return;
+  /** A job gave its place back. */
+  ended(job: Job, now: number, signal: Signal): void {
+    const begun = this.#open.get(job);
+    if (begun === undefined) return;
+    const inFullUse = this.active >= this.pace.limit;
     this.#open.delete(job);
     this.usedAt = now;
-    this.#meanMs += SMOOTHING * (now - startedAt - this.#meanMs);
-    if (timedOut) {
-      if (startedAt >= this.#shrunkAt) {
-        this.#limit = Math.max(this.options.floor, this.#limit / 2);
-        this.#shrunkAt = now;
-      }
-    } else if (this.active + 1 >= this.limit) {
-      // It was in full use and answers: a little wider.
-      this.#limit = Math.min(this.options.ceiling, this.#limit + 1 / this.#limit);
+    const change = this.circuit.ended(begun.period, signal, now);
+    this.pace.ended(signal, { startedAt: begun.at, now, inFullUse });
+    if (change === 'answering') this.pace.restart(now - begun.at);
+    if (change === 'opened' || change === 'answering') this.onCircuit(change, signal.kind);
+    this.around.pool.release(this.#seat, now);
+    if (signal.kind !== 'ok') this.#turnAway(now);
+    this.tick(now);
+  }
+
+  /** Time has passed, or a place has come free: starts what may start. */
+  tick(now: number): void {
+    this.around.timed.delete(this);
+    while (this.queued > 0 && this.#mayStart(now) && this.around.pool.take(this.#seat)) {
+      this.#startNext(this.#queue.turn(), now);
     }
-    this.#refill(now);
+    this.#await(now);
   }
 
   /** Takes a queued job out again: its delivery was settled elsewhere. */
   remove(job: Job): boolean {
-    const queue = job.due ? this.#due : this.#fresh;
-    const at = queue.indexOf(job);
-    if (at < 0) return false;
-    queue.splice(at, 1);
-    this.#left(job);
-    return true;
+    const removed = this.#queue.remove(job);
+    if (this.queued === 0) this.around.pool.leave(this.#seat);
+    return removed;
   }
 
-  #refill(now: number): void {
-    while (this.active < this.limit) {
-      const job = this.#next();
-      if (!job) return;
-      this.#left(job);
-      this.#start(job, now);
-    }
+  #mayStart(now: number): boolean {
+    return this.active < this.limit && this.circuit.refusal(now) === undefined && this.rate.has(now);
   }
 
-  #next(): Job | undefined {
-    const dueFirst = this.#fresh.length === 0 || (this.#due.length > 0 && ++this.#turn % DUE_SHARE === 0);
-    return (dueFirst ? this.#due : this.#fresh).shift();
+  #mayProbe(now: number): boolean {
+    return this.circuit.mayProbe(now) && this.rate.has(now);
   }
 
-  #left(job: Job): void {
-    this.#queuedBytes -= job.bytes;
-    this.waiting.count--;
+  /** Sees to it that it hears when more may start: from the pool, from the clock, or with the end of what is open. */
+  #await(now: number): void {
+    const { pool, timed } = this.around;
+    if (this.queued === 0) pool.leave(this.#seat);
+    else if (this.#mayStart(now)) {
+      for (const kind of ['fresh', 'due'] as const) if (this.#queue.count(kind) > 0) pool.wait(this.#seat, kind);
+    } else if (this.active < this.limit) timed.add(this);
+  }
+
+  /** The pool gives it a place. */
+  #given(kind: Kind, now: number): boolean {
+    const used = this.queued > 0 && this.#mayStart(now);
+    if (used) this.#startNext(kind, now);
+    this.#await(now);
+    return used;
+  }
+
+  #startNext(kind: Kind, now: number): void {
+    const job = this.#queue.shift(kind);
+    if (job) this.#start(job, now);
   }
 
   #start(job: Job, now: number): void {
-    this.#open.set(job, now);
+    this.rate.take(now);
+    this.#open.set(job, { at: now, period: this.circuit.began() });
     job.start();
+  }
+
+  /**
+   * What cannot be started in good time any more leaves, the newest first; of an open circuit, everything. Twice what is
+   * let in, so that a single slow answer turns nobody away who has just been let in.
+   */
+  #turnAway(now: number): void {
+    const refused: { job: Job; refusal: Refusal }[] = [];
+    for (const kind of ['due', 'fresh'] as const) {
+      while (this.#queue.count(kind) > 0) {
+        const refusal = this.#refusal(kind, now, 2 * this.options.maxWaitMs);
+        const job = refusal && this.#queue.pop(kind);
+        if (!job) break;
+        refused.push({ job, refusal });
+      }
+    }
+    for (const { job, refusal } of refused) job.refuse(refusal);
+  }
+
+  /** Why a job of this kind can neither start nor wait here. */
+  #refusal(kind: Kind, now: number, maxWaitMs: number): Refusal | undefined {
+    const refusal = this.circuit.refusal(now);
+    if (refusal && (refusal.reason === 'circuit_open' || refusal.waitMs > this.options.maxWaitMs)) return refusal;
+    const waitMs = this.expectedWaitMs(kind, now);
+    return waitMs > maxWaitMs ? { reason: 'lane_full', waitMs } : undefined;
   }
 }

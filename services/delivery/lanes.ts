@@ -1,24 +1,49 @@
-import { Lane, type Job, type LaneOptions } from './lane';
-import { LoopClock } from './loop-clock';
+import { Lane, type Around, type LaneOptions } from './lane';
+import { type LoopClock } from './loop-clock';
+import { Pool, type PoolOptions } from './pool';
+import { type Signal } from './signal';
+import { type Target } from './targets';
 
-/** The lanes there are, made when first needed and dropped when long unused. */
+/** The lanes there are, made when first needed and dropped when long unused; and the clock that they share. */
 
-const DROP_AFTER_MS = 600_000;
 const SWEEP_MS = 30_000;
+/** As fine as the loop clock's own tick allows: a rate of 1,000 a second begins twenty at a time. */
+const TICK_MS = 20;
 /** Some tenths of a second of work at full speed. */
 const ENOUGH_WAITING = 1_000;
 
+/** A URL's circuit opened, or closed again. */
+export interface CircuitTurn {
+  target: Target;
+  state: 'open' | 'closed';
+  /** what the last answer was, or the lack of one */
+  why: Signal['kind'];
+}
+
+export interface LanesOptions {
+  lane: LaneOptions;
+  pool: PoolOptions;
+  /** ms after which an unused lane is forgotten */
+  keepMs: number;
+  clock: Pick<LoopClock, 'now' | 'saturated' | 'stop'>;
+  /** which part of a destination's rate is this process's, above 0 to 1: others have its other shards */
+  rateShare(destinationId: string, shards: number): number;
+  onCircuit(turn: CircuitTurn): void;
+}
+
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
-  readonly #waiting = { count: 0 };
-  readonly #clock = new LoopClock();
+  readonly #around: Around;
   readonly #sweep = setInterval(() => this.#dropUnused(), SWEEP_MS).unref();
+  readonly #ticker = setInterval(() => this.#tick(), TICK_MS);
 
-  constructor(private readonly options: LaneOptions) {}
+  constructor(private readonly options: LanesOptions) {
+    this.#around = { pool: new Pool(options.pool), queued: { count: 0, bytes: 0 }, timed: new Set() };
+  }
 
   /** by the loop clock, which all lanes share */
   now(): number {
-    return this.#clock.now();
+    return this.options.clock.now();
   }
 
   /**
@@ -26,28 +51,39 @@ export class Lanes {
    * not, and the answer is to read less, not to send a healthy backlog away.
    */
   get overloaded(): boolean {
-    return this.#clock.saturated && this.#waiting.count >= ENOUGH_WAITING;
+    return this.options.clock.saturated && this.#around.queued.count >= ENOUGH_WAITING;
   }
 
-  of(name: string): Lane {
-    let lane = this.#lanes.get(name);
-    if (!lane) this.#lanes.set(name, (lane = new Lane(this.options, this.#waiting)));
+  /** The lane of a URL, at the rate that holds now. */
+  of(target: Target): Lane {
+    let lane = this.#lanes.get(target.lane);
+    if (!lane) {
+      lane = new Lane(this.options.lane, this.#around, (change, why) => {
+        this.options.onCircuit({ target, state: change === 'opened' ? 'open' : 'closed', why });
+      });
+      this.#lanes.set(target.lane, lane);
+    }
+    const { destinationId, shards, maxPerSecond } = target;
+    const rate = maxPerSecond && maxPerSecond * this.options.rateShare(destinationId, shards);
+    lane.rate.set(rate, this.now());
     return lane;
-  }
-
-  ended(name: string, job: Job, timedOut: boolean): void {
-    this.#lanes.get(name)?.ended(job, this.now(), timedOut);
   }
 
   stop(): void {
     clearInterval(this.#sweep);
-    this.#clock.stop();
+    clearInterval(this.#ticker);
+    this.options.clock.stop();
+  }
+
+  #tick(): void {
+    // A copy: a lane that must wait on enters itself again.
+    for (const lane of [...this.#around.timed]) lane.tick(this.now());
   }
 
   #dropUnused(): void {
-    const before = this.now() - DROP_AFTER_MS;
+    const before = this.now() - this.options.keepMs;
     for (const [name, lane] of this.#lanes) {
-      if (lane.idle && lane.usedAt < before) this.#lanes.delete(name);
+      if (lane.active === 0 && lane.queued === 0 && lane.usedAt < before) this.#lanes.delete(name);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { createSealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
 import { createAddressGuard } from '../../shared/domain/address';
+import { shardKeys } from '../../shared/domain/delivery';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
@@ -9,8 +10,10 @@ import { loadSettings, requireSecretKeys } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Names } from './dns';
 import { Deliverer } from './handler';
-import { laneOptions, LIMITS } from './limits';
+import { keepLaneMs, laneOptions, LIMITS, POOL } from './limits';
 import { Lanes } from './lanes';
+import { LoopClock } from './loop-clock';
+import { circuitRecord } from './report';
 import { Sender } from './send';
 import { Targets } from './targets';
 
@@ -36,7 +39,16 @@ run('delivery', log, async (fatal) => {
   // Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits.
   const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs) });
-  const lanes = new Lanes(laneOptions(tiersMs));
+  const lanes = new Lanes({
+    lane: laneOptions(tiersMs),
+    pool: POOL,
+    keepMs: keepLaneMs(tiersMs),
+    clock: new LoopClock(),
+    // A process allows the part of a rate that its part of the destination's shards is.
+    rateShare: (id, shards) =>
+      shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
+    onCircuit: (turn) => void appender.append([circuitRecord(turn, Date.now())]).catch(() => undefined),
+  });
   const onRoom = () => health.consumption?.resume();
   const targets = new Targets(config, sealer, log);
   const deliverer = new Deliverer({
@@ -74,3 +86,8 @@ run('delivery', log, async (fatal) => {
     },
   };
 });
+
+/** At least one of them: what was read before its partition moved is still sent. */
+function shareOf(keys: string[], owns: (key: string) => boolean): number {
+  return Math.max(1, keys.filter(owns).length) / keys.length;
+}

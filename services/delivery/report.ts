@@ -2,6 +2,7 @@ import { type Delivery, encodeDelivery } from '../../shared/domain/delivery';
 import {
   type AttemptEvent,
   type CancelledEvent,
+  type CircuitEvent,
   type DeadEvent,
   type Outcome,
   type UrlAttempt,
@@ -10,6 +11,7 @@ import {
 import { mergeOutcomes } from '../../shared/domain/outcome';
 import { afterFailure, type Wait } from '../../shared/domain/schedule';
 import { type Admission } from './decide';
+import { type CircuitTurn } from './lanes';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
@@ -143,6 +145,13 @@ export function setAside(from: InRecord, why: string): OutRecord {
 export function lateEvent(held: Held, tried: Tried, context: Context): OutRecord {
   const n = held.delivery.attempt + 1;
   return eventRecord({ ...attemptEvent(held, { n, outcome: 'delivered', tried, nowMs: context.nowMs }), late: true });
+}
+
+/** A URL's circuit opened or closed. */
+export function circuitRecord({ target, state, why }: CircuitTurn, nowMs: number): OutRecord {
+  const { destinationId: destination, id: url, origin } = target;
+  const event: CircuitEvent = { kind: 'circuit', destination, url, origin, state, why, at: iso(nowMs) };
+  return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
 }
 
 /** A URL left out for want of room may still take it: that is no refusal. */

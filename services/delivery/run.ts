@@ -1,5 +1,6 @@
 import { type UrlAttempt } from '../../shared/domain/attempt';
 import { type Judged } from './answer';
+import { type Refusal } from './job';
 import { type Held, type Tried } from './report';
 import { type Target } from './targets';
 
@@ -23,8 +24,9 @@ export class Run {
   #retryAfterMs: number | undefined;
   #settled = false;
   #pending = 0;
-  /** a URL had no place in its lane */
-  skipped = false;
+  #asked = false;
+  /** why URLs were left out: their lanes did not take it, or what was queued may no longer go (undefined) */
+  readonly #skipped: (Refusal | undefined)[] = [];
 
   constructor(
     readonly held: Held,
@@ -40,19 +42,38 @@ export class Run {
     return this.#pending;
   }
 
+  /** Whether there was an answer, or the lack of one. */
+  get asked(): boolean {
+    return this.#asked;
+  }
+
+  /** Why no URL was asked, where lanes said so of all that were left out. */
+  get refusals(): readonly [Refusal, ...Refusal[]] | undefined {
+    const known = this.#skipped.filter((refusal) => refusal !== undefined);
+    const [first, ...others] = known;
+    return first && known.length === this.#skipped.length ? [first, ...others] : undefined;
+  }
+
   /** A request to a URL begins, or waits in its lane. */
   begin(): void {
     this.#pending++;
   }
 
-  /** It was taken out of its lane before it began. */
+  /** It was taken out of its lane, since its delivery is settled. */
   withdraw(): void {
     this.#pending--;
+  }
+
+  /** It is left out of this attempt. @param refusal what its lane said, if that is why */
+  skip(refusal?: Refusal): void {
+    this.#pending--;
+    this.#skipped.push(refusal);
   }
 
   /** An answer (or none) at one URL. @param now by the clock of `startedAt` */
   ended(target: Target, judged: Judged, now: number): Progress {
     this.#pending--;
+    this.#asked = true;
     if (this.#settled) {
       return {
         kind: 'late',
@@ -76,7 +97,7 @@ export class Run {
     return {
       urls: this.#urls,
       rejected: this.#rejected,
-      skipped: this.skipped,
+      skipped: this.#skipped.length > 0,
       durationMs: Math.round(now - this.startedAt),
       ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
     };

@@ -1,6 +1,6 @@
 import { type ConfigView } from '../../shared/config/view';
 import { type Sealer } from '../../shared/config/seal';
-import { type Destination, type SealedWebhook } from '../../shared/domain/config';
+import { DEFAULT_SHARDS, type Destination, type SealedWebhook } from '../../shared/domain/config';
 import { urlHash } from '../../shared/domain/delivery';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/domain/sign';
 import { checkStaticHeaders } from '../../shared/domain/static-headers';
@@ -20,6 +20,11 @@ export interface Target {
   hash: string;
   /** names its lane: the same URL of two destinations has two */
   lane: string;
+  destinationId: string;
+  /** over how many the destination is spread */
+  shards: number;
+  /** of its destination */
+  maxPerSecond?: number;
   origin: string;
   /** with the query */
   path: string;
@@ -67,7 +72,7 @@ export class Targets {
   #open(destination: Destination): Lookup {
     try {
       const { enabled, paused } = destination;
-      const targets = destination.webhooks.map((webhook) => this.#target(destination.id, webhook));
+      const targets = destination.webhooks.map((webhook) => this.#target(destination, webhook));
       return { kind: 'open', destination: { enabled, paused, targets, secrets: this.#secrets(destination) } };
     } catch (error) {
       this.log.error({ destination: destination.id, reason: messageOf(error) }, 'destination.sealed');
@@ -75,7 +80,8 @@ export class Targets {
     }
   }
 
-  #target(owner: string, webhook: SealedWebhook): Target {
+  #target(destination: Destination, webhook: SealedWebhook): Target {
+    const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
     const url = this.sealer.open(webhook.url, owner);
     const hash = urlHash(url);
     const headers = Object.fromEntries(
@@ -85,6 +91,9 @@ export class Targets {
       id: webhook.id,
       hash,
       lane: `${owner}/${hash}`,
+      destinationId: owner,
+      shards,
+      ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
       origin: webhook.origin,
       path: '/',
       staticHeaders: [],

@@ -1,3 +1,4 @@
+import { createForks } from '../../shared/domain/forks';
 import { type Appender, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { dueOf } from './decide';
@@ -13,9 +14,16 @@ import { dueOf } from './decide';
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 export class Returner {
+  readonly #forks = createForks();
+  #forksDropped = 0;
   #refused = false;
 
   constructor(private readonly options: { appender: Appender; now: () => number; onRoom: () => void }) {}
+
+  /** Second records of a delivery's step that were dropped. */
+  get forksDropped(): number {
+    return this.#forksDropped;
+  }
 
   onRecord(record: OpenRecord): Verdict {
     const { appender, now, onRoom } = this.options;
@@ -24,6 +32,11 @@ export class Returner {
     if (appender.pendingBytes >= MAX_PENDING_BYTES) {
       this.#refused = true;
       return 'full';
+    }
+    if (this.#forks.isFork(record, now())) {
+      this.#forksDropped++;
+      record.done();
+      return 'taken';
     }
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(record.headers)) headers[name] = value?.toString() ?? '';

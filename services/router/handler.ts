@@ -2,7 +2,7 @@ import { type ConfigReader } from '../../shared/config/view';
 import { type RejectedRecord } from '../../shared/domain/rejected';
 import { createSeen, sighting, type Sighting } from '../../shared/domain/seen';
 import { AppError, messageOf } from '../../shared/errors';
-import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
+import { type Appender, type InRecord, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, readHead, type Decision, type Head } from './decide';
@@ -14,8 +14,8 @@ import { Sources } from './sources';
  * Invariant: a record is done only when Kafka has acknowledged all that came of it: its deliveries, or the note of why
  * there can be none. What is in between is bounded; beyond it partitions wait.
  *
- * The memory of messages routed begins empty with each process: a copy of a message that was routed before a restart is
- * delivered again (with the same delivery id, by which receivers drop it).
+ * The memory of messages routed is filled again at start from `messages` itself (`recall`). What is recalled and was not
+ * routed yet is no duplicate of itself: it stands at the same offset, and a copy behind it may go, since it will be routed.
  */
 export interface RouterOptions {
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'refresh'>;
@@ -45,6 +45,13 @@ export class Router {
 
   constructor(private readonly options: RouterOptions) {
     this.#sources = new Sources(options.config);
+  }
+
+  /** Remembers a record that was read back, routed or not. */
+  recall(record: InRecord): void {
+    const head = readHead(record.headers);
+    if (head.kind !== 'message') return;
+    this.#seen.remember(sighting(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
   }
 
   onRecord(record: OpenRecord): Verdict {

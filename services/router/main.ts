@@ -6,6 +6,7 @@ import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Router } from './handler';
+import { recall } from './recall';
 
 /** Messages become deliveries: one for each destination that wants them. */
 
@@ -24,6 +25,7 @@ run('router', log, async (onFatal) => {
   const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
   const onRoom = () => health.consumption?.resume();
   const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
+  await recall(kafka, router, { log, onFatal });
   const consume = { group: 'router', topics: [MESSAGES], onRecord: router.onRecord.bind(router), onFatal };
   const consumption = (health.consumption = await kafka.consume(consume));
 

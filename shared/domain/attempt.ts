@@ -1,7 +1,7 @@
 import { type MessageType } from './message';
 
 /**
- * The values of topic `attempts`: what happened to a delivery. They name the record that held it instead of repeating
+ * The values of topic `attempts`: what happened to a delivery, and to the circuit of a URL. They name the record that held it instead of repeating
  * its body. Names and shapes are those of the control API.
  */
 
@@ -75,5 +75,17 @@ export interface CancelledEvent extends About {
   kind: 'cancelled';
   n: number;
   reason: string;
+}
+/** A URL's circuit opened, or closed again, in one delivery process. Its key is the destination's id. */
+export interface CircuitEvent {
+  kind: 'circuit';
+  destination: string;
+  /** the webhook's id */
+  url: string;
+  origin: string;
+  state: 'open' | 'closed';
+  /** the answer that turned it: `failed`, `timeout` or `throttled`; `ok` where it closes */
+  why: string;
+  at: string;
 }
 export type DeliveryEvent = AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent;

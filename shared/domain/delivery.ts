@@ -57,6 +57,11 @@ export function deliveryKey(destinationId: string, user: string, shards: number)
   return `${destinationId}:${String(fnv1a(user) % shards)}`;
 }
 
+/** All the keys that deliveries of a destination have. */
+export function shardKeys(destinationId: string, shards: number): string[] {
+  return Array.from({ length: shards }, (_, shard) => `${destinationId}:${String(shard)}`);
+}
+
 /** 32-bit FNV-1a: a cheap, stable spread. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;

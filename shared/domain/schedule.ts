@@ -91,9 +91,10 @@ export interface ParkInput extends Frame {
   attempt: number;
   /**
    * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest tier not longer than
-   * it, for an open circuit, so that hops grow with the logarithm of the outage.
+   * it, for an open circuit, so that hops grow with the logarithm of the outage. `up`: the smallest tier that is long
+   * enough, for a `Retry-After`; the longest where none is.
    */
-  round?: 'nearest' | 'down';
+  round?: 'nearest' | 'down' | 'up';
 }
 
 /**
@@ -108,11 +109,19 @@ export function park(input: ParkInput): Next {
   const fitting = tiersMs.filter((tier) => nowMs + tier <= expiresAt);
   if (fitting.length === 0 && input.attempt > 0) return { kind: 'closed' };
   const choices = fitting.length > 0 ? fitting : [shortest(tiersMs)];
-  const tierMs =
-    input.round === 'down'
-      ? (largest(choices.filter((tier) => tier <= expectedWaitMs)) ?? shortest(choices))
-      : choices.reduce((best, tier) => (isNearer(tier, best, expectedWaitMs) ? tier : best));
+  const tierMs = rounded(choices, expectedWaitMs, input.round ?? 'nearest');
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
+}
+
+function rounded(tiersMs: readonly number[], ms: number, round: 'nearest' | 'down' | 'up'): number {
+  switch (round) {
+    case 'down':
+      return largest(tiersMs.filter((tier) => tier <= ms)) ?? shortest(tiersMs);
+    case 'up':
+      return firstLongEnough(tiersMs, ms) ?? longest(tiersMs);
+    case 'nearest':
+      return tiersMs.reduce((best, tier) => (isNearer(tier, best, ms) ? tier : best));
+  }
 }
 
 function finalTry({ nowMs, expiresAt, tiersMs }: Frame): Next {

@@ -43,14 +43,17 @@ export function sighting(sourceId: string, messageId: string, partition: number,
 }
 
 const FIRST_ROOM = 1_024;
+/** How many ids a process keeps at most, and for how long. */
+export const SEEN_IDS = 2_000_000;
+export const SEEN_MS = 3_600_000;
 
 /**
  * @param options.maxIds beyond it the oldest is forgotten (default two million)
  * @param options.keepMs how long an id counts, to the second (default an hour)
  */
 export function createSeen(options: { maxIds?: number; keepMs?: number } = {}): Seen {
-  const maxIds = options.maxIds ?? 2_000_000;
-  const keepS = Math.ceil((options.keepMs ?? 3_600_000) / 1_000);
+  const maxIds = options.maxIds ?? SEEN_IDS;
+  const keepS = Math.ceil((options.keepMs ?? SEEN_MS) / 1_000);
   let ring = createRing(Math.min(FIRST_ROOM, maxIds));
   let table = createTable(ring);
   let oldest = 0;

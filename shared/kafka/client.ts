@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { Kafka as KafkaJs, Partitioners, type Admin, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import {
+  Kafka as KafkaJs,
+  Partitioners,
+  type Admin,
+  type ConsumerConfig,
+  type KafkaConfig,
+  type SASLOptions,
+} from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { requireBrokers, type Settings } from '../settings';
 import { type Log } from '../telemetry/log';
 import { KafkaAppender } from './appender';
 import { KafkaConsumption } from './consumer';
+import { Membership } from './membership';
 import { kafkaLogger } from './logger';
 import { type Kafka } from './port';
 import { KafkaTail } from './tail';
@@ -20,8 +28,8 @@ const HEARTBEAT_MS = 1_000;
 const FETCH_WAIT_MS = 100;
 const REBALANCE_MS = 15_000;
 /** Record values are slices of the whole answer: its size bounds what one slow record keeps alive. */
-const FETCH_BYTES = 4 * 1024 * 1024;
-const PARTITION_BYTES = 1024 * 1024;
+const FETCH_BYTES = 1024 * 1024;
+const PARTITION_BYTES = 256 * 1024;
 
 /**
  * Connects to Kafka, makes and checks the topics, and gives the port of `port.ts`.
@@ -48,7 +56,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
 }
 
 function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; prefix: string; log: Log }): Kafka {
-  const consumer = (groupId: string, maxBytesPerPartition = PARTITION_BYTES) =>
+  const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
     client.consumer({
       groupId,
       sessionTimeout: SESSION_MS,
@@ -56,10 +64,11 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       rebalanceTimeout: REBALANCE_MS,
       maxWaitTimeInMs: FETCH_WAIT_MS,
       maxBytes: FETCH_BYTES,
-      maxBytesPerPartition,
+      maxBytesPerPartition: PARTITION_BYTES,
       allowAutoTopicCreation: false,
       // However long a broker is away, its return is waited for.
       retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: () => Promise.resolve(true) },
+      ...more,
     });
 
   return {
@@ -74,8 +83,13 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       return new KafkaAppender(producer, prefix, appenderOptions, log);
     },
     consume: async (consumeOptions) => {
-      const member = consumer(`${prefix}waypost-${consumeOptions.group}`, consumeOptions.maxBytesPerPartition);
-      const consumption = new KafkaConsumption(member, prefix, consumeOptions, log);
+      const membership = new Membership();
+      const groupId = `${prefix}waypost-${consumeOptions.group}`;
+      const { maxBytesPerPartition = PARTITION_BYTES } = consumeOptions;
+      const member = consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition });
+      const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
+      const parts = { consumer: member, admin, membership, groupId, prefix, log, partitionOf };
+      const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
       return consumption;
     },
@@ -90,6 +104,17 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       return topics.filter((t) => t.startsWith(prefix)).map((t) => t.slice(prefix.length));
     },
     close: () => admin.disconnect(),
+  };
+}
+
+/** Where the producer puts a key, so that a consumer can tell whether it is its own. */
+async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
+  const metadata = await admin.fetchTopicMetadata({ topics: topics.map((topic) => prefix + topic) });
+  const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions]));
+  const partitioner = Partitioners.DefaultPartitioner();
+  return (topic: string, key: string): number => {
+    const partitionMetadata = partitions.get(prefix + topic) ?? [];
+    return partitioner({ topic, partitionMetadata, message: { key, value: null } });
   };
 }
 

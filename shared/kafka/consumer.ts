@@ -1,16 +1,25 @@
-import { type Consumer, type ConsumerGroupJoinEvent, type EachBatchPayload, type KafkaMessage } from 'kafkajs';
+import {
+  type Admin,
+  type Consumer,
+  type ConsumerGroupJoinEvent,
+  type EachBatchPayload,
+  type KafkaMessage,
+} from 'kafkajs';
 import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
-import { Partition, TakenRecord } from './partition';
+import { idOf, placesOf, readCommitted, type Place } from './committed';
+import { type Membership } from './membership';
+import { Partition, TakenRecord, type Commit } from './partition';
 import { type Consumption, type ConsumeOptions } from './port';
 
 /**
- * A consumer group whose records complete out of order.
+ * A consumer group whose records complete out of order, and whose planned changes repeat nothing.
  *
  * How it holds: the batch handler only dispatches and returns (the next fetch of a broker waits for the handlers of the
  * last one, so that one that waited would stop every partition). Each partition has a ledger; a timer commits the lowest
- * open offset. A rebalance raises the epoch: partitions that stay, with the same member id, keep their ledger and are
- * not read twice; the others are revoked, and what they still have in flight no longer reaches a commit.
+ * open offset, and in the commit's metadata what is done above it. In a rebalance (assign.ts) partitions that stay keep
+ * their ledger and are not read twice; those that must move drain first, and are claimed until they are committed. A
+ * partition that is new here begins where its last owner's commit and metadata say.
  */
 
 /** A crash repeats what was done since the last commit: short, at the price of one small request each. */
@@ -18,9 +27,24 @@ const COMMIT_EVERY_MS = 100;
 /** Longer than any pause of a healthy loop: long polls are 100 ms. */
 const STUCK_AFTER_MS = 60_000;
 const DRAIN_POLL_MS = 20;
+const RESTORE_RETRY_MS = 200;
+
+interface Parts {
+  consumer: Consumer;
+  admin: Admin;
+  membership: Membership;
+  /** the whole name of the group */
+  groupId: string;
+  /** the partition of a key, in a topic without prefix */
+  partitionOf: (topic: string, key: string) => number;
+  prefix: string;
+  log: Log;
+}
 
 export class KafkaConsumption implements Consumption {
   readonly #partitions = new Map<string, Partition>();
+  /** partitions whose last commit is being looked up: not read meanwhile */
+  readonly #restoring = new Set<string>();
   #memberId = '';
   #assignment = '';
   #joined = false;
@@ -30,30 +54,30 @@ export class KafkaConsumption implements Consumption {
   #commitTimer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly consumer: Consumer,
-    private readonly prefix: string,
+    private readonly parts: Parts,
     private readonly options: ConsumeOptions,
-    private readonly log: Log,
   ) {}
 
   /** Joins the group; resolves when kafkajs runs (the first assignment may come later). */
   async start(): Promise<void> {
-    const { GROUP_JOIN, FETCH_START, CRASH, REBALANCING, HEARTBEAT } = this.consumer.events;
-    for (const event of [FETCH_START, HEARTBEAT, REBALANCING] as const) {
-      this.consumer.on(event, () => {
-        this.#turnedAt = Date.now();
-      });
-    }
-    this.consumer.on(GROUP_JOIN, (event) => this.#assigned(event));
-    this.consumer.on(CRASH, ({ payload }) => {
+    const { consumer, membership, prefix, log } = this.parts;
+    const { GROUP_JOIN, FETCH_START, CRASH, REBALANCING, HEARTBEAT } = consumer.events;
+    consumer.on(HEARTBEAT, () => void (this.#turnedAt = Date.now()));
+    consumer.on(REBALANCING, () => void (this.#turnedAt = Date.now()));
+    consumer.on(FETCH_START, () => {
+      this.#turnedAt = Date.now();
+      membership.checkRound();
+    });
+    consumer.on(GROUP_JOIN, (event) => this.#assigned(event));
+    consumer.on(CRASH, ({ payload }) => {
       this.#turnedAt = Date.now();
       this.#joined = false;
-      this.log.warn({ reason: messageOf(payload.error), restart: payload.restart }, 'consumer.crashed');
+      log.warn({ reason: messageOf(payload.error), restart: payload.restart }, 'consumer.crashed');
       if (!payload.restart) this.options.onFatal(payload.error);
     });
-    await this.consumer.connect();
-    await this.consumer.subscribe({ topics: this.options.topics.map((t) => this.prefix + t), fromBeginning: true });
-    await this.consumer.run({
+    await consumer.connect();
+    await consumer.subscribe({ topics: this.options.topics.map((t) => prefix + t), fromBeginning: true });
+    await consumer.run({
       autoCommit: false,
       // Else a handler that returns early (a refused record) would skip the rest of its batch.
       eachBatchAutoResolve: false,
@@ -75,141 +99,207 @@ export class KafkaConsumption implements Consumption {
     return open;
   }
 
+  owns(topic: string, key: string): boolean {
+    return this.parts.membership.assigned.has(this.parts.partitionOf(topic, key));
+  }
+
   stuck(): string | undefined {
     const age = Date.now() - this.#turnedAt;
-    return age > STUCK_AFTER_MS && !this.#stopping
-      ? `the consumer loop has not turned for ${String(age)} ms`
-      : undefined;
+    return age > STUCK_AFTER_MS && !this.#stopping ? `the consumer loop has not turned for ${age} ms` : undefined;
   }
 
   resume(): void {
     for (const partition of this.#partitions.values()) {
-      if (!partition.full) continue;
-      partition.full = false;
-      if (!partition.timer) this.#read(partition);
+      if (!partition.timer) this.#offerRest(partition);
     }
   }
 
   async stop(deadlineMs: number): Promise<void> {
     const until = Date.now() + deadlineMs;
     this.#stopping = true;
+    this.parts.membership.leaving = true;
     // A batch that is returned unread is fetched again at once: without this the drain would be a busy loop.
-    this.consumer.pause(this.options.topics.map((topic) => ({ topic: this.prefix + topic })));
+    this.parts.consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
     while (this.open > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
-    if (this.open > 0) this.log.warn({ open: this.open }, 'consumer.stopped_undrained');
+    if (this.open > 0) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     clearInterval(this.#commitTimer);
     // kafkajs drops commits without a word once it is stopped: the last one comes first.
-    await this.#commit();
+    await this.#commit(Infinity);
     for (const partition of this.#partitions.values()) partition.revoke();
-    await this.consumer.disconnect();
+    await this.parts.consumer.disconnect();
   }
 
   #assigned({ payload }: ConsumerGroupJoinEvent): void {
+    const { membership } = this.parts;
     this.#turnedAt = Date.now();
     this.#joined = true;
-    const sameMember = payload.memberId === this.#memberId;
+    // Another member id: the session was lost, and others have had what was ours.
+    if (payload.memberId !== this.#memberId) this.#forgetAll();
     this.#memberId = payload.memberId;
-    const assigned = new Set<string>();
-    for (const [topic, numbers] of Object.entries(payload.memberAssignment)) {
-      for (const number of numbers) assigned.add(`${topic}/${String(number)}`);
-    }
+    membership.joinedAt = Date.now();
+    membership.assigned = new Set(Object.values(payload.memberAssignment).flat());
+    const assigned = placesOf(payload.memberAssignment);
+    for (const id of this.#restoring) if (!assigned.delete(id)) this.#restoring.delete(id);
     for (const [id, partition] of this.#partitions) {
-      if (sameMember && assigned.has(id)) {
-        // kafkajs forgets where it was and would read again from the last commit.
-        const next = String(partition.ledger.next);
-        this.consumer.seek({ topic: this.prefix + partition.topic, partition: partition.number, offset: next });
-      } else {
-        partition.revoke();
-        this.#partitions.delete(id);
-        // kafkajs keeps a partition paused over a rebalance: it must not come back so.
-        this.#tell('resume', partition);
+      if (assigned.delete(id)) this.#keep(partition);
+      else this.#drain(partition);
+    }
+    if (assigned.size > 0) void this.#restore([...assigned.values()]);
+    this.#report(payload);
+  }
+
+  /** kafkajs forgets where it was and would read again from the last commit. */
+  #keep(partition: Partition): void {
+    const { consumer, prefix, membership } = this.parts;
+    const offset = String(partition.ledger.next);
+    consumer.seek({ topic: prefix + partition.topic, partition: partition.number, offset });
+    // What was kept is fetched again from there: kept twice, it would be skipped as a second reading.
+    if (partition.putDown() && !this.#stopping) this.#tell('resume', partition);
+    if (!partition.draining) return;
+    // It comes back before it was let go.
+    partition.draining = false;
+    membership.draining.delete(partition.number);
+    if (!this.#stopping) this.#tell('resume', partition);
+  }
+
+  #drain(partition: Partition): void {
+    partition.drain();
+    this.parts.membership.draining.add(partition.number);
+  }
+
+  /** Drained and committed partitions are let go; when the last one is, the others may have them. */
+  #letGo(): void {
+    const { membership } = this.parts;
+    if (membership.draining.size === 0) return;
+    for (const [id, partition] of this.#partitions) {
+      if (!partition.draining || !partition.drained) continue;
+      partition.revoke();
+      this.#partitions.delete(id);
+      // kafkajs keeps a partition paused over a rebalance: it must not come back so.
+      if (!this.#stopping) this.#tell('resume', partition);
+    }
+    if ([...this.#partitions.values()].some((partition) => partition.draining)) return;
+    membership.draining.clear();
+    if (!this.#stopping) membership.askForRound();
+  }
+
+  #forgetAll(): void {
+    for (const partition of this.#partitions.values()) {
+      partition.revoke();
+      if (!this.#stopping) this.#tell('resume', partition);
+    }
+    this.#partitions.clear();
+    this.#restoring.clear();
+    this.parts.membership.draining.clear();
+  }
+
+  /** Looks up what the last owner had done; until then the partitions are not read. */
+  async #restore(places: Place[]): Promise<void> {
+    const { consumer, admin, groupId, prefix, log } = this.parts;
+    const memberId = this.#memberId;
+    const paused = places.map(({ topic, number }) => ({ topic, partitions: [number] }));
+    for (const place of places) this.#restoring.add(idOf(place));
+    consumer.pause(paused);
+    for (;;) {
+      try {
+        const partitions = await readCommitted({ admin, groupId, prefix, places });
+        if (memberId !== this.#memberId) return;
+        for (const [i, partition] of partitions.entries()) {
+          const id = idOf(places[i] ?? { topic: '', number: -1 });
+          // Lost again meanwhile; or never committed, and its first record tells where it begins.
+          if (this.#restoring.delete(id) && partition.committed >= 0) this.#partitions.set(id, partition);
+        }
+        break;
+      } catch (error) {
+        log.warn({ reason: messageOf(error) }, 'offsets.not_read');
+        await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
+        if (memberId !== this.#memberId) return;
       }
     }
-    // Joining again changes nothing as a rule (a first start joins twenty times in two seconds).
-    const { groupId, memberAssignment } = payload;
-    const assignment = JSON.stringify(memberAssignment);
-    this.log[assignment === this.#assignment ? 'debug' : 'info'](
-      { group: groupId, assignment: memberAssignment },
-      'consumer.assigned',
-    );
-    this.#assignment = assignment;
+    if (!this.#stopping) consumer.resume(paused);
   }
 
   #dispatch(payload: EachBatchPayload): void {
     const { batch } = payload;
     const first = batch.messages[0];
-    if (this.#stopping || !first || !payload.isRunning() || payload.isStale()) return;
-    const partition = this.#partitionOf(batch.topic, batch.partition, Number(first.offset));
-    if (partition.full || partition.timer) return;
-    let last: string | undefined;
-    for (const message of batch.messages) {
-      if (!this.#offer(partition, message)) break;
-      last = message.offset;
-    }
-    if (last !== undefined) payload.resolveOffset(last);
-  }
-
-  /** @returns false where the record was refused: it and what follows is read again later */
-  #offer(partition: Partition, message: KafkaMessage): boolean {
-    const record = new TakenRecord(partition, message);
-    if (!partition.ledger.take(record.offset)) return true;
-    const verdict = this.options.onRecord(record);
-    if (verdict === 'taken') return true;
-    partition.ledger.untake(record.offset);
-    this.#tell('pause', partition);
-    if (verdict === 'full') {
-      partition.full = true;
-    } else {
-      partition.timer = setTimeout(
-        () => {
-          partition.timer = undefined;
-          if (!partition.full) this.#read(partition);
-        },
-        Math.max(0, verdict.againAtMs - Date.now()),
-      );
-    }
-    return false;
-  }
-
-  #partitionOf(topic: string, number: number, start: number): Partition {
-    const id = `${topic}/${String(number)}`;
+    const id = idOf({ topic: batch.topic, number: batch.partition });
+    if (this.#stopping || this.#restoring.has(id) || !first || !payload.isRunning() || payload.isStale()) return;
     let partition = this.#partitions.get(id);
     if (!partition) {
-      partition = new Partition(topic.slice(this.prefix.length), number, start);
+      partition = new Partition(batch.topic.slice(this.parts.prefix.length), batch.partition, Number(first.offset));
       this.#partitions.set(id, partition);
     }
-    return partition;
+    if (partition.draining || partition.waits) return;
+    this.#offerAll(partition, batch.messages);
+    // What was refused is kept here: it need not be fetched again.
+    payload.resolveOffset(batch.lastOffset());
   }
 
-  #read(partition: Partition): void {
-    if (!partition.revoked) this.#tell('resume', partition);
+  /** Offers them in turn; from the first that is refused on they are kept for later, and the partition pauses. */
+  #offerAll(partition: Partition, messages: readonly KafkaMessage[]): void {
+    for (const [i, message] of messages.entries()) {
+      const record = new TakenRecord(partition, message);
+      if (!partition.ledger.take(record.offset)) continue;
+      const verdict = this.options.onRecord(record);
+      if (verdict === 'taken') continue;
+      partition.ledger.untake(record.offset);
+      partition.rest = messages.slice(i);
+      this.#tell('pause', partition);
+      if (verdict !== 'full') {
+        const waitMs = Math.max(0, verdict.againAtMs - Date.now());
+        partition.timer = setTimeout(() => {
+          partition.timer = undefined;
+          this.#offerRest(partition);
+        }, waitMs);
+      }
+      return;
+    }
+  }
+
+  #offerRest(partition: Partition): void {
+    const { rest } = partition;
+    if (!rest || this.#stopping) return;
+    partition.rest = undefined;
+    this.#offerAll(partition, rest);
+    if (!partition.waits) this.#tell('resume', partition);
   }
 
   #tell(what: 'pause' | 'resume', { topic, number }: Partition): void {
-    this.consumer[what]([{ topic: this.prefix + topic, partitions: [number] }]);
+    this.parts.consumer[what]([{ topic: this.parts.prefix + topic, partitions: [number] }]);
   }
 
   /** One commit at a time; what a failed one left out is in the next. */
-  #commit(): Promise<void> {
+  #commit(nowMs = Date.now()): Promise<void> {
     this.#committing = this.#committing.then(async () => {
-      const behind = [...this.#partitions.values()].flatMap((partition) => {
-        const offset = partition.toCommit;
-        return offset === undefined ? [] : [{ partition, offset }];
-      });
-      if (behind.length === 0) return;
-      try {
-        await this.consumer.commitOffsets(
-          behind.map(({ partition, offset }) => ({
-            topic: this.prefix + partition.topic,
-            partition: partition.number,
-            offset: String(offset),
-          })),
-        );
-        for (const { partition, offset } of behind) partition.committed = offset;
-      } catch (error) {
-        this.log.warn({ reason: messageOf(error) }, 'commit.failed');
-      }
+      const commits = [...this.#partitions.values()].flatMap((partition) => partition.commit(nowMs) ?? []);
+      if (commits.length > 0) await this.#send(commits);
+      this.#letGo();
     });
     return this.#committing;
+  }
+
+  async #send(commits: Commit[]): Promise<void> {
+    const { consumer, prefix, log } = this.parts;
+    try {
+      await consumer.commitOffsets(
+        commits.map(({ partition, offset, metadata }) => ({
+          topic: prefix + partition.topic,
+          partition: partition.number,
+          offset: String(offset),
+          metadata,
+        })),
+      );
+      for (const commit of commits) commit.partition.acknowledged(commit);
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'commit.failed');
+    }
+  }
+
+  #report({ groupId, memberAssignment }: ConsumerGroupJoinEvent['payload']): void {
+    // Joining again changes nothing as a rule (a first start joins twenty times in two seconds).
+    const assignment = JSON.stringify(memberAssignment);
+    const level = assignment === this.#assignment ? 'debug' : 'info';
+    this.parts.log[level]({ group: groupId, assignment: memberAssignment }, 'consumer.assigned');
+    this.#assignment = assignment;
   }
 }

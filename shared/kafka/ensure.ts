@@ -6,6 +6,7 @@ import { type TopicSpec } from './topics';
 /** Makes the topics that are missing and reports where those that exist are not as they should be. */
 
 const HOUR_MS = 3_600_000;
+const LEADERS_WITHIN_MS = 20_000;
 const WEEK_MS = 168 * HOUR_MS;
 
 export interface EnsureOptions {
@@ -35,6 +36,7 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
           configEntries: Object.entries(topicConfig(spec, replication)).map(([name, value]) => ({ name, value })),
         })),
       });
+      for (const spec of missing) await untilLed(admin, prefix + spec.name);
       options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
     } catch (error) {
       throw new AppError('cannot_start', `the topics could not be made: ${explain(error, replication)}`, false, {
@@ -47,6 +49,23 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
     options,
     specs.filter((spec) => !missing.includes(spec)),
   );
+}
+
+/**
+ * A new leader refuses records for a moment, and a request that fails in part is written again as a whole: a topic is
+ * ready when its leaders tell their offsets.
+ */
+async function untilLed(admin: Admin, topic: string): Promise<void> {
+  const until = Date.now() + LEADERS_WITHIN_MS;
+  for (;;) {
+    try {
+      await admin.fetchTopicOffsets(topic);
+      return;
+    } catch (error) {
+      if (Date.now() >= until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
 }
 
 /**

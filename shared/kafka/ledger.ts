@@ -11,11 +11,22 @@ export class Ledger {
   #committable: number;
   #next: number;
   #open = 0;
+  #changes = 0;
+  /** offsets not yet read that an earlier owner has done */
+  readonly #doneBefore = new Set<number>();
 
-  /** @param start the first offset that will be taken */
-  constructor(start: number) {
+  /**
+   * @param start the first offset that will be taken
+   * @param runs what an earlier owner had done from there on, as `doneRuns` gave it
+   */
+  constructor(start: number, runs: readonly number[] = []) {
     this.#committable = start;
     this.#next = start;
+    let offset = start;
+    for (const [i, length] of runs.entries()) {
+      if (i % 2 === 1) for (let o = offset; o < offset + length; o++) this.#doneBefore.add(o);
+      offset += length;
+    }
   }
 
   /** All below it are done: the offset to commit. */
@@ -28,12 +39,36 @@ export class Ledger {
     return this.#next;
   }
 
+  /** Grows with each record done: a commit is due when it has changed. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** What is done above `committable`: lengths of runs in turn open and done, the first one open. */
+  doneRuns(): number[] {
+    const runs: number[] = [];
+    const mask = this.#done.length - 1;
+    let state = 0;
+    let length = 0;
+    for (let offset = this.#committable; offset < this.#next; offset++) {
+      if (this.#done[offset & mask] !== state) {
+        runs.push(length);
+        [state, length] = [1 - state, 0];
+      }
+      length++;
+    }
+    runs.push(length);
+    // What an earlier owner had done and has not been read again is still done.
+    const later = [...this.#doneBefore].filter((offset) => offset >= this.#next).sort((a, b) => a - b);
+    return later.length > 0 ? withLater(runs, this.#next, later) : runs;
+  }
+
   /** Records taken and not done. */
   get open(): number {
     return this.#open;
   }
 
-  /** @returns false where the offset was taken before: the record is a second reading and must be skipped */
+  /** @returns false where the record must be skipped: taken before (a second reading), or done by an earlier owner */
   take(offset: number): boolean {
     if (offset < this.#next) return false;
     this.#grow(offset);
@@ -42,8 +77,10 @@ export class Ledger {
     this.#done[offset & (this.#done.length - 1)] = 0;
     this.#next = offset + 1;
     this.#open++;
-    this.#advance();
-    return true;
+    const before = this.#doneBefore.delete(offset);
+    if (before) this.done(offset);
+    else this.#advance();
+    return !before;
   }
 
   /** Takes back the newest `take`: the record was refused and will be read again. */
@@ -61,6 +98,7 @@ export class Ledger {
     if (offset < this.#committable || offset >= this.#next || this.#done[slot] === 1) return;
     this.#done[slot] = 1;
     this.#open--;
+    this.#changes++;
     this.#advance();
   }
 
@@ -85,4 +123,23 @@ export class Ledger {
     }
     this.#done = wider;
   }
+}
+
+/** Runs up to `next`, and behind them those of single offsets further on. */
+function withLater(runs: number[], next: number, later: readonly number[]): number[] {
+  const result = [...runs];
+  let end = next;
+  for (const offset of later) {
+    const open = offset - end;
+    const lastIsDone = result.length % 2 === 0;
+    const last = result.length - 1;
+    if (lastIsDone && open === 0) result[last] = (result[last] ?? 0) + 1;
+    else if (lastIsDone) result.push(open, 1);
+    else {
+      result[last] = (result[last] ?? 0) + open;
+      result.push(1);
+    }
+    end = offset + 1;
+  }
+  return result;
 }

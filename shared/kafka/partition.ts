@@ -1,41 +1,93 @@
 import { type KafkaMessage } from 'kafkajs';
+import { encodeRuns } from './done-runs';
 import { Ledger } from './ledger';
 import { type OpenRecord } from './port';
 
 /**
  * One partition while it is this process's: its ledger, and why it is not being read.
  *
- * Invariant: once `revoked`, nothing of it is dispatched or committed any more; its records in flight run to their end
- * and their `done` changes nothing.
+ * Invariant: once `draining`, nothing more of it is dispatched, and it is given up when its last open record is done and
+ * committed. Once `revoked`, it is another's: its records in flight run to their end, and their `done` changes nothing.
  */
 export class Partition {
+  draining = false;
   revoked = false;
-  /** refused with `full`: read again at the next `resume` */
-  full = false;
-  /** refused until a time */
+  /**
+   * From a refused record on, what of its fetch has not been offered: kept, since fetching and decoding it again costs
+   * more than all the rest (one record in four was of use).
+   */
+  rest: readonly KafkaMessage[] | undefined;
+  /** runs where it was refused until a time */
   timer: NodeJS.Timeout | undefined;
-  /** the offset committed last */
+  /** the offset committed last, and what the ledger's `changes` were then */
   committed: number;
+  #committedChanges = 0;
+  #committedAt = 0;
   readonly ledger: Ledger;
 
   constructor(
     readonly topic: string,
     readonly number: number,
     start: number,
+    runs: readonly number[] = [],
   ) {
-    this.ledger = new Ledger(start);
+    this.ledger = new Ledger(start, runs);
     this.committed = start;
   }
 
-  revoke(): void {
-    this.revoked = true;
-    clearTimeout(this.timer);
+  /** It was refused, and is not to be read for the moment. */
+  get waits(): boolean {
+    return this.rest !== undefined;
   }
 
-  /** What must be committed, or undefined where nothing has changed. */
-  get toCommit(): number | undefined {
-    return this.ledger.committable > this.committed ? this.ledger.committable : undefined;
+  /** Forgets what was refused. @returns whether there was any */
+  putDown(): boolean {
+    const held = this.rest !== undefined;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.rest = undefined;
+    return held;
   }
+
+  drain(): void {
+    this.draining = true;
+    this.putDown();
+  }
+
+  revoke(): void {
+    this.drain();
+    this.revoked = true;
+  }
+
+  /** Nothing of it is open, and all of it is committed. */
+  get drained(): boolean {
+    return this.ledger.open === 0 && this.committed === this.ledger.committable;
+  }
+
+  /** What must be committed, or undefined where nothing has changed or only little a moment ago. */
+  commit(nowMs: number): Commit | undefined {
+    const { committable, changes } = this.ledger;
+    const moved = committable > this.committed;
+    if (!moved && (changes === this.#committedChanges || nowMs - this.#committedAt < RUNS_EVERY_MS)) return undefined;
+    return { partition: this, offset: committable, metadata: encodeRuns(this.ledger.doneRuns()), changes, atMs: nowMs };
+  }
+
+  acknowledged({ offset, changes, atMs }: Commit): void {
+    this.committed = offset;
+    this.#committedChanges = changes;
+    this.#committedAt = atMs;
+  }
+}
+
+/** Where only what lies above the offset has changed, its runs are committed this often. */
+const RUNS_EVERY_MS = 200;
+
+export interface Commit {
+  partition: Partition;
+  offset: number;
+  metadata: string;
+  changes: number;
+  atMs: number;
 }
 
 /** A record as the handler sees it: the message of kafkajs and the partition that waits for its end. */

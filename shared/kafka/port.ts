@@ -63,6 +63,8 @@ export interface Consumption {
   readonly joined: boolean;
   /** records taken and not done */
   readonly open: number;
+  /** Whether records of this key are read by this process at present. */
+  owns(topic: string, key: string): boolean;
   /** Takes no more, waits until all open records are done (at most `deadlineMs`), commits, leaves the group. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -94,7 +96,8 @@ export interface TailOptions {
   /** part of the name of the throw-away group */
   name: string;
   topic: string;
-  from: 'beginning' | 'end';
+  /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, and no more than about `atMost` */
+  from: 'beginning' | 'end' | { sinceMs: number; atMost: number };
   onRecord(record: InRecord): void;
   onFatal(error: unknown): void;
 }

@@ -45,6 +45,13 @@ export class KafkaTail implements Tail {
       });
     });
     const topic = this.options.prefix + this.options.topic;
+    await this.#findStart(topic);
+    // Also after a rejoin: kafkajs would begin again at one of the ends.
+    this.consumer.on(events.GROUP_JOIN, () => {
+      for (const [partition, offset] of this.#positions) {
+        this.consumer.seek({ topic, partition, offset: String(offset) });
+      }
+    });
     await this.consumer.connect();
     await this.consumer.subscribe({ topic, fromBeginning: this.options.from === 'beginning' });
     await this.consumer.run({
@@ -65,6 +72,22 @@ export class KafkaTail implements Tail {
       },
     });
     await positioned;
+  }
+
+  /** Where to begin, where that is neither of the ends. */
+  async #findStart(topic: string): Promise<void> {
+    const { from } = this.options;
+    if (typeof from === 'string') return;
+    const [ends, since] = await Promise.all([
+      this.admin.fetchTopicOffsets(topic),
+      this.admin.fetchTopicOffsetsByTimestamp(topic, from.sinceMs),
+    ]);
+    const each = Math.ceil(from.atMost / ends.length);
+    for (const { partition, low, high } of ends) {
+      const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? -1);
+      const first = found < 0 ? Number(high) : found;
+      this.#positions.set(partition, Math.max(Number(low), first, Number(high) - each));
+    }
   }
 
   async caughtUp(deadlineMs: number): Promise<void> {

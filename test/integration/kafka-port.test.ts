@@ -216,4 +216,64 @@ describe('a consumer group', () => {
     await two.consumption.stop(5_000);
     await appender.close(1_000);
   });
+
+  test('from one to three members and back under load, with slow records on every partition: none is read twice', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const seen: string[] = [];
+    const member = async (name: string): Promise<Consumption> => {
+      const own = await connect();
+      const consumption = await own.consume({
+        group: 'cooperative',
+        topics: ['webhooks.dead', 'attempts'],
+        onFatal: fatal,
+        onRecord: (record) => {
+          seen.push(`${record.topic}/${String(record.partition)}/${String(record.offset)}`);
+          // One in twenty takes long: at every change something slow is open everywhere.
+          setTimeout(() => record.done(), record.offset % 20 === 0 ? 700 : 5);
+          return 'taken';
+        },
+      });
+      await eventually(() => expect([name, consumption.joined]).toEqual([name, true]));
+      return consumption;
+    };
+    const before = await ends(kafka);
+    let sent = 0;
+    const load = setInterval(() => {
+      sent += 10;
+      void appender.append([...records('webhooks.dead', 5), ...records('attempts', 5)]);
+    }, 10);
+    const moved = async () => {
+      const count = seen.length;
+      await eventually(() => expect(seen.length).toBeGreaterThan(count + 500), { deadlineMs: 20_000 });
+    };
+    const one = await member('one');
+    await moved();
+    const two = await member('two');
+    await moved();
+    const three = await member('three');
+    await moved();
+    await two.stop(10_000);
+    await moved();
+    await one.stop(10_000);
+    await moved();
+    clearInterval(load);
+    await eventually(() => expect(new Set(seen).size).toBe(before + sent), { deadlineMs: 30_000 });
+    expect(seen).toHaveLength(new Set(seen).size);
+    // The last one has everything, by the producer's own reckoning.
+    expect(records('attempts', 40).every(({ key }) => three.owns('attempts', key ?? ''))).toBe(true);
+    await three.stop(10_000);
+    await appender.close(1_000);
+  });
 });
+
+/** How many records the topics of the cooperative test hold already, from the tests before. */
+async function ends(kafka: Kafka): Promise<number> {
+  let count = 0;
+  for (const topic of ['webhooks.dead', 'attempts']) {
+    const tail = await kafka.tail({ name: 'count', topic, from: 'beginning', onRecord: () => count++, onFatal: fatal });
+    await tail.caughtUp(10_000);
+    await tail.stop();
+  }
+  return count;
+}

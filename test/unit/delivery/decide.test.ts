@@ -1,4 +1,5 @@
 import { admit, divert } from '../../../services/delivery/decide';
+import { type Refusal } from '../../../services/delivery/job';
 import { type Lookup, type Target } from '../../../services/delivery/targets';
 import { type Delivery } from '../../../shared/domain/delivery';
 
@@ -10,6 +11,8 @@ const target = (id: string): Target => ({
   id,
   hash: `hash-${id}`,
   lane: `dst/${id}`,
+  destinationId: 'dst',
+  shards: 4,
   origin: 'https://a.example',
   path: '/',
   staticHeaders: [],
@@ -82,22 +85,49 @@ describe('what becomes of a delivery that was just read', () => {
   });
 });
 
-describe('a delivery that no lane has room for', () => {
-  test.each<[string, Partial<Delivery>, number, object]>([
+describe('a delivery that no lane takes', () => {
+  const over = { expiresAt: NOW - 5_000 };
+  const full = (waitMs: number): Refusal => ({ reason: 'lane_full', waitMs });
+  const open = (waitMs: number): Refusal => ({ reason: 'circuit_open', waitMs });
+  const asked = (waitMs: number): Refusal => ({ reason: 'retry_after', waitMs });
+
+  test.each<[string, Partial<Delivery>, [Refusal, ...Refusal[]], object]>([
+    ['full: the tier nearest the expected wait', {}, [full(50_000)], hold('lane_full', 60_000)],
+    ['open: the largest tier not longer than that', {}, [open(299_000)], hold('circuit_open', 60_000)],
+    ['open just now: the shortest tier', {}, [open(0)], hold('circuit_open', 10_000)],
+    ['Retry-After: the first tier that is long enough', {}, [asked(11_000)], hold('retry_after', 60_000)],
+    ['Retry-After beyond all: the longest', {}, [asked(900_000)], hold('retry_after', 300_000)],
+    ['of several, the one that would take it first', {}, [open(400_000), full(20_000)], hold('lane_full', 10_000)],
     [
-      'goes to the tier nearest the expected wait',
-      {},
-      50_000,
-      { kind: 'hold', reason: 'lane_full', wait: { tierMs: 60_000 } },
+      'no tier fits the window: given up',
+      { attempt: 1, expiresAt: NOW + 5_000 },
+      [full(50_000)],
+      bury('window_closed'),
     ],
-    ['is given up where no tier fits its window', { attempt: 1, expiresAt: NOW + 5_000 }, 50_000, { kind: 'bury' }],
+    ['full, however late, never tried: waits on', over, [full(50_000)], hold('lane_full', 10_000)],
+    ['open for the first time, late, never tried: waits on', over, [open(50_000)], hold('circuit_open', 10_000)],
     [
-      'waits on, however late, where it was never tried',
-      { expiresAt: NOW - 5_000 },
-      50_000,
-      { kind: 'hold', wait: { tierMs: 10_000 } },
+      'open all its window, never tried: given up',
+      { ...over, reason: 'circuit_open' },
+      [open(9e6)],
+      bury('circuit_open'),
     ],
-  ])('%s', (_, change, expectedWaitMs, expected) => {
-    expect(divert(delivery(change), expectedWaitMs, CONTEXT)).toMatchObject(expected);
+    ['held all its window', { ...over, reason: 'retry_after' }, [asked(9e6)], bury('retry_after')],
+    ['held first, then open', { ...over, reason: 'retry_after' }, [open(9e6)], bury('circuit_open')],
+    [
+      'one of its lanes is only full: it may still be tried',
+      { ...over, reason: 'circuit_open' },
+      [open(1), full(50_000)],
+      hold('circuit_open', 10_000),
+    ],
+  ])('%s', (_, change, refusals, expected) => {
+    expect(divert(delivery(change), refusals, CONTEXT)).toMatchObject(expected);
   });
+
+  function hold(reason: string, tierMs: number) {
+    return { kind: 'hold', reason, wait: { tierMs } };
+  }
+  function bury(reason: string) {
+    return { kind: 'bury', reason };
+  }
 });

@@ -42,14 +42,18 @@ describe('the ledger of a partition', () => {
         const ledger = new Ledger(start);
         const naive = new NaiveLedger(start);
         const taken: number[] = [];
+        let fresh = false;
         for (const s of steps) {
           if (s.kind === 'take') {
             const offset = naive.next + s.gap;
             expect(ledger.take(offset)).toBe(naive.take(offset));
             taken.push(offset);
+            fresh = true;
           } else if (s.kind === 'untake') {
             const last = taken.at(-1);
-            if (last === undefined || !naive.open.has(last)) continue;
+            // Only a record that was refused at once is given back.
+            if (!fresh || last === undefined || !naive.open.has(last)) continue;
+            fresh = false;
             taken.pop();
             naive.open.delete(last);
             naive.next = last;

@@ -1,0 +1,114 @@
+import { type Signal } from './signal';
+
+/**
+ * How many requests an endpoint is given at once, and how long it takes for one: pure, learnt from its answers.
+ *
+ * One more per round trip while it is in full use and answers as quickly as it does when it has little to do; half
+ * after a wave of timeouts or 429; a tenth less after a wave that took far longer. A wave is what was already under way
+ * at the last step down: it tells of the width before that step, and must not be counted again.
+ */
+
+export interface PaceOptions {
+  floor: number;
+  start: number;
+  ceiling: number;
+}
+
+/** A pace before anything has completed: neither trusting nor suspicious. */
+const FIRST_GUESS_MS = 100;
+const SMOOTHING = 0.1;
+/** So many answers make the first idea of what is usual; one alone may have opened the connection. */
+const FIRST_ANSWERS = 20;
+/** The loop clock is as coarse as its tick: differences of this size are none. */
+const SLACK_MS = 10;
+/** Times the usual latency: up to the one it grows, beyond the other it shrinks. */
+const QUICK = 2;
+const SLOW = 4;
+/**
+ * What is usual follows upwards in so many ms, and only while the limit is no wider than at the start: else the delay
+ * that we cause ourselves would become usual.
+ */
+const RISE_MS = 5_000;
+
+export class Pace {
+  #limit: number;
+  #meanMs = FIRST_GUESS_MS;
+  #usualMs = FIRST_GUESS_MS;
+  #answers = 0;
+  #answeredAt = 0;
+  #shrunkAt = -Infinity;
+
+  constructor(private readonly options: PaceOptions) {
+    this.#limit = options.start;
+  }
+
+  get limit(): number {
+    return Math.floor(this.#limit);
+  }
+
+  /** Recent time for one request, ms. */
+  get meanMs(): number {
+    return this.#meanMs;
+  }
+
+  /** Whether it may be expected to grow on where it is in full use. */
+  get growing(): boolean {
+    return this.#limit < this.options.ceiling && this.#meanMs <= QUICK * this.#usualMs + SLACK_MS;
+  }
+
+  /** An answer. @param inFullUse all places were taken until now */
+  ended(signal: Signal, { startedAt, now, inFullUse }: { startedAt: number; now: number; inFullUse: boolean }): void {
+    if (signal.kind === 'withdrawn') return;
+    this.#learn(signal, now - startedAt, now);
+    const newWave = startedAt >= this.#shrunkAt;
+    if (signal.kind === 'timeout' || signal.kind === 'throttled') {
+      if (newWave) this.#shrink(this.#limit / 2, now);
+    } else if (signal.kind === 'ok' && this.#meanMs > SLOW * this.#usualMs + SLACK_MS) {
+      // Not below the start: an endpoint that has become slower for reasons of its own is not helped by fewer.
+      if (newWave && this.#limit > this.options.start)
+        this.#shrink(Math.max(this.options.start, this.#limit * 0.9), now);
+    } else if (signal.kind === 'ok' && inFullUse && this.growing) {
+      this.#limit = Math.min(this.options.ceiling, this.#limit + 1 / this.#limit);
+    }
+  }
+
+  /** It answers again after an outage: the timeouts of that time say nothing of its pace. */
+  restart(latencyMs: number): void {
+    this.#limit = this.options.start;
+    this.#meanMs = latencyMs;
+    this.#shrunkAt = -Infinity;
+  }
+
+  /**
+   * How long so many jobs take, ms, at the width it has and will have grown to by then.
+   * @param oneMs for one request
+   * @param width places that can be used now, where that is fewer than the limit
+   */
+  drainMs(jobs: number, oneMs: number, width: number): number {
+    if (!this.growing || width < this.limit) return (jobs / width) * oneMs;
+    // One more place per round: after k rounds, width * k + k² / 2 are through.
+    const rounds = Math.sqrt(width * width + 2 * jobs) - width;
+    const toCeiling = this.options.ceiling - width;
+    if (rounds <= toCeiling) return rounds * oneMs;
+    const rest = jobs - toCeiling * (width + toCeiling / 2);
+    return (toCeiling + rest / this.options.ceiling) * oneMs;
+  }
+
+  #shrink(limit: number, now: number): void {
+    this.#limit = Math.max(this.options.floor, limit);
+    this.#shrunkAt = now;
+  }
+
+  #learn(signal: Signal, latencyMs: number, now: number): void {
+    if (signal.kind !== 'ok') {
+      this.#meanMs += SMOOTHING * (latencyMs - this.#meanMs);
+      return;
+    }
+    this.#answers++;
+    this.#meanMs += Math.max(SMOOTHING, 1 / this.#answers) * (latencyMs - this.#meanMs);
+    const rise = this.#limit <= this.options.start ? Math.min(1, (now - this.#answeredAt) / RISE_MS) : 0;
+    const follow = this.#meanMs < this.#usualMs ? SMOOTHING : rise;
+    this.#usualMs += (this.#answers <= FIRST_ANSWERS ? 1 : follow) * (this.#meanMs - this.#usualMs);
+    this.#answeredAt = now;
+  }
+}

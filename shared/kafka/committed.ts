@@ -1,0 +1,34 @@
+import { type Admin } from 'kafkajs';
+import { decodeRuns } from './done-runs';
+import { Partition } from './partition';
+
+/** A partition by its whole topic name, as kafkajs speaks of it. */
+export interface Place {
+  topic: string;
+  number: number;
+}
+
+export function idOf({ topic, number }: Place): string {
+  return `${topic}/${String(number)}`;
+}
+
+/** An assignment as kafkajs tells it, by id. */
+export function placesOf(assignment: Record<string, number[]>): Map<string, Place> {
+  const places = Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((number) => ({ topic, number })));
+  return new Map(places.map((place) => [idOf(place), place]));
+}
+
+/** The partitions as their last owner committed them; `committed` is negative where nobody has. */
+export async function readCommitted(options: {
+  admin: Admin;
+  groupId: string;
+  prefix: string;
+  places: readonly Place[];
+}): Promise<Partition[]> {
+  const { admin, groupId, prefix, places } = options;
+  const topics = await admin.fetchOffsets({ groupId, topics: [...new Set(places.map(({ topic }) => topic))] });
+  return places.map(({ topic, number }) => {
+    const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);
+    return new Partition(topic.slice(prefix.length), number, Number(found?.offset ?? -1), decodeRuns(found?.metadata));
+  });
+}

@@ -1,0 +1,327 @@
+import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/domain/delivery';
+import { type OpenRecord } from '../../../shared/kafka/port';
+import { createLog } from '../../../shared/telemetry/log';
+import { recordingAppender } from '../../support/fakes';
+import { Deliverer } from '../../../services/delivery/handler';
+import { keepLaneMs, laneOptions } from '../../../services/delivery/limits';
+import { Lanes } from '../../../services/delivery/lanes';
+import { circuitRecord } from '../../../services/delivery/report';
+import { type SendRequest, type SendResult } from '../../../services/delivery/send';
+import { type OpenDestination, type Target } from '../../../services/delivery/targets';
+
+/** Stories of deliveries and endpoints, with a sender that answers as each story says and a clock that it moves. */
+
+const TIERS = [10_000, 60_000, 300_000, 900_000];
+const START = Date.parse('2026-11-21T10:00:00.000Z');
+const WINDOW_MS = 14_400_000;
+
+type Answers = (request: SendRequest) => number | 'timeout' | { status: number; retryAfter: string };
+
+class Story {
+  readonly appender = recordingAppender();
+  readonly sent: { path: string; at: number }[] = [];
+  readonly done: number[] = [];
+  readonly lanes: Lanes;
+  readonly deliverer: Deliverer;
+  answers: Answers = () => 200;
+  /** requests that wait for their answer */
+  readonly open: { path: string; answer: (result: SendResult) => void }[] = [];
+  /** answers come at once, or when the story says so */
+  patient = false;
+  destination: OpenDestination;
+  #offset = 0;
+
+  constructor(paths: string[], change: Partial<OpenDestination> = {}) {
+    this.destination = { enabled: true, paused: false, secrets: undefined, targets: paths.map(target), ...change };
+    const record = (turn: Parameters<typeof circuitRecord>[0]) =>
+      void this.appender.append([circuitRecord(turn, Date.now())]);
+    this.lanes = new Lanes({
+      lane: laneOptions(TIERS),
+      pool: { total: 100, reserve: 10 },
+      keepMs: keepLaneMs(TIERS),
+      clock: { now: () => Date.now() - START, saturated: false, stop: () => undefined },
+      rateShare: () => 1,
+      onCircuit: record,
+    });
+    this.deliverer = new Deliverer({
+      targets: { lookup: () => ({ kind: 'open', destination: this.destination }) },
+      lanes: this.lanes,
+      sender: { send: (request, done) => this.#send(request, done) },
+      appender: this.appender,
+      tiersMs: TIERS,
+      limits: { maxBytes: 1e9, maxUnacknowledgedBytes: 1e9 },
+      log: createLog('test', 'silent'),
+      onRoom: () => undefined,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  /** A record comes. @returns when all that it causes at once has happened */
+  async take(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): Promise<void> {
+    const offset = this.#offset++;
+    const record: OpenRecord = {
+      ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
+      headers: rawHeaders(encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change }))),
+      done: () => this.done.push(offset),
+    };
+    expect(this.deliverer.onRecord(record)).toBe('taken');
+    await settle();
+  }
+
+  async takeSome(count: number, change: Partial<Delivery> = {}): Promise<void> {
+    for (let i = 0; i < count; i++) await this.take(change);
+  }
+
+  /** Time passes, for people and for lanes. */
+  async pass(ms: number): Promise<void> {
+    await jest.advanceTimersByTimeAsync(ms);
+  }
+
+  /** What was written of deliveries, oldest first: where to, and why. */
+  waits(): { tier: string; reason: string | undefined; attempt: number }[] {
+    return this.appender.appends.flat().flatMap(({ topic, headers }) => {
+      const decoded = decodeDelivery(rawHeaders(headers ?? {}));
+      if (decoded.kind !== 'delivery') return [];
+      const { reason, attempt } = decoded.delivery;
+      return [{ tier: topic.replace('webhooks.', ''), reason, attempt }];
+    });
+  }
+
+  events(kind: string): Record<string, unknown>[] {
+    return this.appender.values('attempts').filter((event) => event.kind === kind);
+  }
+
+  #send({ path, ...rest }: SendRequest, done: (result: SendResult) => void): void {
+    this.sent.push({ path, at: Date.now() - START });
+    const said = this.answers({ path, ...rest });
+    if (this.patient) this.open.push({ path, answer: done });
+    else queueMicrotask(() => done(resultOf(said)));
+  }
+
+  stop(): void {
+    this.lanes.stop();
+  }
+}
+
+function target(path: string): Target {
+  return {
+    ...{ id: `whk${path}`, hash: `hash${path}`, lane: `dst/hash${path}`, destinationId: 'dst', shards: 4 },
+    ...{ origin: 'https://a.example', path, staticHeaders: [] },
+  };
+}
+
+function aDelivery(change: Partial<Delivery>): Delivery {
+  return {
+    ...{ id: 'dlv', messageId: 'm', sourceId: 's', destinationId: 'dst', type: 'track' },
+    ...{ acceptedAt: Date.now(), expiresAt: Date.now() + WINDOW_MS, attempt: 0, hop: 0, replay: 0, closed: [] },
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    ...change,
+  };
+}
+
+function resultOf(said: ReturnType<Answers>): SendResult {
+  if (said === 'timeout')
+    return { ok: false, error: { code: 'timeout', phase: 'headers', message: 'late' }, durationMs: 5_000 };
+  const { status, retryAfter } = typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+  return { ok: true, answer: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs: 1 };
+}
+
+function rawHeaders(headers: Record<string, string>): Record<string, Buffer> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)]));
+}
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+}
+
+let story: Story;
+beforeEach(() => {
+  jest.useFakeTimers({ now: START, doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate', 'performance'] });
+});
+afterEach(() => {
+  story.stop();
+  jest.useRealTimers();
+});
+
+describe('an endpoint that fails', () => {
+  test('after five failures in a row its circuit is open: what comes is parked, without attempts, in ever longer tiers', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 500;
+    await story.takeSome(6);
+    expect(story.sent).toHaveLength(5);
+    expect(story.events('circuit')).toEqual([
+      expect.objectContaining({ destination: 'dst', url: 'whk/a', state: 'open', why: 'failed' }),
+    ]);
+    expect(story.waits().at(-1)).toEqual({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
+    for (const [ms, tier] of [
+      [70_000, 'retry.1m'],
+      [240_000, 'retry.5m'],
+      [700_000, 'retry.15m'],
+    ] as const) {
+      await story.pass(ms);
+      // The first to come is the probe.
+      await story.takeSome(2);
+      expect(story.waits().at(-2)).toMatchObject({ reason: 'backoff', attempt: 1 });
+      expect(story.waits().at(-1)).toEqual({ tier, reason: 'circuit_open', attempt: 0 });
+    }
+    expect(story.sent).toHaveLength(8);
+    expect(story.done).toHaveLength(12);
+  });
+
+  test('what waits in its lane when the circuit opens is parked too', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(30);
+    expect([story.open.length, story.done.length]).toEqual([20, 0]);
+    for (const { answer } of story.open.slice(0, 5)) answer(resultOf('timeout'));
+    await settle();
+    const parked = story.waits().filter(({ reason }) => reason === 'circuit_open');
+    expect(parked).toEqual(Array(parked.length).fill({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 }));
+    expect(story.done.length).toBe(5 + parked.length);
+    expect(story.open.length + parked.length).toBe(30);
+  });
+
+  test('when a probe is answered, deliveries go out again', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 503;
+    await story.takeSome(6);
+    story.answers = () => 200;
+    await story.pass(1_500);
+    await story.takeSome(10);
+    expect(story.sent).toHaveLength(15);
+    expect(story.events('circuit').map(({ state }) => state)).toEqual(['open', 'closed']);
+  });
+
+  test('one of five URLs: the others are not held up, and it is left out', async () => {
+    story = new Story(['/1', '/2', '/3', '/4', '/5']);
+    // Only what all URLs refuse or fail shows that each was asked: a 2xx would settle it.
+    story.answers = ({ path }) => (path === '/3' ? 'timeout' : 404);
+    await story.takeSome(5);
+    story.sent.length = 0;
+    story.answers = ({ path }) => (path === '/3' ? 'timeout' : 200);
+    await story.takeSome(3);
+    expect(story.sent.map(({ path }) => path).sort()).toEqual([...'/1 /1 /1 /2 /2 /2 /4 /4 /4 /5 /5 /5'.split(' ')]);
+    expect(
+      story
+        .events('attempt')
+        .slice(-3)
+        .every(({ outcome }) => outcome === 'delivered'),
+    ).toBe(true);
+  });
+
+  test('left out of an attempt that all others refuse, it keeps the delivery alive', async () => {
+    story = new Story(['/good', '/bad']);
+    story.answers = ({ path }) => (path === '/bad' ? 500 : 404);
+    await story.takeSome(5);
+    await story.take();
+    expect(story.waits().at(-1)).toEqual({ tier: 'retry.10s', reason: 'backoff', attempt: 1 });
+    expect(story.sent.filter(({ path }) => path === '/bad')).toHaveLength(5);
+  });
+
+  test('a delivery never tried is given up when its circuit was open all its window, and tried when it is closed', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 500;
+    await story.takeSome(5);
+    // A probe is under way, which keeps all others from the endpoint.
+    await story.pass(1_500);
+    story.patient = true;
+    await story.take();
+    const late = { acceptedAt: START - WINDOW_MS - 1, expiresAt: START - 1, reason: 'circuit_open', hop: 9 };
+    await story.take(late);
+    expect(story.waits().at(-1)).toEqual({ tier: 'dead', reason: 'circuit_open', attempt: 0 });
+    expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
+    story.open[0]!.answer(resultOf(200));
+    await settle();
+    story.patient = false;
+    story.answers = () => 200;
+    await story.take(late);
+    expect(story.events('attempt').at(-1)).toMatchObject({ outcome: 'delivered', n: 1 });
+  });
+
+  test('the URL corrected meanwhile: the new one has a circuit of its own', async () => {
+    story = new Story(['/old']);
+    story.answers = ({ path }) => (path === '/old' ? 500 : 200);
+    await story.takeSome(6);
+    story.destination = { ...story.destination, targets: [target('/new')] };
+    await story.take({ reason: 'circuit_open', hop: 1 }, { topic: 'webhooks.due' });
+    expect(story.sent.at(-1)!.path).toBe('/new');
+    expect(story.events('attempt').at(-1)).toMatchObject({ outcome: 'delivered' });
+  });
+
+  test('the URL corrected while requests wait in its lane: they go to the new one', async () => {
+    story = new Story(['/old']);
+    story.patient = true;
+    await story.takeSome(21);
+    story.destination = { ...story.destination, targets: [target('/new')] };
+    story.open[0]!.answer(resultOf(200));
+    await settle();
+    expect(story.sent.at(-1)!.path).toBe('/new');
+    expect(story.done).toHaveLength(1);
+    story.open.at(-1)!.answer(resultOf(200));
+    await settle();
+    expect(story.done).toHaveLength(2);
+  });
+
+  test('a test send is not kept from it', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 500;
+    await story.takeSome(6);
+    await story.take({ test: true });
+    expect(story.sent).toHaveLength(6);
+  });
+});
+
+describe('an endpoint that asks for time', () => {
+  test('Retry-After holds back the whole lane, and one request asks when it is over', async () => {
+    story = new Story(['/a']);
+    story.answers = () => ({ status: 429, retryAfter: '30' });
+    await story.take();
+    story.answers = () => 200;
+    await story.takeSome(3);
+    expect(story.sent).toHaveLength(1);
+    expect(story.waits()).toEqual(
+      Array(4).fill({ tier: 'retry.1m', reason: 'retry_after', attempt: expect.any(Number) }),
+    );
+    expect(story.waits().map(({ attempt }) => attempt)).toEqual([1, 0, 0, 0]);
+    await story.pass(31_000);
+    story.patient = true;
+    await story.takeSome(3);
+    expect(story.open).toHaveLength(1);
+  });
+
+  test('a short one only makes the lane wait', async () => {
+    story = new Story(['/a']);
+    story.answers = () => ({ status: 503, retryAfter: '2' });
+    await story.take();
+    story.answers = () => 200;
+    await story.takeSome(3);
+    expect(story.sent).toHaveLength(1);
+    await story.pass(2_500);
+    expect(story.sent).toHaveLength(4);
+  });
+
+  test('a destination with a rate gets no more than that', async () => {
+    story = new Story(['/a']);
+    story.destination.targets[0]!.maxPerSecond = 5;
+    await story.takeSome(30);
+    await story.pass(2_000);
+    expect(story.sent.length).toBeGreaterThanOrEqual(9);
+    expect(story.sent.length).toBeLessThanOrEqual(11);
+    await story.pass(10_000);
+    expect(story.sent).toHaveLength(30);
+  });
+});
+
+describe('forks', () => {
+  test('a second record of the same step is dropped, and done', async () => {
+    story = new Story(['/a']);
+    await story.take({ id: 'dlv_x' });
+    await story.take({ id: 'dlv_x' });
+    expect([story.sent.length, story.done.length, story.deliverer.forksDropped]).toEqual([1, 2, 1]);
+    await story.take({ id: 'dlv_x', hop: 1, attempt: 1 });
+    expect(story.sent).toHaveLength(2);
+  });
+});
