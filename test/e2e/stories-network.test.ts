@@ -78,7 +78,10 @@ describe('addresses that webhooks may not reach', () => {
       expect.objectContaining({
         outcome: 'rejected',
         urls: [
-          expect.objectContaining({ outcome: 'rejected', error: expect.objectContaining({ code: 'forbidden_address' }) }),
+          expect.objectContaining({
+            outcome: 'rejected',
+            error: expect.objectContaining({ code: 'forbidden_address' }),
+          }),
         ],
       }),
     ]);
@@ -107,13 +110,20 @@ describe('certificates', () => {
   const trouble = {
     'self-signed': () => makeCertificate({ hosts: [HOST] }),
     expired: () =>
-      makeCertificate({ hosts: [HOST], notBefore: new Date(Date.now() - 2 * HOUR_MS), notAfter: new Date(Date.now() - HOUR_MS) }),
+      makeCertificate({
+        hosts: [HOST],
+        notBefore: new Date(Date.now() - 2 * HOUR_MS),
+        notAfter: new Date(Date.now() - HOUR_MS),
+      }),
     'of another host': () => makeCertificate({ hosts: ['shop.example'] }),
   };
   test.each(Object.entries(trouble))('%s: nothing is sent, and it is tried again', async (_, certificate) => {
     // Given an https receiver whose certificate proves nothing; then it sees connections and no request.
     const sink = await sinkWith({ tls: certificate() });
-    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/secure') }], sharedSecret: 'kept to ourselves' });
+    const { send } = await stage.connect({
+      webhooks: [{ url: sink.url('/secure') }],
+      sharedSecret: 'kept to ourselves',
+    });
     const { messageId } = await send();
     await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
     expect(stage.topics.attemptsOf(messageId)[0]).toMatchObject({
@@ -158,7 +168,9 @@ test('a name that is not there is tried again', async () => {
 test('static headers arrive, and none of ours can be set', async () => {
   // Given headers of a customer; then they arrive as they are, once each, beside ours.
   const { sink, system } = stage;
-  const webhooks = [{ url: sink.url('/headers?token=t'), headers: { Authorization: 'Bearer of-the-customer', 'X-Team': 'a b' } }];
+  const webhooks = [
+    { url: sink.url('/headers?token=t'), headers: { Authorization: 'Bearer of-the-customer', 'X-Team': 'a b' } },
+  ];
   const { send } = await stage.connect({ webhooks });
   await send(aTrack());
   const [request] = await sink.waitFor(1, { path: '/headers' });

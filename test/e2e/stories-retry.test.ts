@@ -87,7 +87,10 @@ test('no answer in time: a timeout that names its phase, and another try', async
   const [first, second] = topics.attemptsOf(messageId);
   expect(first).toMatchObject({ n: 1, outcome: 'retry' });
   expect(first!.urls).toEqual([
-    expect.objectContaining({ outcome: 'retry', error: expect.objectContaining({ code: 'timeout', phase: 'headers' }) }),
+    expect.objectContaining({
+      outcome: 'retry',
+      error: expect.objectContaining({ code: 'timeout', phase: 'headers' }),
+    }),
   ]);
   expect(first!.urls[0]!.status).toBeUndefined();
   expect(second).toMatchObject({ n: 2, outcome: 'delivered' });

@@ -109,8 +109,15 @@ test('a message sent twice is delivered once', async () => {
 
 describe('the body, byte for byte', () => {
   const AT = '2026-11-21T08:00:00.000Z';
-  const sent = { userId: 'kim', anonymousId: 'anon-1', timestamp: AT, context: { ip: '10.1.2.3' }, integrations: { All: true } };
-  const tail = (id: string) => `"context":{"ip":"10.1.2.3"},"anonymousId":"anon-1","messageId":"${id}","integrations":{"All":true}}`;
+  const sent = {
+    userId: 'kim',
+    anonymousId: 'anon-1',
+    timestamp: AT,
+    context: { ip: '10.1.2.3' },
+    integrations: { All: true },
+  };
+  const tail = (id: string) =>
+    `"context":{"ip":"10.1.2.3"},"anonymousId":"anon-1","messageId":"${id}","integrations":{"All":true}}`;
   const head = (type: string) => `{"version":1,"type":"${type}","userId":"kim","timestamp":"${AT}",`;
   const cases: [CallType, string][] = [
     ['page', `${head('page')}"properties":{"url":"https://shop.example/pricing"},"name":"Pricing","category":"Docs",`],
@@ -127,7 +134,10 @@ describe('the body, byte for byte', () => {
 
   async function bodyOf(messageId: string): Promise<string> {
     const { delivery } = await stage.topics.event(messageId, 'attempt');
-    return stage.sink.received('/bodies').find(({ headers }) => headers['webhook-id'] === delivery)!.body.toString();
+    return stage.sink
+      .received('/bodies')
+      .find(({ headers }) => headers['webhook-id'] === delivery)!
+      .body.toString();
   }
 
   test.each(cases)('%s', async (type, start) => {
@@ -161,7 +171,12 @@ describe('the body, byte for byte', () => {
     const appender = await topics.kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 5_000 });
     const value = JSON.stringify(message);
     await appender.append([
-      { topic: MESSAGES, key: `${connection.source.id}:kim`, value, headers: { ...headers, 'accepted-at': String(Date.now()) } },
+      {
+        topic: MESSAGES,
+        key: `${connection.source.id}:kim`,
+        value,
+        headers: { ...headers, 'accepted-at': String(Date.now()) },
+      },
     ]);
     await appender.close(1_000);
     expect(await bodyOf('delete-kim')).toBe(`{"type":"delete","userId":"kim","timestamp":"${AT}"}`);
@@ -200,10 +215,16 @@ test('a test send reaches a destination that is off, and only the test does', as
   const fields = { webhooks: [{ url: sink.url('/tested') }], enabled: false, sharedSecret: 'of the test' };
   const { destination, send } = await stage.connect(fields);
   await send();
-  const answer = await system.control('POST', `/destinations/${destination.id}/test`, { type: 'identify', userId: 'tester' });
+  const answer = await system.control('POST', `/destinations/${destination.id}/test`, {
+    type: 'identify',
+    userId: 'tester',
+  });
   expect(answer).toMatchObject({
     status: 200,
-    body: { status: 'delivered', attempt: { n: 1, outcome: 'delivered', urls: [{ status: 200, response: { body: 'ok' } }] } },
+    body: {
+      status: 'delivered',
+      attempt: { n: 1, outcome: 'delivered', urls: [{ status: 200, response: { body: 'ok' } }] },
+    },
   });
   const [request, ...more] = sink.received('/tested');
   expect(JSON.parse(request!.body.toString())).toMatchObject({ type: 'identify', userId: 'tester' });

@@ -66,7 +66,9 @@ test('a rotation whose X-Signature changes at once', async () => {
   // Given a switchAt that has come; then X-Signature is the new secret's while both sign webhook-signature.
   const { destination } = await waiting('/switched', { sharedSecret: 'the old secret' });
   const rotation = { overlap: '1h', switchAt: new Date().toISOString(), sharedSecret: 'the new secret' };
-  expect((await stage.system.control('POST', `/destinations/${destination.id}/rotate-secret`, rotation)).status).toBe(200);
+  expect((await stage.system.control('POST', `/destinations/${destination.id}/rotate-secret`, rotation)).status).toBe(
+    200,
+  );
   const [, second] = await stage.sink.waitFor(2, { path: '/switched' });
   expect(second!.headers['x-signature']).toBe(hexSha1('the new secret', second!.body));
   expect(second!.headers['webhook-signature']!.split(' ')).toHaveLength(2);

@@ -91,7 +91,8 @@ class Client {
 
   async #untilAcknowledged(calls: Call[]): Promise<void> {
     const [only] = calls;
-    const [path, body] = calls.length === 1 ? [`/v1/${only!.type}`, JSON.stringify(only)] : ['/v1/batch', batchOf(calls)];
+    const [path, body] =
+      calls.length === 1 ? [`/v1/${only!.type}`, JSON.stringify(only)] : ['/v1/batch', batchOf(calls)];
     while (!this.#abandoned.signal.aborted) {
       const status = await this.#post(path, body);
       if (status === 200) {

@@ -6,7 +6,7 @@ import { type ServiceName } from '../../deploy/local/paths';
 import { aCall, type Call } from './make';
 import { eventually } from './eventually';
 import { type Load, startLoad } from './load';
-import { type Behaviour, type Sink, startSink } from './sink';
+import { type Behaviour, startSink } from './sink';
 import { startSystem, type System, type SystemOptions } from './system';
 
 /**
@@ -82,7 +82,8 @@ export async function openRig(options: SystemOptions = {}): Promise<Rig> {
       const until = healthy.taken + calls;
       return eventually(
         () => {
-          if (healthy.taken < until) throw new Error(`${healthy.taken} of ${until} requests: ${rig.system.output().slice(-2_000)}`);
+          if (healthy.taken < until)
+            throw new Error(`${healthy.taken} of ${until} requests: ${rig.system.output().slice(-2_000)}`);
         },
         { deadlineMs: RECOVERY_MS },
       );
@@ -162,6 +163,8 @@ function noneMissing(acknowledged: ReadonlySet<string>, tallies: Record<string, 
     const missing = [...acknowledged].filter((id) => !messages.has(id));
     if (missing.length === 0) continue;
     const some = missing.slice(0, 3).join(', ');
-    throw new Error(`${missing.length} of ${acknowledged.size} acknowledged calls have not arrived at ${name}: ${some}`);
+    throw new Error(
+      `${missing.length} of ${acknowledged.size} acknowledged calls have not arrived at ${name}: ${some}`,
+    );
   }
 }

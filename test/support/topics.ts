@@ -65,7 +65,8 @@ export async function openTopics(system: System): Promise<Topics> {
         const found = eventsOf(messageId)
           .filter((event): event is Extract<DeliveryEvent, { kind: K }> => event.kind === kind)
           .find(fits);
-        if (!found) throw new Error(`no such ${kind} of ${messageId} in ${JSON.stringify(eventsOf(messageId), null, 1)}`);
+        if (!found)
+          throw new Error(`no such ${kind} of ${messageId} in ${JSON.stringify(eventsOf(messageId), null, 1)}`);
         return found;
       }),
     dead: (messageId) =>

@@ -1,0 +1,400 @@
+import { gzipSync } from 'node:zlib';
+import { SERVICES } from '../../deploy/local/paths';
+import { aTrack } from '../support/make';
+import { raw, requestText } from '../support/raw';
+import { type Connection, openStage, type Stage } from '../support/stage';
+import { startSupervised } from '../support/supervised';
+
+/**
+ * What nobody should send, at every door: each is answered with a clear error, nothing falls over, nothing is told that
+ * is nobody's business.
+ */
+
+const MB = 1024 * 1024;
+const PLANTED = {
+  secret: 'planted-shared-secret-7f3a',
+  header: 'planted-header-value-91bc',
+  query: 'planted-query-token-44de',
+  adminToken: 'planted-admin-token-0123456789abcdef',
+};
+const STACK = /^\s+at .+[:(]/m;
+
+interface Answered {
+  status: number;
+  type: string;
+  text: string;
+}
+
+let stage: Stage;
+let shop: Connection;
+let pids: number[][];
+/** all answers of all doors, to be looked through at the end */
+const answers: Answered[] = [];
+
+beforeAll(async () => {
+  stage = await openStage({
+    env: { WAYPOST_ADMIN_TOKEN: PLANTED.adminToken, WAYPOST_LOG_LEVEL: 'debug', WAYPOST_RETRY_DELAYS: '300ms' },
+  });
+  shop = await stage.connect({
+    webhooks: [{ url: stage.sink.url(`/shop?token=${PLANTED.query}`), headers: { 'X-Api-Key': PLANTED.header } }],
+    sharedSecret: PLANTED.secret,
+  });
+  pids = SERVICES.map((name) => stage.system.pids(name));
+});
+afterAll(() => stage.close());
+
+interface Sent {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+}
+
+async function answered(url: string, { method = 'POST', headers = {}, body }: Sent): Promise<Answered> {
+  const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
+  const answer = {
+    status: response.status,
+    type: response.headers.get('content-type') ?? '',
+    text: await response.text(),
+  };
+  answers.push(answer);
+  return answer;
+}
+
+const basic = (key: string) => `Basic ${Buffer.from(`${key}:`).toString('base64')}`;
+const nested = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
+
+describe('ingest', () => {
+  /** The answer is JSON of ingest's kind. */
+  async function refused(path: string, sent: Sent): Promise<{ status: number; code: string }> {
+    const { status, type, text } = await answered(`${stage.system.ingestUrl}${path}`, {
+      ...sent,
+      headers: { authorization: basic(shop.source.writeKey), ...sent.headers },
+    });
+    expect(type).toMatch(/^application\/json/);
+    const body = JSON.parse(text) as { success: boolean; code: string; message: string };
+    expect(body).toEqual({ success: false, code: expect.stringMatching(/^[a-z_]+$/), message: expect.any(String) });
+    expect(body.message.length).toBeGreaterThan(10);
+    return { status, code: body.code };
+  }
+
+  const gzip = { 'content-encoding': 'gzip' };
+  const cases: Record<string, [() => Sent, number, string]> = {
+    'broken JSON': [() => ({ body: '{"batch":[' }), 400, 'invalid_json'],
+    'no body at all': [() => ({}), 400, 'invalid_json'],
+    'a body of 10 MB': [() => ({ body: Buffer.alloc(10 * MB, ' ') }), 400, 'body_too_large'],
+    'a gzip bomb': [() => ({ body: gzipSync(Buffer.alloc(200 * MB)), headers: gzip }), 400, 'body_too_large'],
+    'gzip that is none': [() => ({ body: 'not gzip', headers: gzip }), 400, 'invalid_encoding'],
+    'gzip cut short': [
+      () => ({ body: gzipSync('{"batch":[]}').subarray(0, 20), headers: gzip }),
+      400,
+      'invalid_encoding',
+    ],
+    'an encoding of its own': [
+      () => ({ body: '{}', headers: { 'content-encoding': 'br' } }),
+      415,
+      'unsupported_encoding',
+    ],
+    'a list': [() => ({ body: '[]' }), 400, 'invalid_body'],
+    'a batch that is no list': [() => ({ body: '{"batch":{"0":{}}}' }), 400, 'invalid_batch'],
+    'a context that is no object': [() => ({ body: '{"batch":[],"context":"x"}' }), 400, 'invalid_envelope'],
+    'too many calls': [() => ({ body: JSON.stringify({ batch: Array(2_501).fill(1) }) }), 400, 'too_many_calls'],
+    'deep nesting': [() => ({ body: `{"batch":[${nested(50_000)}]}` }), 400, 'too_deep'],
+    'a key of nobody': [
+      () => ({ body: '{"batch":[]}', headers: { authorization: basic('nobody') } }),
+      401,
+      'unknown_write_key',
+    ],
+    'a key that is an attack': [
+      () => ({ body: '{"batch":[]}', headers: { authorization: basic('__proto__') } }),
+      401,
+      'unknown_write_key',
+    ],
+    'a key that is no text': [
+      () => ({ body: '{"writeKey":{"a":1},"batch":[]}', headers: { authorization: '' } }),
+      401,
+      'missing_write_key',
+    ],
+  };
+  test.each(Object.entries(cases))('%s', async (_, [sent, status, code]) => {
+    // Given a request that cannot be taken as a whole; then the answer says which mistake it is.
+    expect(await refused('/v1/batch', sent())).toEqual({ status, code });
+  });
+
+  test('paths and methods that are not there', async () => {
+    // Given what is nowhere; then the answer is JSON all the same.
+    expect(await refused('/v1/%E0%A4%A', { body: '{}' })).toMatchObject({
+      code: expect.stringMatching(/not_found|invalid_request/),
+    });
+    expect(await refused('/../../etc/passwd', { body: '{}' })).toEqual({ status: 404, code: 'not_found' });
+    expect(await refused('/v1/batch', { method: 'DELETE' })).toEqual({ status: 405, code: 'method_not_allowed' });
+  });
+
+  test('calls of wrong types cost themselves only', async () => {
+    // Given a batch of nonsense with one good call; then each is named with its reason, and the good one arrives.
+    const good = aTrack();
+    const batch = [
+      null,
+      7,
+      [],
+      { ...aTrack(), type: 'delete' },
+      { ...aTrack(), type: { toString: 'track' } },
+      { ...aTrack(), userId: { $ne: null } },
+      { ...aTrack(), properties: 'text' },
+      { ...aTrack(), event: 17 },
+      { ...aTrack(), messageId: 'x'.repeat(100) },
+      { ...aTrack(), properties: { text: 'x'.repeat(33_000) } },
+      good,
+    ];
+    const answer = await answered(`${stage.system.ingestUrl}/v1/batch`, {
+      headers: { authorization: basic(shop.source.writeKey) },
+      body: JSON.stringify({ batch }),
+    });
+    expect(answer.status).toBe(200);
+    const { rejected } = JSON.parse(answer.text) as { rejected: { index: number; code: string }[] };
+    expect(rejected.map(({ index, code }) => [index, code])).toEqual([
+      ...[0, 1, 2].map((index) => [index, 'invalid_call']),
+      ...[3, 4].map((index) => [index, 'invalid_type']),
+      ...[5, 6, 7].map((index) => [index, 'invalid_field']),
+      [8, 'message_id_too_long'],
+      [9, 'call_too_large'],
+    ]);
+    await stage.topics.event(good.messageId, 'attempt');
+  });
+
+  test('__proto__ and bytes that are no UTF-8 do no harm', async () => {
+    // Given a call with both; then it is delivered as valid JSON, and no object has got a new property.
+    const text = '{"type":"track","messageId":"odd","userId":"odd","event":"\\ud800 XX","__proto__":{"polluted":1},';
+    const body = Buffer.from(
+      `${text}"properties":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}`,
+    );
+    body.set([0xff, 0xfe], body.indexOf('XX'));
+    const headers = { authorization: basic(shop.source.writeKey) };
+    expect(await answered(`${stage.system.ingestUrl}/v1/track`, { body, headers })).toMatchObject({ status: 200 });
+    await stage.topics.event('odd', 'attempt');
+    const request = stage.sink.received('/shop').find((received) => received.body.includes('"odd"'))!;
+    expect(new TextDecoder('utf-8', { fatal: true }).decode(request.body)).not.toContain('XX');
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+
+  const head = (...more: string[]) => ['POST /v1/batch HTTP/1.1', 'Host: x', ...more];
+  test.each([
+    ['a header of 64 KB', head(`X-Big: ${'x'.repeat(64 * 1024)}`), 431, 'headers_too_large'],
+    ['a line break in a header', head('X-Split: a\nInjected: b\rc'), 400, 'invalid_request'],
+    ['a null byte in a header', head('X-Null: a\0b'), 400, 'invalid_request'],
+    ['two lengths', head('Content-Length: 2', 'Content-Length: 3'), 400, 'invalid_request'],
+    ['a length and chunks', head('Content-Length: 2', 'Transfer-Encoding: chunked'), 400, 'invalid_request'],
+    ['no HTTP at all', ['\x16\x03\x01 hello'], 400, 'invalid_request'],
+  ])('%s', async (_, lines, status, code) => {
+    // Given bytes that are no valid request; then the answer is JSON like any other.
+    const answer = await raw(stage.system.ingestUrl, requestText(lines));
+    answers.push({ status: answer.status, type: answer.headers['content-type'] ?? '', text: answer.body });
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([
+      status,
+      expect.objectContaining({ success: false, code }),
+    ]);
+  });
+});
+
+describe('control', () => {
+  const authorization = `Bearer ${PLANTED.adminToken}`;
+  const json = { 'content-type': 'application/json' };
+
+  /** The answer is a problem: its status, its code, and the fields that it names. */
+  async function problem(path: string, sent: Sent): Promise<{ status: number; code: string; fields: string[] }> {
+    const { status, type, text } = await answered(`${stage.system.controlUrl}/api/v1${path}`, {
+      ...sent,
+      headers: { authorization, ...json, ...sent.headers },
+    });
+    expect(type).toMatch(/^application\/problem\+json/);
+    const body = JSON.parse(text) as Record<'type' | 'title' | 'detail', string> & {
+      status: number;
+      errors?: object[];
+    };
+    expect(body).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
+    const fields = (body.errors ?? []).map((error) => ('pointer' in error ? String(error.pointer) : ''));
+    return { status, code: body.type.replace('urn:waypost:problem:', ''), fields: fields.sort() };
+  }
+
+  const bodies: Record<string, [() => Sent, number, string]> = {
+    'broken JSON': [() => ({ body: '{"name":' }), 400, 'invalid_body'],
+    'a body of 10 MB': [() => ({ body: Buffer.alloc(10 * MB, ' ') }), 413, 'too_large'],
+    'a gzip bomb': [
+      () => ({ body: gzipSync(Buffer.alloc(200 * MB)), headers: { 'content-encoding': 'gzip' } }),
+      413,
+      'too_large',
+    ],
+    'deep nesting': [() => ({ body: `{"name":${nested(5_000)}}` }), 400, 'invalid_body'],
+    'a key named __proto__': [() => ({ body: '{"name":"x","__proto__":{"admin":true}}' }), 400, 'invalid_body'],
+    'a list': [() => ({ body: '[]' }), 422, 'invalid_fields'],
+    'no token': [() => ({ body: '{}', headers: { authorization: '' } }), 401, 'unauthorized'],
+    'a wrong token': [() => ({ body: '{}', headers: { authorization: 'Bearer wrong' } }), 401, 'unauthorized'],
+    'the token of another scheme': [
+      () => ({ body: '{}', headers: { authorization: basic(PLANTED.adminToken) } }),
+      401,
+      'unauthorized',
+    ],
+  };
+  test.each(Object.entries(bodies))('%s', async (_, [sent, status, code]) => {
+    // Given a request that cannot be taken as a whole; then a problem says which mistake it is.
+    expect(await problem('/sources', sent())).toMatchObject({ status, code });
+  });
+
+  test('a name that is not UTF-8 is taken as text, or refused', async () => {
+    // Given bytes that are no UTF-8; then nothing falls over, whatever is made of them.
+    const body = Buffer.from('{"name":"XX"}');
+    body.set([0xff, 0xfe], 9);
+    const answer = await answered(`${stage.system.controlUrl}/api/v1/sources`, {
+      body,
+      headers: { authorization, ...json },
+    });
+    expect([201, 400, 415, 422]).toContain(answer.status);
+  });
+
+  const url = 'https://shop.example/hook';
+  const destination = (over: object) => ({ name: 'D', type: 'webhooks', sources: [], webhooks: [{ url }], ...over });
+  const hook = (over: object) => destination({ webhooks: [{ url, ...over }] });
+  test.each<[string, object, string[]]>([
+    ['a URL that is not of the web', hook({ url: 'ftp://shop.example/' }), ['#/webhooks/0/url']],
+    ['a URL with a script', hook({ url: 'javascript:alert(1)' }), ['#/webhooks/0/url']],
+    ['a URL with a password', hook({ url: 'https://kim:secret@shop.example/' }), ['#/webhooks/0/url']],
+    ['a URL that never ends', hook({ url: `https://shop.example/${'x'.repeat(3_000)}` }), ['#/webhooks/0/url']],
+    ['a URL with a line break', hook({ url: 'https://shop.example/\r\nHost: other' }), ['#/webhooks/0/url']],
+    ['six URLs', destination({ webhooks: Array(6).fill({ url }) }), ['#/webhooks']],
+    ['no URL', destination({ webhooks: [] }), ['#/webhooks']],
+    [
+      'a header value with a line break',
+      hook({ headers: { 'X-A': 'a\r\nInjected: b' } }),
+      ['#/webhooks/0/headers/X-A'],
+    ],
+    ['a header name with a line break', hook({ headers: { 'X\r\nA': 'a' } }), ['#/webhooks/0/headers/X%0D%0AA']],
+    [
+      'a header of ours',
+      hook({ headers: { 'webhook-signature': 'v1,x' } }),
+      ['#/webhooks/0/headers/webhook-signature'],
+    ],
+    ['a field that is none', destination({ isAdmin: true }), ['#/isAdmin']],
+    ['a source that is none', destination({ sources: ['src_nobody'] }), ['#/sources/0']],
+    [
+      'wrong types everywhere',
+      {
+        name: 7,
+        type: 'email',
+        sources: 'all',
+        webhooks: [7],
+        enabled: 'yes',
+        sharedSecret: [],
+        maxPerSecond: '9',
+        types: ['x'],
+      },
+      ['#/enabled', '#/maxPerSecond', '#/name', '#/sharedSecret', '#/sources', '#/type', '#/types/0', '#/webhooks/0'],
+    ],
+  ])('%s', async (_, body, fields) => {
+    // Given a destination that may not be; then the answer names every bad field.
+    const answer = await problem('/destinations', { body: JSON.stringify(body) });
+    expect(answer).toEqual({ status: 422, code: 'invalid_fields', fields });
+  });
+
+  test('what is not there', async () => {
+    // Given ids and paths of nothing; then they are not found, whatever they look like.
+    for (const path of [
+      '/sources/__proto__',
+      '/destinations/..%2F..%2Fetc',
+      '/destinations/%00',
+      '/nothing',
+      '/sources/%E0%A4%A',
+    ]) {
+      expect(await problem(path, { method: 'GET' })).toMatchObject({ status: expect.any(Number) });
+    }
+    expect(await problem('/sources/src_nobody', { method: 'DELETE' })).toMatchObject({
+      status: 404,
+      code: 'not_found',
+    });
+    expect(await problem('/sources', { method: 'PUT', body: '{}' })).toMatchObject({ status: 405 });
+  });
+
+  test.each([
+    ['a header of 64 KB', [`X-Big: ${'x'.repeat(64 * 1024)}`], 431],
+    ['a line break in a header', ['X-Split: a\nInjected: b\rc'], 400],
+    ['a length and chunks', ['Content-Length: 2', 'Transfer-Encoding: chunked'], 400],
+  ])('%s', async (_, lines, status) => {
+    // Given bytes that are no valid request; then they are refused before anything of it is read.
+    const answer = await raw(
+      stage.system.controlUrl,
+      requestText(['POST /api/v1/sources HTTP/1.1', 'Host: x', ...lines]),
+    );
+    answers.push({ status: answer.status, type: answer.headers['content-type'] ?? '', text: answer.body });
+    expect(answer.status).toBe(status);
+  });
+
+  test('what is stored is never shown again', async () => {
+    // Given a destination with a secret and a header; then no reading of it, and no error about it, has them.
+    const read = await answered(`${stage.system.controlUrl}/api/v1/destinations/${shop.destination.id}`, {
+      method: 'GET',
+      headers: { authorization },
+    });
+    expect(JSON.parse(read.text)).toMatchObject({
+      hasSharedSecret: true,
+      webhooks: [{ headers: { 'X-Api-Key': { keep: true } } }],
+    });
+    // A stored value goes to no other host.
+    const moved = { webhooks: [{ url: 'https://thief.example/', headers: { 'X-Api-Key': { keep: true } } }] };
+    const path = `/destinations/${shop.destination.id}`;
+    expect((await problem(path, { method: 'PATCH', body: JSON.stringify(moved) })).status).toBe(422);
+    const again = {
+      sharedSecret: PLANTED.secret,
+      webhooks: [{ url: 'nonsense', headers: { 'X-Api-Key': PLANTED.header } }],
+    };
+    expect((await problem(path, { method: 'PATCH', body: JSON.stringify(again) })).status).toBe(422);
+  });
+});
+
+describe('the start', () => {
+  test.each([
+    ['a setting that is none', { WAYPOST_RETRY_DELAY: '5s' }, 'WAYPOST_RETRY_DELAYS?'],
+    ['a duration that is none', { WAYPOST_TIMEOUT: '-5s' }, 'WAYPOST_TIMEOUT'],
+    ['a network that is none', { WAYPOST_ALLOWED_NETWORKS: '10.0.0.0/99' }, 'WAYPOST_ALLOWED_NETWORKS'],
+    ['a key that is too short', { WAYPOST_SECRET_KEY: 'cGxhbnRlZA==' }, 'WAYPOST_SECRET_KEY'],
+  ])('%s: one sentence, exit code 1', async (_, env, named) => {
+    // Given a bad setting beside a planted token; then it is named, the token is not, and there is no stack.
+    const args = ['dist/deploy/local/main.js', 'start'];
+    const started = startSupervised(process.execPath, args, { ...env, WAYPOST_ADMIN_TOKEN: PLANTED.adminToken });
+    expect(await started.exited).toBe(1);
+    expect(started.output()).toContain(named);
+    expect(started.output()).not.toMatch(STACK);
+    for (const secret of [PLANTED.adminToken, 'cGxhbnRlZA==']) expect(started.output()).not.toContain(secret);
+  });
+});
+
+test('a receiver that answers nonsense', async () => {
+  // Given a receiver with large headers, and one that repeats what it got; then the deliveries end as any other, and
+  // what is kept of the answers is bounded.
+  const { sink, topics } = stage;
+  sink.on('/nonsense', { status: 404, headers: { 'x-big': 'x'.repeat(12_000) }, body: Buffer.from([0xff, 0xfe, 0]) });
+  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/nonsense') }] });
+  const { messageId } = await send();
+  const event = await topics.event(messageId, 'attempt');
+  expect(JSON.stringify(event.urls[0]!.response!.headers).length).toBeLessThan(6_000);
+});
+
+test('after all of that: the same processes, no stack trace, no secret', async () => {
+  // Given everything above; then nothing has fallen over, calls still arrive, and nothing was given away.
+  const { messageId } = await shop.send();
+  await stage.topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+  expect(SERVICES.map((name) => stage.system.pids(name))).toEqual(pids);
+
+  // Log lines are JSON; the banner shows the admin token, once, on purpose.
+  const log = stage.system
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .join('\n');
+  expect(log.length).toBeGreaterThan(0);
+  expect(answers.length).toBeGreaterThan(40);
+  expect(answers.filter(({ status, text }) => status === 500 || STACK.test(text))).toEqual([]);
+  expect(stage.system.output()).not.toMatch(STACK);
+  expect(log).not.toContain('"stack"');
+  for (const secret of Object.values(PLANTED)) {
+    expect(answers.filter(({ text }) => text.includes(secret) && secret !== PLANTED.query)).toEqual([]);
+    expect(log.split('\n').filter((line) => line.includes(secret))).toEqual([]);
+  }
+});
