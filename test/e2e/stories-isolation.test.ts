@@ -1,0 +1,112 @@
+import { type CircuitEvent } from '../../shared/domain/attempt';
+import { type Tail } from '../../shared/kafka/port';
+import { eventually } from '../support/eventually';
+import { aTrack } from '../support/make';
+import { startSink, type Sink } from '../support/sink';
+import { type Connection, openStage, type Stage } from '../support/stage';
+
+/** One endpoint in trouble, beside others that are well. */
+
+const TIMEOUT_MS = 2_000;
+/** After a probe that hung its whole timeout. */
+const PAUSE_MS = 1_000;
+const PER_SECOND = 150;
+const HANGS_FOR_MS = 12_000;
+const HEALTHY = ['/a', '/b', '/c', '/d'];
+
+let stage: Stage;
+/** a receiver of its own, so that its connections can be counted */
+let sick: Sink;
+let follow: Tail | undefined;
+beforeAll(async () => {
+  sick = await startSink();
+  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '1s,4s,20s', WAYPOST_TIMEOUT: `${String(TIMEOUT_MS)}ms` } });
+});
+afterAll(async () => {
+  await follow?.stop();
+  await stage.close();
+  await sick.close();
+});
+
+/** Sends calls at a steady rate. @returns the ids that were acknowledged */
+async function send(connection: Connection, forMs: number): Promise<string[]> {
+  const until = Date.now() + forMs;
+  const ids: string[] = [];
+  for (let next = Date.now(); Date.now() < until; next += 1_000 / PER_SECOND) {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - Date.now())));
+    const call = aTrack({ properties: { sentAt: Date.now() } });
+    ids.push(call.messageId);
+    await connection.send(call);
+  }
+  return ids;
+}
+
+/** From the moment a call was sent to its arrival at the healthy ones, of those that arrived in a span of time. */
+function healthyLatencies(from: number, to: number) {
+  const ms = HEALTHY.flatMap((path) => stage.sink.received(path))
+    .filter(({ at }) => at >= from && at < to)
+    .map(({ at, body }) => at - (JSON.parse(body.toString()) as { properties: { sentAt: number } }).properties.sentAt)
+    .sort((a, b) => a - b);
+  const part = (of: number) => ms[Math.floor(ms.length * of)] ?? NaN;
+  return { p50: part(0.5), p99: part(0.99), max: part(1 - 1e-9) };
+}
+
+test('an endpoint hangs: the others notice nothing, it gets one probe at a time, and everything when it is back', async () => {
+  // Given four healthy destinations and one whose receiver hangs for a while; all get every call.
+  const { sink, topics, system } = stage;
+  const connection = await stage.connect({ webhooks: [{ url: sink.url(HEALTHY[0]) }] });
+  const sources = [connection.source.id];
+  for (const path of HEALTHY.slice(1)) await system.createDestination({ sources, webhooks: [{ url: sink.url(path) }] });
+  const { id } = await system.createDestination({ sources, webhooks: [{ url: sick.url('/sick') }] });
+  await stage.settled();
+  const circuits: CircuitEvent[] = [];
+  follow = await topics.kafka.tail({
+    ...{ name: 'circuits', topic: 'attempts', from: 'beginning' },
+    onRecord: ({ key, value }) => {
+      if (key?.toString() === id) circuits.push(JSON.parse(String(value)) as CircuitEvent);
+    },
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const from = Date.now();
+  const before = await send(connection, 3_000);
+
+  const hungAt = Date.now();
+  sick.on('/sick', { misbehave: 'hang' });
+  const during = await send(connection, HANGS_FOR_MS);
+  const opened = await eventually(() => {
+    const [first] = circuits;
+    if (!first) throw new Error('the circuit has not opened');
+    return first;
+  });
+  expect(opened).toMatchObject({ kind: 'circuit', state: 'open', why: 'timeout' });
+  const onset = Date.parse(opened.at);
+  const probes = sick.received('/sick').filter(({ at }) => at > onset + 50);
+  const [clean, bad] = [healthyLatencies(from, hungAt), healthyLatencies(hungAt, Date.now())];
+  process.stdout.write(
+    `hung: opened after ${onset - hungAt} ms, ${sick.maxConnections} connections at most, ${probes.length} probes in ` +
+      `${Date.now() - onset} ms; healthy, before and during: ${JSON.stringify([clean, bad])}\n`,
+  );
+  expect(sick.maxConnections).toBeLessThanOrEqual(64);
+  expect(probes.length).toBeGreaterThanOrEqual(1);
+  expect(probes.length).toBeLessThanOrEqual(1 + (Date.now() - onset) / (TIMEOUT_MS + PAUSE_MS));
+  // The machine may be busy with other things: what is told apart is an endpoint's 2 s, not milliseconds.
+  expect(bad.p99).toBeLessThan(2 * clean.p99 + 500);
+
+  const backAt = Date.now();
+  sick.on('/sick', {});
+  const all = [...before, ...during];
+  for (const path of HEALTHY) await eventually(() => allArrived(sink, path, all));
+  await eventually(() => allArrived(sick, '/sick', all), { deadlineMs: 60_000, everyMs: 200 });
+  process.stdout.write(`all ${all.length} arrived at the one that hung ${Date.now() - backAt} ms after it was back\n`);
+  await eventually(() => expect(circuits.at(-1)).toMatchObject({ state: 'closed' }));
+}, 120_000);
+
+function allArrived(at: Sink, path: string, ids: string[]): void {
+  const arrived = new Set(
+    at.received(path).map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId),
+  );
+  const missing = ids.filter((id) => !arrived.has(id));
+  if (missing.length > 0) throw new Error(`${missing.length} of ${ids.length} have not arrived at ${path}`);
+}
