@@ -110,7 +110,7 @@ export class Lane {
     if (change === 'answering') this.pace.restart(now - begun.at);
     if (change === 'opened' || change === 'answering') this.onCircuit(change, signal.kind);
     this.around.pool.release(this.#seat, now);
-    if (signal.kind !== 'ok') this.#turnAway(now);
+    if (signal.kind !== 'ok') this.#turnAway(signal, now);
     this.tick(now);
   }
 
@@ -167,14 +167,16 @@ export class Lane {
   }
 
   /**
-   * What cannot be started in good time any more leaves, the newest first; of an open circuit, everything. Twice what is
-   * let in, so that a single slow answer turns nobody away who has just been let in.
+   * Of an open circuit, everything leaves; and after a timeout or 429 what cannot be started in good time any more, the
+   * newest first. (After a mere failure not: the pace of one moment would send away the backlog of an endpoint that
+   * fails now and then.) Twice what is let in, so that one slow answer turns nobody away who has just been let in.
    */
-  #turnAway(now: number): void {
+  #turnAway({ kind: why }: Signal, now: number): void {
+    const mostMs = why === 'timeout' || why === 'throttled' ? 2 * this.options.maxWaitMs : Infinity;
     const refused: { job: Job; refusal: Refusal }[] = [];
     for (const kind of ['due', 'fresh'] as const) {
       while (this.#queue.count(kind) > 0) {
-        const refusal = this.#refusal(kind, now, 2 * this.options.maxWaitMs);
+        const refusal = this.#refusal(kind, now, mostMs);
         const job = refusal && this.#queue.pop(kind);
         if (!job) break;
         refused.push({ job, refusal });

@@ -21,8 +21,11 @@ export const POOL: PoolOptions = {
 
 /** What waits in lanes: the other half is for what is open, and for outcomes that Kafka has not acknowledged. */
 const QUEUED_PART = 1 / 2;
-/** A queue is worth having even where tiers are very short, and never longer than a person would wait. */
-const LEAST_QUEUE_MS = 1_000;
+/**
+ * Even where tiers are very short, a queue takes what a request may take (else the backlog of a restart goes round
+ * through Kafka again and again, which costs more than to deliver it); and never longer than a person would wait.
+ */
+const LEAST_QUEUE_MS = 5_000;
 const MOST_QUEUE_MS = 10_000;
 
 /** Rare enough to be no load for an endpoint in trouble, often enough that its recovery is seen in a second. */

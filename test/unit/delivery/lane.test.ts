@@ -188,6 +188,22 @@ describe('a lane', () => {
     expect(lane.offer(job('f'), 60_520)).toBe('queued');
   });
 
+  test('after a timeout the newest of what waits leaves, as far as it cannot be started in good time; after a failure not', () => {
+    for (const [answer, leaves] of [
+      [TIMEOUT, true],
+      [FAILED, false],
+    ] as const) {
+      const { lane, job, started, refused } = setUp({ start: 4, ceiling: 4 });
+      for (let i = 0; i < 40; i++) lane.offer(job(String(i)), 0);
+      expect(lane.queued).toBe(36);
+      lane.ended(started[0]!, 5_000, answer);
+      expect(refused.length > 0).toBe(leaves);
+      expect(refused.every(({ refusal }) => refusal.reason === 'lane_full' && refusal.waitMs > 2_000)).toBe(true);
+      if (leaves) expect(refused[0]!.name).toBe('39');
+      expect(refused.length + lane.queued + started.length).toBe(40);
+    }
+  });
+
   test('a rate is kept by the clock, and what would wait too long for it is sent away', () => {
     const { lane, job, started } = setUp({ start: 100, ceiling: 100, maxWaitMs: 1_000, maxQueuedBytes: 1e9 });
     lane.rate.set(20, 0);
