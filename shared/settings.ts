@@ -176,10 +176,20 @@ function contradictions(settings: Settings): string[] {
 function suggestion(name: string): string {
   const words = new Set(name.split('_'));
   let best: string | undefined;
-  let bestShared = 1;
+  // At least the prefix and one more word; of several the one that begins alike: WAYPOST_RETRY_DELAY lacks one letter.
+  let bestLikeness: readonly [number, number] = [1, 0];
   for (const candidate of Object.keys(table)) {
     const shared = candidate.split('_').filter((word) => words.has(word)).length;
-    if (shared > bestShared) [best, bestShared] = [candidate, shared];
+    const likeness = [shared, commonStart(candidate, name)] as const;
+    if (shared < 2 || likeness[0] < bestLikeness[0]) continue;
+    if (likeness[0] > bestLikeness[0] || likeness[1] > bestLikeness[1]) [best, bestLikeness] = [candidate, likeness];
   }
   return best ? ` (did you mean ${best}?)` : '';
+}
+
+/** How many letters two texts have in common from their beginning. */
+function commonStart(a: string, b: string): number {
+  let i = 0;
+  while (i < a.length && a[i] === b[i]) i++;
+  return i;
 }

@@ -66,8 +66,8 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       maxBytes: FETCH_BYTES,
       maxBytesPerPartition: PARTITION_BYTES,
       allowAutoTopicCreation: false,
-      // However long a broker is away, its return is waited for.
-      retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: () => Promise.resolve(true) },
+      // A crash is answered by a new consumer (lasting.ts).
+      retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: () => Promise.resolve(false) },
       ...more,
     });
 
@@ -86,16 +86,16 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
       const { maxBytesPerPartition = PARTITION_BYTES } = consumeOptions;
-      const member = consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition });
+      const make = () => consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition });
       const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
-      const parts = { consumer: member, admin, membership, groupId, prefix, log, partitionOf };
+      const parts = { make, admin, membership, groupId, prefix, log, partitionOf };
       const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
       return consumption;
     },
     tail: async (tailOptions) => {
       const groupId = `${prefix}waypost-${tailOptions.name}-${randomUUID()}`;
-      const tail = new KafkaTail(consumer(groupId), admin, { ...tailOptions, prefix, group: groupId, log });
+      const tail = new KafkaTail(() => consumer(groupId), admin, { ...tailOptions, prefix, group: groupId, log });
       await tail.start();
       return tail;
     },

@@ -1,15 +1,12 @@
-import {
-  type Admin,
-  type Consumer,
-  type ConsumerGroupJoinEvent,
-  type EachBatchPayload,
-  type KafkaMessage,
-} from 'kafkajs';
+import { type Admin, type Consumer, type ConsumerGroupJoinEvent, type EachBatchPayload } from 'kafkajs';
 import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
+import { Committer } from './committer';
+import { LastingConsumer } from './lasting';
 import { idOf, placesOf, readCommitted, type Place } from './committed';
 import { type Membership } from './membership';
-import { Partition, TakenRecord, type Commit } from './partition';
+import { Offers } from './offers';
+import { Partition } from './partition';
 import { type Consumption, type ConsumeOptions } from './port';
 
 /**
@@ -30,7 +27,7 @@ const DRAIN_POLL_MS = 20;
 const RESTORE_RETRY_MS = 200;
 
 interface Parts {
-  consumer: Consumer;
+  make: () => Consumer;
   admin: Admin;
   membership: Membership;
   /** the whole name of the group */
@@ -45,48 +42,83 @@ export class KafkaConsumption implements Consumption {
   readonly #partitions = new Map<string, Partition>();
   /** partitions whose last commit is being looked up: not read meanwhile */
   readonly #restoring = new Set<string>();
+  /** what was ours in a session that is lost: ours again, where nobody has committed since */
+  readonly #orphans = new Map<string, Partition>();
+  readonly #life: LastingConsumer;
   #memberId = '';
   #assignment = '';
   #joined = false;
   #stopping = false;
   #turnedAt = Date.now();
-  #committing: Promise<void> = Promise.resolve();
+  readonly #committer: Committer;
+  readonly #offers: Offers;
   #commitTimer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly parts: Parts,
     private readonly options: ConsumeOptions,
-  ) {}
+  ) {
+    const onCrash = () => {
+      this.#joined = false;
+      this.#turnedAt = Date.now();
+    };
+    this.#offers = new Offers({
+      onRecord: (record) => options.onRecord(record),
+      tell: (what, partition) => this.#tell(what, partition),
+      stopping: () => this.#stopping,
+    });
+    this.#committer = new Committer({
+      partitions: () => this.#partitions.values(),
+      send: (offsets) =>
+        this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
+      after: () => this.#letGo(),
+      log: parts.log,
+    });
+    this.#life = new LastingConsumer({
+      make: parts.make,
+      live: (consumer) => this.#live(consumer),
+      onCrash,
+      log: parts.log,
+    });
+  }
 
   /** Joins the group; resolves when kafkajs runs (the first assignment may come later). */
   async start(): Promise<void> {
-    const { consumer, membership, prefix, log } = this.parts;
-    const { GROUP_JOIN, FETCH_START, CRASH, REBALANCING, HEARTBEAT } = consumer.events;
+    await this.#life.start();
+    this.#commitTimer = setInterval(() => void this.#committer.run(Date.now()), COMMIT_EVERY_MS);
+  }
+
+  async #live(consumer: Consumer): Promise<void> {
+    const { membership, prefix } = this.parts;
+    const { GROUP_JOIN, FETCH_START, REBALANCING, HEARTBEAT } = consumer.events;
     consumer.on(HEARTBEAT, () => void (this.#turnedAt = Date.now()));
     consumer.on(REBALANCING, () => void (this.#turnedAt = Date.now()));
     consumer.on(FETCH_START, () => {
       this.#turnedAt = Date.now();
       membership.checkRound();
     });
-    consumer.on(GROUP_JOIN, (event) => this.#assigned(event));
-    consumer.on(CRASH, ({ payload }) => {
-      this.#turnedAt = Date.now();
-      this.#joined = false;
-      log.warn({ reason: messageOf(payload.error), restart: payload.restart }, 'consumer.crashed');
-      if (!payload.restart) this.options.onFatal(payload.error);
+    consumer.on(GROUP_JOIN, (event) => {
+      if (consumer === this.#consumer) this.#assigned(event);
     });
-    await consumer.connect();
     await consumer.subscribe({ topics: this.options.topics.map((t) => prefix + t), fromBeginning: true });
     await consumer.run({
       autoCommit: false,
       // Else a handler that returns early (a refused record) would skip the rest of its batch.
       eachBatchAutoResolve: false,
       eachBatch: (payload) => {
-        this.#dispatch(payload);
+        try {
+          if (consumer === this.#consumer) this.#dispatch(payload);
+        } catch (error) {
+          // kafkajs would offer it again without end.
+          this.options.onFatal(error);
+        }
         return Promise.resolve();
       },
     });
-    this.#commitTimer = setInterval(() => void this.#commit(), COMMIT_EVERY_MS);
+  }
+
+  get #consumer(): Consumer {
+    return this.#life.current;
   }
 
   get joined(): boolean {
@@ -110,7 +142,7 @@ export class KafkaConsumption implements Consumption {
 
   resume(): void {
     for (const partition of this.#partitions.values()) {
-      if (!partition.timer) this.#offerRest(partition);
+      if (!partition.timer) this.#offers.rest(partition);
     }
   }
 
@@ -119,22 +151,22 @@ export class KafkaConsumption implements Consumption {
     this.#stopping = true;
     this.parts.membership.leaving = true;
     // A batch that is returned unread is fetched again at once: without this the drain would be a busy loop.
-    this.parts.consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
+    this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
     while (this.open > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     if (this.open > 0) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     clearInterval(this.#commitTimer);
     // kafkajs drops commits without a word once it is stopped: the last one comes first.
-    await this.#commit(Infinity);
+    await this.#committer.run(Infinity);
     for (const partition of this.#partitions.values()) partition.revoke();
-    await this.parts.consumer.disconnect();
+    await this.#life.stop();
   }
 
   #assigned({ payload }: ConsumerGroupJoinEvent): void {
     const { membership } = this.parts;
     this.#turnedAt = Date.now();
     this.#joined = true;
-    // Another member id: the session was lost, and others have had what was ours.
-    if (payload.memberId !== this.#memberId) this.#forgetAll();
+    // Another member id: the session was lost, and others may have had what was ours.
+    if (payload.memberId !== this.#memberId) this.#orphanAll();
     this.#memberId = payload.memberId;
     membership.joinedAt = Date.now();
     membership.assigned = new Set(Object.values(payload.memberAssignment).flat());
@@ -150,9 +182,9 @@ export class KafkaConsumption implements Consumption {
 
   /** kafkajs forgets where it was and would read again from the last commit. */
   #keep(partition: Partition): void {
-    const { consumer, prefix, membership } = this.parts;
+    const { prefix, membership } = this.parts;
     const offset = String(partition.ledger.next);
-    consumer.seek({ topic: prefix + partition.topic, partition: partition.number, offset });
+    this.#consumer.seek({ topic: prefix + partition.topic, partition: partition.number, offset });
     // What was kept is fetched again from there: kept twice, it would be skipped as a second reading.
     if (partition.putDown() && !this.#stopping) this.#tell('resume', partition);
     if (!partition.draining) return;
@@ -183,19 +215,35 @@ export class KafkaConsumption implements Consumption {
     if (!this.#stopping) membership.askForRound();
   }
 
-  #forgetAll(): void {
-    for (const partition of this.#partitions.values()) {
-      partition.revoke();
-      if (!this.#stopping) this.#tell('resume', partition);
+  #orphanAll(): void {
+    for (const [id, partition] of this.#partitions) {
+      partition.putDown();
+      this.#orphans.set(id, partition);
     }
     this.#partitions.clear();
     this.#restoring.clear();
     this.parts.membership.draining.clear();
   }
 
+  /** A partition as it was committed last: our own of the lost session, where that commit is still ours. */
+  #adopt(id: string, committed: Partition): void {
+    const orphan = this.#orphans.get(id);
+    this.#orphans.delete(id);
+    if (orphan && committed.committed <= orphan.committed) {
+      orphan.draining = false;
+      this.#partitions.set(id, orphan);
+      this.#keep(orphan);
+      return;
+    }
+    orphan?.revoke();
+    // Never committed: its first record tells where it begins.
+    if (committed.committed >= 0) this.#partitions.set(id, committed);
+  }
+
   /** Looks up what the last owner had done; until then the partitions are not read. */
   async #restore(places: Place[]): Promise<void> {
-    const { consumer, admin, groupId, prefix, log } = this.parts;
+    const { admin, groupId, prefix, log } = this.parts;
+    const consumer = this.#consumer;
     const memberId = this.#memberId;
     const paused = places.map(({ topic, number }) => ({ topic, partitions: [number] }));
     for (const place of places) this.#restoring.add(idOf(place));
@@ -206,8 +254,8 @@ export class KafkaConsumption implements Consumption {
         if (memberId !== this.#memberId) return;
         for (const [i, partition] of partitions.entries()) {
           const id = idOf(places[i] ?? { topic: '', number: -1 });
-          // Lost again meanwhile; or never committed, and its first record tells where it begins.
-          if (this.#restoring.delete(id) && partition.committed >= 0) this.#partitions.set(id, partition);
+          // Unless it is lost again meanwhile.
+          if (this.#restoring.delete(id)) this.#adopt(id, partition);
         }
         break;
       } catch (error) {
@@ -230,69 +278,13 @@ export class KafkaConsumption implements Consumption {
       this.#partitions.set(id, partition);
     }
     if (partition.draining || partition.waits) return;
-    this.#offerAll(partition, batch.messages);
+    this.#offers.all(partition, batch.messages);
     // What was refused is kept here: it need not be fetched again.
     payload.resolveOffset(batch.lastOffset());
   }
 
-  /** Offers them in turn; from the first that is refused on they are kept for later, and the partition pauses. */
-  #offerAll(partition: Partition, messages: readonly KafkaMessage[]): void {
-    for (const [i, message] of messages.entries()) {
-      const record = new TakenRecord(partition, message);
-      if (!partition.ledger.take(record.offset)) continue;
-      const verdict = this.options.onRecord(record);
-      if (verdict === 'taken') continue;
-      partition.ledger.untake(record.offset);
-      partition.rest = messages.slice(i);
-      this.#tell('pause', partition);
-      if (verdict !== 'full') {
-        const waitMs = Math.max(0, verdict.againAtMs - Date.now());
-        partition.timer = setTimeout(() => {
-          partition.timer = undefined;
-          this.#offerRest(partition);
-        }, waitMs);
-      }
-      return;
-    }
-  }
-
-  #offerRest(partition: Partition): void {
-    const { rest } = partition;
-    if (!rest || this.#stopping) return;
-    partition.rest = undefined;
-    this.#offerAll(partition, rest);
-    if (!partition.waits) this.#tell('resume', partition);
-  }
-
   #tell(what: 'pause' | 'resume', { topic, number }: Partition): void {
-    this.parts.consumer[what]([{ topic: this.parts.prefix + topic, partitions: [number] }]);
-  }
-
-  /** One commit at a time; what a failed one left out is in the next. */
-  #commit(nowMs = Date.now()): Promise<void> {
-    this.#committing = this.#committing.then(async () => {
-      const commits = [...this.#partitions.values()].flatMap((partition) => partition.commit(nowMs) ?? []);
-      if (commits.length > 0) await this.#send(commits);
-      this.#letGo();
-    });
-    return this.#committing;
-  }
-
-  async #send(commits: Commit[]): Promise<void> {
-    const { consumer, prefix, log } = this.parts;
-    try {
-      await consumer.commitOffsets(
-        commits.map(({ partition, offset, metadata }) => ({
-          topic: prefix + partition.topic,
-          partition: partition.number,
-          offset: String(offset),
-          metadata,
-        })),
-      );
-      for (const commit of commits) commit.partition.acknowledged(commit);
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'commit.failed');
-    }
+    this.#consumer[what]([{ topic: this.parts.prefix + topic, partitions: [number] }]);
   }
 
   #report({ groupId, memberAssignment }: ConsumerGroupJoinEvent['payload']): void {

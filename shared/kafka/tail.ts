@@ -1,8 +1,9 @@
 import { type Admin, type Consumer } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
+import { LastingConsumer } from './lasting';
 import { type Log } from '../telemetry/log';
 import { Partition, TakenRecord } from './partition';
-import { type Tail, type TailOptions } from './port';
+import { type InRecord, type Tail, type TailOptions } from './port';
 
 /**
  * Reads a whole topic, or its tail, for this process alone. kafkajs cannot read without a group, so each reader has a
@@ -20,41 +21,42 @@ export class KafkaTail implements Tail {
   #gotRecords = false;
   /** the number of the newest fetch that answered with nothing */
   #emptyFetch = 0;
-  #stopped = false;
+  #positioned: () => void = () => undefined;
+
+  readonly #life: LastingConsumer;
 
   constructor(
-    private readonly consumer: Consumer,
+    make: () => Consumer,
     private readonly admin: Admin,
     private readonly options: TailOptions & { prefix: string; group: string; log: Log },
-  ) {}
+  ) {
+    const onCrash = () => undefined;
+    this.#life = new LastingConsumer({ make, live: (consumer) => this.#live(consumer), onCrash, log: options.log });
+  }
 
   /** Resolves when the first position is known: what is appended from then on will be seen. */
   async start(): Promise<void> {
-    const { events } = this.consumer;
-    const positioned = new Promise<void>((resolve, reject) => {
-      this.consumer.on(events.CRASH, ({ payload }) => {
-        if (payload.restart || this.#stopped) return;
-        reject(payload.error);
-        this.options.onFatal(payload.error);
-      });
-      this.consumer.on(events.FETCH_START, () => this.#fetchBegins());
-      this.consumer.on(events.REQUEST, ({ payload }) => {
-        if (payload.apiName !== 'Fetch') return;
-        this.#answered = true;
-        resolve();
-      });
-    });
+    await this.#findStart(this.options.prefix + this.options.topic);
+    const positioned = new Promise<void>((resolve) => (this.#positioned = resolve));
+    await this.#life.start();
+    await positioned;
+  }
+
+  async #live(consumer: Consumer): Promise<void> {
+    const { events } = consumer;
     const topic = this.options.prefix + this.options.topic;
-    await this.#findStart(topic);
-    // Also after a rejoin: kafkajs would begin again at one of the ends.
-    this.consumer.on(events.GROUP_JOIN, () => {
-      for (const [partition, offset] of this.#positions) {
-        this.consumer.seek({ topic, partition, offset: String(offset) });
-      }
+    consumer.on(events.FETCH_START, () => this.#fetchBegins());
+    consumer.on(events.REQUEST, ({ payload }) => {
+      if (payload.apiName !== 'Fetch') return;
+      this.#answered = true;
+      this.#positioned();
     });
-    await this.consumer.connect();
-    await this.consumer.subscribe({ topic, fromBeginning: this.options.from === 'beginning' });
-    await this.consumer.run({
+    // Also after a rejoin: kafkajs would begin again at one of the ends.
+    consumer.on(events.GROUP_JOIN, () => {
+      for (const [partition, offset] of this.#positions) consumer.seek({ topic, partition, offset: String(offset) });
+    });
+    await consumer.subscribe({ topic, fromBeginning: this.options.from === 'beginning' });
+    await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: true,
       eachBatch: ({ batch }) => {
@@ -62,8 +64,8 @@ export class KafkaTail implements Tail {
         const partition = new Partition(this.options.topic, batch.partition, 0);
         for (const message of batch.messages) {
           const record = new TakenRecord(partition, message);
-          // After a rejoin kafkajs starts again from the beginning: what was read is skipped.
-          if (record.offset >= (this.#positions.get(batch.partition) ?? 0)) this.options.onRecord(record);
+          // What was read in an earlier life is skipped.
+          if (record.offset >= (this.#positions.get(batch.partition) ?? 0)) this.#give(record);
         }
         const next = Number(batch.lastOffset()) + 1;
         this.#positions.set(batch.partition, Math.max(next, this.#positions.get(batch.partition) ?? 0));
@@ -71,7 +73,15 @@ export class KafkaTail implements Tail {
         return Promise.resolve();
       },
     });
-    await positioned;
+  }
+
+  #give(record: InRecord): void {
+    try {
+      this.options.onRecord(record);
+    } catch (error) {
+      // kafkajs would offer it again without end.
+      this.options.onFatal(error);
+    }
   }
 
   /** Where to begin, where that is neither of the ends. */
@@ -116,8 +126,7 @@ export class KafkaTail implements Tail {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.consumer.disconnect();
+    await this.#life.stop();
     try {
       await this.admin.deleteGroups([this.options.group]);
     } catch (error) {

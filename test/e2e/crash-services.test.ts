@@ -9,7 +9,7 @@ const SLACK = PER_SECOND;
 let rig: Rig;
 beforeAll(async () => {
   rig = await openRig();
-}, 120_000);
+}, 240_000);
 afterAll(() => rig.close());
 
 test.each(SERVICES)(
@@ -40,4 +40,4 @@ test('every acknowledged call arrived', async () => {
       `refusals: ${JSON.stringify([...load.refusals])}\n`,
   );
   expect(load.acknowledged.size).toBeGreaterThan(PER_SECOND);
-}, 120_000);
+}, 240_000);

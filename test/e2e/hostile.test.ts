@@ -212,7 +212,7 @@ describe('control', () => {
     };
     expect(body).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
     const fields = (body.errors ?? []).map((error) => ('pointer' in error ? String(error.pointer) : ''));
-    return { status, code: body.type.replace('urn:waypost:problem:', ''), fields: fields.sort() };
+    return { status, code: body.type.replace('urn:waypost:problem:', ''), fields: [...new Set(fields)].sort() };
   }
 
   const bodies: Record<string, [() => Sent, number, string]> = {

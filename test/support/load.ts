@@ -27,7 +27,7 @@ const BATCH = 10;
 const MOST_OPEN = 400;
 /** What real clients wait before they give a request up. */
 const CLIENT_TIMEOUT_MS = 10_000;
-const RETRY_MS = 300;
+const RETRY_MS = 500;
 const IDENTIFY_EVERY = 50;
 
 /** @param options.perSecond calls, a third of them alone, a few of them identifies, the others tracks */
