@@ -42,6 +42,8 @@ export class Lane {
   readonly #seat: Seat = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
   /** what is open, oldest first */
   readonly #open = new Map<Job, { at: number; period: Period }>();
+  /** sent away since it was last empty, and not come back: they are in the way of whoever is sent away next */
+  #away = 0;
   /** when it was last used, by the loop clock */
   usedAt = 0;
 
@@ -77,20 +79,24 @@ export class Lane {
       this.#start(job, now);
       return 'started';
     }
+    if (job.due && this.#away > 0) this.#away--;
     const refusal = this.#refusal(kindOf(job), now, this.options.maxWaitMs);
     if (refusal) return refusal;
-    if (!this.#queue.hasRoom(job)) return { reason: 'lane_full', waitMs: this.expectedWaitMs(kindOf(job), now) };
+    if (!this.#queue.hasRoom(job)) return this.#full(kindOf(job), now);
     this.#queue.push(job);
     this.#await(now);
     return 'queued';
   }
 
-  /** How long a job offered now would wait, judged by completions and by the age of the oldest open request. */
-  expectedWaitMs(kind: Kind, now: number): number {
+  /**
+   * How long a job offered now would wait, judged by completions and by the age of the oldest open request.
+   * @param before so many come first that are not in the queue
+   */
+  expectedWaitMs(kind: Kind, now: number, before = 0): number {
     const [oldest] = this.#open.values();
     const { pace, circuit, rate } = this;
     const oneMs = Math.max(pace.meanMs, oldest === undefined ? 0 : now - oldest.at);
-    const jobs = this.#queue.through(kind);
+    const jobs = this.#queue.through(kind) + before;
     const width = this.around.pool.contended ? Math.max(1, Math.min(this.active, pace.limit)) : pace.limit;
     // A recovering one doubles its width with each round.
     const recoveryMs = Math.log2(pace.limit / this.limit) * oneMs;
@@ -141,8 +147,10 @@ export class Lane {
   /** Sees to it that it hears when more may start: from the pool, from the clock, or with the end of what is open. */
   #await(now: number): void {
     const { pool, timed } = this.around;
-    if (this.queued === 0) pool.leave(this.#seat);
-    else if (this.#mayStart(now)) {
+    if (this.queued === 0) {
+      pool.leave(this.#seat);
+      this.#away = 0;
+    } else if (this.#mayStart(now)) {
       for (const kind of ['fresh', 'due'] as const) if (this.#queue.count(kind) > 0) pool.wait(this.#seat, kind);
     } else if (this.active < this.limit) timed.add(this);
   }
@@ -189,7 +197,11 @@ export class Lane {
   #refusal(kind: Kind, now: number, maxWaitMs: number): Refusal | undefined {
     const refusal = this.circuit.refusal(now);
     if (refusal && (refusal.reason === 'circuit_open' || refusal.waitMs > this.options.maxWaitMs)) return refusal;
-    const waitMs = this.expectedWaitMs(kind, now);
-    return waitMs > maxWaitMs ? { reason: 'lane_full', waitMs } : undefined;
+    return this.expectedWaitMs(kind, now) > maxWaitMs ? this.#full(kind, now) : undefined;
+  }
+
+  /** Each that is sent away is told to wait for those before it too: else all would come back at once, and most in vain. */
+  #full(kind: Kind, now: number): Refusal {
+    return { reason: 'lane_full', waitMs: this.expectedWaitMs(kind, now, this.#away++) };
   }
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { type Job, type Refusal } from '../../../services/delivery/job';
 import { Lane, type Around, type LaneOptions } from '../../../services/delivery/lane';
 import { Pool } from '../../../services/delivery/pool';
+import { park } from '../../../shared/domain/schedule';
 import { type Signal } from '../../../services/delivery/signal';
 
 const OPTIONS: LaneOptions = {
@@ -12,6 +13,7 @@ const OPTIONS: LaneOptions = {
   maxWaitMs: 1_000,
   maxQueuedBytes: 100_000,
 };
+const TIERS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
 const OK: Signal = { kind: 'ok' };
 const FAILED: Signal = { kind: 'failed' };
 const TIMEOUT: Signal = { kind: 'timeout' };
@@ -208,8 +210,9 @@ describe('a lane', () => {
     const { lane, job, started } = setUp({ start: 100, ceiling: 100, maxWaitMs: 1_000, maxQueuedBytes: 1e9 });
     lane.rate.set(20, 0);
     const offers = Array.from({ length: 50 }, (_, i) => lane.offer(job(String(i)), 0));
-    expect(offers.filter((offer) => offer === 'queued')).toHaveLength(20 + 0);
-    expect(offers.at(-1)).toEqual({ reason: 'lane_full', waitMs: 1_050 });
+    expect(offers.filter((offer) => offer === 'queued')).toHaveLength(20);
+    // 20 wait in the lane, and 28 were sent away before it.
+    expect(offers.at(-1)).toEqual({ reason: 'lane_full', waitMs: 2_450 });
     for (let now = 0; now <= 500; now += 20) lane.tick(now);
     expect(started.length).toBeGreaterThanOrEqual(10);
     expect(started.length).toBeLessThanOrEqual(13);
@@ -233,6 +236,62 @@ describe('a lane', () => {
     for (const j of started.slice(0, 10)) hung.ended(j, 5_000, TIMEOUT);
     expect(small.active).toBe(10);
     expect(hung.active).toBe(10);
+  });
+});
+
+describe('a burst for a healthy endpoint, in virtual time', () => {
+  /** All at once; what is sent away comes back from its tier. @returns when the last one ended, and the hops of each */
+  function play(count: number, latencyMs: (open: number) => number, options: Partial<LaneOptions>) {
+    const { lane } = setUp({ start: 20, ceiling: 256, maxWaitMs: 10_000, maxQueuedBytes: 1e9, ...options });
+    const agenda = new Map<number, (() => void)[]>();
+    let now = 0;
+    let left = count;
+    const at = (ms: number, act: () => void) => {
+      const slot = Math.ceil(ms / 10) * 10;
+      const acts = agenda.get(slot);
+      if (acts) acts.push(act);
+      else agenda.set(slot, [act]);
+    };
+    const hops = Array<number>(count).fill(0);
+    const offer = (i: number) => {
+      const away = ({ waitMs }: Refusal) => {
+        const wait = park({ nowMs: 0, expectedWaitMs: waitMs, expiresAt: 1e9, attempt: 0, tiersMs: TIERS });
+        hops[i]!++;
+        if (wait.kind === 'wait') at(now + wait.tierMs, () => offer(i));
+      };
+      const job: Job = {
+        bytes: 1_000,
+        due: hops[i]! > 0,
+        refuse: away,
+        start: () => {
+          at(now + latencyMs(lane.active), () => {
+            left--;
+            lane.ended(job, now, OK);
+          });
+        },
+      };
+      const said = lane.offer(job, now);
+      if (typeof said === 'object') away(said);
+    };
+    for (let i = 0; i < count; i++) offer(i);
+    for (; left > 0 && now < 3_600_000; now += 10) {
+      for (const act of agenda.get(now) ?? []) act();
+      agenda.delete(now);
+      lane.tick(now);
+    }
+    return { now, most: Math.max(...hops), mean: hops.reduce((a, b) => a + b, 0) / count };
+  }
+
+  test('10,000 at 100 ms: no slower than a lane of 64 that never sends anything away, with a hop at most', () => {
+    const { now, most } = play(10_000, () => 100, {});
+    expect(now).toBeLessThan(1.2 * (10_000 / 64) * 100);
+    expect(most).toBeLessThanOrEqual(1);
+  });
+
+  test('10,000 for one that works on 20 at a time: few hops, and not much longer than it must take', () => {
+    const { now, mean } = play(10_000, (open) => 100 * Math.max(1, open / 20), {});
+    expect(now).toBeLessThan(1.5 * (10_000 / 20) * 100);
+    expect(mean).toBeLessThan(2);
   });
 });
 
