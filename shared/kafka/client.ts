@@ -76,8 +76,10 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       const producer = client.producer({
         createPartitioner: Partitioners.DefaultPartitioner,
         allowAutoTopicCreation: false,
-        // The appender itself tries again, and its callers know for how long.
-        retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 },
+        // The appender itself tries again, and its callers know for how long. kafkajs must not: in a second try it leaves
+        // out every broker that answered the first, also for partitions that came to lead there meanwhile, and says that
+        // all is written. Each change of leaders lost records that way.
+        retry: { retries: 0 },
       });
       await producer.connect();
       return new KafkaAppender(producer, prefix, appenderOptions, log);
