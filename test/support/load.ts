@@ -30,16 +30,20 @@ const CLIENT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 500;
 const IDENTIFY_EVERY = 50;
 
-/** @param options.perSecond calls, a third of them alone, a few of them identifies, the others tracks */
-export function startLoad(options: { url: string; writeKey: string; perSecond: number }): Load {
+export interface LoadOptions {
+  url: string;
+  writeKey: string;
+  /** calls, a third of them alone */
+  perSecond: number;
+  /** makes the next call, with an id of its own; default: a few identifies, the others tracks */
+  make?: () => Call;
+}
+
+export function startLoad(options: LoadOptions): Load {
   const client = new Client(options.url, options.writeKey);
   const perTick = (options.perSecond * TICK_MS) / 1_000;
   let owed = 0;
-  let made = 0;
-  const next = () => {
-    const userId = `user-${made % 500}`;
-    return aCall(made++ % IDENTIFY_EVERY === 0 ? 'identify' : 'track', { messageId: randomUUID(), userId });
-  };
+  const next = options.make ?? callMaker();
   const timer = setInterval(() => {
     owed = Math.min(owed + perTick, options.perSecond);
     while (owed >= BATCH * 1.5 && client.open < MOST_OPEN) {
@@ -54,6 +58,14 @@ export function startLoad(options: { url: string; writeKey: string; perSecond: n
       await client.close(deadlineMs);
     },
   });
+}
+
+function callMaker(): () => Call {
+  let made = 0;
+  return () => {
+    const userId = `user-${made % 500}`;
+    return aCall(made++ % IDENTIFY_EVERY === 0 ? 'identify' : 'track', { messageId: randomUUID(), userId });
+  };
 }
 
 class Client {

@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { kafkaJars } from '../../deploy/local/jars';
+import { findJava, HOW_TO_GET_KAFKA } from '../../deploy/local/java';
+import {
+  brokerProperties,
+  javaArguments,
+  loggingProperties,
+  propertiesText,
+  SHORT_LIVED,
+} from '../../deploy/local/kafka-files';
+import { startWatched } from '../../deploy/local/lifeline';
+import { freePorts } from '../../deploy/local/ports';
+import { type Program } from '../../deploy/local/program';
+import { waitForKafka } from '../../shared/kafka/ready';
+
+/** A cluster of KRaft nodes, each broker and controller at once, of the same jars that the embedded broker runs on. */
+export interface Cluster {
+  /** host:port, separated by commas */
+  brokers: string;
+  nodes: readonly Node[];
+  stop: () => Promise<void>;
+}
+
+export interface Node {
+  /** node.id: 1, 2, … */
+  id: number;
+  /** host:port */
+  address: string;
+  /** undefined while it is down */
+  pid: number | undefined;
+  start(): Promise<void>;
+  /** Who leads the controllers, as far as this node knows, and since which epoch. */
+  quorum(): { leaderId: number; epoch: number } | undefined;
+}
+
+interface Place {
+  dir: string;
+  java: string;
+  jars: string;
+  clusterId: string;
+  ports: { broker: number; controller: number }[];
+}
+
+const READY_MS = 120_000;
+const STOP_MS = 5_000;
+const run = promisify(execFile);
+
+/** Formats the folders and starts all nodes. */
+export async function startCluster(dir: string, size: number): Promise<Cluster> {
+  const java = await findJava();
+  if (java === undefined) throw new Error(`A cluster needs Java. ${HOW_TO_GET_KAFKA}`);
+  const jars = await kafkaJars((text) => process.stderr.write(`chaos: ${text}\n`));
+  const free = await freePorts(2 * size);
+  const ports = Array.from({ length: size }, (_, i) => ({
+    broker: free[2 * i] ?? 0,
+    controller: free[2 * i + 1] ?? 0,
+  }));
+  const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
+  const place: Place = { dir, java, jars, clusterId, ports };
+  const running = new Map<number, Program>();
+  const nodes = ports.map((_, i) => makeNode(place, i + 1, running));
+  const brokers = ports.map(({ broker }) => `127.0.0.1:${broker}`);
+  const stop = async () => {
+    await Promise.all([...running.values()].map((program) => program.stop(STOP_MS)));
+  };
+  try {
+    await Promise.all(nodes.map((node) => node.start()));
+    await waitForKafka({ brokers }, READY_MS);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { brokers: brokers.join(','), nodes, stop };
+}
+
+function makeNode(place: Place, id: number, running: Map<number, Program>): Node {
+  const dir = join(place.dir, `node-${id}`);
+  const records = join(dir, 'records');
+  const file = join(dir, 'server.properties');
+  const log4j = join(dir, 'log4j2.properties');
+  const java = [SHORT_LIVED, ...javaArguments(place.jars, log4j)];
+
+  const format = async () => {
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(log4j, loggingProperties(join(dir, 'kafka.log')));
+    writeFileSync(file, propertiesText(propertiesOf(place, id, records)));
+    await run(place.java, [...java, 'kafka.tools.StorageTool', 'format', '-t', place.clusterId, '-c', file]);
+  };
+  return {
+    id,
+    address: `127.0.0.1:${place.ports[id - 1]?.broker ?? 0}`,
+    get pid() {
+      return running.get(id)?.pid;
+    },
+    start: async () => {
+      if (!existsSync(records)) await format();
+      const output = openSync(join(dir, 'kafka.out'), 'a');
+      const program = await startWatched(place.java, [...java, 'kafka.Kafka', file], output);
+      closeSync(output);
+      running.set(id, program);
+      void program.ended.then(() => running.delete(id));
+    },
+    quorum: () => {
+      try {
+        const text = readFileSync(join(records, '__cluster_metadata-0', 'quorum-state'), 'utf8');
+        const { leaderId, leaderEpoch } = JSON.parse(text) as { leaderId: number; leaderEpoch: number };
+        return { leaderId, epoch: leaderEpoch };
+      } catch {
+        // Not written yet, or being written.
+        return undefined;
+      }
+    },
+  };
+}
+
+function propertiesOf({ ports }: Place, id: number, logDir: string): Record<string, string> {
+  const voters = ports.map(({ controller }, i) => `${i + 1}@127.0.0.1:${controller}`);
+  const copies = String(Math.min(3, ports.length));
+  const enough = String(Math.min(2, ports.length));
+  return {
+    ...brokerProperties({ ports: ports[id - 1] ?? { broker: 0, controller: 0 }, logDir }),
+    'node.id': String(id),
+    'controller.quorum.voters': voters.join(','),
+    'default.replication.factor': copies,
+    'min.insync.replicas': enough,
+    'offsets.topic.replication.factor': copies,
+    'transaction.state.log.replication.factor': copies,
+    'transaction.state.log.min.isr': enough,
+    'share.coordinator.state.topic.replication.factor': copies,
+    'share.coordinator.state.topic.min.isr': enough,
+  };
+}

@@ -1,0 +1,99 @@
+import { type AttemptEvent, type CircuitEvent, type DeliveryEvent } from '../../shared/domain/attempt';
+
+/** All that is written down in Kafka of what became of deliveries, folded as it is read. */
+
+/** How often each end was recorded for a delivery; a repeat records its end again. */
+export interface Ends {
+  delivered: number;
+  dead: number;
+  cancelled: number;
+  /** events of any kind */
+  events: number;
+  deadReason?: string;
+  /** the reason in its dead letter */
+  letter?: string;
+}
+
+/** An attempt of a delivery that is looked at closely. */
+export interface Attempt {
+  /** when it ended, and when Kafka had what came of it, ms since 1970 */
+  at: number;
+  recordedAt: number;
+  n: number;
+  hop: number;
+  outcome: string;
+  /** topic/partition/offset */
+  record: string;
+  error: string;
+}
+
+export class History {
+  readonly #ends = new Map<string, Ends>();
+  readonly #attempts = new Map<string, Attempt[]>();
+  /** copies of each message in `messages` */
+  readonly #copies = new Map<string, number>();
+
+  /** @param watched deliveries whose attempts are kept one by one */
+  constructor(private readonly watched: ReadonlySet<string> = new Set()) {}
+
+  event(event: DeliveryEvent | CircuitEvent, recordedAt: number): void {
+    // What a URL did names no delivery.
+    if (event.kind === 'circuit') return;
+    const ends = this.#of(event.delivery);
+    ends.events++;
+    if (event.kind === 'dead') {
+      ends.dead++;
+      ends.deadReason = event.reason;
+    } else if (event.kind === 'cancelled') {
+      ends.cancelled++;
+    } else if (event.kind === 'attempt' && !event.late) {
+      if (event.outcome === 'delivered') ends.delivered++;
+      if (this.watched.has(event.delivery)) this.#watch(event, recordedAt);
+    }
+  }
+
+  letter(delivery: string, reason: string): void {
+    this.#of(delivery).letter = reason;
+  }
+
+  message(messageId: string): void {
+    this.#copies.set(messageId, (this.#copies.get(messageId) ?? 0) + 1);
+  }
+
+  endsOf(delivery: string): Ends | undefined {
+    return this.#ends.get(delivery);
+  }
+
+  attemptsOf(delivery: string): Attempt[] {
+    return this.#attempts.get(delivery) ?? [];
+  }
+
+  /** How often a message stands in `messages`: beyond the first they are what clients sent again. */
+  copiesOf(messageId: string): number {
+    return this.#copies.get(messageId) ?? 0;
+  }
+
+  #of(delivery: string): Ends {
+    let ends = this.#ends.get(delivery);
+    if (!ends) this.#ends.set(delivery, (ends = { delivered: 0, dead: 0, cancelled: 0, events: 0 }));
+    return ends;
+  }
+
+  #watch(event: AttemptEvent, recordedAt: number): void {
+    const { topic, partition, offset } = event.record;
+    const { n, hop, outcome } = event;
+    const error = event.urls.map((url) => url.error?.code ?? '').join();
+    const attempt = {
+      at: Date.parse(event.at),
+      recordedAt,
+      n,
+      hop,
+      outcome,
+      record: `${topic}/${partition}/${offset}`,
+      error,
+    };
+    const list = this.#attempts.get(event.delivery);
+    if (list) list.push(attempt);
+    else this.#attempts.set(event.delivery, [attempt]);
+  }
+}

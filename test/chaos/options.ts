@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util';
+
+/** The command line of `npm run chaos`. */
+
+export const USAGE =
+  'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--rate CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
+
+export interface ChaosOptions {
+  seed: number;
+  /** how long faults come; what is open then ends afterwards */
+  forMs: number;
+  brokers: number;
+  perSecond: number;
+  logLevel: string;
+  /** the data, with the logs, is left for looking at */
+  keep: boolean;
+}
+
+/** @throws an error with the usage for what it does not know */
+export function readOptions(args: string[], freshSeed: () => number): ChaosOptions {
+  const values = parse(args);
+  const options = {
+    seed: values.seed === undefined ? freshSeed() : Number(values.seed),
+    forMs: Math.round(Number(values.minutes ?? 5) * 60_000),
+    brokers: Number(values.brokers ?? 1),
+    perSecond: Number(values.rate ?? 200),
+    logLevel: values['log-level'] ?? 'warn',
+    keep: values.keep === true,
+  };
+  const wrong = [
+    Number.isSafeInteger(options.seed) && options.seed >= 0 ? [] : ['--seed must be a whole number'],
+    options.forMs > 0 ? [] : ['--minutes must be a number above 0'],
+    options.brokers === 1 || options.brokers === 3 ? [] : ['--brokers must be 1 or 3'],
+    options.perSecond > 0 ? [] : ['--rate must be a number above 0'],
+  ].flat();
+  if (wrong.length > 0) throw new Error(`${wrong.join('; ')}.\n${USAGE}`);
+  return options;
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        minutes: { type: 'string' },
+        seed: { type: 'string' },
+        brokers: { type: 'string' },
+        rate: { type: 'string' },
+        'log-level': { type: 'string' },
+        keep: { type: 'boolean' },
+      },
+    }).values;
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
+  }
+}

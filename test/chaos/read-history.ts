@@ -1,0 +1,68 @@
+import { type DeliveryEvent } from '../../shared/domain/attempt';
+import { decodeDelivery } from '../../shared/domain/delivery';
+import { connectKafka } from '../../shared/kafka/client';
+import { type InRecord, type Kafka } from '../../shared/kafka/port';
+import { ATTEMPTS, DEAD, MESSAGES } from '../../shared/kafka/topics';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { History } from './history';
+
+/** Reads what is written down, once all is over: from the beginning of each topic to its end. */
+
+const READ_MS = 300_000;
+
+/** @param watched deliveries whose attempts are wanted one by one */
+export async function readHistory(env: Record<string, string>, watched: ReadonlySet<string>): Promise<History> {
+  const history = new History(watched);
+  await withKafka(env, async (kafka) => {
+    await readAll(kafka, MESSAGES, ({ headers }) => history.message(headers.message?.toString() ?? ''));
+    await readAll(kafka, ATTEMPTS, ({ value, timestampMs }) => {
+      history.event(JSON.parse(String(value)) as DeliveryEvent, timestampMs);
+    });
+    await readAll(kafka, DEAD, ({ headers }) => {
+      const decoded = decodeDelivery(headers);
+      if (decoded.kind === 'delivery') history.letter(decoded.delivery.id, decoded.delivery.reason ?? '');
+    });
+  });
+  return history;
+}
+
+/** All records of these messages in every topic, one line each: for finding out what happened to them. */
+export async function traceMessages(env: Record<string, string>, messages: ReadonlySet<string>): Promise<string[]> {
+  const lines: string[] = [];
+  await withKafka(env, async (kafka) => {
+    for (const topic of await kafka.listTopics()) {
+      if (topic.startsWith('__') || topic === 'config') continue;
+      await readAll(kafka, topic, (record) => {
+        const value = String(record.value);
+        const message = record.headers.message?.toString() ?? /"message(?:Id)?":"([^"]+)"/.exec(value)?.[1] ?? '';
+        if (!messages.has(message)) return;
+        const headers = ['destination', 'attempt', 'hop', 'reason', 'error'].map(
+          (name) => record.headers[name]?.toString() ?? '',
+        );
+        const at = new Date(record.timestampMs).toISOString();
+        const what = topic === ATTEMPTS ? value : headers.join(' ');
+        lines.push(`${message} ${at} ${topic}/${record.partition}/${record.offset} ${what}`);
+      });
+    }
+  });
+  return lines.sort();
+}
+
+async function withKafka(env: Record<string, string>, use: (kafka: Kafka) => Promise<void>): Promise<void> {
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'chaos', log: createLog('chaos', 'silent') });
+  try {
+    await use(kafka);
+  } finally {
+    await kafka.close();
+  }
+}
+
+async function readAll(kafka: Kafka, topic: string, onRecord: (record: InRecord) => void): Promise<void> {
+  const onFatal = (error: unknown) => {
+    throw error;
+  };
+  const tail = await kafka.tail({ name: `chaos-${topic}`, topic, from: 'beginning', onRecord, onFatal });
+  await tail.caughtUp(READ_MS);
+  await tail.stop();
+}

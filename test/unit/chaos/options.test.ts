@@ -1,0 +1,25 @@
+import { readOptions } from '../../chaos/options';
+
+const read = (...args: string[]) => readOptions(args, () => 99);
+
+describe('the command line', () => {
+  it('runs five minutes on one broker, with a seed of its own', () => {
+    expect(read()).toMatchObject({ seed: 99, forMs: 300_000, brokers: 1, perSecond: 200, keep: false });
+  });
+
+  it('takes what it is told', () => {
+    expect(read('--minutes', '0.5', '--seed', '4', '--brokers', '3', '--rate', '50')).toMatchObject({
+      seed: 4,
+      forMs: 30_000,
+      brokers: 3,
+      perSecond: 50,
+    });
+  });
+
+  it.each([[['--brokers', '2']], [['--minutes', 'long']], [['--seed', '-1']], [['--rate', '0']], [['--what']]])(
+    'refuses %j with the usage',
+    (args) => {
+      expect(() => read(...args)).toThrow(/Usage: npm run chaos/);
+    },
+  );
+});
