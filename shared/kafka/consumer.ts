@@ -61,6 +61,8 @@ export class KafkaConsumption implements Consumption {
     const onCrash = () => {
       this.#joined = false;
       this.#turnedAt = Date.now();
+      // Nothing can be told to a consumer that does not run yet, and what was refused is read again by the next one.
+      for (const partition of this.#partitions.values()) partition.putDown();
     };
     this.#offers = new Offers({
       onRecord: (record) => options.onRecord(record),
@@ -68,7 +70,7 @@ export class KafkaConsumption implements Consumption {
       stopping: () => this.#stopping,
     });
     this.#committer = new Committer({
-      partitions: () => this.#partitions.values(),
+      partitions: () => (this.#joined ? this.#partitions.values() : []),
       send: (offsets) =>
         this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
       after: () => this.#letGo(),
@@ -151,7 +153,7 @@ export class KafkaConsumption implements Consumption {
     this.#stopping = true;
     this.parts.membership.leaving = true;
     // A batch that is returned unread is fetched again at once: without this the drain would be a busy loop.
-    this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
+    if (this.#joined) this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
     while (this.open > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     if (this.open > 0) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     clearInterval(this.#commitTimer);
@@ -284,6 +286,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   #tell(what: 'pause' | 'resume', { topic, number }: Partition): void {
+    if (!this.#joined) return;
     this.#consumer[what]([{ topic: this.parts.prefix + topic, partitions: [number] }]);
   }
 
