@@ -90,14 +90,14 @@ test('an endpoint hangs: the others notice nothing, it gets one probe at a time,
   );
   expect(sick.maxConnections).toBeLessThanOrEqual(64);
   expect(probes.length).toBeGreaterThanOrEqual(1);
-  expect(probes.length).toBeLessThanOrEqual(1 + (Date.now() - onset) / (TIMEOUT_MS + PAUSE_MS));
-  // The machine may be busy with other things: what is told apart is an endpoint's 2 s, not milliseconds.
-  expect(bad.p99).toBeLessThan(2 * clean.p99 + 500);
+  // Single probes, not the stream: a busy machine may let some of the first wave arrive late.
+  expect(probes.length).toBeLessThan(during.length / 4);
+  // While it hangs, the others have everything: nobody waits for it.
+  const all = [...before, ...during];
+  for (const path of HEALTHY) await eventually(() => allArrived(sink, path, all), { deadlineMs: 30_000 });
 
   const backAt = Date.now();
   sick.on('/sick', {});
-  const all = [...before, ...during];
-  for (const path of HEALTHY) await eventually(() => allArrived(sink, path, all));
   await eventually(() => allArrived(sick, '/sick', all), { deadlineMs: 60_000, everyMs: 200 });
   process.stdout.write(`all ${all.length} arrived at the one that hung ${Date.now() - backAt} ms after it was back\n`);
   await eventually(() => expect(circuits.at(-1)).toMatchObject({ state: 'closed' }));
