@@ -23,10 +23,10 @@ export interface Disturbance {
   may: readonly ('flight' | 'flight_until' | 'writes')[];
 }
 
-export type Reason = 'unanswered' | 'in_flight' | 'written_twice';
+type Reason = 'unanswered' | 'in_flight' | 'written_twice';
 
 /** The repeats that one disturbance explains, beside what was in flight then. */
-export interface Share {
+interface Share {
   what: string;
   repeats: number;
   /** requests that the endpoint took from the first of these on, while they could be repeated: there cannot be more */

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 /** The command line of `npm run chaos`. */
 
-export const USAGE =
+const USAGE =
   'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--rate CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
 
 export interface ChaosOptions {

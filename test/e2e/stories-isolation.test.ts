@@ -8,8 +8,6 @@ import { type Connection, openStage, type Stage } from '../support/stage';
 /** One endpoint in trouble, beside others that are well. */
 
 const TIMEOUT_MS = 2_000;
-/** After a probe that hung its whole timeout. */
-const PAUSE_MS = 1_000;
 const PER_SECOND = 150;
 const HANGS_FOR_MS = 12_000;
 const HEALTHY = ['/a', '/b', '/c', '/d'];
