@@ -146,6 +146,7 @@ export class Attempts {
 
   #log(delivery: Delivery, outcome: string, durationMs: number): void {
     const level = outcome === 'delivered' ? 'debug' : 'info';
+    if (!this.options.log.isLevelEnabled(level)) return;
     const { id, destinationId, messageId, attempt, traceparent } = delivery;
     this.options.log[level](
       {

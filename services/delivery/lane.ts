@@ -30,6 +30,8 @@ export interface LaneOptions extends PaceOptions {
 export interface Around {
   pool: Pool;
   queued: Queued;
+  /** Whether this process has nothing to spare: more at once then only makes each slower. */
+  saturated(): boolean;
   /** lanes that wait for a moment, not for an answer: to be ticked */
   timed: Set<{ tick(now: number): void }>;
 }
@@ -108,7 +110,7 @@ export class Lane {
   ended(job: Job, now: number, signal: Signal): void {
     const begun = this.#open.get(job);
     if (begun === undefined) return;
-    const inFullUse = this.active >= this.pace.limit;
+    const inFullUse = this.active >= this.pace.limit && !this.around.saturated();
     this.#open.delete(job);
     this.usedAt = now;
     const change = this.circuit.ended(begun.period, signal, now);

@@ -38,7 +38,12 @@ export class Lanes {
   readonly #ticker = setInterval(() => this.#tick(), TICK_MS);
 
   constructor(private readonly options: LanesOptions) {
-    this.#around = { pool: new Pool(options.pool), queued: { count: 0, bytes: 0 }, timed: new Set() };
+    this.#around = {
+      pool: new Pool(options.pool),
+      queued: { count: 0, bytes: 0 },
+      saturated: () => options.clock.saturated,
+      timed: new Set(),
+    };
   }
 
   /** by the loop clock, which all lanes share */

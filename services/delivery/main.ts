@@ -20,6 +20,8 @@ import { Targets } from './targets';
 /** Webhooks go out: each delivery to each URL that is open to it, and what came of it back to Kafka. */
 
 const ROOM_EVERY_MS = 50;
+/** Nobody waits for what is written here, but for the offsets behind it. */
+const GATHER_MS = 10;
 
 const log = createLog('delivery', 'info');
 
@@ -37,7 +39,7 @@ run('delivery', log, async (fatal) => {
   const kafka = await connectKafka(settings, { clientId: 'delivery', log });
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal });
   // Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits.
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs) });
   const lanes = new Lanes({
     lane: laneOptions(tiersMs),

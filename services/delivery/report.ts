@@ -10,6 +10,7 @@ import {
 } from '../../shared/domain/attempt';
 import { mergeOutcomes } from '../../shared/domain/outcome';
 import { afterFailure, type Wait } from '../../shared/domain/schedule';
+import { isoTime } from '../../shared/domain/time';
 import { type Admission } from './decide';
 import { type CircuitTurn } from './lanes';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
@@ -72,7 +73,7 @@ export function concludeAttempt(held: Held, tried: Tried, context: Context): Out
   if (next.final) waiting.final = true;
   if (next.notBefore !== undefined) waiting.notBefore = next.notBefore;
   return [
-    eventRecord({ ...event, reason, nextAttemptAt: iso(next.nextAttemptAt) }),
+    eventRecord({ ...event, reason, nextAttemptAt: isoTime(next.nextAttemptAt) }),
     record(tierTopic(next.tierMs), held, waiting),
   ];
 }
@@ -100,7 +101,7 @@ export function holdBack(held: Held, reason: string, wait: Wait, context: Contex
   if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), held, waiting)];
   if (delivery.reason !== reason) {
-    const nextAttemptAt = iso(wait.nextAttemptAt);
+    const nextAttemptAt = isoTime(wait.nextAttemptAt);
     const event: WaitingEvent = {
       ...about(held, context.nowMs),
       kind: 'waiting',
@@ -150,7 +151,7 @@ export function lateEvent(held: Held, tried: Tried, context: Context): OutRecord
 /** A URL's circuit opened or closed. */
 export function circuitRecord({ target, state, why }: CircuitTurn, nowMs: number): OutRecord {
   const { destinationId: destination, id: url, origin } = target;
-  const event: CircuitEvent = { kind: 'circuit', destination, url, origin, state, why, at: iso(nowMs) };
+  const event: CircuitEvent = { kind: 'circuit', destination, url, origin, state, why, at: isoTime(nowMs) };
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
 }
 
@@ -164,9 +165,11 @@ function attemptEvent(
   held: Held,
   { n, outcome, tried, nowMs }: { n: number; outcome: Outcome; tried: Tried; nowMs: number },
 ): AttemptEvent {
-  return { ...about(held, nowMs), kind: 'attempt', n, outcome, durationMs: tried.durationMs, urls: tried.urls };
+  const { durationMs, urls } = tried;
+  return Object.assign(about(held, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, urls });
 }
 
+/** What is undefined is left out by JSON. */
 function about({ delivery, record }: Held, nowMs: number) {
   return {
     delivery: delivery.id,
@@ -174,15 +177,15 @@ function about({ delivery, record }: Held, nowMs: number) {
     source: delivery.sourceId,
     destination: delivery.destinationId,
     type: delivery.type,
-    ...(delivery.userId === undefined ? {} : { userId: delivery.userId }),
-    acceptedAt: iso(delivery.acceptedAt),
-    expiresAt: iso(delivery.expiresAt),
+    userId: delivery.userId,
+    acceptedAt: isoTime(delivery.acceptedAt),
+    expiresAt: isoTime(delivery.expiresAt),
     replay: delivery.replay,
     hop: delivery.hop,
-    ...(delivery.test ? { test: true as const } : {}),
+    test: delivery.test ? (true as const) : undefined,
     traceparent: delivery.traceparent,
     record,
-    at: iso(nowMs),
+    at: isoTime(nowMs),
   };
 }
 
@@ -203,8 +206,4 @@ function record(topic: string, { key, body }: Held, delivery: Delivery): OutReco
 
 function eventRecord(event: AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent): OutRecord {
   return { topic: ATTEMPTS, key: event.delivery, value: JSON.stringify(event) };
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -10,6 +10,7 @@ import { Returner } from './handler';
 
 /** Only the head of a tier matters: a small fetch keeps rereading it cheap. */
 const FETCH_BYTES = 128 * 1024;
+const GATHER_MS = 10;
 
 const log = createLog('retry', 'info');
 
@@ -21,7 +22,7 @@ run('retry', log, async (fatal) => {
   const healthServer = await serveHealth({ host, port, health });
 
   const kafka = await connectKafka(settings, { clientId: 'retry', log });
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
   const returner = new Returner({ appender, now: Date.now, onRoom: () => health.consumption?.resume() });
   // Also the tiers that are no longer configured: what waits in them is owed.
   const topics = (await kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);

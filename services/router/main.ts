@@ -10,6 +10,9 @@ import { recall } from './recall';
 
 /** Messages become deliveries: one for each destination that wants them. */
 
+/** Part of the time from a call to its webhook, where more than a few hundred come in a second. */
+const GATHER_MS = 3;
+
 const log = createLog('router', 'info');
 
 run('router', log, async (onFatal) => {
@@ -22,7 +25,7 @@ run('router', log, async (onFatal) => {
   const kafka = await connectKafka(settings, { clientId: 'router', log });
   // In memory before the first message: there is no waiting for it later.
   const config = await openConfig(kafka, { name: 'router', log, onFatal });
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
   const onRoom = () => health.consumption?.resume();
   const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
   await recall(kafka, router, { log, onFatal });

@@ -34,12 +34,12 @@ interface About {
   source: string;
   destination: string;
   type: MessageType;
-  userId?: string;
+  userId?: string | undefined;
   acceptedAt: string;
   expiresAt: string;
   replay: number;
   hop: number;
-  test?: true;
+  test?: true | undefined;
   traceparent: string;
   /** the record that held it: topic without prefix */
   record: { topic: string; partition: number; offset: number };

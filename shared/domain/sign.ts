@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { HmacKey } from './hmac';
 
 /**
  * How a request proves where it comes from: `X-Signature`, as receivers of this product know it, and beside it the
@@ -23,12 +23,12 @@ export interface SigningSecrets {
   switchAt?: number;
 }
 
-/** A secret as the two keys it means: KeyObjects, which print no secret. */
+/** A secret as the two keys it means; they print no secret. */
 interface Keys {
   /** for X-Signature: the whole secret as UTF-8 */
-  sha1: KeyObject;
+  sha1: HmacKey;
   /** for webhook-signature: `whsec_…` decoded, any other secret as UTF-8 */
-  sha256: KeyObject;
+  sha256: HmacKey;
 }
 
 /** Secrets made ready once, for many requests. */
@@ -58,7 +58,7 @@ function keysOf(secret: string): Keys {
     ? Buffer.from(secret.slice(STANDARD_PREFIX.length), 'base64')
     : text;
   // Nothing decodable behind the prefix: an empty key would let anybody sign.
-  return { sha1: createSecretKey(text), sha256: createSecretKey(decoded.length > 0 ? decoded : text) };
+  return { sha1: new HmacKey('sha1', text), sha256: new HmacKey('sha256', decoded.length > 0 ? decoded : text) };
 }
 
 /** What one request is signed over. */
@@ -83,7 +83,7 @@ export function signHeaders({ id, timestampS, body, secrets, nowMs }: ToSign): s
 
   const { current, previous, overlapUntil, switchAt } = secrets;
   const legacy = previous !== undefined && nowMs < switchAt ? previous : current;
-  headers.push('X-Signature', createHmac('sha1', legacy.sha1).update(body).digest('hex'));
+  headers.push('X-Signature', legacy.sha1.sign('', body, 'hex'));
 
   const signed = `${id}.${timestamp}.`;
   let signatures = standardSignature(current, signed, body);
@@ -93,5 +93,5 @@ export function signHeaders({ id, timestampS, body, secrets, nowMs }: ToSign): s
 }
 
 function standardSignature(keys: Keys, signed: string, body: Buffer): string {
-  return `v1,${createHmac('sha256', keys.sha256).update(signed).update(body).digest('base64')}`;
+  return `v1,${keys.sha256.sign(signed, body, 'base64')}`;
 }

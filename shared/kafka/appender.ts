@@ -41,6 +41,8 @@ export class KafkaAppender implements Appender {
   #oldest: Ticket[] = [];
   #expiry: NodeJS.Timeout | undefined;
   #closing = false;
+  /** when the last request was begun */
+  #begunAt = -Infinity;
 
   constructor(
     private readonly producer: Producer,
@@ -105,6 +107,7 @@ export class KafkaAppender implements Appender {
     await Promise.resolve();
     let pauseMs = FIRST_PAUSE_MS;
     while (this.#queue.length > 0) {
+      await this.#gather();
       const batch = this.#nextBatch();
       try {
         await this.#send(batch);
@@ -122,6 +125,14 @@ export class KafkaAppender implements Appender {
       }
     }
     this.#flushing = undefined;
+  }
+
+  async #gather(): Promise<void> {
+    const leftMs = this.#begunAt + (this.options.gatherMs ?? 0) - performance.now();
+    if (leftMs > 0 && this.#pendingBytes < MAX_REQUEST_BYTES && !this.#closing) {
+      await new Promise((resolve) => setTimeout(resolve, leftMs));
+    }
+    this.#begunAt = performance.now();
   }
 
   #nextBatch(): Waiting[] {

@@ -27,7 +27,7 @@ export interface InRecord {
   readonly headers: Readonly<Record<string, Buffer | undefined>>;
 }
 
-/** Writes records in few, large requests: at once while nothing is in flight, gathered while something is. */
+/** Writes records in few, large requests: at once while it is idle, gathered while it is not. */
 export interface Appender {
   /**
    * Resolves when Kafka acknowledged every record (acks=all).
@@ -107,6 +107,11 @@ export interface AppenderOptions {
   maxPendingBytes: number;
   /** `retry`: keeps trying until acknowledged, however long; a number: gives up and throws after so many ms */
   giveUpAfterMs: number | 'retry';
+  /**
+   * A busy appender starts a request at most once in so many ms (default 0), and one that has been quiet for so long at
+   * once: small requests cost both sides several times as much a record as large ones.
+   */
+  gatherMs?: number;
 }
 
 export interface Kafka {

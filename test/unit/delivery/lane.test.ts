@@ -24,7 +24,13 @@ interface Given extends Job {
 
 /** Lanes that share a pool, and what became of their jobs. */
 function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
-  const around: Around = { pool: new Pool({ total, reserve: 0 }), queued: { count: 0, bytes: 0 }, timed: new Set() };
+  const process = { saturated: false };
+  const around: Around = {
+    pool: new Pool({ total, reserve: 0 }),
+    queued: { count: 0, bytes: 0 },
+    saturated: () => process.saturated,
+    timed: new Set(),
+  };
   const changes: string[] = [];
   const newLane = () =>
     new Lane({ ...OPTIONS, ...options }, around, (change, why) => changes.push(`${change}: ${why}`));
