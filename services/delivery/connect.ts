@@ -5,7 +5,7 @@ import { type Phase } from '../../shared/domain/attempt';
 import { type Names } from './dns';
 
 /**
- * Opens sockets for the pools: resolves by our own resolver, refuses forbidden addresses at the moment of connecting
+ * Opens sockets: resolves by our own resolver, refuses forbidden addresses at the moment of connecting
  * (a name may point elsewhere by then; undici asks no `lookup` at all for a literal address), verifies certificates,
  * and tells the request that caused it how far it has come.
  */
@@ -26,15 +26,14 @@ export interface Waiting {
 
 export type AddressGuard = (address: string) => string | undefined;
 
-/**
- * @param waiting the request that is being dispatched at this moment, if any
- */
-export function createConnector(options: {
-  timeoutMs: number;
-  names: Names;
-  guard: AddressGuard;
-  waiting: () => Waiting | undefined;
-}): buildConnector.connector {
+/** undici's connector. @param waiting the request that the socket is for */
+export type Connect = (
+  target: buildConnector.Options,
+  done: buildConnector.Callback,
+  waiting: Waiting | undefined,
+) => void;
+
+export function createConnector(options: { timeoutMs: number; names: Names; guard: AddressGuard }): Connect {
   const { guard } = options;
   const connect = buildConnector({
     timeout: options.timeoutMs,
@@ -44,8 +43,7 @@ export function createConnector(options: {
     autoSelectFamily: true,
   });
 
-  return (target, done) => {
-    const waiting = options.waiting();
+  return (target, done, waiting) => {
     const literal = literalAddress(target.hostname);
     const reason = literal === undefined ? undefined : guard(literal);
     if (reason) {

@@ -131,14 +131,11 @@ export function cancel(held: Held, reason: string, context: Context): OutRecord[
 
 /** A record that cannot be read goes aside as it is, with the reason: its failure is its own. */
 export function setAside(from: InRecord, why: string): OutRecord {
-  const headers = Object.fromEntries(
-    Object.entries(from.headers).map(([name, value]) => [name, value?.toString() ?? '']),
-  );
   return {
     topic: DEAD,
     key: from.key?.toString() ?? null,
     value: Buffer.from(from.value ?? ''),
-    headers: { ...headers, reason: 'unreadable', error: why },
+    headers: { ...(from.headers as Record<string, string>), reason: 'unreadable', error: why },
   };
 }
 

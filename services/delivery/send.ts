@@ -1,22 +1,25 @@
 import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
-import { Pool, type Dispatcher } from 'undici';
+import { type Dispatcher } from 'undici';
 import { type Phase, type UrlError } from '../../shared/domain/attempt';
-import { createConnector, ForbiddenAddressError, type AddressGuard, type Waiting } from './connect';
+import { createConnector, ForbiddenAddressError, type AddressGuard, type Connect, type Waiting } from './connect';
+import { type Connection, Connections } from './connections';
 import { DnsError, type Names } from './dns';
 
 /**
- * One POST by undici: a Pool per origin, no redirects, the whole answer within the deadline or none. An endpoint's
- * fault is a value, never thrown.
+ * One POST by undici: no redirects, the whole answer within the deadline or none. An endpoint's fault is a value, never
+ * thrown.
  *
  * The deadline is kept by one sweep over what is in flight, since undici's own timeouts count per phase and coarsely,
- * and a timer per request costs as much as the request. A Pool has no limit of connections: the lanes are the only
- * bound, for what queued inside a Pool would be unbounded and would ignore an abort.
+ * and a timer per request costs as much as the request. Connections have no limit of their own: the lanes are the only
+ * bound.
  */
 
 const SWEEP_MS = 100;
 const KEEP_BODY_BYTES = 16 * 1024;
-const IDLE_POOL_MS = 60_000;
+/** undici closes an idle socket after 4 s; what is left of it then is dropped after so long. */
+const IDLE_MS = 60_000;
+const IDLE_SWEEP_MS = 5_000;
 
 export interface SendRequest {
   origin: string;
@@ -38,22 +41,16 @@ export interface Answer {
 
 export type SendResult = ({ ok: true; answer: Answer } | { ok: false; error: UrlError }) & { durationMs: number };
 
-interface Origin {
-  pool: Pool;
-  inFlight: number;
-  idleSince: number;
-}
-
 export class Sender {
-  readonly #origins = new Map<string, Origin>();
+  readonly #origins = new Map<string, Connections>();
   /** in the order of their deadlines, since all have the same time */
   readonly #inFlight = new Set<Exchange>();
-  readonly #connector: ReturnType<typeof createConnector>;
+  readonly #connect: Connect;
   readonly #sweep: NodeJS.Timeout;
-  #dispatching: Exchange | undefined;
+  #idleSweepAt = 0;
 
   constructor(private readonly options: { timeoutMs: number; guard: AddressGuard; names: Names }) {
-    this.#connector = createConnector({ ...options, waiting: () => this.#dispatching });
+    this.#connect = createConnector(options);
     this.#sweep = setInterval(() => this.#sweepOnce(), Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
   }
 
@@ -64,19 +61,19 @@ export class Sender {
   /** `done` is called once, never before this returns, and at the latest one sweep after the deadline. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const origin = this.#origin(request.origin);
-    origin.inFlight++;
     let returned = false;
-    const exchange: Exchange = new Exchange((result) => {
+    const exchange: Exchange = new Exchange((result, complete) => {
       this.#inFlight.delete(exchange);
-      if (--origin.inFlight === 0) origin.idleSince = Date.now();
+      if (complete) origin.giveBack(connection, exchange.startedAt);
+      else origin.drop(connection);
       // A literal address that is forbidden is refused while it is dispatched.
       if (returned) done(result);
       else queueMicrotask(() => done(result));
     });
+    const connection: Connection = origin.take(exchange);
     this.#inFlight.add(exchange);
-    this.#dispatching = exchange;
     try {
-      origin.pool.dispatch(
+      connection.client.dispatch(
         {
           method: 'POST',
           path: request.path,
@@ -90,7 +87,6 @@ export class Sender {
     } catch (error) {
       queueMicrotask(() => exchange.fail(error));
     } finally {
-      this.#dispatching = undefined;
       returned = true;
     }
   }
@@ -100,30 +96,27 @@ export class Sender {
     const until = Date.now() + this.options.timeoutMs + SWEEP_MS;
     while (this.#inFlight.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
     clearInterval(this.#sweep);
-    await Promise.all([...this.#origins.values()].map(({ pool }) => pool.destroy()));
+    await Promise.all([...this.#origins.values()].map((connections) => connections.destroy()));
   }
 
-  #origin(name: string): Origin {
+  #origin(name: string): Connections {
     let origin = this.#origins.get(name);
-    if (!origin) {
-      const pool = new Pool(name, { connect: this.#connector, connections: null, pipelining: 1, allowH2: false });
-      origin = { pool, inFlight: 0, idleSince: Date.now() };
-      this.#origins.set(name, origin);
-    }
+    if (!origin) this.#origins.set(name, (origin = new Connections(name, this.#connect)));
     return origin;
   }
 
   #sweepOnce(): void {
-    const oldest = performance.now() - this.options.timeoutMs;
+    const now = performance.now();
+    const oldest = now - this.options.timeoutMs;
     for (const exchange of this.#inFlight) {
       if (exchange.startedAt > oldest) break;
       exchange.expire(this.options.timeoutMs);
     }
-    const idle = Date.now() - IDLE_POOL_MS;
+    if (now < this.#idleSweepAt) return;
+    this.#idleSweepAt = now + IDLE_SWEEP_MS;
     for (const [name, origin] of this.#origins) {
-      if (origin.inFlight > 0 || origin.idleSince > idle) continue;
-      this.#origins.delete(name);
-      void origin.pool.destroy();
+      origin.dropIdle(now - IDLE_MS);
+      if (origin.size === 0) this.#origins.delete(name);
     }
   }
 }
@@ -140,7 +133,8 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
   #bytes = 0;
   #ended = false;
 
-  constructor(private readonly done: (result: SendResult) => void) {}
+  /** @param done `complete`: the connection has nothing more to bring */
+  constructor(private readonly done: (result: SendResult, complete: boolean) => void) {}
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
@@ -191,17 +185,17 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
   #answered(truncated: boolean): void {
     const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const answer: Answer = { status: this.#status, headers: this.#headers, body, truncated };
-    this.#end({ ok: true, answer, durationMs: this.#elapsed() });
+    this.#end({ ok: true, answer, durationMs: this.#elapsed() }, !truncated);
   }
 
   #elapsed(): number {
     return Math.round(performance.now() - this.startedAt);
   }
 
-  #end(result: SendResult): void {
+  #end(result: SendResult, complete = false): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.done(result);
+    this.done(result, complete);
   }
 }
 

@@ -38,9 +38,8 @@ export class Returner {
       record.done();
       return 'taken';
     }
-    const headers: Record<string, string> = {};
-    for (const [name, value] of Object.entries(record.headers)) headers[name] = value?.toString() ?? '';
     const value = Buffer.from(record.value ?? '');
+    const headers = record.headers as Record<string, string>;
     appender.append([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
       () => {
         record.done();

@@ -36,19 +36,19 @@ interface Rejected {
 
 export type HeadDecision = Head | Rejected | { kind: 'newer'; format: string };
 
-type RawHeaders = Readonly<Record<string, Buffer | undefined>>;
+type RawHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Reads the headers, which is all that is needed to know a duplicate. */
 export function readHead(headers: RawHeaders): HeadDecision {
-  const format = headers.format?.toString() ?? '';
+  const format = headers.format ?? '';
   if (Number(format) > MESSAGE_FORMAT) return { kind: 'newer', format };
   if (format !== String(MESSAGE_FORMAT)) return rejected(`its header format is "${format.slice(0, 20)}"`);
-  const sourceId = headers.source?.toString();
-  const messageId = headers.message?.toString();
+  const sourceId = headers.source;
+  const messageId = headers.message;
   if (!sourceId || !messageId) return rejected('its header source or message is missing');
-  const acceptedAt = Number(headers['accepted-at']?.toString());
+  const acceptedAt = Number(headers['accepted-at']);
   if (!(acceptedAt > 0 && acceptedAt < Infinity)) return rejected('its header accepted-at is not a time');
-  return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent?.toString() ?? '' };
+  return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' };
 }
 
 export type Decision =

@@ -164,7 +164,7 @@ export class Router {
 }
 
 function rejectedRecord(record: OpenRecord, reason: string, nowMs: number): OutRecord {
-  const source = record.headers.source?.toString() ?? '';
+  const source = record.headers.source ?? '';
   const text = record.value?.toString() ?? '';
   const value: RejectedRecord = {
     at: new Date(nowMs).toISOString(),

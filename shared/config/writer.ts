@@ -163,7 +163,7 @@ interface OwnRecord {
 function awaitVerdicts(config: FollowedConfig): { next(): OwnRecord } {
   const waiting = new Map<string, (verdict: Verdict) => void>();
   config.onVerdict((verdict, record) => {
-    const mark = record.headers[WRITE_HEADER]?.toString();
+    const mark = record.headers[WRITE_HEADER];
     if (mark !== undefined) waiting.get(mark)?.(verdict);
   });
   return {

@@ -106,14 +106,14 @@ export type Decoded =
   | { kind: 'newer'; format: string }
   | { kind: 'unreadable'; why: string };
 
-type RawHeaders = Readonly<Record<string, { toString(): string } | undefined>>;
+type RawHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Reads what `encodeDelivery` wrote. Never throws: what cannot be read is said so. */
 export function decodeDelivery(headers: RawHeaders): Decoded {
-  const text = (name: string) => headers[name]?.toString();
+  const text = (name: string) => headers[name];
   const count = (name: string) => {
     const value = headers[name];
-    return value === undefined ? 0 : Number(value.toString());
+    return value === undefined ? 0 : Number(value);
   };
   const format = text('format') ?? '';
   if (format !== '1') {

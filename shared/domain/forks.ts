@@ -17,7 +17,7 @@ interface StepRecord {
   topic: string;
   partition: number;
   offset: number;
-  headers: Readonly<Record<string, { toString(): string } | undefined>>;
+  headers: Readonly<Record<string, string | undefined>>;
 }
 
 /** About 8 MB; at 5,000 records a second that is 40 s, several times what a crash takes to be noticed and mended. */
@@ -30,10 +30,10 @@ export function createForks(maxSteps = MOST_STEPS): Forks {
   const topics = new Map<string, number>();
   return {
     isFork({ topic, partition, offset, headers }, nowMs) {
-      const id = headers.delivery?.toString();
+      const id = headers.delivery;
       // What names no delivery is not ours to judge; a test send is one of a kind.
       if (!id || headers.test) return false;
-      const step = (['replay', 'attempt', 'hop'] as const).map((name) => headers[name]?.toString() ?? '0').join('.');
+      const step = `${headers.replay ?? '0'}.${headers.attempt ?? '0'}.${headers.hop ?? '0'}`;
       let number = topics.get(topic);
       if (number === undefined) topics.set(topic, (number = topics.size));
       const place = sighting(id, step, number * PARTITIONS + partition, offset);

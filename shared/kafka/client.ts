@@ -1,16 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import {
-  Kafka as KafkaJs,
-  Partitioners,
-  type Admin,
-  type ConsumerConfig,
-  type KafkaConfig,
-  type SASLOptions,
-} from 'kafkajs';
+import { Kafka as KafkaJs, type Admin, type ConsumerConfig, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { requireBrokers, type Settings } from '../settings';
 import { type Log } from '../telemetry/log';
 import { KafkaAppender } from './appender';
+import { installCodec } from './codec/install';
+import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
@@ -37,6 +32,7 @@ const PARTITION_BYTES = 256 * 1024;
  */
 export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
   const { log } = options;
+  installCodec();
   const client = new KafkaJs({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,
@@ -74,7 +70,7 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
   return {
     appender: async (appenderOptions) => {
       const producer = client.producer({
-        createPartitioner: Partitioners.DefaultPartitioner,
+        createPartitioner,
         allowAutoTopicCreation: false,
         // The appender itself tries again, and its callers know for how long. kafkajs must not: in a second try it leaves
         // out every broker that answered the first, also for partitions that came to lead there meanwhile, and says that
@@ -113,7 +109,7 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
 async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
   const metadata = await admin.fetchTopicMetadata({ topics: topics.map((topic) => prefix + topic) });
   const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions]));
-  const partitioner = Partitioners.DefaultPartitioner();
+  const partitioner = createPartitioner();
   return (topic: string, key: string): number => {
     const partitionMetadata = partitions.get(prefix + topic) ?? [];
     return partitioner({ topic, partitionMetadata, message: { key, value: null } });

@@ -1,6 +1,7 @@
 import { type Admin, type Consumer, type ConsumerGroupJoinEvent, type EachBatchPayload } from 'kafkajs';
 import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
+import { fetchedRecords } from './codec/install';
 import { Committer } from './committer';
 import { LastingConsumer } from './lasting';
 import { idOf, placesOf, readCommitted, type Place } from './committed';
@@ -280,7 +281,7 @@ export class KafkaConsumption implements Consumption {
       this.#partitions.set(id, partition);
     }
     if (partition.draining || partition.waits) return;
-    this.#offers.all(partition, batch.messages);
+    this.#offers.all(partition, fetchedRecords(batch));
     // What was refused is kept here: it need not be fetched again.
     payload.resolveOffset(batch.lastOffset());
   }

@@ -1,4 +1,4 @@
-import { type KafkaMessage } from 'kafkajs';
+import { type FetchedRecord } from './codec/records';
 import { TakenRecord, type Partition } from './partition';
 import { type OpenRecord, type Verdict } from './port';
 
@@ -16,12 +16,15 @@ export class Offers {
   ) {}
 
   /** Offers them in turn; from the first that is refused on they are kept for later, and the partition pauses. */
-  all(partition: Partition, messages: readonly KafkaMessage[]): void {
+  all(partition: Partition, messages: readonly FetchedRecord[]): void {
     for (const [i, message] of messages.entries()) {
       const record = new TakenRecord(partition, message);
       if (!partition.ledger.take(record.offset)) continue;
       const verdict = this.options.onRecord(record);
-      if (verdict === 'taken') continue;
+      if (verdict === 'taken') {
+        record.letGo();
+        continue;
+      }
       partition.ledger.untake(record.offset);
       partition.rest = messages.slice(i);
       this.options.tell('pause', partition);

@@ -1,4 +1,4 @@
-import { type KafkaMessage } from 'kafkajs';
+import { type FetchedRecord } from './codec/records';
 import { encodeRuns } from './done-runs';
 import { Ledger } from './ledger';
 import { type OpenRecord } from './port';
@@ -16,7 +16,7 @@ export class Partition {
    * From a refused record on, what of its fetch has not been offered: kept, since fetching and decoding it again costs
    * more than all the rest (one record in four was of use).
    */
-  rest: readonly KafkaMessage[] | undefined;
+  rest: readonly FetchedRecord[] | undefined;
   /** runs where it was refused until a time */
   timer: NodeJS.Timeout | undefined;
   /** the offset committed last, and what the ledger's `changes` were then */
@@ -90,15 +90,17 @@ export interface Commit {
   atMs: number;
 }
 
-/** A record as the handler sees it: the message of kafkajs and the partition that waits for its end. */
+/** A record as the handler sees it: what was fetched of it, and the partition that waits for its end. */
 export class TakenRecord implements OpenRecord {
   readonly offset: number;
+  #fetched: FetchedRecord | undefined;
 
   constructor(
     private readonly owner: Partition,
-    private readonly message: KafkaMessage,
+    fetched: FetchedRecord,
   ) {
-    this.offset = Number(message.offset);
+    this.#fetched = fetched;
+    this.offset = fetched.offset;
   }
 
   get topic(): string {
@@ -108,20 +110,28 @@ export class TakenRecord implements OpenRecord {
     return this.owner.number;
   }
   get timestampMs(): number {
-    return Number(this.message.timestamp);
+    return this.#part.timestamp;
   }
   get key(): Buffer | null {
-    return this.message.key;
+    return this.#part.key;
   }
   get value(): Buffer | null {
-    return this.message.value;
+    return this.#part.value;
   }
-  get headers(): Readonly<Record<string, Buffer | undefined>> {
-    return (this.message.headers ?? NO_HEADERS) as Record<string, Buffer | undefined>;
+  get headers(): Readonly<Record<string, string | undefined>> {
+    return this.#part.headers;
   }
   done(): void {
     this.owner.ledger.done(this.offset);
   }
-}
 
-const NO_HEADERS: Readonly<Record<string, Buffer | undefined>> = {};
+  /** From now on only `done` is of use: one that is open for long must not keep a whole fetch in memory. */
+  letGo(): void {
+    this.#fetched = undefined;
+  }
+
+  get #part(): FetchedRecord {
+    if (!this.#fetched) throw new Error('a record is read after it was taken: copy what is needed of it');
+    return this.#fetched;
+  }
+}

@@ -13,7 +13,7 @@ export interface OutRecord {
   headers?: Record<string, string>;
 }
 
-/** A record as read. `headers` are bytes: decode the ones you need. */
+/** A record as read. Of a consumer group, its parts can be read only while it is being offered. */
 export interface InRecord {
   /** without the prefix */
   readonly topic: string;
@@ -24,7 +24,7 @@ export interface InRecord {
   readonly key: Buffer | null;
   /** A slice of the whole fetch response: copy it to keep it longer than a moment. */
   readonly value: Buffer | null;
-  readonly headers: Readonly<Record<string, Buffer | undefined>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 /** Writes records in few, large requests: at once while it is idle, gathered while it is not. */

@@ -1,5 +1,6 @@
 import { type Admin, type Consumer } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
+import { fetchedRecords } from './codec/install';
 import { LastingConsumer } from './lasting';
 import { type Log } from '../telemetry/log';
 import { Partition, TakenRecord } from './partition';
@@ -62,7 +63,7 @@ export class KafkaTail implements Tail {
       eachBatch: ({ batch }) => {
         this.#gotRecords = true;
         const partition = new Partition(this.options.topic, batch.partition, 0);
-        for (const message of batch.messages) {
+        for (const message of fetchedRecords(batch)) {
           const record = new TakenRecord(partition, message);
           // What was read in an earlier life is skipped.
           if (record.offset >= (this.#positions.get(batch.partition) ?? 0)) this.#give(record);

@@ -35,11 +35,9 @@ export async function traceMessages(env: Record<string, string>, messages: Reado
       if (topic.startsWith('__') || topic === 'config') continue;
       await readAll(kafka, topic, (record) => {
         const value = String(record.value);
-        const message = record.headers.message?.toString() ?? /"message(?:Id)?":"([^"]+)"/.exec(value)?.[1] ?? '';
+        const message = record.headers.message ?? /"message(?:Id)?":"([^"]+)"/.exec(value)?.[1] ?? '';
         if (!messages.has(message)) return;
-        const headers = ['destination', 'attempt', 'hop', 'reason', 'error'].map(
-          (name) => record.headers[name]?.toString() ?? '',
-        );
+        const headers = ['destination', 'attempt', 'hop', 'reason', 'error'].map((name) => record.headers[name] ?? '');
         const at = new Date(record.timestampMs).toISOString();
         const what = topic === ATTEMPTS ? value : headers.join(' ');
         lines.push(`${message} ${at} ${topic}/${record.partition}/${record.offset} ${what}`);

@@ -102,6 +102,6 @@ function inRecord(out: OutRecord, offset: number): InRecord {
     timestampMs: Date.now(),
     key: out.key === null ? null : Buffer.from(out.key),
     value: out.value === null ? null : Buffer.from(out.value),
-    headers: Object.fromEntries(Object.entries(out.headers ?? {}).map(([name, value]) => [name, Buffer.from(value)])),
+    headers: { ...out.headers },
   };
 }

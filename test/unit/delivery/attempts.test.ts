@@ -63,7 +63,7 @@ class Story {
     const offset = this.#offset++;
     const record: OpenRecord = {
       ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
-      headers: rawHeaders(encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change }))),
+      headers: encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
       done: () => this.done.push(offset),
     };
     expect(this.deliverer.onRecord(record)).toBe('taken');
@@ -82,7 +82,7 @@ class Story {
   /** What was written of deliveries, oldest first: where to, and why. */
   waits(): { tier: string; reason: string | undefined; attempt: number }[] {
     return this.appender.appends.flat().flatMap(({ topic, headers }) => {
-      const decoded = decodeDelivery(rawHeaders(headers ?? {}));
+      const decoded = decodeDelivery(headers ?? {});
       if (decoded.kind !== 'delivery') return [];
       const { reason, attempt } = decoded.delivery;
       return [{ tier: topic.replace('webhooks.', ''), reason, attempt }];
@@ -127,10 +127,6 @@ function resultOf(said: ReturnType<Answers>): SendResult {
   const { status, retryAfter } = typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   return { ok: true, answer: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs: 1 };
-}
-
-function rawHeaders(headers: Record<string, string>): Record<string, Buffer> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)]));
 }
 
 async function settle(): Promise<void> {

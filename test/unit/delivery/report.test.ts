@@ -47,8 +47,7 @@ const tried = (urls: UrlAttempt[], change: Partial<Tried> = {}): Tried => ({
 function read(records: OutRecord[]) {
   return records.map((r) => {
     if (r.topic === 'attempts') return { topic: r.topic, ...(JSON.parse(String(r.value)) as object) };
-    const headers = Object.fromEntries(Object.entries(r.headers ?? {}).map(([k, v]) => [k, Buffer.from(v)]));
-    const decoded = decodeDelivery(headers);
+    const decoded = decodeDelivery(r.headers ?? {});
     return {
       topic: r.topic,
       key: r.key,

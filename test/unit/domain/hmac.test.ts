@@ -23,9 +23,7 @@ describe('HmacKey', () => {
   test.each([63, 64, 65])('a key of %d bytes', (length) => {
     const key = Buffer.alloc(length, 'k');
     const body = Buffer.from('body');
-    expect(new HmacKey('sha256', key).sign('', body, 'hex')).toBe(
-      createHmac('sha256', key).update(body).digest('hex'),
-    );
+    expect(new HmacKey('sha256', key).sign('', body, 'hex')).toBe(createHmac('sha256', key).update(body).digest('hex'));
   });
 
   test('a body larger than any before, and a small one after it', () => {

@@ -13,7 +13,7 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
     timestampMs: NOW - 11_000,
     key: Buffer.from('dst:1'),
     value: Buffer.from('{}'),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)])),
+    headers,
     done,
   };
 }

@@ -67,7 +67,7 @@ function aRouter() {
       timestampMs: NOW,
       key: null,
       value: Buffer.from(over.value ?? JSON.stringify(message)),
-      headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])),
+      headers,
       done: () => done.push(offset),
     };
     return router.onRecord(record);

@@ -1,0 +1,199 @@
+import { ByteReader, type ByteWriter, sizeOf, sizeOfVarint } from './bytes';
+import { crc32c } from './crc32c';
+
+/**
+ * Record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch): written into one buffer, and read without
+ * making anything of a record but where its parts lie.
+ */
+
+const MAGIC = 2;
+/** Where in a batch what is named lies. */
+const AT = { length: 8, magic: 16, crc: 17, attributes: 21, producerId: 43, count: 57, records: 61 };
+const LENGTH_END = 12;
+const CODEC_BITS = 0x7;
+const LOG_APPEND_TIME = 0x8;
+const TRANSACTIONAL = 0x10;
+const CONTROL = 0x20;
+
+/** A record as kafkajs hands it on to be written. */
+export interface OutMessage {
+  key?: Buffer | string | null;
+  value: Buffer | string | null;
+  headers?: Record<string, string>;
+}
+
+/** Writes one batch. @param nowMs its time, ms since 1970 (which the broker replaces: LogAppendTime) */
+export function writeBatch(to: ByteWriter, messages: readonly OutMessage[], nowMs: number): void {
+  const start = to.length;
+  to.int64(0); // base offset
+  to.int32(0); // length
+  to.int32(0); // leader epoch
+  to.int8(MAGIC);
+  to.int32(0); // checksum
+  to.int16(0); // attributes: no compression
+  to.int32(messages.length - 1);
+  to.int64(nowMs);
+  to.int64(nowMs);
+  to.int64(-1); // producer id
+  to.int16(0); // producer epoch
+  to.int32(0); // sequence
+  to.int32(messages.length);
+  for (const [i, message] of messages.entries()) writeRecord(to, message, i);
+  to.int32At(to.length - start - LENGTH_END, start + AT.length);
+  to.uint32At(crc32c(to.buffer, start + AT.attributes, to.length), start + AT.crc);
+}
+
+/** Attributes and the time's difference: both 0, and one byte. */
+const FIXED_BYTES = 2;
+
+function writeRecord(to: ByteWriter, { key = null, value, headers }: OutMessage, offsetDelta: number): void {
+  const keyBytes = key === null ? -1 : sizeOf(key);
+  const valueBytes = value === null ? -1 : sizeOf(value);
+  const texts = headers === undefined ? [] : Object.entries(headers);
+  let size = FIXED_BYTES + sizeOfVarint(offsetDelta) + sizeOfVarint(texts.length);
+  size += sizeOfVarint(keyBytes) + Math.max(0, keyBytes) + sizeOfVarint(valueBytes) + Math.max(0, valueBytes);
+  for (const [name, text] of texts) size += textSize(name) + textSize(text);
+
+  to.varint(size);
+  to.int8(0);
+  to.varint(0);
+  to.varint(offsetDelta);
+  to.varintBytes(key, keyBytes);
+  to.varintBytes(value, valueBytes);
+  to.varint(texts.length);
+  for (const [name, text] of texts) {
+    to.varintBytes(name, sizeOf(name));
+    to.varintBytes(text, sizeOf(text));
+  }
+}
+
+function textSize(text: string): number {
+  const bytes = sizeOf(text);
+  return sizeOfVarint(bytes) + bytes;
+}
+
+/** What all records of a batch have in common. */
+interface FetchedBatch {
+  /** where they lie */
+  buffer: Buffer;
+  isControl: boolean;
+  /** kafkajs looks here for aborted transactions */
+  context: { producerId: string; inTransaction: boolean };
+}
+
+/** A record as it lies in its fetch; `key`, `value` and `headers` are made when asked for. */
+export class FetchedRecord {
+  #headers: Record<string, string> | undefined;
+
+  constructor(
+    private readonly batch: FetchedBatch,
+    /** where its key's length stands */
+    private readonly at: number,
+    readonly offset: number,
+    /** ms since 1970 */
+    readonly timestamp: number,
+  ) {}
+
+  get isControlRecord(): boolean {
+    return this.batch.isControl;
+  }
+
+  get batchContext(): FetchedBatch['context'] {
+    return this.batch.context;
+  }
+
+  get key(): Buffer | null {
+    return bytes(new ByteReader(this.batch.buffer, this.at));
+  }
+
+  get value(): Buffer | null {
+    const reader = new ByteReader(this.batch.buffer, this.at);
+    skip(reader);
+    return bytes(reader);
+  }
+
+  get headers(): Record<string, string> {
+    return (this.#headers ??= this.#readHeaders());
+  }
+
+  #readHeaders(): Record<string, string> {
+    const reader = new ByteReader(this.batch.buffer, this.at);
+    skip(reader);
+    skip(reader);
+    const headers: Record<string, string> = {};
+    for (let left = reader.varint(); left > 0; left--) {
+      const name = text(reader);
+      headers[name] = text(reader);
+    }
+    return headers;
+  }
+}
+
+function skip(reader: ByteReader): void {
+  const size = reader.varint();
+  if (size > 0) reader.at += size;
+}
+
+function bytes(reader: ByteReader): Buffer | null {
+  const size = reader.varint();
+  return size < 0 ? null : reader.buffer.subarray(reader.at, reader.at + size);
+}
+
+function text(reader: ByteReader): string {
+  const size = reader.varint();
+  return size <= 0 ? '' : reader.buffer.toString('utf8', reader.at, (reader.at += size));
+}
+
+/** Undoes a compression of the batch's records. @throws where the codec is not known */
+export type Decompress = (attributes: number, bytes: Buffer) => Promise<Buffer>;
+
+/**
+ * Reads the batches of one partition's part of a fetch.
+ * A last one that is cut off (a fetch ends where its bytes are used up) is left out.
+ */
+export async function readBatches(buffer: Buffer, decompress: Decompress): Promise<FetchedRecord[]> {
+  const records: FetchedRecord[] = [];
+  let start = 0;
+  while (start + AT.records <= buffer.length) {
+    const end = start + LENGTH_END + buffer.readInt32BE(start + AT.length);
+    if (end > buffer.length) break;
+    const magic = buffer.readInt8(start + AT.magic);
+    if (magic !== MAGIC) throw new Error(`a batch has format ${magic}, which is older than Kafka 0.11`);
+    await readBatch(buffer.subarray(start, end), decompress, records);
+    start = end;
+  }
+  return records;
+}
+
+const FIRST_TIME = 27;
+
+async function readBatch(batch: Buffer, decompress: Decompress, to: FetchedRecord[]): Promise<void> {
+  const head = new ByteReader(batch);
+  const baseOffset = head.int64();
+  const attributes = batch.readInt16BE(AT.attributes);
+  head.at = FIRST_TIME;
+  const firstTime = head.int64();
+  const maxTime = head.int64();
+  const fixedTime = (attributes & LOG_APPEND_TIME) !== 0;
+  const compressed = (attributes & CODEC_BITS) !== 0;
+  const body = compressed ? await decompress(attributes, batch.subarray(AT.records)) : batch;
+  const fetched: FetchedBatch = {
+    buffer: body,
+    isControl: (attributes & CONTROL) !== 0,
+    context: {
+      producerId: batch.readBigInt64BE(AT.producerId).toString(),
+      inTransaction: (attributes & TRANSACTIONAL) !== 0,
+    },
+  };
+  const reader = new ByteReader(body, compressed ? 0 : AT.records);
+  for (let left = batch.readInt32BE(AT.count); left > 0; left--) {
+    const size = reader.varint();
+    const next = reader.at + size;
+    reader.at++;
+    const timeDelta = reader.varint();
+    const offset = baseOffset + reader.varint();
+    const time = fixedTime ? maxTime : firstTime + timeDelta;
+    to.push(new FetchedRecord(fetched, reader.at, offset, time));
+    reader.at = next;
+  }
+}

@@ -1,0 +1,108 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { Names } from '../../../services/delivery/dns';
+import { Sender, type SendResult } from '../../../services/delivery/send';
+import { eventually } from '../../support/eventually';
+
+/** Against a real server on a real socket: which connections are used. */
+
+let server: Server;
+let sender: Sender;
+let opened = 0;
+const waiting: ServerResponse[] = [];
+
+beforeEach(async () => {
+  opened = 0;
+  waiting.length = 0;
+  server = createServer((request, response) => {
+    request.resume();
+    if (request.url === '/wait') waiting.push(response);
+    else if (request.url === '/close') response.writeHead(200, { connection: 'close' }).end('bye');
+    else if (request.url === '/long') response.end('x'.repeat(100_000));
+    else response.end('ok');
+  });
+  server.on('connection', () => opened++);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  sender = new Sender({ timeoutMs: 1_000, guard: () => undefined, names: new Names(1_000) });
+});
+
+afterEach(async () => {
+  for (const response of waiting) response.destroy();
+  await sender.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+function post(path: string): Promise<SendResult> {
+  const origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  return new Promise((resolve) => sender.send({ origin, path, headers: [], body: Buffer.from('{}') }, resolve));
+}
+
+test('one after another: one connection', async () => {
+  for (let i = 0; i < 5; i++) expect(await post('/')).toMatchObject({ ok: true, answer: { status: 200 } });
+  expect(opened).toBe(1);
+});
+
+test('the next one that is sent from within an answer uses its connection', async () => {
+  let left = 50;
+  await new Promise<void>((resolve) => {
+    const next = (): void => {
+      if (left-- === 0) return resolve();
+      const origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+      sender.send({ origin, path: '/', headers: [], body: Buffer.from('{}') }, next);
+    };
+    next();
+  });
+  expect(opened).toBe(1);
+});
+
+test('as many connections as requests at once, and no more for the next wave', async () => {
+  const wave = () => {
+    const all = Array.from({ length: 8 }, () => post('/wait'));
+    return eventually(() => expect(waiting).toHaveLength(8)).then(() => {
+      for (const response of waiting.splice(0)) response.end('ok');
+      return Promise.all(all);
+    });
+  };
+  await wave();
+  await wave();
+  expect(opened).toBe(8);
+});
+
+test('a connection that is closed with its answer is replaced, also for one that is sent from within it', async () => {
+  const second = new Promise<SendResult>((resolve) => {
+    void post('/close').then(() => void post('/').then(resolve));
+  });
+  expect(await second).toMatchObject({ ok: true });
+  expect(opened).toBe(2);
+});
+
+test('what is beyond the part that is kept goes with its connection', async () => {
+  const result = await post('/long');
+  expect(result).toMatchObject({ ok: true, answer: { truncated: true } });
+  expect(await post('/')).toMatchObject({ ok: true });
+  expect(opened).toBe(2);
+});
+
+test('a request that got no answer leaves no connection behind', async () => {
+  expect(await post('/wait')).toMatchObject({ ok: false, error: { code: 'timeout', phase: 'headers' } });
+  await eventually(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        server.getConnections((error, count) => {
+          if (error ?? count > 0) reject(new Error(`${String(count)} are open`));
+          else resolve();
+        });
+      }),
+  );
+  expect(await post('/')).toMatchObject({ ok: true });
+});
+
+test('a port where nobody listens', async () => {
+  const port = (server.address() as AddressInfo).port;
+  await new Promise((resolve) => server.close(resolve));
+  const result = await new Promise<SendResult>((resolve) =>
+    sender.send({ origin: `http://127.0.0.1:${String(port)}`, path: '/', headers: [], body: Buffer.from('') }, resolve),
+  );
+  expect(result).toMatchObject({ ok: false, error: { code: 'connection', phase: 'connect' } });
+});
