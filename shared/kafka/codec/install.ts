@@ -1,5 +1,6 @@
 import { type Batch } from 'kafkajs';
 import { ByteReader, ByteWriter } from './bytes';
+import { FetchPace } from './fetch-pace';
 import { type FetchedRecord, type OutMessage, readBatches, writeBatch } from './records';
 
 /**
@@ -30,6 +31,10 @@ export interface ProduceInput {
   topicData: { topic: string; partitions: { partition: number; messages: OutMessage[] }[] }[];
 }
 
+interface FetchInput {
+  topics: { topic: string; partitions: { partition: number }[] }[];
+}
+
 /** All versions from the first to the last that kafkajs knows have this form. */
 const PRODUCE_FROM = 3;
 /** The only version that kafkajs speaks with brokers of Kafka 2.3 and later. */
@@ -37,11 +42,19 @@ const FETCH = 11;
 
 /* eslint-disable @typescript-eslint/no-require-imports -- these parts of kafkajs have no types and no other name */
 const produce = require('kafkajs/src/protocol/requests/produce') as Lookup<ProduceInput>;
-const fetch = require('kafkajs/src/protocol/requests/fetch') as Lookup<object>;
+const fetch = require('kafkajs/src/protocol/requests/fetch') as Lookup<FetchInput>;
 const compression = require('kafkajs/src/protocol/message/compression') as {
   lookupCodecByAttributes(attributes: number): Codec | null;
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
+
+const FETCH_SPACE_MS = 3;
+const pace = new FetchPace(FETCH_SPACE_MS);
+
+/** Tells the fetch loops of a process apart: there is one for each consumer and broker. */
+function nameOf({ topics: [first] }: FetchInput): string {
+  return first ? `${first.topic}/${String(first.partitions[0]?.partition)}` : '';
+}
 
 let installed = false;
 
@@ -70,6 +83,12 @@ export function installCodec(): void {
     if (version !== FETCH) return original;
     return (input) => {
       const made = original(input);
+      const encode = made.request.encode.bind(made.request);
+      made.request.encode = async () => {
+        const waitMs = pace.wait(nameOf(input), performance.now());
+        if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+        return encode();
+      };
       return { ...made, response: { decode: decodeFetch, parse: (data) => made.response.parse(data) } };
     };
   };
