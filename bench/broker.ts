@@ -14,6 +14,8 @@ export interface BenchBroker {
   /** Records there are in all partitions of a topic, full name; 0 where it is not there. */
   records(topic: string): Promise<number>;
   topics(): Promise<string[]>;
+  /** Deletes all topics of a prefix, so that no benchmark carries the records and partitions of those before it. */
+  forget(prefix: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -38,6 +40,10 @@ export async function startBroker(dir: string, note: (text: string) => void): Pr
       return partitions.reduce((total, { high, low }) => total + Number(high) - Number(low), 0);
     },
     topics: () => admin.listTopics(),
+    forget: async (prefix) => {
+      const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+      if (topics.length > 0) await admin.deleteTopics({ topics });
+    },
     stop: async () => {
       await admin.disconnect();
       await broker.stop(STOP_MS);
