@@ -27,6 +27,7 @@ function results(rounds: Round[]): Results {
 
 const aRound = (microsEach: number, batches?: PipelineFigure): Round => ({
   bare: [{ count: 1, microsEach, perSecond: 30_000 }],
+  failures: [],
   ...(batches && { batches }),
 });
 
