@@ -10,7 +10,7 @@ export class Lateness {
   readonly #putAt = new Map<string, number>();
   readonly #tails: Tail[] = [];
 
-  private constructor(private readonly delayMs: number) {}
+  constructor(private readonly delayMs: number) {}
 
   /** Of what is appended to the tier from now on. */
   static async watch(kafka: Kafka, delayMs: number): Promise<Lateness> {

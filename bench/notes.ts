@@ -9,7 +9,7 @@ const NOISY_CORES = 0.2;
 
 /** How each figure was taken, of those that were. */
 export function howTaken({ rounds, settings }: Results): string[] {
-  const foreign = foreignCores(rounds);
+  const others = othersUsed(rounds);
   const about: Record<string, string> = {
     bare: 'undici Pool, 64 connections, JSON.stringify and HMAC-SHA1 a request',
     delivery: 'topic webhooks filled beforehand; until all outcomes are in topic attempts',
@@ -30,14 +30,14 @@ export function howTaken({ rounds, settings }: Results): string[] {
       const size = settings[part];
       return size === undefined ? [] : [`${part}: ${how}; ${String(size)}.`];
     }),
-    `Other processes of the machine used ${foreign.length > 0 ? `up to ${readable(Math.max(...foreign))} cores` : 'an unknown share'} meanwhile.`,
+    `Others, on this machine or its host, used ${others.length > 0 ? `up to ${readable(Math.max(...others))} cores` : 'an unknown share'} meanwhile.`,
   ];
 }
 
 /** What went wrong. */
 export function faults({ rounds }: Results): string[] {
   const found = rounds.flatMap(faultsOf);
-  const noisy = foreignCores(rounds).some((cores) => cores > NOISY_CORES);
+  const noisy = othersUsed(rounds).some((cores) => cores > NOISY_CORES);
   return noisy
     ? [...found, 'the machine was not quiet: CPU times are too high and rates too low; take the figures again']
     : found;
@@ -53,10 +53,14 @@ export function about({ at, machine, settings, rounds }: Results): string[] {
   ];
 }
 
-function foreignCores(rounds: Results['rounds']): number[] {
+/** Cores that others had during each figure: processes of this machine, and other machines on its host. */
+function othersUsed(rounds: Results['rounds']): number[] {
   const figures = rounds.flatMap((round) => [
     ...[round.delivery, round.batches, round.singles, round.latency, round.sustained],
     ...(round.isolation?.phases ?? []),
   ]);
-  return figures.flatMap((figure) => figure?.cpu.foreignCores ?? []);
+  return figures.flatMap((figure) => {
+    const { foreignCores, stolenCores } = figure?.cpu ?? {};
+    return foreignCores === undefined ? [] : [foreignCores + (stolenCores ?? 0)];
+  });
 }

@@ -5,6 +5,7 @@ import { HEAD } from './line';
 import { about, faults, howTaken } from './notes';
 import { plotsOf } from './plots';
 import { rowsOf } from './report';
+import { usageRows } from './usage-table';
 
 /** The figures of a run as a page of the documentation, with its plots beside it. */
 
@@ -30,6 +31,7 @@ function plotFile(page: string, plot: string): string {
 /** Pure. */
 export function pageOf(results: Results, images: readonly string[]): string {
   const wrong = faults(results);
+  const usage = usageRows(results.rounds);
   return [
     '# Benchmarks',
     '',
@@ -40,6 +42,7 @@ export function pageOf(results: Results, images: readonly string[]): string {
     ...images.flatMap((image) => [image, '']),
     ...markdownTable([HEAD, ...rowsOf(results)]),
     '',
+    ...(usage.length > 0 ? [...markdownTable(usage), ''] : []),
     '## How it was taken',
     '',
     ...howTaken(results).map((line) => `- ${line}`),

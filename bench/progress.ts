@@ -36,7 +36,10 @@ export class Progress {
 /** Pure: `isolation: 20 s, about 10 s left`. */
 export function soFar(what: string, elapsedMs: number, expectedMs: number): string {
   const leftMs = expectedMs - elapsedMs;
-  return `${what}: ${duration(elapsedMs)}, ${leftMs > 0 ? `about ${duration(leftMs)} left` : 'longer than expected'}`;
+  const slackMs = Math.max(1_000, expectedMs / 5);
+  const left =
+    leftMs >= 1_000 ? `about ${duration(leftMs)} left` : -leftMs > slackMs ? 'longer than expected' : 'nearly done';
+  return `${what}: ${duration(elapsedMs)}, ${left}`;
 }
 
 /** Pure: `45 s`, `12 min`. */

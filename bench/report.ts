@@ -5,14 +5,17 @@ import { HEAD, row } from './line';
 import { about, faults, howTaken } from './notes';
 import { table } from './table';
 import { troubleLines } from './trouble-lines';
+import { usageRows } from './usage-table';
 
 /** The figures of all rounds as one readable page: pure. */
 
 export function report(results: Results): string {
   const wrong = faults(results);
+  const usage = usageRows(results.rounds);
   return [
     table([HEAD, ...rowsOf(results)]),
     '',
+    ...(usage.length > 0 ? [table(usage), ''] : []),
     'How it was taken',
     ...indented(howTaken(results)),
     ...(wrong.length > 0 ? ['', 'Not as it should be', ...indented(wrong)] : []),

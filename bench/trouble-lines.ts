@@ -48,22 +48,19 @@ function outageLines(): Line[] {
 
 function waitingLines(rounds: readonly Round[]): Line[] {
   const [figure] = rounds.flatMap(({ waiting }) => waiting ?? []);
-  return (figure?.phases ?? []).flatMap(({ name, of }, i) => {
-    const line = (what: string, unit: string, pick: (phase: WaitingPhase) => number | undefined): Line => ({
+  return (figure?.phases ?? []).flatMap(({ name }, i) => {
+    const line = (what: string, of: (phase: WaitingPhase) => number): Line => ({
       what: `waiting, ${name}: ${what}`,
-      unit,
+      unit: 'ms',
       of: ({ waiting }) => {
         const phase = waiting?.phases[i];
-        return phase && pick(phase);
+        return phase && of(phase);
       },
     });
     return [
-      ...Object.keys(of).flatMap((service) => [
-        line(service, 'MB', (phase) => phase.of[service]?.rssMb.last),
-        line(service, 'cores', (phase) => phase.of[service]?.cores),
-      ]),
-      line('late, p50', 'ms', ({ lateness }) => lateness.p50Ms),
-      { ...line('late, longest', 'ms', ({ lateness }) => lateness.maxMs), goal: GOALS.latenessMs },
+      line('late, p50', ({ lateness }) => lateness.p50Ms),
+      line('late, p99', ({ lateness }) => lateness.p99Ms),
+      { ...line('late, longest', ({ lateness }) => lateness.maxMs), goal: GOALS.latenessMs },
     ];
   });
 }

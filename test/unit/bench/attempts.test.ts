@@ -22,7 +22,8 @@ describe('parts of a run', () => {
 
   it('that fail are told of, and the others go on', async () => {
     const { attempts, told } = anAttempts(['bare', 'delivery']);
-    expect(await attempts.run('bare', 'bare loop', () => Promise.reject(new Error('no receiver')))).toBeUndefined();
+    const failed = await attempts.run<number>('bare', 'bare loop', () => Promise.reject(new Error('no receiver')));
+    expect(failed).toBeUndefined();
     expect(await attempts.run('delivery', 'delivery alone', () => Promise.resolve(8))).toBe(8);
     expect(attempts.failures).toEqual([{ part: 'bare', why: 'no receiver' }]);
     expect(told).toContain('bare could not be measured: no receiver');

@@ -4,6 +4,7 @@ describe('progress', () => {
   it.each([
     [20_000, 30_000, 'isolation: 20 s, about 10 s left'],
     [180_000, 600_000, 'isolation: 3 min, about 7 min left'],
+    [30_001, 30_000, 'isolation: 30 s, nearly done'],
     [40_000, 30_000, 'isolation: 40 s, longer than expected'],
   ])('after %d ms of %d', (elapsedMs, expectedMs, text) =>
     expect(soFar('isolation', elapsedMs, expectedMs)).toBe(text),
