@@ -1,5 +1,5 @@
 import { spread } from './arithmetic';
-import { type IsolationPhase, type Round } from './figures';
+import { type IsolationFigure, type IsolationPhase, type Round } from './figures';
 import { isolationGoal } from './goals';
 import { type Line } from './line';
 
@@ -13,11 +13,15 @@ export function isolationLines(rounds: readonly Round[]): Line[] {
     { what: 'isolation: capacity, single calls', unit: 'calls/s', of: (r) => r.isolation?.capacity },
     { what: 'isolation: offered in every phase', unit: 'calls/s', of: (r) => r.isolation?.offeredPerSecond },
   ];
-  const phases = figure.phases.map(({ hanging }) => phaseLines(hanging, figure.endpoints, clean?.median));
+  const phases = figure.phases.map(({ hanging }) => phaseLines(hanging, figure, clean?.median));
   return [...overall, ...phases.flat()];
 }
 
-function phaseLines(hanging: number, endpoints: number, cleanP99Ms: number | undefined): Line[] {
+function phaseLines(
+  hanging: number,
+  { endpoints, laneLimit }: IsolationFigure,
+  cleanP99Ms: number | undefined,
+): Line[] {
   const share = hanging === 0 ? 'clean' : `${String((100 * hanging) / endpoints)} % hang`;
   const line = (what: string, unit: string, of: (phase: IsolationPhase) => number): Line => ({
     what: `isolation, ${share}: ${what}`,
@@ -35,7 +39,6 @@ function phaseLines(hanging: number, endpoints: number, cleanP99Ms: number | und
     line('healthy, longest', 'ms', ({ maxMs }) => maxMs),
     line('healthy delivered', '% of offered', (phase) => (100 * phase.deliveredPerSecond) / phase.offeredPerSecond),
   ];
-  return hanging === 0
-    ? common
-    : [...common, line('most connections to a hung one', '', (phase) => phase.mostConnections)];
+  const connections = line('most connections to a hung one', '', (phase) => phase.mostConnections);
+  return hanging === 0 ? common : [...common, { ...connections, goal: { limit: laneLimit, is: 'most' } }];
 }

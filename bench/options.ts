@@ -19,7 +19,7 @@ export const PARTS = [
 export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, but with --long. */
-const ONCE: readonly Part[] = ['outage', 'waiting'];
+const ONCE: readonly Part[] = ['sustained', 'outage', 'waiting'];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
   [--capacity CALLS_PER_SECOND] [--waiting N] [--json FILE] [--write FILE.md] [--profile DIR]`;
