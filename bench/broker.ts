@@ -1,6 +1,7 @@
 import { Kafka as KafkaJs, logLevel, type Admin } from 'kafkajs';
 import { join } from 'node:path';
 import { findKafka } from '../deploy/local/kafka-source';
+import { messageOf } from '../shared/errors';
 
 /** The Kafka of a benchmark: its own, as `npm start` runs it, so that its CPU time can be told from anybody else's. */
 
@@ -14,6 +15,11 @@ export interface BenchBroker {
   /** Records there are in all partitions of a topic, full name; 0 where it is not there. */
   records(topic: string): Promise<number>;
   topics(): Promise<string[]>;
+  /**
+   * Deletes all topics of a prefix, so that no benchmark carries the records and partitions of those before it. Where it
+   * cannot, the next ones cost a little more: no reason to hide why a benchmark failed.
+   */
+  forget(prefix: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -38,6 +44,14 @@ export async function startBroker(dir: string, note: (text: string) => void): Pr
       return partitions.reduce((total, { high, low }) => total + Number(high) - Number(low), 0);
     },
     topics: () => admin.listTopics(),
+    forget: async (prefix) => {
+      try {
+        const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+        if (topics.length > 0) await admin.deleteTopics({ topics });
+      } catch (error) {
+        note(`the topics of ${prefix} are still there: ${messageOf(error)}`);
+      }
+    },
     stop: async () => {
       await admin.disconnect();
       await broker.stop(STOP_MS);

@@ -15,6 +15,8 @@ export interface CpuReading {
   byName: Record<string, number>;
   /** seconds that all cores have worked, whoever for; undefined where the system does not tell */
   machine: number | undefined;
+  /** seconds that the cores were given to other machines, where this one is virtual */
+  stolen: number | undefined;
 }
 
 /** What was used between two readings. */
@@ -25,15 +27,19 @@ export interface CpuUse {
   byName: Record<string, number>;
   /** cores that processes not named were using meanwhile; undefined where the system does not tell */
   foreignCores: number | undefined;
+  /** cores that were given to other machines meanwhile; what is stolen also makes CPU times longer */
+  stolenCores: number | undefined;
 }
 
 /** @param pids processes by the name under which they are reported; 0: not on this machine, left out */
 export function readCpu(pids: Readonly<Record<string, number>>): CpuReading {
   const known = Object.entries(pids).filter(([, pid]) => pid > 0);
+  const stat = process.platform === 'linux' ? readFileSync('/proc/stat', 'utf8') : undefined;
   return {
     atMs: clockMs(),
     byName: Object.fromEntries(known.map(([name, pid]) => [name, cpuSeconds(pid)])),
-    machine: process.platform === 'linux' ? busySeconds(readFileSync('/proc/stat', 'utf8')) : undefined,
+    machine: stat === undefined ? undefined : busySeconds(stat),
+    stolen: stat === undefined ? undefined : stolenSeconds(stat),
   };
 }
 
@@ -43,13 +49,15 @@ export function cpuBetween(from: CpuReading, to: CpuReading): CpuUse {
   const byName = Object.fromEntries(
     Object.entries(to.byName).map(([name, used]) => [name, used - (from.byName[name] ?? 0)]),
   );
-  const { machine: before } = from;
-  const { machine: after } = to;
-  const foreign = before === undefined || after === undefined ? undefined : after - before - sum(Object.values(byName));
+  const cores = (before: number | undefined, after: number | undefined, ours: number) =>
+    before === undefined || after === undefined || seconds <= 0
+      ? undefined
+      : Math.max(0, (after - before - ours) / seconds);
   return {
     seconds,
     byName,
-    foreignCores: foreign === undefined || seconds <= 0 ? undefined : Math.max(0, foreign / seconds),
+    foreignCores: cores(from.machine, to.machine, sum(Object.values(byName))),
+    stolenCores: cores(from.stolen, to.stolen, 0),
   };
 }
 
@@ -72,9 +80,16 @@ export function psSeconds(time: string): number {
     .reduce((total, part) => total * 60 + Number(part), 0);
 }
 
-/** The first line of /proc/stat: user nice system idle iowait irq softirq steal. */
 export function busySeconds(stat: string): number {
-  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] =
-    stat.split('\n', 1)[0]?.split(/ +/).map(Number) ?? [];
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = machineTicks(stat);
   return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
+}
+
+export function stolenSeconds(stat: string): number {
+  return (machineTicks(stat)[8] ?? 0) / TICKS_PER_SECOND;
+}
+
+/** The first line of /proc/stat: its name, user nice system idle iowait irq softirq steal. */
+function machineTicks(stat: string): number[] {
+  return stat.split('\n', 1)[0]?.split(/ +/).map(Number) ?? [];
 }

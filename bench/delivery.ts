@@ -53,6 +53,7 @@ export async function measureDelivery(bench: Bench, size: { warmUp: number; coun
     };
   } finally {
     await services.stop();
+    await broker.forget(prefix);
   }
 }
 

@@ -1,9 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { type FromReceiver, RECEIVER_MAIN, type ToReceiver } from './receiver';
+import { type Behaviour, type FromReceiver, RECEIVER_MAIN, type ToReceiver } from './receiver';
+
+/** All that has arrived since the last reset. */
+interface Arrived {
+  count: number;
+  /** the first time of each id that met an origin that answers, if ids were asked for */
+  arrivals: Map<string, number>;
+  /** the most connections open at once, by origin */
+  mostOpen: Map<string, number>;
+}
 
 /** The receiver (receiver.ts) as its parent sees it. */
 export class Endpoint {
   readonly #waiting: ((message: FromReceiver) => void)[] = [];
+  readonly #origins: string[] = [];
+  #accepted = 0;
 
   private constructor(
     private readonly child: ChildProcess,
@@ -11,7 +22,9 @@ export class Endpoint {
     readonly origin: string,
   ) {
     child.on('message', (message) => {
-      for (const listener of [...this.#waiting]) listener(message as FromReceiver);
+      const told = message as FromReceiver;
+      if (told.kind === 'count') this.#accepted = told.accepted;
+      for (const listener of [...this.#waiting]) listener(told);
     });
   }
 
@@ -24,16 +37,39 @@ export class Endpoint {
       });
       child.once('exit', (code) => reject(new Error(`the receiver ended with code ${String(code)}`)));
     });
-    return new Endpoint(child, `http://127.0.0.1:${String(port)}`);
+    return new Endpoint(child, originOf(port));
   }
 
   get pid(): number {
     return this.child.pid ?? 0;
   }
 
+  /** Delivery ids that met an origin that answers since the last reset, if ids were asked for; a few ms old. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** So many origins beside the first, all answering as their paths say. Asked again, it gives the same ones. */
+  async origins(count: number): Promise<string[]> {
+    const missing = count - this.#origins.length;
+    if (missing > 0) {
+      const opened = this.#next((message) => (message.kind === 'opened' ? message.ports : undefined));
+      this.#ask({ kind: 'open', count: missing });
+      this.#origins.push(...(await opened).map(originOf));
+    }
+    this.behave(this.#origins, 'path');
+    return this.#origins.slice(0, count);
+  }
+
+  /** How these origins answer from now on. */
+  behave(origins: readonly string[], as: Behaviour): void {
+    this.#ask({ kind: 'behave', ports: origins.map((origin) => Number(new URL(origin).port)), as });
+  }
+
   /** Forgets what came before. @param options.ids note each delivery id (costs a microsecond a request) */
   reset(options: { ids: boolean }): void {
     this.#waiting.length = 0;
+    this.#accepted = 0;
     this.#ask({ kind: 'reset', ...options });
   }
 
@@ -51,10 +87,15 @@ export class Endpoint {
     });
   }
 
-  /** All that has arrived since the last reset; the first time of each id, if ids were asked for. */
-  report(): Promise<{ count: number; arrivals: Map<string, number> }> {
+  report(): Promise<Arrived> {
     const report = this.#next((message) =>
-      message.kind === 'report' ? { count: message.count, arrivals: new Map(message.arrivals) } : undefined,
+      message.kind === 'report'
+        ? {
+            count: message.count,
+            arrivals: new Map(message.arrivals),
+            mostOpen: new Map(message.mostOpen.map(([port, count]) => [originOf(port), count])),
+          }
+        : undefined,
     );
     this.#ask({ kind: 'report' });
     return report;
@@ -79,4 +120,8 @@ export class Endpoint {
   #ask(message: ToReceiver): void {
     this.child.send(message);
   }
+}
+
+function originOf(port: number): string {
+  return `http://127.0.0.1:${String(port)}`;
 }

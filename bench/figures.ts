@@ -1,4 +1,5 @@
 import { type CpuUse } from './cpu';
+import { type Usage } from './usage';
 
 /** What a benchmark measured, as it is: input of the report, and content of `--json`. */
 
@@ -49,16 +50,142 @@ export interface LatencyFigure {
   cpu: CpuUse;
 }
 
+/** All services under a closed loop of batches, for a time. */
+export interface SustainedFigure {
+  seconds: number;
+  count: number;
+  perSecond: number;
+  /** webhooks in the second that had fewest */
+  worstSecond: number;
+  cpu: CpuUse;
+  /** by process */
+  rssMb: { before: Record<string, number>; after: Record<string, number> };
+  missing: number;
+  repeats: number;
+}
+
+/** Some of the endpoints hang; figures of those that hang in no phase. */
+export interface IsolationPhase {
+  /** how many hang */
+  hanging: number;
+  count: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+  offeredPerSecond: number;
+  /** arrived before the last call was sent */
+  deliveredPerSecond: number;
+  /** the most connections open at once to one endpoint that hung */
+  mostConnections: number;
+  /** calls, of all endpoints, that ingest did not accept */
+  refused: number;
+  /** accepted, of all endpoints, and not delivered after the phase either */
+  missing: number;
+  cpu: CpuUse;
+}
+
+export interface IsolationFigure {
+  endpoints: number;
+  /** so many of them hang in no phase, and are measured */
+  measured: number;
+  /** calls a second */
+  capacity: number;
+  /** to all endpoints together */
+  offeredPerSecond: number;
+  /** the most that one lane may have open */
+  laneLimit: number;
+  /** the first one is clean */
+  phases: IsolationPhase[];
+}
+
+export interface BurstFigure {
+  drainMs: number;
+  /** times the ideal */
+  ideals: number;
+  /** POSTs beyond one a webhook */
+  repeats: number;
+}
+
+export interface BacklogFigure {
+  count: number;
+  answerMs: number;
+  /** of a lane as wide as it may get, from the first moment on */
+  idealMs: number;
+  /** to a lane that has learnt nothing */
+  first: BurstFigure;
+  /** and again */
+  second: BurstFigure;
+  /** waits a record */
+  hops: { mean: number; most: number };
+}
+
+interface LatencyShare {
+  count: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+export interface OutageFigure {
+  perSecond: number;
+  beforeSeconds: number;
+  deadSeconds: number;
+  /** records written while it was dead: to tiers; to tiers, to what is due and to the attempts */
+  appendsPerSecond: { tiers: number; all: number };
+  /** from its return until the first delivery, and until the last one of those that were accepted while it was dead */
+  firstMs: number;
+  drainMs: number;
+  /** waits of those */
+  hops: { mean: number; most: number };
+  /** how often its circuit opened again after its return */
+  reopened: number;
+  /** calls sent before the outage, and those sent after the first delivery and before the last */
+  before: LatencyShare;
+  fresh: LatencyShare;
+  /** the most deliveries in one second after its return */
+  peakPerSecond: number;
+  missing: number;
+}
+
+export interface LatenessFigure {
+  count: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+  /** due, and not put where it is due */
+  missing: number;
+}
+
+export interface WaitingPhase extends Usage {
+  name: string;
+  lateness: LatenessFigure;
+}
+
+export interface WaitingFigure {
+  /** that wait from the second phase on */
+  count: number;
+  /** of the flow through the shortest tier */
+  perSecond: number;
+  seconds: number;
+  phases: WaitingPhase[];
+}
+
 /** One pass over everything that was asked for. */
 export interface Round {
   /** before each of the others that has a ratio */
   bare: BareFigure[];
-  delivery?: DeliveryFigure;
-  batches?: PipelineFigure;
-  singles?: PipelineFigure;
-  latency?: LatencyFigure;
-  /** of the services of the last three together */
-  warnings?: Record<string, number>;
+  delivery?: DeliveryFigure | undefined;
+  batches?: PipelineFigure | undefined;
+  singles?: PipelineFigure | undefined;
+  latency?: LatencyFigure | undefined;
+  sustained?: SustainedFigure | undefined;
+  /** of the services of the last four together */
+  warnings?: Record<string, number> | undefined;
+  isolation?: IsolationFigure | undefined;
+  backlog?: BacklogFigure | undefined;
+  outage?: OutageFigure | undefined;
+  waiting?: WaitingFigure | undefined;
+  /** what could not be measured, and why */
+  failures: { part: string; why: string }[];
 }
 
 export interface Machine {

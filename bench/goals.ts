@@ -19,7 +19,17 @@ export const GOALS = {
   perSecond: least(5_000),
   p50Ms: most(4),
   p99Ms: most(15),
+  /** times the ideal */
+  backlogIdeals: most(1.2),
+  backlogHops: most(1),
+  reopened: most(0),
+  latenessMs: most(1_000),
 } as const;
+
+/** What endpoints that hang may cost the others: a fifth of the clean p99, or 10 ms where that is little. */
+export function isolationGoal(cleanP99Ms: number): Goal {
+  return most(Math.max(1.2 * cleanP99Ms, cleanP99Ms < 50 ? cleanP99Ms + 10 : 0));
+}
 
 /** `met`, or by how much not: the figure as a multiple of what it should be. */
 export function verdict(measured: number, goal: Goal): string {

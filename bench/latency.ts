@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { deliveryId } from '../shared/domain/delivery';
 import { percentile } from './arithmetic';
 import { Calls } from './calls';
@@ -6,6 +5,7 @@ import { clockMs } from './clock';
 import { cpuBetween, readCpu } from './cpu';
 import { until } from './deadline';
 import { type LatencyFigure } from './figures';
+import { openLoop } from './open-loop';
 import { type Target } from './pipeline';
 import { type Bench } from './setup';
 
@@ -32,10 +32,10 @@ export async function measureLatency(bench: Bench, target: Target, size: Latency
   };
 
   endpoint.reset({ ids: true });
-  await every(1000 / size.perSecond, size.warmUp, one);
+  await openLoop(size.perSecond, (started) => started < size.warmUp, one);
   sentAt.clear();
   const from = readCpu(target.pids);
-  await every(1000 / size.perSecond, size.count, one);
+  await openLoop(size.perSecond, (started) => started < size.count, one);
   const cpu = cpuBetween(from, readCpu(target.pids));
   const total = size.warmUp + size.count;
   await until(async () => (await endpoint.report()).count >= total, POLL_MS, ARRIVAL_MS);
@@ -55,15 +55,4 @@ export async function measureLatency(bench: Bench, target: Target, size: Latency
     missing: size.count - latencies.length,
     cpu,
   };
-}
-
-/** Starts `count` of them, one each `intervalMs` by a fixed schedule, and waits for all. */
-async function every(intervalMs: number, count: number, start: () => Promise<void>): Promise<void> {
-  const startedAt = clockMs();
-  const running: Promise<void>[] = [];
-  while (running.length < count) {
-    await pause(Math.max(0, startedAt + running.length * intervalMs - clockMs()));
-    running.push(start());
-  }
-  await Promise.all(running);
 }

@@ -1,23 +1,23 @@
 import { writeFileSync } from 'node:fs';
-import { measureBare } from './bare';
-import { measureDelivery } from './delivery';
+import { clockMs } from './clock';
 import { type Results, type Round } from './figures';
 import { describeMachine } from './machine';
 import { type Options, readOptions } from './options';
-import { BODY_BYTES } from './payload';
+import { writePage } from './page';
+import { duration, Progress } from './progress';
 import { report } from './report';
+import { runRound } from './round';
+import { settingsOf } from './settings-of';
 import { setUp, type Bench } from './setup';
-import { runSystem } from './system-run';
-import { loadSettings } from '../shared/settings';
 
 /** `npm run bench`: measures, and prints one page of figures on stdout. Progress goes to stderr. */
 
-function note(text: string): void {
-  console.error(`bench: ${text} …`);
-}
+const progress = new Progress((text) => console.error(`bench: ${text} …`));
 
-async function main(): Promise<void> {
+/** Returns the code to exit with: not 0 where something could not be measured. */
+async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
+  const note = progress.note.bind(progress);
   note('starting Kafka');
   const bench = await setUp(options.profile, note);
   const stopped = (signal: string) => {
@@ -27,65 +27,37 @@ async function main(): Promise<void> {
   process.once('SIGINT', stopped);
   process.once('SIGTERM', stopped);
   try {
-    const rounds: Round[] = [];
-    for (let i = 1; i <= options.rounds; i++) {
-      const prefix = `round ${String(i)} of ${String(options.rounds)}: `;
-      rounds.push(await runRound(bench, options, (text) => note(prefix + text)));
-    }
     const results: Results = {
       at: new Date().toISOString(),
       machine: await describeMachine(),
       settings: settingsOf(options),
-      rounds,
+      rounds: await runRounds(bench, options),
     };
     if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
+    if (options.page !== undefined) writePage(options.page, results);
     console.log(report(results));
+    return results.rounds.some(({ failures }) => failures.length > 0) ? 1 : 0;
   } finally {
     await bench.stop();
   }
 }
 
-async function runRound(bench: Bench, { only, sizes }: Options, say: (text: string) => void): Promise<Round> {
-  const round: Round = { bare: [] };
-  const bare = async () => {
-    if (!only.has('bare')) return;
-    say('bare loop');
-    bench.endpoint.reset({ ids: false });
-    round.bare.push(await measureBare({ origin: bench.endpoint.origin, ...sizes.bare }));
-  };
-  await bare();
-  if (only.has('delivery')) {
-    say('delivery alone');
-    round.delivery = await measureDelivery(bench, sizes.delivery);
+async function runRounds(bench: Bench, { rounds: count, only, once, sizes }: Options): Promise<Round[]> {
+  const startedAt = clockMs();
+  const rounds: Round[] = [];
+  for (let i = 1; i <= count; i++) {
+    const parts = i === 1 ? only : new Set([...only].filter((part) => !once.has(part)));
+    if (parts.size === 0) break;
+    const about = `round ${String(i)} of ${String(count)}`;
+    rounds.push(await runRound(bench, { only: parts, sizes }, progress.within(about)));
+    progress.note(`${about} is done, ${duration(clockMs() - startedAt)} since the start`);
   }
-  if (only.has('batches') || only.has('singles') || only.has('latency')) {
-    if (only.has('delivery')) await bare();
-    Object.assign(round, await runSystem(bench, { only, sizes, note: say }));
-  }
-  return round;
-}
-
-function settingsOf({ sizes, only }: Options): Results['settings'] {
-  const { bare, delivery, batches, singles, latency } = sizes;
-  const defaults = loadSettings({});
-  const after = (size: { warmUp: number; count: number }) =>
-    `${String(size.count)} after ${String(size.warmUp)} to warm up`;
-  return {
-    parts: [...only].join(','),
-    bodyBytes: BODY_BYTES,
-    partitions: defaults.WAYPOST_PARTITIONS,
-    logLevel: defaults.WAYPOST_LOG_LEVEL,
-    ...(only.has('bare') && { bare: after(bare) }),
-    ...(only.has('delivery') && { delivery: after(delivery) }),
-    ...(only.has('batches') && { batches: `${after(batches)}, ${String(batches.connections)} connections` }),
-    ...(only.has('singles') && { singles: `${after(singles)}, ${String(singles.connections)} connections` }),
-    ...(only.has('latency') && { latency: `${String(latency.perSecond)}/s, ${after(latency)}` }),
-  };
+  return rounds;
 }
 
 main().then(
   // A pool or a pipe that is still open must not hold up the shell.
-  () => process.exit(0),
+  (code) => process.exit(code),
   (error: unknown) => {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);

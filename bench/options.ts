@@ -1,62 +1,77 @@
 import { parseArgs } from 'node:util';
-import { type LatencySize } from './latency';
-import { type LoopSize } from './pipeline';
+import { LONG, QUICK, type Sizes, WHOLE } from './sizes';
 
-/** The command line of `npm run bench`, and how much each part does. */
+/** The command line of `npm run bench`. */
 
-export const PARTS = ['bare', 'delivery', 'batches', 'singles', 'latency'] as const;
+/** In the order in which they run. */
+export const PARTS = [
+  'bare',
+  'delivery',
+  'latency',
+  'batches',
+  'singles',
+  'sustained',
+  'isolation',
+  'backlog',
+  'outage',
+  'waiting',
+] as const;
 export type Part = (typeof PARTS)[number];
 
-const USAGE = `Usage: npm run bench -- [--quick] [--only ${PARTS.join(',')}] [--rounds N] [--json FILE] [--profile DIR]`;
+/** These take long for each figure: once a run, but with --long. */
+const ONCE: readonly Part[] = ['sustained', 'outage', 'waiting'];
 
-export interface Sizes {
-  bare: { warmUp: number; count: number };
-  delivery: { warmUp: number; count: number };
-  batches: LoopSize;
-  singles: LoopSize;
-  latency: LatencySize;
-}
+const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
+  [--capacity CALLS_PER_SECOND] [--waiting N] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
-const WHOLE: Sizes = {
-  bare: { warmUp: 5_000, count: 50_000 },
-  delivery: { warmUp: 5_000, count: 50_000 },
-  batches: { warmUp: 10_000, count: 50_000, callsPerRequest: 100, connections: 8 },
-  singles: { warmUp: 5_000, count: 25_000, callsPerRequest: 1, connections: 32 },
-  latency: { perSecond: 50, warmUp: 100, count: 1_000 },
-};
-
-/** Under a minute, start of broker and services included. */
-const QUICK: Sizes = {
-  bare: { warmUp: 5_000, count: 30_000 },
-  delivery: { warmUp: 5_000, count: 25_000 },
-  batches: { warmUp: 5_000, count: 20_000, callsPerRequest: 100, connections: 8 },
-  singles: { warmUp: 2_000, count: 8_000, callsPerRequest: 1, connections: 32 },
-  latency: { perSecond: 50, warmUp: 50, count: 300 },
-};
+/** Where the table and the plots go after a whole run. */
+const PAGE = 'docs/benchmarks.md';
 
 export interface Options {
   only: ReadonlySet<Part>;
   rounds: number;
   sizes: Sizes;
   quick: boolean;
+  /** not again after the first round */
+  once: ReadonlySet<Part>;
   json: string | undefined;
+  /** a page in Markdown, with plots beside it */
+  page: string | undefined;
   profile: string | undefined;
 }
 
 /** @throws an error with the usage for what it does not know */
 export function readOptions(args: string[]): Options {
   const { values } = parse(args);
-  const quick = values.quick === true;
-  const rounds = values.rounds === undefined ? (quick ? 1 : 3) : Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds must be a whole number.\n${USAGE}`);
+  const [quick, long] = [values.quick === true, values.long === true];
+  if (quick && long) throw new Error(`--quick and --long exclude each other.\n${USAGE}`);
+  const whole = !quick && values.only === undefined;
   return {
     only: values.only === undefined ? new Set(PARTS) : readParts(values.only),
-    rounds,
-    sizes: quick ? QUICK : WHOLE,
+    rounds: count('rounds', values.rounds) ?? (quick ? 1 : 3),
+    sizes: sizesOf(quick ? QUICK : long ? LONG : WHOLE, values),
     quick,
+    once: new Set(long ? [] : ONCE),
     json: values.json,
+    page: values.write ?? (whole ? PAGE : undefined),
     profile: values.profile,
   };
+}
+
+function sizesOf(sizes: Sizes, given: { waiting?: string | undefined; capacity?: string | undefined }): Sizes {
+  const { isolation, waiting } = sizes;
+  return {
+    ...sizes,
+    isolation: { ...isolation, capacity: count('capacity', given.capacity) ?? isolation.capacity },
+    waiting: { ...waiting, count: count('waiting', given.waiting) ?? waiting.count },
+  };
+}
+
+function count(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number.\n${USAGE}`);
+  return value;
 }
 
 function parse(args: string[]) {
@@ -66,7 +81,11 @@ function parse(args: string[]) {
       options: {
         quick: { type: 'boolean' },
         only: { type: 'string' },
+        long: { type: 'boolean' },
         rounds: { type: 'string' },
+        capacity: { type: 'string' },
+        waiting: { type: 'string' },
+        write: { type: 'string' },
         json: { type: 'string' },
         profile: { type: 'string' },
       },

@@ -30,45 +30,72 @@ export interface LoopSize {
   connections: number;
 }
 
+/** What a closed loop sent and what became of it. */
+export interface LoopOutcome<T> {
+  measured: T;
+  /** accepted and never delivered, delivered more than once */
+  missing: number;
+  repeats: number;
+}
+
 export async function measurePipeline(bench: Bench, target: Target, size: LoopSize): Promise<PipelineFigure> {
   const { endpoint } = bench;
-  const { callsPerRequest, connections } = size;
-  const calls = new Calls(
-    target.ingestUrl,
-    connections,
-    target.customers,
-    `${String(callsPerRequest)}-${String(size.count)}`,
+  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
+  const name = `${String(size.callsPerRequest)}-${String(size.count)}`;
+  const { measured, missing, repeats } = await closedLoop(bench, target, { ...size, name }, () =>
+    within(
+      'the measured number of webhooks',
+      DEADLINE_MS,
+      Promise.all([at(size.warmUp), at(size.warmUp + size.count)]),
+    ),
   );
+  const [from, to] = measured;
+  return {
+    count: size.count,
+    callsPerRequest: size.callsPerRequest,
+    connections: size.connections,
+    perSecond: size.count / ((to.atMs - from.atMs) / 1000),
+    cpu: cpuBetween(from.cpu, to.cpu),
+    missing,
+    repeats,
+    diverted: await divertedRecords(bench, target.prefix),
+  };
+}
+
+/**
+ * Loads the system until `measure` is done, then waits for what is still on its way.
+ * @param load.name part of each messageId
+ */
+export async function closedLoop<T>(
+  { endpoint }: Bench,
+  target: Target,
+  load: { name: string; callsPerRequest: number; connections: number },
+  measure: () => Promise<T>,
+): Promise<LoopOutcome<T>> {
+  const { callsPerRequest, connections } = load;
+  const calls = new Calls(target.ingestUrl, connections, target.customers, load.name);
   const throttle = new Throttle(MAX_OUTSTANDING);
   endpoint.reset({ ids: true });
   endpoint.onCount((count) => throttle.arrived(count));
-  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
-  const marks = Promise.all([at(size.warmUp), at(size.warmUp + size.count)]);
+  const measurement = measure();
 
   const send = () => (callsPerRequest === 1 ? calls.postSingle() : calls.postBatch(callsPerRequest));
   const worker = async () => {
     while (await throttle.take(callsPerRequest)) await send();
   };
-  const load = Promise.all(Array.from({ length: connections }, worker));
+  const sending = Promise.all(Array.from({ length: connections }, worker));
   // A refused call ends the measurement at once, not at its deadline.
-  const refused = load.then(() => new Promise<never>(() => undefined));
+  const refused = sending.then(() => new Promise<never>(() => undefined));
   try {
-    const [from, to] = await within('the measured number of webhooks', DEADLINE_MS, Promise.race([marks, refused]));
+    const measured = await Promise.race([measurement, refused]);
     throttle.close();
-    await load;
+    await sending;
     await until(() => throttle.outstanding <= 0, POLL_MS, DRAIN_MS);
     const { count, arrivals } = await endpoint.report();
-    return {
-      count: size.count,
-      callsPerRequest,
-      connections,
-      perSecond: size.count / ((to.atMs - from.atMs) / 1000),
-      cpu: cpuBetween(from.cpu, to.cpu),
-      missing: throttle.sent - arrivals.size,
-      repeats: count - arrivals.size,
-      diverted: await divertedRecords(bench, target.prefix),
-    };
+    return { measured, missing: throttle.sent - arrivals.size, repeats: count - arrivals.size };
   } finally {
+    // Where the load failed, nobody waits for the measurement any more.
+    measurement.catch(() => undefined);
     throttle.close();
     await calls.close();
   }

@@ -3,33 +3,56 @@ import { delayOf, readHead } from './http';
 import { clockMs } from './clock';
 
 /**
- * The customers' endpoint of a benchmark, as a process of its own: a bare HTTP/1.1 loop over sockets, since it shares
- * the cores with what is measured. It answers everything with 200, as its path says: at once, late, or never (http.ts).
+ * The customers' endpoints of a benchmark, as a process of its own: a bare HTTP/1.1 loop over sockets, since it shares
+ * the cores with what is measured. Each port is one origin. It answers with 200 as the path says, at once, late, or
+ * never (http.ts), until it is told that a port hangs or fails.
  */
 
 /** This file, to be started as a process. */
 export const RECEIVER_MAIN = __filename;
 
+/** `path`: as the path says; `hang`: reads and never answers; `fail`: 503 at once. */
+export type Behaviour = 'path' | 'hang' | 'fail';
+
 /** What the parent asks. */
 export type ToReceiver =
-  /** Forgets all counts and marks. `ids`: note the first arrival of each delivery id */
+  /** Forgets all counts and marks. `ids`: note when each delivery id first met a port that answers */
   | { kind: 'reset'; ids: boolean }
   /** Tells when so many have arrived. */
   | { kind: 'mark'; at: number }
+  /** Listens on so many more ports. */
+  | { kind: 'open'; count: number }
+  | { kind: 'behave'; ports: number[]; as: Behaviour }
   | { kind: 'report' };
 
 /** What it answers. Times are by the clock that all processes share (clock.ts). */
 export type FromReceiver =
   | { kind: 'listening'; port: number }
+  | { kind: 'opened'; ports: number[] }
   | { kind: 'mark'; at: number; atMs: number }
-  /** sent every few ms while it rises */
-  | { kind: 'count'; count: number }
-  | { kind: 'report'; count: number; arrivals: [id: string, atMs: number][] };
+  /** sent every few ms while it rises; `accepted`: delivery ids that met a port that answers, if ids were asked for */
+  | { kind: 'count'; count: number; accepted: number }
+  | {
+      kind: 'report';
+      count: number;
+      arrivals: [id: string, atMs: number][];
+      mostOpen: [port: number, count: number][];
+    };
 
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+const FAILED = Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
 const TELL_EVERY_MS = 5;
 
+/** One port. */
+interface Door {
+  as: Behaviour;
+  /** connections now, and the most at once since the last reset */
+  open: number;
+  mostOpen: number;
+}
+
 class Receiver {
+  readonly #doors = new Map<number, Door>();
   #count = 0;
   #told = 0;
   #ids = false;
@@ -39,22 +62,64 @@ class Receiver {
   take(message: ToReceiver): void {
     switch (message.kind) {
       case 'reset':
-        this.#count = this.#told = 0;
-        this.#ids = message.ids;
-        this.#marks = [];
-        this.#arrivals = new Map();
-        return;
+        return this.#reset(message.ids);
       case 'mark':
         this.#marks.push(message.at);
         this.#tellMarks();
         return;
+      case 'open':
+        void Promise.all(Array.from({ length: message.count }, () => this.listen())).then((ports) =>
+          tell({ kind: 'opened', ports }),
+        );
+        return;
+      case 'behave':
+        for (const port of message.ports) {
+          const door = this.#doors.get(port);
+          if (door) door.as = message.as;
+        }
+        return;
       case 'report':
-        tell({ kind: 'report', count: this.#count, arrivals: [...this.#arrivals] });
+        tell({
+          kind: 'report',
+          count: this.#count,
+          arrivals: [...this.#arrivals],
+          mostOpen: [...this.#doors].map(([port, { mostOpen }]) => [port, mostOpen]),
+        });
     }
   }
 
-  connected(socket: Socket): void {
+  /** Resolves with the port. */
+  listen(): Promise<number> {
+    const door: Door = { as: 'path', open: 0, mostOpen: 0 };
+    const server = createServer((socket) => this.#connected(socket, door));
+    return new Promise((resolve) => {
+      server.listen(0, '127.0.0.1', () => {
+        const address = server.address();
+        const port = typeof address === 'object' && address ? address.port : 0;
+        this.#doors.set(port, door);
+        resolve(port);
+      });
+    });
+  }
+
+  tellCount(): void {
+    if (this.#count === this.#told) return;
+    this.#told = this.#count;
+    tell({ kind: 'count', count: this.#count, accepted: this.#arrivals.size });
+  }
+
+  #reset(ids: boolean): void {
+    this.#count = this.#told = 0;
+    this.#ids = ids;
+    this.#marks = [];
+    this.#arrivals = new Map();
+    for (const door of this.#doors.values()) door.mostOpen = door.open;
+  }
+
+  #connected(socket: Socket, door: Door): void {
     socket.setNoDelay(true);
+    door.mostOpen = Math.max(door.mostOpen, ++door.open);
+    socket.once('close', () => door.open--);
     let rest: Buffer | undefined;
     socket.on('data', (chunk: Buffer) => {
       const data = rest ? Buffer.concat([rest, chunk]) : chunk;
@@ -63,8 +128,8 @@ class Receiver {
         const head = readHead(data, start, this.#ids);
         if (!head || head.end > data.length) break;
         start = head.end;
-        this.#arrived(head.id);
-        answer(socket, head.path);
+        this.#arrived(head.id, door);
+        answer(socket, head.path, door);
       }
       rest = start < data.length ? data.subarray(start) : undefined;
     });
@@ -72,15 +137,9 @@ class Receiver {
     socket.on('error', () => socket.destroy());
   }
 
-  tellCount(): void {
-    if (this.#count === this.#told) return;
-    this.#told = this.#count;
-    tell({ kind: 'count', count: this.#count });
-  }
-
-  #arrived(id: string): void {
+  #arrived(id: string, door: Door): void {
     this.#count++;
-    if (this.#ids && !this.#arrivals.has(id)) this.#arrivals.set(id, clockMs());
+    if (this.#ids && door.as === 'path' && !this.#arrivals.has(id)) this.#arrivals.set(id, clockMs());
     if (this.#marks.length > 0) this.#tellMarks();
   }
 
@@ -92,7 +151,12 @@ class Receiver {
   }
 }
 
-function answer(socket: Socket, path: string): void {
+function answer(socket: Socket, path: string, { as }: Door): void {
+  if (as === 'hang') return;
+  if (as === 'fail') {
+    socket.write(FAILED);
+    return;
+  }
   const delay = delayOf(path);
   if (delay === 0) socket.write(OK);
   else if (delay !== 'never') setTimeout(() => socket.write(OK), delay);
@@ -102,17 +166,13 @@ function tell(message: FromReceiver): void {
   process.send?.(message);
 }
 
-function main(): void {
+async function main(): Promise<void> {
   process.title = 'waypost-bench-receiver';
   const receiver = new Receiver();
-  const server = createServer((socket) => receiver.connected(socket));
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    tell({ kind: 'listening', port: typeof address === 'object' && address ? address.port : 0 });
-  });
-  setInterval(() => receiver.tellCount(), TELL_EVERY_MS);
   process.on('message', (message) => receiver.take(message as ToReceiver));
   process.on('disconnect', () => process.exit(0));
+  setInterval(() => receiver.tellCount(), TELL_EVERY_MS);
+  tell({ kind: 'listening', port: await receiver.listen() });
 }
 
-if (require.main === module) main();
+if (require.main === module) void main();

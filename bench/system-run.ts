@@ -1,55 +1,46 @@
-import { join } from 'node:path';
 import { SERVICES } from '../deploy/local/paths';
+import { type Attempts } from './attempts';
 import { createCustomers } from './control-api';
 import { type Round } from './figures';
 import { measureLatency } from './latency';
-import { type Part, type Sizes } from './options';
+import { type Part } from './options';
 import { measurePipeline, type Target } from './pipeline';
+import { type Progress } from './progress';
 import { type Bench } from './setup';
-import { startServices, systemEnv } from './system';
+import { type Sizes } from './sizes';
+import { measureSustained } from './sustained';
+import { withSystem } from './with-system';
 
-/** One start of all services, and the benchmarks that need them one after the other. */
+/** One start of all services, and the benchmarks that share it, one after the other. */
 
 const CUSTOMERS = 4;
 
-type SystemFigures = Pick<Round, 'batches' | 'singles' | 'latency' | 'warnings'>;
+/** The parts that share it. */
+export const TOGETHER: readonly Part[] = ['latency', 'batches', 'singles', 'sustained'];
 
-export async function runSystem(
+export function runSystem(
   bench: Bench,
-  options: { only: ReadonlySet<Part>; sizes: Sizes; note: (text: string) => void },
-): Promise<SystemFigures> {
-  const { only, sizes, note } = options;
-  const { broker, endpoint } = bench;
-  const prefix = bench.newPrefix('system');
-  const dir = join(bench.dir, prefix);
-  note('starting all services');
-  const system = await systemEnv({ broker: broker.address, dir, prefix, profileDir: bench.profileDir });
-  const services = await startServices(system, SERVICES);
-  try {
-    await services.ready();
-    const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${endpoint.origin}/ok/customer-${String(i)}`);
-    const target: Target = {
-      prefix,
-      ingestUrl: system.ingestUrl,
-      customers: await createCustomers(system, urls),
-      pids: { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid },
+  { attempts, sizes }: { attempts: Attempts<Part>; sizes: Sizes },
+  progress: Progress,
+): Promise<Pick<Round, 'batches' | 'singles' | 'latency' | 'sustained' | 'warnings'>> {
+  return withSystem(bench, { name: 'system', services: SERVICES }, async ({ prefix, system, services, pids }) => {
+    const { origin } = bench.endpoint;
+    const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${origin}/ok/customer-${String(i)}`);
+    const customers = await createCustomers(system, urls);
+    const target: Target = { prefix, ingestUrl: system.ingestUrl, customers, pids };
+    const { latency, batches, singles, sustained } = sizes;
+    const perSecond = String(latency.perSecond);
+    const sustainedMs = sustained.seconds * 1000;
+    return {
+      latency: await attempts.run('latency', `latency at ${perSecond} calls/s`, () =>
+        measureLatency(bench, target, latency),
+      ),
+      batches: await attempts.run('batches', 'batches', () => measurePipeline(bench, target, batches)),
+      singles: await attempts.run('singles', 'single calls', () => measurePipeline(bench, target, singles)),
+      sustained: await attempts.run('sustained', 'sustained', () =>
+        progress.during('sustained batches', sustainedMs, () => measureSustained(bench, target, sustained)),
+      ),
+      warnings: services.warnings(),
     };
-    const result: SystemFigures = {};
-    if (only.has('latency')) {
-      note(`latency at ${String(sizes.latency.perSecond)} calls/s`);
-      result.latency = await measureLatency(bench, target, sizes.latency);
-    }
-    if (only.has('batches')) {
-      note('all services, batches');
-      result.batches = await measurePipeline(bench, target, sizes.batches);
-    }
-    if (only.has('singles')) {
-      note('all services, single calls');
-      result.singles = await measurePipeline(bench, target, sizes.singles);
-    }
-    result.warnings = services.warnings();
-    return result;
-  } finally {
-    await services.stop();
-  }
+  });
 }

@@ -1,4 +1,4 @@
-import { busySeconds, cpuBetween, psSeconds, statSeconds } from '../../../bench/cpu';
+import { busySeconds, cpuBetween, psSeconds, statSeconds, stolenSeconds } from '../../../bench/cpu';
 
 describe('CPU time', () => {
   it('is utime and stime, whatever the name of the process holds', () => {
@@ -14,23 +14,24 @@ describe('CPU time', () => {
 
   it('of the machine leaves out idle, iowait and steal', () => {
     expect(busySeconds('cpu  100 10 50 9000 700 5 5 999 0 0\ncpu0 1 1 1')).toBe(1.7);
+    expect(stolenSeconds('cpu  100 10 50 9000 700 5 5 999 0 0\ncpu0 1 1 1')).toBe(9.99);
   });
 });
 
 describe('what was used between two readings', () => {
-  const from = { atMs: 1_000, byName: { a: 1, b: 2 }, machine: 10 };
+  const from = { atMs: 1_000, byName: { a: 1, b: 2 }, machine: 10, stolen: 1 };
 
   it('is told by process, and for all others together', () => {
-    const use = cpuBetween(from, { atMs: 3_000, byName: { a: 1.5, b: 3 }, machine: 13 });
-    expect(use).toEqual({ seconds: 2, byName: { a: 0.5, b: 1 }, foreignCores: 0.75 });
+    const use = cpuBetween(from, { atMs: 3_000, byName: { a: 1.5, b: 3 }, machine: 13, stolen: 2 });
+    expect(use).toEqual({ seconds: 2, byName: { a: 0.5, b: 1 }, foreignCores: 0.75, stolenCores: 0.5 });
   });
 
   it('is never negative for the others: the counters are coarse', () => {
-    expect(cpuBetween(from, { atMs: 2_000, byName: { a: 2, b: 2 }, machine: 10.9 }).foreignCores).toBe(0);
+    expect(cpuBetween(from, { atMs: 2_000, byName: { a: 2, b: 2 }, machine: 10.9, stolen: 1 }).foreignCores).toBe(0);
   });
 
   it('says nothing of the others where the system does not tell', () => {
-    const use = cpuBetween({ ...from, machine: undefined }, { ...from, atMs: 2_000, machine: undefined });
+    const use = cpuBetween({ ...from, machine: undefined, stolen: undefined }, { ...from, atMs: 2_000 });
     expect(use.foreignCores).toBeUndefined();
   });
 });

@@ -16,7 +16,34 @@ describe('the command line', () => {
     expect([...readOptions(['--only', 'bare,pipeline']).only]).toEqual(['bare', 'batches', 'singles']);
   });
 
-  it.each([[['--only', 'speed']], [['--fast']], [['--rounds', '0']]])('refuses %j with the usage', (args) => {
+  it('writes its page after a whole run, else where it is told to', () => {
+    expect(readOptions([]).page).toBe('docs/benchmarks.md');
+    expect(readOptions(['--quick']).page).toBeUndefined();
+    expect(readOptions(['--only', 'bare']).page).toBeUndefined();
+    expect(readOptions(['--quick', '--write', 'a.md']).page).toBe('a.md');
+  });
+
+  it('measures what takes long once, but with --long', () => {
+    expect([...readOptions([]).once]).toEqual(['sustained', 'outage', 'waiting']);
+    const long = readOptions(['--long']);
+    expect([...long.once]).toEqual([]);
+    expect(long.sizes.outage.deadSeconds).toBe(600);
+    expect(long.sizes.isolation.seconds).toBeGreaterThanOrEqual(60);
+  });
+
+  it('takes the number that waits, and a capacity in place of one that is measured', () => {
+    const { waiting, isolation } = readOptions(['--waiting', '5000', '--capacity', '1500']).sizes;
+    expect([waiting.count, isolation.capacity]).toEqual([5_000, 1_500]);
+  });
+
+  it.each([
+    [['--only', 'speed']],
+    [['--fast']],
+    [['--rounds', '0']],
+    [['--waiting', 'many']],
+    [['--capacity', '-1']],
+    [['--quick', '--long']],
+  ])('refuses %j with the usage', (args) => {
     expect(() => readOptions(args)).toThrow(/Usage: npm run bench/);
   });
 });

@@ -4,7 +4,7 @@ import { GOALS, verdict } from '../../../bench/goals';
 import { report } from '../../../bench/report';
 import { table } from '../../../bench/table';
 
-const cpu = (byName: Record<string, number>): CpuUse => ({ seconds: 10, byName, foreignCores: 0.1 });
+const cpu = (byName: Record<string, number>): CpuUse => ({ seconds: 10, byName, foreignCores: 0.1, stolenCores: 0 });
 
 function aLoop(fields: Partial<PipelineFigure> = {}): PipelineFigure {
   return {
@@ -27,6 +27,7 @@ function results(rounds: Round[]): Results {
 
 const aRound = (microsEach: number, batches?: PipelineFigure): Round => ({
   bare: [{ count: 1, microsEach, perSecond: 30_000 }],
+  failures: [],
   ...(batches && { batches }),
 });
 

@@ -1,0 +1,61 @@
+import { SERVICES } from '../deploy/local/paths';
+import { laneOptions } from '../services/delivery/limits';
+import { loadSettings } from '../shared/settings';
+import { createCustomers } from './control-api';
+import { type IsolationFigure, type IsolationPhase } from './figures';
+import { measurePhase } from './isolation-phase';
+import { type LoopSize, measurePipeline, type Target } from './pipeline';
+import { type Progress } from './progress';
+import { type Bench } from './setup';
+import { withSystem } from './with-system';
+
+/**
+ * What endpoints that hang cost the others. In every phase the same calls are offered to the same endpoints, an open
+ * loop at a share of what was measured as capacity just before. The phases differ in how many endpoints hang, and only
+ * those that hang in none of them are measured: the clean phase and the others are alike but for that.
+ */
+
+/** What went to tiers comes back after a phase: about the shortest tier. */
+const SETTLE_MS = 15_000;
+
+export interface IsolationSize {
+  endpoints: number;
+  /** how many of them hang, phase by phase; a clean phase goes before */
+  hanging: number[];
+  /** of each phase */
+  seconds: number;
+  loadPercent: number;
+  /** how capacity is measured; or calls a second, where it is given */
+  capacity: LoopSize | number;
+}
+
+export function measureIsolation(bench: Bench, size: IsolationSize, progress: Progress): Promise<IsolationFigure> {
+  return withSystem(bench, { name: 'isolation', services: SERVICES }, async ({ prefix, system, pids }) => {
+    const { endpoints, seconds } = size;
+    const origins = await bench.endpoint.origins(endpoints);
+    progress.note(`a source and a destination for each of ${String(endpoints)} endpoints`);
+    const urls = origins.map((origin) => `${origin}/ok/`);
+    const target: Target = {
+      prefix,
+      ingestUrl: system.ingestUrl,
+      customers: await createCustomers(system, urls),
+      pids,
+    };
+    progress.note('capacity');
+    const capacity =
+      typeof size.capacity === 'number'
+        ? size.capacity
+        : (await measurePipeline(bench, target, size.capacity)).perSecond;
+    const perSecond = (capacity * size.loadPercent) / 100;
+    const measured = endpoints - Math.max(...size.hanging);
+    const phases: IsolationPhase[] = [];
+    for (const hanging of [0, ...size.hanging]) {
+      const what = `${String(hanging)} of ${String(endpoints)} hang, ${String(Math.round(perSecond))} calls/s`;
+      const phase = { origins, hanging, measured, perSecond, seconds };
+      const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
+      phases.push(await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)));
+    }
+    const { ceiling } = laneOptions(loadSettings(system.env).WAYPOST_RETRY_DELAYS);
+    return { endpoints, measured, capacity, offeredPerSecond: perSecond, laneLimit: ceiling, phases };
+  });
+}

@@ -1,0 +1,66 @@
+import { readable } from './arithmetic';
+import { faultsOf } from './faults';
+import { type Results } from './figures';
+
+/** What stands below the table: how the figures were taken, on what, and what went wrong: pure. */
+
+/** What others may use before the figures suffer: their caches and cores are ours too. */
+const NOISY_CORES = 0.2;
+
+/** How each figure was taken, of those that were. */
+export function howTaken({ rounds, settings }: Results): string[] {
+  const others = othersUsed(rounds);
+  const about: Record<string, string> = {
+    bare: 'undici Pool, 64 connections, JSON.stringify and HMAC-SHA1 a request',
+    delivery: 'topic webhooks filled beforehand; until all outcomes are in topic attempts',
+    batches: 'every service as under npm start, closed loop, at most 2,000 calls on their way',
+    singles: 'the same; of the load (bench) and the receiver nothing is counted',
+    latency: 'open loop of single calls; from just before the call to the arrival of its webhook',
+    sustained: 'as batches, second by second',
+    isolation:
+      'open loop of single calls; in every phase the same rate to every endpoint, and measured are only those that hang in no phase',
+    backlog: 'to a lane that is new, then again; ideal: the lane at its widest from the first moment on',
+    outage: 'open loop of single calls for one endpoint, which answers 503 and then 200',
+    waiting: 'written to the two longest tiers; lateness of a flow through the shortest, by the time of the broker',
+  };
+  return [
+    'CPU time is user and system time of the whole process (/proc/PID/stat; the bare loop: process.cpuUsage).',
+    'Ratios are taken within a round (the bare loop runs before each part that has one); the median is that of the rounds.',
+    ...Object.entries(about).flatMap(([part, how]) => {
+      const size = settings[part];
+      return size === undefined ? [] : [`${part}: ${how}; ${String(size)}.`];
+    }),
+    `Others, on this machine or its host, used ${others.length > 0 ? `up to ${readable(Math.max(...others))} cores` : 'an unknown share'} meanwhile.`,
+  ];
+}
+
+/** What went wrong. */
+export function faults({ rounds }: Results): string[] {
+  const found = rounds.flatMap(faultsOf);
+  const noisy = othersUsed(rounds).some((cores) => cores > NOISY_CORES);
+  return noisy
+    ? [...found, 'the machine was not quiet: CPU times are too high and rates too low; take the figures again']
+    : found;
+}
+
+export function about({ at, machine, settings, rounds }: Results): string[] {
+  const { cores, cpu, memoryGb, system, node, java, kafka } = machine;
+  const text = (name: string) => String(settings[name]);
+  return [
+    `${at}: ${String(rounds.length)} round(s) on ${String(cores)} cores (${cpu}), ${String(memoryGb)} GB, ${system}; everything on the same cores.`,
+    `Node ${node}; Apache Kafka ${kafka}, one node, on ${java}; ${text('partitions')} partitions, acks=all, replication 1.`,
+    `Bodies of ${text('bodyBytes')} bytes, signed; log level ${text('logLevel')}.`,
+  ];
+}
+
+/** Cores that others had during each figure: processes of this machine, and other machines on its host. */
+function othersUsed(rounds: Results['rounds']): number[] {
+  const figures = rounds.flatMap((round) => [
+    ...[round.delivery, round.batches, round.singles, round.latency, round.sustained],
+    ...(round.isolation?.phases ?? []),
+  ]);
+  return figures.flatMap((figure) => {
+    const { foreignCores, stolenCores } = figure?.cpu ?? {};
+    return foreignCores === undefined ? [] : [foreignCores + (stolenCores ?? 0)];
+  });
+}

@@ -1,0 +1,41 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { clockMs } from './clock';
+
+/** So many a second, whatever becomes of them. */
+
+/** Timers are no finer: what has fallen due meanwhile is started together. */
+const TICK_MS = 1;
+
+/**
+ * Starts one after the other by a fixed schedule, and waits for all that were started.
+ * @param more asked before each with how many were started
+ */
+export async function openLoop(
+  perSecond: number,
+  more: (started: number) => boolean,
+  start: () => Promise<void>,
+): Promise<void> {
+  const intervalMs = 1000 / perSecond;
+  const startedAt = clockMs();
+  let started = 0;
+  let open = 0;
+  let allEnded: () => void = () => undefined;
+  let failure: Error | undefined;
+  const ended = () => {
+    if (--open === 0) allEnded();
+  };
+  while (!failure && more(started)) {
+    const inMs = startedAt + started * intervalMs - clockMs();
+    if (inMs > 0) {
+      await pause(Math.max(TICK_MS, inMs));
+      continue;
+    }
+    started++;
+    open++;
+    start()
+      .catch((error: unknown) => (failure ??= error instanceof Error ? error : new Error(String(error))))
+      .finally(ended);
+  }
+  if (open > 0) await new Promise<void>((resolve) => (allEnded = resolve));
+  if (failure) throw failure;
+}

@@ -1,0 +1,40 @@
+import { Attempts } from './attempts';
+import { measureBacklog } from './backlog';
+import { measureBare } from './bare';
+import { measureDelivery } from './delivery';
+import { type BareFigure, type Round } from './figures';
+import { measureIsolation } from './isolation';
+import { type Part } from './options';
+import { measureOutage } from './outage';
+import { type Progress } from './progress';
+import { type Bench } from './setup';
+import { type Sizes } from './sizes';
+import { runSystem, TOGETHER } from './system-run';
+import { measureWaiting } from './waiting';
+
+/** One pass over everything that is asked for; what fails is left out and told of. */
+export async function runRound(
+  bench: Bench,
+  { only, sizes }: { only: ReadonlySet<Part>; sizes: Sizes },
+  progress: Progress,
+): Promise<Round> {
+  const attempts = new Attempts(only, progress);
+  const bare: BareFigure[] = [];
+  /** Before each part that has a ratio to it: the machine may be slower a minute later. */
+  const runBare = async () => {
+    const figure = await attempts.run('bare', 'bare loop', () => {
+      bench.endpoint.reset({ ids: false });
+      return measureBare({ origin: bench.endpoint.origin, ...sizes.bare });
+    });
+    if (figure) bare.push(figure);
+  };
+  await runBare();
+  const delivery = await attempts.run('delivery', 'delivery alone', () => measureDelivery(bench, sizes.delivery));
+  if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
+  const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
+  const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
+  const backlog = await attempts.run('backlog', 'backlog', (p) => measureBacklog(bench, sizes.backlog, p));
+  const outage = await attempts.run('outage', 'outage', (p) => measureOutage(bench, sizes.outage, p));
+  const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
+  return { bare, delivery, ...together, isolation, backlog, outage, waiting, failures: attempts.failures };
+}

@@ -1,0 +1,67 @@
+import { type BacklogSize } from './backlog';
+import { type IsolationSize } from './isolation';
+import { type LatencySize } from './latency';
+import { type OutageSize } from './outage';
+import { type LoopSize } from './pipeline';
+import { type SustainedSize } from './sustained';
+import { type WaitingSize } from './waiting';
+
+/** How much each part of `npm run bench` does. */
+
+export interface Sizes {
+  bare: { warmUp: number; count: number };
+  delivery: { warmUp: number; count: number };
+  batches: LoopSize;
+  singles: LoopSize;
+  latency: LatencySize;
+  sustained: SustainedSize;
+  isolation: IsolationSize;
+  backlog: BacklogSize;
+  outage: OutageSize;
+  waiting: WaitingSize;
+}
+
+const BATCHES = { callsPerRequest: 100, connections: 8 };
+const SINGLES = { callsPerRequest: 1, connections: 32 };
+
+/** About 25 minutes with three rounds. */
+export const WHOLE: Sizes = {
+  bare: { warmUp: 5_000, count: 50_000 },
+  delivery: { warmUp: 5_000, count: 50_000 },
+  batches: { warmUp: 10_000, count: 50_000, ...BATCHES },
+  singles: { warmUp: 5_000, count: 25_000, ...SINGLES },
+  latency: { perSecond: 50, warmUp: 100, count: 1_000 },
+  sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
+  isolation: {
+    endpoints: 100,
+    hanging: [1, 10, 50],
+    seconds: 30,
+    loadPercent: 60,
+    capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
+  },
+  backlog: { count: 10_000, answerMs: 100 },
+  outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
+  waiting: { count: 1_000_000, perSecond: 200, seconds: 30 },
+};
+
+/** Outages and phases as long as the design names them: about an hour and a half. */
+export const LONG: Sizes = {
+  ...WHOLE,
+  isolation: { ...WHOLE.isolation, seconds: 60 },
+  outage: { ...WHOLE.outage, deadSeconds: 600 },
+  waiting: { ...WHOLE.waiting, seconds: 90 },
+};
+
+/** About five minutes; each of the first five parts in a few seconds, start of broker and services aside. */
+export const QUICK: Sizes = {
+  bare: { warmUp: 5_000, count: 30_000 },
+  delivery: { warmUp: 5_000, count: 25_000 },
+  batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
+  singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
+  latency: { perSecond: 50, warmUp: 50, count: 300 },
+  sustained: { warmUp: 5_000, seconds: 10, ...BATCHES },
+  isolation: { ...WHOLE.isolation, seconds: 10, capacity: { warmUp: 2_000, count: 6_000, ...SINGLES } },
+  backlog: { count: 10_000, answerMs: 100 },
+  outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
+  waiting: { count: 20_000, perSecond: 100, seconds: 12 },
+};

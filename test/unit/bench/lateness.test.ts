@@ -1,0 +1,23 @@
+import { Lateness } from '../../../bench/lateness';
+
+describe('lateness', () => {
+  const lateness = new Lateness(1_000);
+  for (const [id, sinceMs] of [
+    ['a', 0],
+    ['b', 100],
+    ['c', 200],
+    ['later', 5_000],
+  ] as const)
+    lateness.waits(id, sinceMs);
+  lateness.isPut('a', 1_010);
+  lateness.isPut('b', 1_150);
+  lateness.isPut('b', 9_000);
+  lateness.isPut('stranger', 1_000);
+
+  it('is the time of the first copy after the due time, of what fell due within a time', () =>
+    expect(lateness.between(1_000, 2_000)).toEqual({ count: 3, p50Ms: 10, p99Ms: 50, maxMs: 50, missing: 1 }));
+  it('begins a phase with what is due at its first moment', () =>
+    expect(lateness.between(1_100, 1_101)).toMatchObject({ count: 1, p50Ms: 50 }));
+  it('knows none where nothing was due', () =>
+    expect(lateness.between(3_000, 4_000)).toMatchObject({ count: 0, missing: 0, p50Ms: NaN }));
+});

@@ -1,0 +1,36 @@
+import { openLoop } from '../../../bench/open-loop';
+
+describe('an open loop', () => {
+  it('starts as many as it is let, and ends when all have ended', async () => {
+    let [started, ended] = [0, 0];
+    await openLoop(
+      100_000,
+      (count) => count < 50,
+      async () => {
+        started++;
+        await new Promise(setImmediate);
+        ended++;
+      },
+    );
+    expect([started, ended]).toEqual([50, 50]);
+  });
+
+  it('does not wait for one before it starts the next', async () => {
+    const open: (() => void)[] = [];
+    const one = () => new Promise<void>((resolve) => open.push(resolve));
+    const loop = openLoop(100_000, (count) => count < 3 || (open.splice(0).forEach((end) => end()), false), one);
+    await loop;
+    expect(open).toEqual([]);
+  });
+
+  it('ends with the first failure, when those under way have ended', async () => {
+    let ended = 0;
+    const one = async () => {
+      await new Promise(setImmediate);
+      ended++;
+      throw new Error('refused');
+    };
+    await expect(openLoop(100_000, () => true, one)).rejects.toThrow('refused');
+    expect(ended).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,25 @@
+import { duration, Progress, soFar } from '../../../bench/progress';
+
+describe('progress', () => {
+  it.each([
+    [20_000, 30_000, 'isolation: 20 s, about 10 s left'],
+    [180_000, 600_000, 'isolation: 3 min, about 7 min left'],
+    [30_001, 30_000, 'isolation: 30 s, nearly done'],
+    [40_000, 30_000, 'isolation: 40 s, longer than expected'],
+  ])('after %d ms of %d', (elapsedMs, expectedMs, text) =>
+    expect(soFar('isolation', elapsedMs, expectedMs)).toBe(text),
+  );
+
+  it.each([
+    [0, '0 s'],
+    [119_000, '119 s'],
+    [120_000, '2 min'],
+  ])('shows %d ms as %s', (ms, text) => expect(duration(ms)).toBe(text));
+
+  it('names the round and the part, and gives back what was measured', async () => {
+    const told: string[] = [];
+    const part = new Progress((text) => told.push(text)).within('round 1').within('outage');
+    expect(await part.during('the endpoint is dead', 1, () => Promise.resolve(5))).toBe(5);
+    expect(told).toEqual(['round 1: outage: the endpoint is dead']);
+  });
+});
