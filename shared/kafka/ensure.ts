@@ -6,7 +6,7 @@ import { type TopicSpec } from './topics';
 /** Makes the topics that are missing and reports where those that exist are not as they should be. */
 
 const HOUR_MS = 3_600_000;
-const LEADERS_WITHIN_MS = 20_000;
+const LEADERS_WITHIN_MS = 60_000;
 const WEEK_MS = 168 * HOUR_MS;
 
 export interface EnsureOptions {
@@ -28,7 +28,8 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
   if (missing.length > 0) {
     try {
       await admin.createTopics({
-        waitForLeaders: true,
+        // kafkajs gives that up after a few seconds, which a loaded broker may need for some hundred partitions.
+        waitForLeaders: false,
         topics: missing.map((spec) => ({
           topic: prefix + spec.name,
           numPartitions: spec.partitions === 'one' ? 1 : options.partitions,
