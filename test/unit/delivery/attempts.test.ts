@@ -21,6 +21,10 @@ class Story {
   readonly appender = recordingAppender();
   readonly sent: { path: string; at: number }[] = [];
   readonly done: number[] = [];
+  readonly released: number[] = [];
+  /** how many more may be given back to the next owner */
+  releasable = Infinity;
+  leaving = false;
   readonly lanes: Lanes;
   readonly deliverer: Deliverer;
   answers: Answers = () => 200;
@@ -61,10 +65,15 @@ class Story {
   /** A record comes. @returns when all that it causes at once has happened */
   async take(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): Promise<void> {
     const offset = this.#offset++;
+    const leaving = () => this.leaving;
     const record: OpenRecord = {
       ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
       headers: encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
       done: () => this.done.push(offset),
+      get leaving() {
+        return leaving();
+      },
+      release: () => this.releasable-- > 0 && this.released.push(offset) > 0,
     };
     expect(this.deliverer.onRecord(record)).toBe('taken');
     await settle();
@@ -127,6 +136,10 @@ function resultOf(said: ReturnType<Answers>): SendResult {
   const { status, retryAfter } = typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   return { ok: true, answer: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs: 1 };
+}
+
+function range(from: number, until: number): number[] {
+  return Array.from({ length: until - from }, (_, i) => from + i);
 }
 
 async function settle(): Promise<void> {
@@ -308,6 +321,51 @@ describe('an endpoint that asks for time', () => {
     expect(story.sent.length).toBeLessThanOrEqual(11);
     await story.pass(10_000);
     expect(story.sent).toHaveLength(30);
+  });
+});
+
+describe('a process that stops', () => {
+  test('gives back what was not begun, waits for what was, and repeats neither', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(30);
+    story.leaving = true;
+    story.deliverer.onLeaving();
+    expect([story.open.length, story.released, story.appender.appends]).toEqual([20, range(20, 30), []]);
+    for (const { answer } of story.open) answer(resultOf(200));
+    await settle();
+    expect(story.done.sort((a, b) => a - b)).toEqual(range(0, 20));
+    expect([story.sent.length, story.deliverer.load]).toEqual([20, 0]);
+  });
+
+  test('an attempt that was begun at one URL ends with it: what waits for the other is left out', async () => {
+    story = new Story(['/hangs']);
+    story.patient = true;
+    await story.takeSome(20);
+    story.destination = { ...story.destination, targets: ['/hangs', '/b'].map(target) };
+    await story.take();
+    story.leaving = true;
+    story.deliverer.onLeaving();
+    expect(story.released).toEqual([]);
+    story.open.at(-1)!.answer(resultOf(500));
+    await settle();
+    expect(story.done).toEqual([20]);
+    expect(story.waits()).toEqual([{ tier: 'retry.10s', reason: 'backoff', attempt: 1 }]);
+  });
+
+  test('what the next owner cannot be told of goes to a tier, no attempt spent', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    story.releasable = 3;
+    await story.takeSome(25);
+    story.leaving = true;
+    story.deliverer.onLeaving();
+    await settle();
+    expect([story.released, story.done]).toEqual([
+      [20, 21, 22],
+      [23, 24],
+    ]);
+    expect(story.waits()).toEqual(Array(2).fill({ tier: 'retry.10s', reason: 'lane_full', attempt: 0 }));
   });
 });
 
