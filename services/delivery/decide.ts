@@ -56,8 +56,9 @@ function hold(
 const ROUND = { lane_full: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;
 
 /**
- * No lane takes it: to a tier, by the lane that would take it first. Waits without an attempt, but for one that was
- * kept from its endpoint all its window: that one is given up, with the reason.
+ * No lane takes it: to a tier, by the lane that would take it first. Waits without an attempt, but for one past its
+ * window whose endpoints have been away for as long as a window lasts: that one is given up, with the reason. (That its
+ * circuits were found open each time it came by would prove nothing: they may have been closed meanwhile.)
  *
  * @param refusals of its lanes, at least one
  */
@@ -66,12 +67,10 @@ export function divert(
   refusals: readonly [Refusal, ...Refusal[]],
   { nowMs, tiersMs }: { nowMs: number; tiersMs: number[] },
 ): Exclude<Admission, { kind: 'try' }> {
-  const { expiresAt, attempt } = delivery;
+  const { acceptedAt, expiresAt, attempt } = delivery;
   const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) => (b.waitMs < a.waitMs ? b : a));
-  const endpointsDoing = refusals.every((refusal) => refusal.reason !== 'lane_full');
-  const wasSo = delivery.reason === 'circuit_open' || delivery.reason === 'retry_after';
-  if (attempt === 0 && nowMs > expiresAt && reason !== 'lane_full' && endpointsDoing && wasSo)
-    return { kind: 'bury', reason };
+  const away = refusals.every(({ awayMs }) => awayMs !== undefined && awayMs >= expiresAt - acceptedAt);
+  if (attempt === 0 && nowMs > expiresAt && reason !== 'lane_full' && away) return { kind: 'bury', reason };
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs, round: ROUND[reason] }));
 }
 

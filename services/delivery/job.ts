@@ -19,6 +19,8 @@ export interface Refusal {
   reason: 'lane_full' | 'circuit_open' | 'retry_after';
   /** how long it would wait; for `circuit_open`: how long the circuit has been open; ms */
   waitMs: number;
+  /** for how long the endpoint has answered nothing, or has been asking for time; ms */
+  awayMs?: number;
 }
 
 export type Offer = 'started' | 'queued' | Refusal;

@@ -230,7 +230,7 @@ describe('an endpoint that fails', () => {
     expect(story.sent.filter(({ path }) => path === '/bad')).toHaveLength(5);
   });
 
-  test('a delivery never tried is given up when its circuit was open all its window, and tried when it is closed', async () => {
+  test('a delivery never tried is given up when its circuit was open for a window, and tried when it is closed', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(5);
@@ -238,16 +238,36 @@ describe('an endpoint that fails', () => {
     await story.pass(1_500);
     story.patient = true;
     await story.take();
-    const late = { acceptedAt: START - WINDOW_MS - 1, expiresAt: START - 1, reason: 'circuit_open', hop: 9 };
-    await story.take(late);
+    const late = () => ({
+      ...{ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.now() - 1 },
+      ...{ reason: 'circuit_open', hop: 9 },
+    });
+    // Late by our own doing: the circuit was not open so long.
+    await story.take(late());
+    expect(story.waits().at(-1)).toMatchObject({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
+    await story.pass(WINDOW_MS);
+    await story.take(late());
     expect(story.waits().at(-1)).toEqual({ tier: 'dead', reason: 'circuit_open', attempt: 0 });
     expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
     story.open[0]!.answer(resultOf(200));
     await settle();
     story.patient = false;
     story.answers = () => 200;
-    await story.take(late);
+    await story.take(late());
     expect(story.events('attempt').at(-1)).toMatchObject({ outcome: 'delivered', n: 1 });
+  });
+
+  test('timeouts of a time in which this process stood still open nothing', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(10);
+    const error = { code: 'timeout' as const, message: 'late' };
+    for (const { answer } of story.open) answer({ ok: false, error, durationMs: 9_000, stoodStill: true });
+    await settle();
+    expect(story.waits()).toEqual(Array(10).fill({ tier: 'retry.10s', reason: 'backoff', attempt: 1 }));
+    expect(story.events('circuit')).toEqual([]);
+    await story.takeSome(10);
+    expect(story.sent).toHaveLength(20);
   });
 
   test('the URL corrected meanwhile: the new one has a circuit of its own', async () => {

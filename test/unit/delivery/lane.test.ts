@@ -159,7 +159,7 @@ describe('a lane', () => {
     expect(lane.queued).toBe(0);
     expect(changes).toEqual(['opened: failed']);
     expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open' && refusal!.waitMs === 0)).toBe(true);
-    expect(lane.offer(job('later'), 502)).toEqual({ reason: 'circuit_open', waitMs: expect.any(Number) });
+    expect(lane.offer(job('later'), 502)).toMatchObject({ reason: 'circuit_open', waitMs: expect.any(Number) });
   });
 
   test('a hung endpoint costs its open requests, then one probe at a time; when it answers it is given 1, 2, 3 …', () => {
@@ -210,8 +210,8 @@ describe('a lane', () => {
     expect(names()).toEqual(['a', 'b']);
     lane.offer(job('c'), 520);
     lane.ended(b, 520, { kind: 'throttled', retryAfterMs: 60_000 });
-    expect(refused).toEqual([{ name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } }]);
-    expect(lane.offer(job('d'), 1_520)).toEqual({ reason: 'retry_after', waitMs: 59_000 });
+    expect(refused).toMatchObject([{ name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } }]);
+    expect(lane.offer(job('d'), 1_520)).toMatchObject({ reason: 'retry_after', waitMs: 59_000 });
     expect(lane.offer(job('e'), 60_520)).toBe('started');
     expect(lane.offer(job('f'), 60_520)).toBe('queued');
   });
