@@ -127,12 +127,17 @@ export class Injector {
 
   async #secondDelivery(act: Extract<Act, { kind: 'second_delivery' }>): Promise<void> {
     const { system, env } = this.victims;
+    const joins = { what: 'second delivery joins', at: Date.now(), until: Infinity, may: NOTHING };
+    this.disturbances.push(joins);
     const second = await startSecondDelivery(system, env);
+    joins.until = Date.now();
     await pause(act.forMs);
-    const leaves = { what: `second delivery leaves by ${act.leaves}`, at: Date.now(), until: Infinity };
-    this.disturbances.push({ ...leaves, may: act.leaves === 'SIGKILL' ? ['flight'] : NOTHING });
+    const may: May = act.leaves === 'SIGKILL' ? ['flight'] : NOTHING;
+    const leaves = { what: `second delivery leaves by ${act.leaves}`, at: Date.now(), until: Infinity, may };
+    this.disturbances.push(leaves);
     this.victims.note(leaves.what);
     await second.end(act.leaves);
+    leaves.until = Date.now();
   }
 
   async #switchOff(): Promise<void> {
