@@ -28,8 +28,7 @@ export function admit(delivery: Delivery, lookup: Lookup, context: { nowMs: numb
   if (open.length === 0) return { kind: 'bury', reason: 'rejected' };
   if (delivery.test) return { kind: 'try', open };
 
-  // One that was never tried is tried once however late: our own outage must not kill it.
-  if (nowMs > delivery.expiresAt && delivery.attempt > 0) return { kind: 'bury', reason: 'window_closed' };
+  // However late it is, it is tried: no wait is planned to end after the window, and our own outage must not kill it.
   if (destination.paused) return hold(delivery, 'paused', context);
   if (delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt) {
     const { notBefore, expiresAt } = delivery;
@@ -71,6 +70,11 @@ export function divert(
   const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) => (b.waitMs < a.waitMs ? b : a));
   const away = refusals.every(({ awayMs }) => awayMs !== undefined && awayMs >= expiresAt - acceptedAt);
   if (attempt === 0 && nowMs > expiresAt && reason !== 'lane_full' && away) return { kind: 'bury', reason };
+  if (attempt > 0 && nowMs > expiresAt && !delivery.final) {
+    // Late by our doing, and perhaps nobody has asked its endpoint meanwhile: it comes back when someone has.
+    const tierMs = Math.min(...tiersMs);
+    return { kind: 'hold', reason, wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true } };
+  }
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs, round: ROUND[reason] }));
 }
 

@@ -51,8 +51,14 @@ describe('what becomes of a delivery that was just read', () => {
     ['switched off', {}, lookup({ enabled: false }), { kind: 'cancel', reason: 'destination_disabled' }],
     ['a test goes out though it is off', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
     ['a test goes out though it is on hold', { test: true }, lookup({ paused: true }), { kind: 'try' }],
-    ['after its window, once tried', late, lookup(), { kind: 'bury', reason: 'window_closed' }],
-    ['after its window, never tried: our outage must not kill it', { ...late, attempt: 0 }, lookup(), { kind: 'try' }],
+    [
+      'after its window: our outage must not kill it',
+      { ...late, reason: 'backoff', hop: 1 },
+      lookup(),
+      { kind: 'try' },
+    ],
+    ['after its window, never tried: the same', { ...late, attempt: 0 }, lookup(), { kind: 'try' }],
+    ['after its window, asked to wait: no longer', { ...late, notBefore: NOW + 9_000 }, lookup(), { kind: 'try' }],
     ['on hold', {}, lookup({ paused: true }), { kind: 'hold', reason: 'paused', wait: { tierMs: 10_000 } }],
     [
       'on hold for long: longer tiers, fewer hops',
@@ -105,6 +111,13 @@ describe('a delivery that no lane takes', () => {
       [full(50_000)],
       bury('window_closed'),
     ],
+    [
+      'late, tried before: once more',
+      { ...over, attempt: 1 },
+      [open(50_000)],
+      { kind: 'hold', reason: 'circuit_open', wait: { tierMs: 10_000, final: true } },
+    ],
+    ['and then no more', { ...over, attempt: 1, final: true }, [open(50_000)], bury('window_closed')],
     ['full, however late, never tried: waits on', over, [full(50_000)], hold('lane_full', 60_000)],
     ['open a while, late, never tried: waits on', over, [open(WINDOW - 1)], hold('circuit_open', 300_000)],
     [
