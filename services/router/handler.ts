@@ -41,10 +41,11 @@ const MAX_COPIES = 20_000;
 const KEPT_TEXT_LENGTH = 4_096;
 const UNREADABLE = 'unreadable_message';
 
-/** A record and what its headers say. */
+/** A record and what it said while it was offered. */
 interface Met {
   record: OpenRecord;
   head: Head;
+  value: Buffer | null;
   sighting: Sighting;
 }
 
@@ -79,7 +80,7 @@ export class Router {
       case 'newer':
         return this.#stop(record, head.format);
       case 'rejected':
-        this.#reject(record, head.reason);
+        this.#reject(record, { source: record.headers.source ?? '', value: record.value }, head.reason);
         return 'taken';
       case 'message':
         return this.#route(record, head);
@@ -88,13 +89,14 @@ export class Router {
 
   #route(record: OpenRecord, head: Head): Verdict {
     const { now } = this.options;
-    const met = { record, head, sighting: sighting(head.sourceId, head.messageId, record.partition, record.offset) };
+    const seenAs = sighting(head.sourceId, head.messageId, record.partition, record.offset);
+    const met: Met = { record, head, value: record.value, sighting: seenAs };
     if (this.#seen.isDuplicate(met.sighting, now())) {
       this.#dropCopy(met);
       return 'taken';
     }
     if (this.#pending.waits(met.sighting, met)) return 'taken';
-    const decision = this.#decide(record, head);
+    const decision = this.#decide(met);
     if (decision.kind === 'unknown_source' && !this.#sources.isGone(head.sourceId)) {
       return { againAtMs: now() + Sources.LOOK_AGAIN_MS };
     }
@@ -109,16 +111,16 @@ export class Router {
       case 'dropped':
         return this.#drop(met, decision.reason);
       case 'rejected':
-        return this.#reject(met.record, decision.reason);
+        return this.#reject(met.record, whatOf(met), decision.reason);
       case 'deliver':
         return this.#deliver(met, decision.records);
     }
   }
 
   /** Whatever a record makes throw is its own fault: the partition goes on without it. */
-  #decide(record: OpenRecord, head: Head): Decision {
+  #decide({ head, value }: Met): Decision {
     try {
-      return decide(head, record.value, this.options);
+      return decide(head, value, this.options);
     } catch (error) {
       return { kind: 'rejected', reason: `routing it failed: ${messageOf(error)}` };
     }
@@ -138,10 +140,10 @@ export class Router {
         const copies = this.#pending.end(met.sighting);
         // A stopping process refuses for the moment: the records stay open, and the next process reads them again.
         if (error instanceof AppError && error.retriable) return;
-        this.#reject(met.record, messageOf(error));
+        this.#reject(met.record, whatOf(met), messageOf(error));
         // The next of them is the first now. (Their source was known a moment ago: where it is not any more, it is gone.)
         for (const copy of copies) {
-          if (!this.#pending.waits(copy.sighting, copy)) this.#perform(copy, this.#decide(copy.record, copy.head));
+          if (!this.#pending.waits(copy.sighting, copy)) this.#perform(copy, this.#decide(copy));
         }
       },
     );
@@ -159,11 +161,11 @@ export class Router {
     record.done();
   }
 
-  #reject(record: OpenRecord, reason: string): void {
+  #reject(record: OpenRecord, what: What, reason: string): void {
     const { partition, offset } = record;
     this.counts.rejected++;
     this.options.log.warn({ partition, offset, reason }, 'message.rejected');
-    const append = this.options.appender.append([rejectedRecord(record, reason, this.options.now())]);
+    const append = this.options.appender.append([rejectedRecord(record, what, reason, this.options.now())]);
     // Refused only by a stopping process: the record stays open.
     append
       .then(() => this.#finish(record))
@@ -192,9 +194,18 @@ export class Router {
   }
 }
 
-function rejectedRecord(record: OpenRecord, reason: string, nowMs: number): OutRecord {
-  const source = record.headers.source ?? '';
-  const text = record.value?.toString() ?? '';
+/** What is kept of a record that goes aside. */
+interface What {
+  source: string;
+  value: Buffer | null;
+}
+
+function whatOf({ head, value }: Met): What {
+  return { source: head.sourceId, value };
+}
+
+function rejectedRecord(record: OpenRecord, { source, value: kept }: What, reason: string, nowMs: number): OutRecord {
+  const text = kept?.toString() ?? '';
   const value: RejectedRecord = {
     at: new Date(nowMs).toISOString(),
     source,

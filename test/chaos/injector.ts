@@ -170,13 +170,10 @@ export class Injector {
   /** @param before processes that must be gone by then */
   async #ready(service: ServiceName, before: number[]): Promise<void> {
     const { system } = this.victims;
-    await this.#pids(service, before);
     const port = system.env[`WAYPOST_${service.toUpperCase()}_HEALTH_PORT`] ?? '';
     await eventually(
       async () => {
-        const pids = system.pids(service);
-        if (pids.length === 0 || pids.some((pid) => before.includes(pid)))
-          throw new Error(`${service} has not come back`);
+        await this.#pids(service, before);
         const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2_000) });
         if (!answer.ok) throw new Error(`${service} is not ready: ${await answer.text()}`);
       },

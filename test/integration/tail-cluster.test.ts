@@ -9,7 +9,7 @@ import { type Cluster, startCluster } from '../chaos/cluster';
 
 /** A tail of a topic whose partitions are led by three brokers, each of which is asked by itself. */
 
-const RECORDS = 20_000;
+const RECORDS = 8_000;
 const PARTITIONS = 6;
 
 let dir: string;
@@ -35,18 +35,14 @@ test('is caught up when all partitions are read, though some brokers have nothin
   // Given a topic of which one partition is full and all others are empty; then nothing of it is left out, however often
   // the leaders of the empty ones answer meanwhile that they have nothing.
   const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
-  const record = { topic: 'messages', key: 'same', value: Buffer.alloc(1_000, 'x') };
+  const record = { topic: 'messages', key: 'same', value: Buffer.alloc(5_000, 'x') };
   await appender.append(Array.from({ length: RECORDS }, () => record));
   for (let round = 0; round < 3; round++) {
     let read = 0;
     const onFatal = (error: unknown) => {
       throw error;
     };
-    const onRecord = () => {
-      read++;
-      // As slow as a real reader: the empty ones are through many times meanwhile.
-      for (let i = 0; i < 20_000; i++) Math.sqrt(i);
-    };
+    const onRecord = () => void read++;
     const tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
     await tail.caughtUp(60_000);
     expect(read).toBe(RECORDS);

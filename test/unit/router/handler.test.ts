@@ -72,7 +72,14 @@ function aRouter() {
       leaving: false,
       release: () => false,
     };
-    return router.onRecord(record);
+    const verdict = router.onRecord(record);
+    // As of the real one, its parts can be read only while it is offered.
+    const tooLate = () => {
+      throw new Error('it is read after it was taken');
+    };
+    if (verdict === 'taken')
+      for (const part of ['key', 'value', 'headers']) Object.defineProperty(record, part, { get: tooLate });
+    return verdict;
   };
   return { router, sources, appends, refreshes, fatal, done, state, give };
 }
