@@ -129,9 +129,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   get open(): number {
-    let open = 0;
-    for (const partition of this.#partitions.values()) open += partition.ledger.open;
-    return open;
+    return [...this.#partitions.values()].reduce((sum, { ledger }) => sum + ledger.open, 0);
   }
 
   owns(topic: string, key: string): boolean {

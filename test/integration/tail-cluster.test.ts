@@ -42,7 +42,9 @@ test('is caught up when all partitions are read, though some brokers have nothin
     const onFatal = (error: unknown) => {
       throw error;
     };
-    const onRecord = () => void read++;
+    const onRecord = () => {
+      read++;
+    };
     const tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
     await tail.caughtUp(60_000);
     expect(read).toBe(RECORDS);
