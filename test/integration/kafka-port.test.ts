@@ -23,7 +23,12 @@ async function connect(): Promise<Kafka> {
   opened.push(kafka);
   return kafka;
 }
-afterAll(() => Promise.all(opened.map((kafka) => kafka.close())));
+/** Of tests that failed half way: what still runs would keep the whole run from its end. */
+const running = new Set<Consumption>();
+afterAll(async () => {
+  await Promise.all([...running].map((consumption) => consumption.stop(0)));
+  await Promise.all(opened.map((kafka) => kafka.close()));
+});
 
 const records = (topic: string, count: number, bytes = 100): OutRecord[] =>
   Array.from({ length: count }, (_, i) => ({ topic, key: `k${String(i)}`, value: Buffer.alloc(bytes, 'x') }));
@@ -231,6 +236,7 @@ describe('a consumer group', () => {
         for (const record of inFlight) if (record.leaving) setTimeout(() => finish(record), 300);
       },
     });
+    running.add(consumption);
     await eventually(() => expect(consumption.joined).toBe(true));
     return { consumption, queued, inFlight, counts, seen, state };
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Kafka } from '../../shared/kafka/port';
+import { type Kafka, type Tail } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Cluster, startCluster } from '../chaos/cluster';
@@ -15,6 +15,7 @@ const PARTITIONS = 6;
 let dir: string;
 let cluster: Cluster;
 let kafka: Kafka;
+let tail: Tail | undefined;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'waypost-tail-'));
   cluster = await startCluster(dir, 3);
@@ -26,6 +27,7 @@ beforeAll(async () => {
   kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
 }, 180_000);
 afterAll(async () => {
+  await tail?.stop();
   await kafka.close();
   await cluster.stop();
   rmSync(dir, { recursive: true, force: true });
@@ -45,12 +47,13 @@ test('is caught up when all partitions are read, though some brokers have nothin
     const onRecord = () => {
       read++;
     };
-    const tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
+    tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
     await tail.caughtUp(60_000);
     expect(read).toBe(RECORDS);
     // With nothing new it is still caught up, and from its end too.
     await tail.caughtUp(10_000);
     await tail.stop();
+    tail = undefined;
   }
   await appender.close(1_000);
 }, 120_000);
