@@ -32,7 +32,8 @@ export function judge(
   if (!result.ok) {
     const outcome = classifyError(result.error.code);
     const attempt: UrlAttempt = { ...base, outcome, error: result.error };
-    return { attempt, outcome, retryAfterMs: undefined, signal: errorSignal(result.error.code, outcome) };
+    const signal: Signal = result.stoodStill ? { kind: 'withdrawn' } : errorSignal(result.error.code, outcome);
+    return { attempt, outcome, retryAfterMs: undefined, signal };
   }
   const { answer } = result;
   const outcome = classifyStatus(answer.status);

@@ -33,7 +33,7 @@ interface Listener {
   concluded(held: Held, record: OpenRecord, outcome: OutRecord[]): void;
   /** a request that ended after its delivery was settled */
   late(event: OutRecord): void;
-  /** nothing was sent, and what it was decided upon has changed: to be decided anew */
+  /** nothing was sent, and what it was decided upon has changed, or its record is leaving: to be decided anew */
   again(held: Held, record: OpenRecord): void;
 }
 
@@ -63,6 +63,7 @@ export class Attempts {
     const { held } = attempt.run;
     const lane = this.options.lanes.of(target);
     const job: Job = {
+      record: attempt.record,
       bytes: held.body.length,
       due: held.record.topic === DUE,
       ...(held.delivery.test ? { urgent: true } : {}),
@@ -98,7 +99,7 @@ export class Attempts {
     return target && { destination: lookup.destination, target };
   }
 
-  /** This URL is left out: its lane does not take it, or what was decided upon has changed while it was queued. */
+  /** This URL is left out: its lane does not take it, or what was decided upon has changed while it was queued, or its record is leaving. */
   #skip(attempt: Attempt, target: Target, refusal?: Refusal): void {
     attempt.placed.delete(target);
     attempt.run.skip(refusal);

@@ -41,8 +41,9 @@ export class Circuit {
   #state: CircuitState = 'closed';
   #period: Period = 0;
   #failures = 0;
-  /** when the present outage began */
-  #openedAt: number | undefined;
+  /** when the present outage began: it opened, or was asked for time */
+  #awaySince: number | undefined;
+  #answeredAt = -Infinity;
   #probing = false;
   #probeAt = 0;
   #pauseMs = 0;
@@ -62,9 +63,12 @@ export class Circuit {
 
   /** Why nothing may begin now; a probe may where `mayProbe` says so. */
   refusal(now: number): Refusal | undefined {
-    if (this.#state === 'open') return { reason: 'circuit_open', waitMs: now - (this.#openedAt ?? now) };
+    const since = this.#awaySince ?? now;
+    // However little came of its recovery: what was answered since was no outage.
+    if (this.#state === 'open')
+      return { reason: 'circuit_open', waitMs: now - since, awayMs: now - Math.max(since, this.#answeredAt) };
     const waitMs = this.#heldUntil - now;
-    return waitMs > 0 ? { reason: 'retry_after', waitMs } : undefined;
+    return waitMs > 0 ? { reason: 'retry_after', waitMs, awayMs: now - since } : undefined;
   }
 
   mayProbe(now: number): boolean {
@@ -78,11 +82,15 @@ export class Circuit {
   }
 
   ended(period: Period, signal: Signal, now: number): CircuitChange {
+    if (signal.kind === 'ok') this.#answeredAt = now;
     const holdMs = signal.kind === 'throttled' ? signal.retryAfterMs : undefined;
     if (holdMs !== undefined) this.#hold(holdMs, now);
     if (period !== this.#period) return holdMs === undefined ? undefined : 'held';
     if (this.#state === 'open') return this.#probed(signal, now);
-    if (holdMs !== undefined) return this.#recover('held');
+    if (holdMs !== undefined) {
+      this.#awaySince ??= now;
+      return this.#recover('held');
+    }
     if (signal.kind === 'ok') this.#succeeded();
     if (signal.kind === 'ok' || signal.kind === 'withdrawn') return undefined;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
@@ -95,7 +103,7 @@ export class Circuit {
 
   #open(now: number): CircuitChange {
     // An outage is not over before its recovery is: one that fails again has been away since it began.
-    this.#openedAt ??= now;
+    this.#awaySince ??= now;
     this.#state = 'open';
     this.#period++;
     this.#failures = 0;
@@ -127,6 +135,6 @@ export class Circuit {
     if (this.#state !== 'recovering' || ++this.#limit < this.options.recoveredAt) return;
     this.#state = 'closed';
     this.#limit = Infinity;
-    this.#openedAt = undefined;
+    this.#awaySince = undefined;
   }
 }

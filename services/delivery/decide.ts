@@ -28,8 +28,7 @@ export function admit(delivery: Delivery, lookup: Lookup, context: { nowMs: numb
   if (open.length === 0) return { kind: 'bury', reason: 'rejected' };
   if (delivery.test) return { kind: 'try', open };
 
-  // One that was never tried is tried once however late: our own outage must not kill it.
-  if (nowMs > delivery.expiresAt && delivery.attempt > 0) return { kind: 'bury', reason: 'window_closed' };
+  // However late it is, it is tried: no wait is planned to end after the window, and our own outage must not kill it.
   if (destination.paused) return hold(delivery, 'paused', context);
   if (delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt) {
     const { notBefore, expiresAt } = delivery;
@@ -56,8 +55,9 @@ function hold(
 const ROUND = { lane_full: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;
 
 /**
- * No lane takes it: to a tier, by the lane that would take it first. Waits without an attempt, but for one that was
- * kept from its endpoint all its window: that one is given up, with the reason.
+ * No lane takes it: to a tier, by the lane that would take it first. Waits without an attempt, but for one past its
+ * window whose endpoints have been away for as long as a window lasts: that one is given up, with the reason. (That its
+ * circuits were found open each time it came by would prove nothing: they may have been closed meanwhile.)
  *
  * @param refusals of its lanes, at least one
  */
@@ -66,12 +66,15 @@ export function divert(
   refusals: readonly [Refusal, ...Refusal[]],
   { nowMs, tiersMs }: { nowMs: number; tiersMs: number[] },
 ): Exclude<Admission, { kind: 'try' }> {
-  const { expiresAt, attempt } = delivery;
+  const { acceptedAt, expiresAt, attempt } = delivery;
   const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) => (b.waitMs < a.waitMs ? b : a));
-  const endpointsDoing = refusals.every((refusal) => refusal.reason !== 'lane_full');
-  const wasSo = delivery.reason === 'circuit_open' || delivery.reason === 'retry_after';
-  if (attempt === 0 && nowMs > expiresAt && reason !== 'lane_full' && endpointsDoing && wasSo)
-    return { kind: 'bury', reason };
+  const away = refusals.every(({ awayMs }) => awayMs !== undefined && awayMs >= expiresAt - acceptedAt);
+  if (attempt === 0 && nowMs > expiresAt && reason !== 'lane_full' && away) return { kind: 'bury', reason };
+  if (attempt > 0 && nowMs > expiresAt && !delivery.final) {
+    // Late by our doing, and perhaps nobody has asked its endpoint meanwhile: it comes back when someone has.
+    const tierMs = Math.min(...tiersMs);
+    return { kind: 'hold', reason, wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true } };
+  }
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs, round: ROUND[reason] }));
 }
 

@@ -23,6 +23,11 @@ export class Fifo<T extends object> {
     return this.#first?.value;
   }
 
+  /** In the order they came. */
+  values(): T[] {
+    return [...this.#nodes.keys()];
+  }
+
   has(value: T): boolean {
     return this.#nodes.has(value);
   }

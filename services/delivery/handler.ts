@@ -3,7 +3,7 @@ import { createForks } from '../../shared/domain/forks';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { Attempts, type AttemptsOptions } from './attempts';
-import { admit } from './decide';
+import { admit, divert } from './decide';
 import { outcomeOf, setAside, type Context, type Held } from './report';
 
 /**
@@ -39,7 +39,7 @@ export class Deliverer {
     this.#attempts = new Attempts(options, {
       concluded: (held, record, outcome) => this.#finish(held, record, outcome),
       late: (event) => void this.#append([event]).catch(() => undefined),
-      again: (held, record) => this.#admit(held, record),
+      again: (held, record) => (record.leaving ? this.#giveBack(held, record) : this.#admit(held, record)),
     });
   }
 
@@ -94,12 +94,28 @@ export class Deliverer {
     return 'taken';
   }
 
+  /** Some records are leaving: of those, what waits in lanes and was not begun is given back. */
+  onLeaving(): void {
+    this.options.lanes.clear();
+  }
+
   #admit(held: Held, record: OpenRecord): void {
     const context = this.#context();
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
     const admission = admit(held.delivery, lookup, context);
     if (admission.kind === 'try') this.#attempts.try(held, record, admission.open);
     else this.#finish(held, record, outcomeOf(held, admission, context));
+  }
+
+  /** Its next owner reads it; or, where that cannot be told any more, it comes back by the shortest tier. */
+  #giveBack(held: Held, record: OpenRecord): void {
+    if (record.release()) {
+      this.#bytes -= held.body.length;
+      return;
+    }
+    const context = this.#context();
+    const refused = divert(held.delivery, [{ reason: 'lane_full', waitMs: 0 }], context);
+    this.#finish(held, record, outcomeOf(held, refused, context));
   }
 
   #finish(held: Held, record: OpenRecord, outcome: OutRecord[]): void {

@@ -1,5 +1,7 @@
 /** What a lane is given, and what it says to it. */
 export interface Job {
+  /** what it is for: where that is leaving, there is no point in waiting */
+  readonly record: { readonly leaving: boolean };
   /** counted against the lane's share of memory */
   readonly bytes: number;
   /** a due retry, not a first attempt */
@@ -8,8 +10,8 @@ export interface Job {
   readonly urgent?: boolean;
   /** Takes a place of the lane: call `Lane.ended` when it is free again. */
   start(): void;
-  /** It was queued, and must leave. May offer other jobs. */
-  refuse(refusal: Refusal): void;
+  /** It was queued, and must leave; without a refusal: since its record does. May offer other jobs. */
+  refuse(refusal?: Refusal): void;
 }
 
 /** Why a lane does not take a job, or gives it back. */
@@ -17,6 +19,8 @@ export interface Refusal {
   reason: 'lane_full' | 'circuit_open' | 'retry_after';
   /** how long it would wait; for `circuit_open`: how long the circuit has been open; ms */
   waitMs: number;
+  /** for how long the endpoint has answered nothing, or has been asking for time; ms */
+  awayMs?: number;
 }
 
 export type Offer = 'started' | 'queued' | Refusal;

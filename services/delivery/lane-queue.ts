@@ -39,6 +39,11 @@ export class LaneQueue<J extends Waiting> {
     return this.#bytes + bytes <= (due ? free / 2 : free);
   }
 
+  /** All that wait. */
+  waiting(): J[] {
+    return [...this.#jobs.fresh.values(), ...this.#jobs.due.values()];
+  }
+
   push(job: J): void {
     this.#jobs[kindOf(job)].push(job);
     this.#bytes += job.bytes;

@@ -138,6 +138,12 @@ export class Lane {
     return removed;
   }
 
+  /** Jobs that wait for records that are leaving go. */
+  clear(): void {
+    const leaving = this.#queue.waiting().filter(({ record }) => record.leaving);
+    for (const job of leaving) if (this.remove(job)) job.refuse();
+  }
+
   #mayStart(now: number): boolean {
     return this.active < this.limit && this.circuit.refusal(now) === undefined && this.rate.has(now);
   }

@@ -74,6 +74,11 @@ export class Lanes {
     return lane;
   }
 
+  /** Jobs that wait for records that are leaving go. */
+  clear(): void {
+    for (const lane of this.#lanes.values()) lane.clear();
+  }
+
   stop(): void {
     clearInterval(this.#sweep);
     clearInterval(this.#ticker);

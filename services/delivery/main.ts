@@ -70,6 +70,7 @@ run('delivery', log, async (fatal) => {
     group: 'delivery',
     topics: [WEBHOOKS, DUE],
     onRecord,
+    onLeaving: () => deliverer.onLeaving(),
     onFatal: fatal,
   }));
 

@@ -2,6 +2,7 @@ import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
 import { type Phase, type UrlError } from '../../shared/domain/attempt';
+import { Awake } from './awake';
 import { createConnector, ForbiddenAddressError, type AddressGuard, type Connect, type Waiting } from './connect';
 import { type Connection, Connections } from './connections';
 import { DnsError, type Names } from './dns';
@@ -11,8 +12,8 @@ import { DnsError, type Names } from './dns';
  * thrown.
  *
  * The deadline is kept by one sweep over what is in flight, since undici's own timeouts count per phase and coarsely,
- * and a timer per request costs as much as the request. Connections have no limit of their own: the lanes are the only
- * bound.
+ * and a timer per request costs as much as the request. Time in which this process stood still does not count.
+ * Connections have no limit of their own: the lanes are the only bound.
  */
 
 const SWEEP_MS = 100;
@@ -39,7 +40,11 @@ export interface Answer {
   truncated: boolean;
 }
 
-export type SendResult = ({ ok: true; answer: Answer } | { ok: false; error: UrlError }) & { durationMs: number };
+export type SendResult = (
+  | { ok: true; answer: Answer }
+  /** `stoodStill`: this process did, while it was under way or just before: it tells nothing of the endpoint */
+  | { ok: false; error: UrlError; stoodStill?: boolean }
+) & { durationMs: number };
 
 export class Sender {
   readonly #origins = new Map<string, Connections>();
@@ -47,11 +52,14 @@ export class Sender {
   readonly #inFlight = new Set<Exchange>();
   readonly #connect: Connect;
   readonly #sweep: NodeJS.Timeout;
+  readonly #awake = new Awake(performance.now());
   #idleSweepAt = 0;
 
   constructor(private readonly options: { timeoutMs: number; guard: AddressGuard; names: Names }) {
     this.#connect = createConnector(options);
-    this.#sweep = setInterval(() => this.#sweepOnce(), Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
+    // After what has arrived was read: after a busy moment an answer may be there that only was not looked at.
+    const sweep = () => setImmediate(() => this.#sweepOnce());
+    this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
   }
 
   get inFlight(): number {
@@ -62,7 +70,7 @@ export class Sender {
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const origin = this.#origin(request.origin);
     let returned = false;
-    const exchange: Exchange = new Exchange((result, complete) => {
+    const exchange: Exchange = new Exchange(this.#awake, (result, complete) => {
       this.#inFlight.delete(exchange);
       if (complete) origin.giveBack(connection, exchange.startedAt);
       else origin.drop(connection);
@@ -107,9 +115,10 @@ export class Sender {
 
   #sweepOnce(): void {
     const now = performance.now();
-    const oldest = now - this.options.timeoutMs;
+    this.#awake.beat(now);
+    const oldest = this.#awake.now(now) - this.options.timeoutMs;
     for (const exchange of this.#inFlight) {
-      if (exchange.startedAt > oldest) break;
+      if (exchange.begunAt > oldest) break;
       exchange.expire(this.options.timeoutMs);
     }
     if (now < this.#idleSweepAt) return;
@@ -124,6 +133,8 @@ export class Sender {
 /** One request and its answer. */
 class Exchange implements Dispatcher.DispatchHandler, Waiting {
   readonly startedAt = performance.now();
+  /** by the clock that stands still with this process */
+  readonly begunAt: number;
   phase: Phase = 'connect';
   socket: Socket | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -134,7 +145,12 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
   #ended = false;
 
   /** @param done `complete`: the connection has nothing more to bring */
-  constructor(private readonly done: (result: SendResult, complete: boolean) => void) {}
+  constructor(
+    private readonly awake: Awake,
+    private readonly done: (result: SendResult, complete: boolean) => void,
+  ) {
+    this.begunAt = awake.now(this.startedAt);
+  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
@@ -172,12 +188,12 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
   }
 
   fail(error: unknown): void {
-    this.#end({ ok: false, error: describe(error, this.phase), durationMs: this.#elapsed() });
+    this.#failed(describe(error, this.phase));
   }
 
   expire(timeoutMs: number): void {
     const message = `no complete answer within ${String(timeoutMs)} ms`;
-    this.#end({ ok: false, error: { code: 'timeout', phase: this.phase, message }, durationMs: this.#elapsed() });
+    this.#failed({ code: 'timeout', phase: this.phase, message });
     if (this.#controller) this.#controller.abort(new Error(message));
     else this.socket?.destroy(new Error(message));
   }
@@ -186,6 +202,11 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
     const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const answer: Answer = { status: this.#status, headers: this.#headers, body, truncated };
     this.#end({ ok: true, answer, durationMs: this.#elapsed() }, !truncated);
+  }
+
+  #failed(error: UrlError): void {
+    const stoodStill = this.awake.stoodStillSince(this.begunAt, performance.now());
+    this.#end({ ok: false, error, durationMs: this.#elapsed(), ...(stoodStill ? { stoodStill } : {}) });
   }
 
   #elapsed(): number {

@@ -8,5 +8,5 @@ export type Signal =
   | { kind: 'timeout' }
   /** 429; or 503 that says for how long */
   | { kind: 'throttled'; retryAfterMs?: number }
-  /** nothing was sent */
+  /** nothing was sent; or what came of it tells of this process, not of the endpoint */
   | { kind: 'withdrawn' };

@@ -6,6 +6,7 @@ import { type Appender, type InRecord, type OpenRecord, type OutRecord, type Ver
 import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, readHead, type Decision, type Head } from './decide';
+import { Pending } from './pending';
 import { Sources } from './sources';
 
 /**
@@ -13,6 +14,9 @@ import { Sources } from './sources';
  *
  * Invariant: a record is done only when Kafka has acknowledged all that came of it: its deliveries, or the note of why
  * there can be none. What is in between is bounded; beyond it partitions wait.
+ *
+ * A message is a copy once the first one's output is acknowledged. One that is read before that waits for it, its record
+ * open: dropped at once, both would be lost with this process; routed at once, both would be delivered.
  *
  * The memory of messages routed is filled again at start from `messages` itself (`recall`). What is recalled and was not
  * routed yet is no duplicate of itself: it stands at the same offset, and a copy behind it may go, since it will be routed.
@@ -31,14 +35,25 @@ export interface RouterOptions {
 
 /** Output not yet acknowledged: about a second's worth at full speed. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+/** Copies that wait, about 1 KB each. */
+const MAX_COPIES = 20_000;
 /** Of a record that cannot be read the debugger needs the beginning only. */
 const KEPT_TEXT_LENGTH = 4_096;
 const UNREADABLE = 'unreadable_message';
+
+/** A record and what it said while it was offered. */
+interface Met {
+  record: OpenRecord;
+  head: Head;
+  value: Buffer | null;
+  sighting: Sighting;
+}
 
 export class Router {
   /** since the start of the process */
   readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
   readonly #seen = createSeen();
+  readonly #pending = new Pending<Met>();
   readonly #sources: Sources;
   #refused = false;
   #failed = false;
@@ -56,7 +71,7 @@ export class Router {
 
   onRecord(record: OpenRecord): Verdict {
     if (this.#failed) return 'full';
-    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES) {
+    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES || this.#pending.waiting >= MAX_COPIES) {
       this.#refused = true;
       return 'full';
     }
@@ -65,7 +80,7 @@ export class Router {
       case 'newer':
         return this.#stop(record, head.format);
       case 'rejected':
-        this.#reject(record, head.reason);
+        this.#reject(record, { source: record.headers.source ?? '', value: record.value }, head.reason);
         return 'taken';
       case 'message':
         return this.#route(record, head);
@@ -73,68 +88,84 @@ export class Router {
   }
 
   #route(record: OpenRecord, head: Head): Verdict {
-    const { now, log } = this.options;
-    const met = sighting(head.sourceId, head.messageId, record.partition, record.offset);
-    if (this.#seen.isDuplicate(met, now())) {
-      this.counts.duplicates++;
-      log.debug({ source: head.sourceId, message: head.messageId }, 'message.duplicate');
-      record.done();
+    const { now } = this.options;
+    const seenAs = sighting(head.sourceId, head.messageId, record.partition, record.offset);
+    const met: Met = { record, head, value: record.value, sighting: seenAs };
+    if (this.#seen.isDuplicate(met.sighting, now())) {
+      this.#dropCopy(met);
       return 'taken';
     }
-    const decision = this.#decide(record, head);
+    if (this.#pending.waits(met.sighting, met)) return 'taken';
+    const decision = this.#decide(met);
+    if (decision.kind === 'unknown_source' && !this.#sources.isGone(head.sourceId)) {
+      return { againAtMs: now() + Sources.LOOK_AGAIN_MS };
+    }
+    this.#perform(met, decision);
+    return 'taken';
+  }
+
+  #perform(met: Met, decision: Decision): void {
     switch (decision.kind) {
       case 'unknown_source':
-        if (!this.#sources.isGone(head.sourceId)) return { againAtMs: now() + Sources.LOOK_AGAIN_MS };
-        this.#drop(record, head, 'unknown_source');
-        return 'taken';
+        return this.#drop(met, 'unknown_source');
       case 'dropped':
-        this.#drop(record, head, decision.reason);
-        return 'taken';
+        return this.#drop(met, decision.reason);
       case 'rejected':
-        this.#reject(record, decision.reason);
-        return 'taken';
+        return this.#reject(met.record, whatOf(met), decision.reason);
       case 'deliver':
-        this.#deliver(record, met, decision.records);
-        return 'taken';
+        return this.#deliver(met, decision.records);
     }
   }
 
   /** Whatever a record makes throw is its own fault: the partition goes on without it. */
-  #decide(record: OpenRecord, head: Head): Decision {
+  #decide({ head, value }: Met): Decision {
     try {
-      return decide(head, record.value, this.options);
+      return decide(head, value, this.options);
     } catch (error) {
       return { kind: 'rejected', reason: `routing it failed: ${messageOf(error)}` };
     }
   }
 
-  #deliver(record: OpenRecord, met: Sighting, records: OutRecord[]): void {
+  #deliver(met: Met, records: OutRecord[]): void {
+    this.#pending.begin(met.sighting);
     this.options.appender.append(records).then(
       () => {
         this.counts.routed++;
         this.counts.deliveries += records.length;
-        this.#seen.remember(met, this.options.now());
-        this.#finish(record);
+        this.#seen.remember(met.sighting, this.options.now());
+        for (const copy of this.#pending.end(met.sighting)) this.#dropCopy(copy);
+        this.#finish(met.record);
       },
       (error: unknown) => {
-        // A stopping process refuses for the moment: the record stays open, and the next process reads it again.
+        const copies = this.#pending.end(met.sighting);
+        // A stopping process refuses for the moment: the records stay open, and the next process reads them again.
         if (error instanceof AppError && error.retriable) return;
-        this.#reject(record, messageOf(error));
+        this.#reject(met.record, whatOf(met), messageOf(error));
+        // The next of them is the first now. (Their source was known a moment ago: where it is not any more, it is gone.)
+        for (const copy of copies) {
+          if (!this.#pending.waits(copy.sighting, copy)) this.#perform(copy, this.#decide(copy));
+        }
       },
     );
   }
 
-  #drop(record: OpenRecord, head: Head, reason: string): void {
+  #dropCopy({ record, head }: Met): void {
+    this.counts.duplicates++;
+    this.options.log.debug({ source: head.sourceId, message: head.messageId }, 'message.duplicate');
+    record.done();
+  }
+
+  #drop({ record, head }: Met, reason: string): void {
     this.counts.dropped++;
     this.options.log.debug({ source: head.sourceId, message: head.messageId, reason }, 'message.dropped');
     record.done();
   }
 
-  #reject(record: OpenRecord, reason: string): void {
+  #reject(record: OpenRecord, what: What, reason: string): void {
     const { partition, offset } = record;
     this.counts.rejected++;
     this.options.log.warn({ partition, offset, reason }, 'message.rejected');
-    const append = this.options.appender.append([rejectedRecord(record, reason, this.options.now())]);
+    const append = this.options.appender.append([rejectedRecord(record, what, reason, this.options.now())]);
     // Refused only by a stopping process: the record stays open.
     append
       .then(() => this.#finish(record))
@@ -163,9 +194,18 @@ export class Router {
   }
 }
 
-function rejectedRecord(record: OpenRecord, reason: string, nowMs: number): OutRecord {
-  const source = record.headers.source ?? '';
-  const text = record.value?.toString() ?? '';
+/** What is kept of a record that goes aside. */
+interface What {
+  source: string;
+  value: Buffer | null;
+}
+
+function whatOf({ head, value }: Met): What {
+  return { source: head.sourceId, value };
+}
+
+function rejectedRecord(record: OpenRecord, { source, value: kept }: What, reason: string, nowMs: number): OutRecord {
+  const text = kept?.toString() ?? '';
   const value: RejectedRecord = {
     at: new Date(nowMs).toISOString(),
     source,

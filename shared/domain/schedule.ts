@@ -108,7 +108,8 @@ export function park(input: ParkInput): Next {
   const expectedWaitMs = Math.min(input.expectedWaitMs, longest(tiersMs));
   const fitting = tiersMs.filter((tier) => nowMs + tier <= expiresAt);
   if (fitting.length === 0 && input.attempt > 0) return { kind: 'closed' };
-  const choices = fitting.length > 0 ? fitting : [shortest(tiersMs)];
+  // Past its window any will do: only as the window ends, it is to be looked at again soon.
+  const choices = fitting.length > 0 ? fitting : nowMs > expiresAt ? tiersMs : [shortest(tiersMs)];
   const tierMs = rounded(choices, expectedWaitMs, input.round ?? 'nearest');
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
 }

@@ -129,9 +129,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   get open(): number {
-    let open = 0;
-    for (const partition of this.#partitions.values()) open += partition.ledger.open;
-    return open;
+    return [...this.#partitions.values()].reduce((sum, { ledger }) => sum + ledger.open, 0);
   }
 
   owns(topic: string, key: string): boolean {
@@ -155,11 +153,16 @@ export class KafkaConsumption implements Consumption {
     this.parts.membership.leaving = true;
     // A batch that is returned unread is fetched again at once: without this the drain would be a busy loop.
     if (this.#joined) this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
-    while (this.open > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
-    if (this.open > 0) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
-    clearInterval(this.#commitTimer);
+    this.#drain([...this.#partitions.values()]);
     // kafkajs drops commits without a word once it is stopped: the last one comes first.
+    const drained = () => [...this.#partitions.values()].every((partition) => partition.drained);
+    while (!drained() && Date.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+      if (this.open === 0) await this.#committer.run(Infinity);
+    }
+    clearInterval(this.#commitTimer);
     await this.#committer.run(Infinity);
+    if (!drained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     for (const partition of this.#partitions.values()) partition.revoke();
     await this.#life.stop();
   }
@@ -175,10 +178,9 @@ export class KafkaConsumption implements Consumption {
     membership.assigned = new Set(Object.values(payload.memberAssignment).flat());
     const assigned = placesOf(payload.memberAssignment);
     for (const id of this.#restoring) if (!assigned.delete(id)) this.#restoring.delete(id);
-    for (const [id, partition] of this.#partitions) {
-      if (assigned.delete(id)) this.#keep(partition);
-      else this.#drain(partition);
-    }
+    const lost = [...this.#partitions].flatMap(([id, partition]) => (assigned.has(id) ? [] : [partition]));
+    for (const [id, partition] of this.#partitions) if (assigned.delete(id)) this.#keep(partition);
+    this.#drain(lost);
     if (assigned.size > 0) void this.#restore([...assigned.values()]);
     this.#report(payload);
   }
@@ -186,20 +188,24 @@ export class KafkaConsumption implements Consumption {
   /** kafkajs forgets where it was and would read again from the last commit. */
   #keep(partition: Partition): void {
     const { prefix, membership } = this.parts;
-    const offset = String(partition.ledger.next);
+    const offset = String(partition.ledger.readFrom);
     this.#consumer.seek({ topic: prefix + partition.topic, partition: partition.number, offset });
     // What was kept is fetched again from there: kept twice, it would be skipped as a second reading.
     if (partition.putDown() && !this.#stopping) this.#tell('resume', partition);
-    if (!partition.draining) return;
+    if (!partition.draining || this.#stopping) return;
     // It comes back before it was let go.
     partition.draining = false;
     membership.draining.delete(partition.number);
-    if (!this.#stopping) this.#tell('resume', partition);
+    this.#tell('resume', partition);
   }
 
-  #drain(partition: Partition): void {
-    partition.drain();
-    this.parts.membership.draining.add(partition.number);
+  /** Nothing more of them is begun here. */
+  #drain(partitions: readonly Partition[]): void {
+    for (const partition of partitions) {
+      partition.drain();
+      this.parts.membership.draining.add(partition.number);
+    }
+    if (partitions.length > 0) this.options.onLeaving?.();
   }
 
   /** Drained and committed partitions are let go; when the last one is, the others may have them. */

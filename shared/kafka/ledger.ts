@@ -1,19 +1,28 @@
+/** What a record taken can be. */
+const OPEN = 0;
+const DONE = 1;
+const RELEASED = 2;
+
 /**
  * Which records of one partition are open, and up to where it may be committed.
  *
  * Invariant: every offset below `committable` is done, and the one at `committable`, if it was taken, is not. Records
  * are taken in the order of the partition and done in any order; offsets that the log left out (compaction) never
- * existed and hold nothing up.
+ * existed and hold nothing up. What is released is not done either, but nobody works on it: it is taken again by the
+ * next owner, or by this one when it reads on from `readFrom`.
  */
 export class Ledger {
-  /** ring of flags, indexed by the low bits of the offset: 1 = done */
+  /** ring of states, indexed by the low bits of the offset */
   #done = new Uint8Array(1024);
   #committable: number;
   #next: number;
   #open = 0;
+  #released = 0;
   #changes = 0;
   /** offsets not yet read that an earlier owner has done */
   readonly #doneBefore = new Set<number>();
+  /** the record taken last, where it had been released before */
+  #takenBack: number | undefined;
 
   /**
    * @param start the first offset that will be taken
@@ -39,6 +48,14 @@ export class Ledger {
     return this.#next;
   }
 
+  /** Where to read on so that what was released is met again. */
+  get readFrom(): number {
+    if (this.#released === 0) return this.#next;
+    let offset = this.#committable;
+    while (this.#state(offset) !== RELEASED) offset++;
+    return offset;
+  }
+
   /** Grows with each record done: a commit is due when it has changed. */
   get changes(): number {
     return this.#changes;
@@ -47,13 +64,12 @@ export class Ledger {
   /** What is done above `committable`: lengths of runs in turn open and done, the first one open. */
   doneRuns(): number[] {
     const runs: number[] = [];
-    const mask = this.#done.length - 1;
-    let state = 0;
+    let done = false;
     let length = 0;
     for (let offset = this.#committable; offset < this.#next; offset++) {
-      if (this.#done[offset & mask] !== state) {
+      if ((this.#state(offset) === DONE) !== done) {
         runs.push(length);
-        [state, length] = [1 - state, 0];
+        [done, length] = [!done, 0];
       }
       length++;
     }
@@ -63,18 +79,23 @@ export class Ledger {
     return later.length > 0 ? withLater(runs, this.#next, later) : runs;
   }
 
-  /** Records taken and not done. */
+  /** Records taken, and neither done nor released. */
   get open(): number {
     return this.#open;
   }
 
+  /** Records given back untouched. */
+  get released(): number {
+    return this.#released;
+  }
+
   /** @returns false where the record must be skipped: taken before (a second reading), or done by an earlier owner */
   take(offset: number): boolean {
-    if (offset < this.#next) return false;
+    if (offset < this.#next) return this.#released > 0 && this.#takeBack(offset);
     this.#grow(offset);
     // What lies between was left out of the log.
-    for (let gap = this.#next; gap < offset; gap++) this.#done[gap & (this.#done.length - 1)] = 1;
-    this.#done[offset & (this.#done.length - 1)] = 0;
+    for (let gap = this.#next; gap < offset; gap++) this.#done[gap & (this.#done.length - 1)] = DONE;
+    this.#done[offset & (this.#done.length - 1)] = OPEN;
     this.#next = offset + 1;
     this.#open++;
     const before = this.#doneBefore.delete(offset);
@@ -85,6 +106,10 @@ export class Ledger {
 
   /** Takes back the newest `take`: the record was refused and will be read again. */
   untake(offset: number): void {
+    if (offset === this.#takenBack) {
+      this.release(offset);
+      return;
+    }
     if (offset !== this.#next - 1 || offset < this.#committable) {
       throw new RangeError(`only the record taken last can be given back, not ${String(offset)}`);
     }
@@ -94,22 +119,46 @@ export class Ledger {
 
   /** Once for each record taken, in any order. What is not open is ignored. */
   done(offset: number): void {
-    const slot = offset & (this.#done.length - 1);
-    if (offset < this.#committable || offset >= this.#next || this.#done[slot] === 1) return;
-    this.#done[slot] = 1;
+    if (!this.#isOpen(offset)) return;
+    this.#done[offset & (this.#done.length - 1)] = DONE;
     this.#open--;
     this.#changes++;
     this.#advance();
   }
 
+  /** Gives an open record back untouched: it is not waited for, and not done. */
+  release(offset: number): void {
+    if (!this.#isOpen(offset)) return;
+    this.#done[offset & (this.#done.length - 1)] = RELEASED;
+    this.#open--;
+    this.#released++;
+    this.#takenBack = undefined;
+  }
+
+  #takeBack(offset: number): boolean {
+    if (offset < this.#committable || this.#state(offset) !== RELEASED) return false;
+    this.#done[offset & (this.#done.length - 1)] = OPEN;
+    this.#open++;
+    this.#released--;
+    this.#takenBack = offset;
+    return true;
+  }
+
+  #isOpen(offset: number): boolean {
+    return offset >= this.#committable && offset < this.#next && this.#state(offset) === OPEN;
+  }
+
+  #state(offset: number): number | undefined {
+    return this.#done[offset & (this.#done.length - 1)];
+  }
+
   #advance(): void {
-    const mask = this.#done.length - 1;
-    while (this.#committable < this.#next && this.#done[this.#committable & mask] === 1) this.#committable++;
+    while (this.#committable < this.#next && this.#state(this.#committable) === DONE) this.#committable++;
   }
 
   #grow(offset: number): void {
     // A leap over everything taken (a long compacted stretch) must not need a ring as long as the stretch.
-    if (this.#open === 0 && offset > this.#next) {
+    if (this.#open === 0 && this.#released === 0 && offset > this.#next) {
       this.#next = offset;
       this.#committable = offset;
     }

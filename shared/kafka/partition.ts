@@ -6,8 +6,8 @@ import { type OpenRecord } from './port';
 /**
  * One partition while it is this process's: its ledger, and why it is not being read.
  *
- * Invariant: once `draining`, nothing more of it is dispatched, and it is given up when its last open record is done and
- * committed. Once `revoked`, it is another's: its records in flight run to their end, and their `done` changes nothing.
+ * Invariant: once `draining`, nothing more of it is dispatched, and it is given up when none of its records is open and
+ * all that is done is committed. Once `revoked`, it is another's: its records in flight run to their end, and their `done` changes nothing.
  */
 export class Partition {
   draining = false;
@@ -59,9 +59,17 @@ export class Partition {
     this.revoked = true;
   }
 
-  /** Nothing of it is open, and all of it is committed. */
+  /** Nothing of it is open, and all that is done is committed, above the offset too. */
   get drained(): boolean {
-    return this.ledger.open === 0 && this.committed === this.ledger.committable;
+    const { open, committable, changes } = this.ledger;
+    return open === 0 && this.committed === committable && this.#committedChanges === changes;
+  }
+
+  /** @returns false where the commit's metadata may not have room for one more that is not done */
+  release(offset: number): boolean {
+    if (this.ledger.released >= MOST_RELEASED) return false;
+    this.ledger.release(offset);
+    return true;
   }
 
   /** What must be committed, or undefined where nothing has changed or only little a moment ago. */
@@ -81,6 +89,8 @@ export class Partition {
 
 /** Where only what lies above the offset has changed, its runs are committed this often. */
 const RUNS_EVERY_MS = 200;
+/** Each makes a run that is open and one that is done, of two bytes at most as a rule: what `encodeRuns` has room for. */
+const MOST_RELEASED = 700;
 
 export interface Commit {
   partition: Partition;
@@ -121,11 +131,17 @@ export class TakenRecord implements OpenRecord {
   get headers(): Readonly<Record<string, string | undefined>> {
     return this.#part.headers;
   }
+  get leaving(): boolean {
+    return this.owner.draining;
+  }
   done(): void {
     this.owner.ledger.done(this.offset);
   }
+  release(): boolean {
+    return this.owner.release(this.offset);
+  }
 
-  /** From now on only `done` is of use: one that is open for long must not keep a whole fetch in memory. */
+  /** From now on only its end is of use: one that is open for long must not keep a whole fetch in memory. */
   letGo(): void {
     this.#fetched = undefined;
   }

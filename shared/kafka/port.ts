@@ -49,6 +49,14 @@ export interface OpenRecord extends InRecord {
    * lowest one still open. Late calls, after the partition was lost, do nothing.
    */
   done(): void;
+  /** Its partition is about to be another's, or this process stops: what has not been begun is better given back. */
+  readonly leaving: boolean;
+  /**
+   * Gives it back untouched, where it is leaving: nobody waits for its end, and the next owner reads it, and not what is
+   * done behind it. Instead of `done`, once.
+   * @returns false where no more can be told to the next owner: it must be brought to its end here
+   */
+  release(): boolean;
 }
 
 /** `taken`; or `full`: read it again after `Consumption.resume()`; or a time, ms since 1970: read it again then. */
@@ -61,11 +69,11 @@ export interface Consumption {
   stuck(): string | undefined;
   /** whether the group was joined and partitions are read */
   readonly joined: boolean;
-  /** records taken and not done */
+  /** records taken, and neither done nor released */
   readonly open: number;
   /** Whether records of this key are read by this process at present. */
   owns(topic: string, key: string): boolean;
-  /** Takes no more, waits until all open records are done (at most `deadlineMs`), commits, leaves the group. */
+  /** Takes no more, waits until no record is open (at most `deadlineMs`), commits, leaves the group. */
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -76,6 +84,8 @@ export interface ConsumeOptions {
   topics: string[];
   /** Called in the order of each partition; must not wait for anything. What it throws ends the process. */
   onRecord(record: OpenRecord): Verdict;
+  /** Some of the open records are `leaving` from now on: release those that have not been begun. */
+  onLeaving?(): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
   /** the consumer cannot go on: end the process */

@@ -1,6 +1,7 @@
 import { type Admin, type Consumer } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { fetchedRecords } from './codec/install';
+import { Fetches } from './fetches';
 import { LastingConsumer } from './lasting';
 import { type Log } from '../telemetry/log';
 import { Partition, TakenRecord } from './partition';
@@ -11,17 +12,16 @@ import { type InRecord, type Tail, type TailOptions } from './port';
  * throw-away one of its own, which is deleted at the end (the broker drops those of killed processes by itself).
  *
  * "Caught up" is a matter of the position reached, not of a record seen: the last records may have been deleted or
- * compacted away. A fetch that brought nothing, begun after the question was asked, is the end as well.
+ * compacted away. A fetch that brought nothing, begun after the question was asked, is the end as well, of the partitions
+ * that its broker leads.
  */
 export class KafkaTail implements Tail {
   /** the next offset to be read, by partition */
   readonly #positions = new Map<number, number>();
   readonly #waiting = new Set<() => void>();
-  #fetchesBegun = 0;
-  #answered = false;
-  #gotRecords = false;
-  /** the number of the newest fetch that answered with nothing */
-  #emptyFetch = 0;
+  readonly #fetches = new Fetches();
+  /** node ids by host:port */
+  readonly #nodes = new Map<string, number>();
   #positioned: () => void = () => undefined;
 
   readonly #life: LastingConsumer;
@@ -35,9 +35,9 @@ export class KafkaTail implements Tail {
     this.#life = new LastingConsumer({ make, live: (consumer) => this.#live(consumer), onCrash, log: options.log });
   }
 
-  /** Resolves when the first position is known: what is appended from then on will be seen. */
+  /** Resolves when reading has begun: what is appended from then on will be seen. */
   async start(): Promise<void> {
-    await this.#findStart(this.options.prefix + this.options.topic);
+    await Promise.all([this.#findStart(this.options.prefix + this.options.topic), this.#findNodes()]);
     const positioned = new Promise<void>((resolve) => (this.#positioned = resolve));
     await this.#life.start();
     await positioned;
@@ -46,22 +46,28 @@ export class KafkaTail implements Tail {
   async #live(consumer: Consumer): Promise<void> {
     const { events } = consumer;
     const topic = this.options.prefix + this.options.topic;
-    consumer.on(events.FETCH_START, () => this.#fetchBegins());
+    consumer.on(events.FETCH_START, ({ payload }) => {
+      this.#fetches.begins(payload.nodeId);
+      this.#wake();
+    });
     consumer.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName !== 'Fetch') return;
-      this.#answered = true;
+      const nodeId = this.#nodes.get(payload.broker);
+      if (nodeId !== undefined) this.#fetches.answered(nodeId);
       this.#positioned();
     });
     // Also after a rejoin: kafkajs would begin again at one of the ends.
     consumer.on(events.GROUP_JOIN, () => {
+      this.#fetches.interrupted();
       for (const [partition, offset] of this.#positions) consumer.seek({ topic, partition, offset: String(offset) });
     });
-    await consumer.subscribe({ topic, fromBeginning: this.options.from === 'beginning' });
+    // Where it begins is told by `seek`: this is for what was deleted before it was read, and for partitions to come.
+    await consumer.subscribe({ topic, fromBeginning: true });
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: true,
       eachBatch: ({ batch }) => {
-        this.#gotRecords = true;
+        this.#fetches.brought();
         const partition = new Partition(this.options.topic, batch.partition, 0);
         for (const message of fetchedRecords(batch)) {
           const record = new TakenRecord(partition, message);
@@ -85,14 +91,16 @@ export class KafkaTail implements Tail {
     }
   }
 
-  /** Where to begin, where that is neither of the ends. */
+  /** Where to begin in each partition: kafkajs would look it up, and keep it to itself. */
   async #findStart(topic: string): Promise<void> {
     const { from } = this.options;
-    if (typeof from === 'string') return;
-    const [ends, since] = await Promise.all([
-      this.admin.fetchTopicOffsets(topic),
-      this.admin.fetchTopicOffsetsByTimestamp(topic, from.sinceMs),
-    ]);
+    const ends = await this.admin.fetchTopicOffsets(topic);
+    if (typeof from === 'string') {
+      for (const { partition, low, high } of ends)
+        this.#positions.set(partition, Number(from === 'beginning' ? low : high));
+      return;
+    }
+    const since = await this.admin.fetchTopicOffsetsByTimestamp(topic, from.sinceMs);
     const each = Math.ceil(from.atMost / ends.length);
     for (const { partition, low, high } of ends) {
       const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? -1);
@@ -101,15 +109,28 @@ export class KafkaTail implements Tail {
     }
   }
 
+  async #findNodes(): Promise<void> {
+    const { brokers } = await this.admin.describeCluster();
+    for (const { host, port, nodeId } of brokers) this.#nodes.set(`${host}:${String(port)}`, nodeId);
+  }
+
+  /** Who leads each partition. */
+  async #findLeaders(topic: string): Promise<Map<number, number>> {
+    const [{ topics }] = await Promise.all([this.admin.fetchTopicMetadata({ topics: [topic] }), this.#findNodes()]);
+    return new Map((topics[0]?.partitions ?? []).map(({ partitionId, leader }) => [partitionId, leader]));
+  }
+
   async caughtUp(deadlineMs: number): Promise<void> {
     const until = Date.now() + deadlineMs;
-    const begun = this.#fetchesBegun;
-    const ends = await withDeadline(this.admin.fetchTopicOffsets(this.options.prefix + this.options.topic), deadlineMs);
+    const topic = this.options.prefix + this.options.topic;
+    const asked = this.#fetches.moment;
+    const look = Promise.all([this.admin.fetchTopicOffsets(topic), this.#findLeaders(topic)]);
+    const [ends, leaders] = await withDeadline(look, deadlineMs);
     const reached = () =>
-      this.#emptyFetch > begun + 1 ||
       ends.every(({ partition, low, high }) => {
-        const position = this.#positions.get(partition);
-        return Number(high) <= Number(low) || (position !== undefined && position >= Number(high));
+        const position = this.#positions.get(partition) ?? -1;
+        if (Number(high) <= Number(low) || position >= Number(high)) return true;
+        return position >= Number(low) && this.#fetches.emptySince(asked, leaders.get(partition) ?? -1);
       });
     while (!reached()) {
       const left = until - Date.now();
@@ -133,17 +154,6 @@ export class KafkaTail implements Tail {
     } catch (error) {
       this.options.log.debug({ reason: messageOf(error), group: this.options.group }, 'group.not_deleted');
     }
-  }
-
-  /** Before a fetch begins, the last one and its handlers are over: did it answer, and with nothing? */
-  #fetchBegins(): void {
-    if (this.#answered && !this.#gotRecords) {
-      this.#emptyFetch = this.#fetchesBegun;
-      this.#wake();
-    }
-    this.#fetchesBegun++;
-    this.#answered = false;
-    this.#gotRecords = false;
   }
 
   #wake(): void {

@@ -29,7 +29,7 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
       met.add(role);
       const answer = answerOf(role, random);
       if ((answer.status ?? 200) < 300 && !answer.misbehave)
-        receipts[role].take(headers['webhook-id'] ?? '', Date.now());
+        receipts[role].take(headers['webhook-id'] ?? '', sentAt(headers['webhook-timestamp'], Date.now()));
       return answer;
     });
   const [sink, first] = await Promise.all([startSink(), startSink()]);
@@ -55,6 +55,14 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
       await Promise.all([sink.close(), mended.close()]);
     },
   };
+}
+
+/**
+ * When it was sent, to a second, and never later than it came: on a busy machine a request may be looked at long after
+ * whoever sent it has given it up.
+ */
+function sentAt(timestampS: string | undefined, cameAt: number): number {
+  return Math.min(cameAt, Number(timestampS) * 1_000 + 999);
 }
 
 function answerOf(role: Role, random: Random): Answer {

@@ -1,3 +1,4 @@
+import { type Commits } from './commits';
 import { type Attempt, type History } from './history';
 import { type Receipts, type Repeat } from './receipts';
 
@@ -5,7 +6,8 @@ import { type Receipts, type Repeat } from './receipts';
  * Why a delivery came twice. There are three good reasons, and each is provable:
  *
  * - `unanswered`: it is recorded that the attempt before brought no usable answer;
- * - `in_flight`: when something was broken, what had come of it was not written down yet, or not committed;
+ * - `in_flight`: when something was broken, what had come of it was not written down yet, or not committed: by Kafka's own
+ *   record of the commits, not by what is usual;
  * - `written_twice`: two records hold it, since who wrote the first was broken before it could say so.
  */
 
@@ -45,7 +47,10 @@ export interface RepeatsReport {
   unexplained: Repeat[];
 }
 
-/** Commits go out every 100 ms; how long one takes depends on how busy the machine is. */
+/**
+ * Commits go out every 100 ms; how long one takes depends on how busy the machine is, and in the wake of something else
+ * that was broken (a group that meets again commits nothing) on that.
+ */
 export const IN_FLIGHT_MS = 1_500;
 /** After a broker's return, or a thaw: until the group has met again and offsets are committed. */
 const SETTLE_MS = 10_000;
@@ -55,9 +60,10 @@ const WIRE_MS = 500;
 export function explainRepeats(from: {
   receipts: Receipts;
   history: History;
+  commits: Commits;
   disturbances: readonly Disturbance[];
 }): RepeatsReport {
-  const { receipts, history, disturbances } = from;
+  const { receipts } = from;
   const report: RepeatsReport = {
     taken: receipts.taken,
     total: receipts.repeats.length,
@@ -67,7 +73,7 @@ export function explainRepeats(from: {
   };
   const shares = new Map<Disturbance, Share>();
   for (const repeat of receipts.repeats) {
-    const by = explain(repeat, history, disturbances);
+    const by = explain(repeat, from);
     if (!by) {
       report.unexplained.push(repeat);
       continue;
@@ -93,13 +99,21 @@ interface Explanation {
   disturbance?: Disturbance;
 }
 
-function explain(repeat: Repeat, history: History, disturbances: readonly Disturbance[]): Explanation | undefined {
+/** What repeats are held against. */
+interface Known {
+  history: History;
+  commits: Commits;
+  disturbances: readonly Disturbance[];
+}
+
+function explain(repeat: Repeat, known: Known): Explanation | undefined {
+  const { history, disturbances } = known;
   const attempts = history.attemptsOf(repeat.delivery);
   const unanswered = attempts.some(
     ({ outcome, at }) => outcome === 'retry' && at >= repeat.previousAt && at <= repeat.at,
   );
   if (unanswered) return { reason: 'unanswered' };
-  const inFlight = disturbances.findLast((candidate) => wasInFlight(repeat, attempts, candidate));
+  const inFlight = disturbances.findLast((candidate) => wasInFlight(repeat, attempts, candidate, known));
   if (inFlight) return { reason: 'in_flight', disturbance: inFlight };
   const records = new Set(attempts.map(({ record }) => record));
   const names = new Set(attempts.map(({ n, hop }) => `${n}/${hop}`));
@@ -113,12 +127,20 @@ function explain(repeat: Repeat, history: History, disturbances: readonly Distur
  * Taken before the end of the disturbance, and not safe when it began: what came of it was not written down yet, or so
  * shortly before that it was not committed.
  */
-function wasInFlight(repeat: Repeat, attempts: readonly Attempt[], disturbance: Disturbance): boolean {
+function wasInFlight(
+  repeat: Repeat,
+  attempts: readonly Attempt[],
+  disturbance: Disturbance,
+  { commits, disturbances }: Known,
+): boolean {
   const { previousAt, at } = repeat;
   const last = lastInFlight(disturbance);
   if (last === undefined || at < disturbance.at || previousAt > last) return false;
+  if (attempts.some(({ record }) => commits.covers(record, previousAt, disturbance.at))) return false;
   const recordedAt = Math.min(at, ...attempts.map((attempt) => attempt.recordedAt).filter((ms) => ms >= previousAt));
-  return recordedAt >= disturbance.at - IN_FLIGHT_MS;
+  const inTheWakeOf = (other: Disturbance) =>
+    other !== disturbance && other.at <= disturbance.at && other.until + SETTLE_MS >= recordedAt;
+  return recordedAt >= disturbance.at - IN_FLIGHT_MS || disturbances.some(inTheWakeOf);
 }
 
 /** Until when something may have been taken that is repeated for it. */

@@ -127,12 +127,17 @@ export class Injector {
 
   async #secondDelivery(act: Extract<Act, { kind: 'second_delivery' }>): Promise<void> {
     const { system, env } = this.victims;
+    const joins = { what: 'second delivery joins', at: Date.now(), until: Infinity, may: NOTHING };
+    this.disturbances.push(joins);
     const second = await startSecondDelivery(system, env);
+    joins.until = Date.now();
     await pause(act.forMs);
-    const leaves = { what: `second delivery leaves by ${act.leaves}`, at: Date.now(), until: Infinity };
-    this.disturbances.push({ ...leaves, may: act.leaves === 'SIGKILL' ? ['flight'] : NOTHING });
+    const may: May = act.leaves === 'SIGKILL' ? ['flight'] : NOTHING;
+    const leaves = { what: `second delivery leaves by ${act.leaves}`, at: Date.now(), until: Infinity, may };
+    this.disturbances.push(leaves);
     this.victims.note(leaves.what);
     await second.end(act.leaves);
+    leaves.until = Date.now();
   }
 
   async #switchOff(): Promise<void> {
@@ -165,13 +170,10 @@ export class Injector {
   /** @param before processes that must be gone by then */
   async #ready(service: ServiceName, before: number[]): Promise<void> {
     const { system } = this.victims;
-    await this.#pids(service, before);
     const port = system.env[`WAYPOST_${service.toUpperCase()}_HEALTH_PORT`] ?? '';
     await eventually(
       async () => {
-        const pids = system.pids(service);
-        if (pids.length === 0 || pids.some((pid) => before.includes(pid)))
-          throw new Error(`${service} has not come back`);
+        await this.#pids(service, before);
         const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2_000) });
         if (!answer.ok) throw new Error(`${service} is not ready: ${await answer.text()}`);
       },

@@ -1,5 +1,6 @@
 import { deliveryId } from '../../shared/domain/delivery';
 import { PARTS, type Role, ROLES, rolesOf } from './cast';
+import { type Commits } from './commits';
 import { explainRepeats, type Disturbance, type RepeatsReport } from './explain';
 import { type Ends, type History } from './history';
 import { type Receipts } from './receipts';
@@ -13,6 +14,8 @@ export interface Evidence {
   acknowledged: Iterable<string>;
   receipts: Record<Role, Receipts>;
   history: History;
+  /** of delivery */
+  commits: Commits;
   disturbances: readonly Disturbance[];
 }
 
@@ -63,8 +66,8 @@ export function judge(evidence: Evidence): Verdict {
   }
   for (const role of ROLES) {
     if (!PARTS[role].healthy) continue;
-    const { history, disturbances } = evidence;
-    verdict.repeats[role] = explainRepeats({ receipts: evidence.receipts[role], history, disturbances });
+    const { history, commits, disturbances } = evidence;
+    verdict.repeats[role] = explainRepeats({ receipts: evidence.receipts[role], history, commits, disturbances });
   }
   return verdict;
 }

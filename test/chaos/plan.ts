@@ -35,7 +35,12 @@ export interface PlanOptions {
 }
 
 const FIRST_AT_MS = 2_000;
+/**
+ * A short run needs many; in a long one the system must come to work in between (whoever takes over from a killed process
+ * waits six seconds for its session to end), or there is soon nothing in flight to be broken.
+ */
 const GAP_MS = { least: 1_000, most: 7_000 };
+const LONG_RUN = { fromMs: 180_000, gapMs: { least: 1_000, most: 20_000 } };
 const FREEZE_MS = { least: 1_000, most: 8_000 };
 /** Longer than a broker's session with its controllers (9 s), now and then: it is taken for dead and comes back. */
 const BROKER_FREEZE_MS = { least: 1_000, most: 12_000 };
@@ -54,12 +59,13 @@ export function planFaults(options: PlanOptions): Fault[] {
   const random = randomOf(options.seed);
   const faults: Fault[] = [];
   let bag: Act[] = [];
+  const gapMs = options.forMs < LONG_RUN.fromMs ? GAP_MS : LONG_RUN.gapMs;
   let atMs = FIRST_AT_MS;
   while (atMs < options.forMs) {
     if (bag.length === 0) bag = random.shuffled(fillBag(random, options));
     const act = bag.pop();
     if (act) faults.push({ ...act, atMs });
-    atMs += random.between(GAP_MS.least, GAP_MS.most);
+    atMs += random.between(gapMs.least, gapMs.most);
   }
   faults.push({ kind: 'switch_off', atMs: Math.round(options.forMs * SWITCH_OFF_AFTER) });
   return faults.sort((a, b) => a.atMs - b.atMs);

@@ -5,6 +5,7 @@ import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
+import { Commits, COMMITS } from './commits';
 import { History } from './history';
 
 /** Reads what is written down, once all is over: from the beginning of each topic to its end. */
@@ -12,8 +13,12 @@ import { History } from './history';
 const READ_MS = 300_000;
 
 /** @param watched deliveries whose attempts are wanted one by one */
-export async function readHistory(env: Record<string, string>, watched: ReadonlySet<string>): Promise<History> {
+export async function readHistory(
+  env: Record<string, string>,
+  watched: ReadonlySet<string>,
+): Promise<{ history: History; commits: Commits }> {
   const history = new History(watched);
+  const commits = new Commits('waypost-delivery');
   await withKafka(env, async (kafka) => {
     await readAll(kafka, MESSAGES, ({ headers }) => history.message(headers.message?.toString() ?? ''));
     await readAll(kafka, ATTEMPTS, ({ value, timestampMs }) => {
@@ -23,8 +28,10 @@ export async function readHistory(env: Record<string, string>, watched: Readonly
       const decoded = decodeDelivery(headers);
       if (decoded.kind === 'delivery') history.letter(decoded.delivery.id, decoded.delivery.reason ?? '');
     });
+    await readAll(kafka, COMMITS, ({ key, value, timestampMs }) => commits.take(key, value, timestampMs));
   });
-  return history;
+  if (!commits.some) throw new Error('no commits were found: nothing could be said about repeats');
+  return { history, commits };
 }
 
 /** All records of these messages in every topic, one line each: for finding out what happened to them. */

@@ -3,8 +3,9 @@
 /** A delivery that was taken before. */
 export interface Repeat {
   delivery: string;
-  /** when it was taken the time before, ms since 1970 */
+  /** when what was taken the time before had been sent, ms since 1970 */
   previousAt: number;
+  /** when this one was sent */
   at: number;
 }
 
@@ -17,10 +18,13 @@ export class Receipts {
   readonly #lastAt = new Map<string, number>();
   readonly #perBucket = new Map<number, number>();
 
+  /** @param at when it was sent */
   take(delivery: string, at: number): void {
-    const previousAt = this.#lastAt.get(delivery);
-    if (previousAt !== undefined) this.repeats.push({ delivery, previousAt, at });
-    this.#lastAt.set(delivery, at);
+    const before = this.#lastAt.get(delivery);
+    // They may be looked at in another order than they were sent.
+    if (before !== undefined)
+      this.repeats.push({ delivery, previousAt: Math.min(before, at), at: Math.max(before, at) });
+    this.#lastAt.set(delivery, Math.max(at, before ?? at));
     this.taken++;
     const bucket = Math.floor(at / BUCKET_MS);
     this.#perBucket.set(bucket, (this.#perBucket.get(bucket) ?? 0) + 1);

@@ -205,7 +205,7 @@ async function conclude(scene: Scene, load: Load, injector: Injector): Promise<O
   const { receipts } = scene.endpoints;
   note('reading what was written down');
   const watched = new Set(ROLES.flatMap((role) => receipts[role].repeats.map(({ delivery }) => delivery)));
-  const history = await readHistory(env, watched);
+  const { history, commits } = await readHistory(env, watched);
   const { disturbances } = injector;
   const evidence: Evidence = {
     sourceId,
@@ -213,6 +213,7 @@ async function conclude(scene: Scene, load: Load, injector: Injector): Promise<O
     acknowledged: load.acknowledged,
     receipts,
     history,
+    commits,
     disturbances,
   };
   const verdict = judge(evidence);

@@ -23,7 +23,12 @@ async function connect(): Promise<Kafka> {
   opened.push(kafka);
   return kafka;
 }
-afterAll(() => Promise.all(opened.map((kafka) => kafka.close())));
+/** Of tests that failed half way: what still runs would keep the whole run from its end. */
+const running = new Set<Consumption>();
+afterAll(async () => {
+  await Promise.all([...running].map((consumption) => consumption.stop(0)));
+  await Promise.all(opened.map((kafka) => kafka.close()));
+});
 
 const records = (topic: string, count: number, bytes = 100): OutRecord[] =>
   Array.from({ length: count }, (_, i) => ({ topic, key: `k${String(i)}`, value: Buffer.alloc(bytes, 'x') }));
@@ -194,6 +199,87 @@ describe('a consumer group', () => {
     await eventually(() => expect(second.seen).toHaveLength(100));
     expect(new Set(second.seen)).toEqual(new Set(first.seen.slice(200)));
     await second.consumption.stop(5_000);
+    await appender.close(1_000);
+  });
+
+  /** Takes records; of each partition the first few are in flight until told, the others wait until they are given back. */
+  async function joinWithQueue(group: string) {
+    const queued = new Set<OpenRecord>();
+    const inFlight = new Set<OpenRecord>();
+    const counts = { done: 0, released: 0 };
+    const seen: string[] = [];
+    const finish = (record: OpenRecord) => {
+      inFlight.delete(record);
+      record.done();
+      counts.done++;
+    };
+    const state = { holding: true };
+    const kafka = await connect();
+    const consumption = await kafka.consume({
+      group,
+      topics: ['webhooks.retry.10s', 'webhooks.retry.1m'],
+      onFatal: fatal,
+      onRecord: (record) => {
+        seen.push(`${record.topic}/${String(record.partition)}/${String(record.offset)}`);
+        if (!state.holding || record.offset % 3 === 0) record.done();
+        else if (record.offset % 3 === 1) queued.add(record);
+        else inFlight.add(record);
+        return 'taken';
+      },
+      onLeaving: () => {
+        for (const record of queued) {
+          if (!record.leaving) continue;
+          expect(record.release()).toBe(true);
+          queued.delete(record);
+          counts.released++;
+        }
+        for (const record of inFlight) if (record.leaving) setTimeout(() => finish(record), 300);
+      },
+    });
+    running.add(consumption);
+    await eventually(() => expect(consumption.joined).toBe(true));
+    return { consumption, queued, inFlight, counts, seen, state };
+  }
+
+  const twoTopics = () => [...records('webhooks.retry.10s', 150), ...records('webhooks.retry.1m', 150)];
+
+  test('a member that stops gives back what it has not begun: the next one reads that, and nothing else', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    await appender.append(twoTopics());
+    const first = await joinWithQueue('give-back-stop');
+    await eventually(() => expect(first.seen).toHaveLength(300));
+    await first.consumption.stop(20_000);
+    expect(first.counts.released).toBeGreaterThan(50);
+    expect([first.consumption.open, first.inFlight.size]).toEqual([0, 0]);
+
+    const second = await joinWithQueue('give-back-stop');
+    second.state.holding = false;
+    await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released), {
+      deadlineMs: 30_000,
+    });
+    // What comes after it is read too: by then a second reading would have been seen.
+    await appender.append(twoTopics());
+    await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released + 300));
+    expect(second.seen).toHaveLength(first.counts.released + 300);
+    expect(new Set([...first.seen, ...second.seen]).size).toBe(600);
+    await second.consumption.stop(20_000);
+    await appender.close(1_000);
+  });
+
+  test('partitions that move take with them what was not begun, and come back with it', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const first = await joinWithQueue('give-back-move');
+    await eventually(() => expect(first.seen.length).toBeGreaterThanOrEqual(600));
+    const second = await joinWithQueue('give-back-move');
+    await eventually(() => expect(first.counts.released).toBeGreaterThan(20), { deadlineMs: 30_000 });
+    await eventually(() => expect(second.seen).toHaveLength(first.counts.released), { deadlineMs: 30_000 });
+    await second.consumption.stop(20_000);
+    expect(second.counts.released).toBeGreaterThan(0);
+    await eventually(() => expect(first.seen).toHaveLength(600 + second.counts.released), { deadlineMs: 30_000 });
+    await first.consumption.stop(20_000);
+    expect(first.consumption.open).toBe(0);
     await appender.close(1_000);
   });
 

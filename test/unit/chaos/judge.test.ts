@@ -1,9 +1,11 @@
 import { type DeliveryEvent } from '../../../shared/domain/attempt';
 import { deliveryId } from '../../../shared/domain/delivery';
 import { type Role, ROLES } from '../../chaos/cast';
+import { Commits } from '../../chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../chaos/explain';
 import { History } from '../../chaos/history';
 import { type Evidence, judge } from '../../chaos/judge';
+import { encodeRuns } from '../../../shared/kafka/done-runs';
 import { Receipts } from '../../chaos/receipts';
 import { violationsOf } from '../../chaos/report';
 
@@ -16,7 +18,8 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
   const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<Role, Receipts>;
   const destinations = Object.fromEntries(ROLES.map((role) => [role, role])) as Record<Role, string>;
   const history = new History(new Set(acknowledged.flatMap((message) => ROLES.map((role) => idOf(message, role)))));
-  const evidence: Evidence = { sourceId: SOURCE, destinations, acknowledged, receipts, history, disturbances };
+  const commits = new Commits('waypost-delivery');
+  const evidence: Evidence = { sourceId: SOURCE, destinations, acknowledged, receipts, history, commits, disturbances };
   const event = (message: string, role: Role, what: object) => {
     const record = { topic: 'webhooks', partition: 0, offset: 1 };
     const about = { delivery: idOf(message, role), at: new Date(T).toISOString(), n: 1, hop: 0, urls: [], record };
@@ -36,6 +39,9 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     cancelled: (message: string, role: Role) => event(message, role, { kind: 'cancelled', reason: 'off' }),
     waiting: (message: string, role: Role) => event(message, role, { kind: 'waiting', reason: 'backoff' }),
     history,
+    /** Up to an offset in webhooks/0, where all records are at offset 1 as a rule; and what is done above it. */
+    committed: (offset: number, at: number, metadata = '') =>
+      commits.add({ topic: 'webhooks', partition: 0, offset, metadata }, at),
     verdict: () => judge(evidence),
     violations: () => violationsOf(judge(evidence)),
   };
@@ -163,6 +169,29 @@ describe('repeats', () => {
 
   it('of what was committed long before a kill do not', () => {
     expect(report(repeated([kill(T + IN_FLIGHT_MS + 1)]))?.unexplained).toHaveLength(1);
+  });
+
+  it('of what was committed before a kill do not, however shortly', () => {
+    const with_ = (...commit: [offset: number, at: number, metadata?: string]) => {
+      const run = repeated([kill(T + 100)]);
+      run.committed(...commit);
+      return report(run)?.unexplained;
+    };
+    expect(with_(2, T + 50)).toHaveLength(1);
+    expect(with_(0, T + 50, encodeRuns([1, 1]))).toHaveLength(1);
+    expect(with_(1, T + 50)).toEqual([]);
+    expect(with_(0, T + 50, encodeRuns([2, 1]))).toEqual([]);
+    expect(with_(2, T + 150)).toEqual([]);
+  });
+
+  it('of what was not committed for long belong to a kill in the wake of another fault, and to no other', () => {
+    const late = kill(T + IN_FLIGHT_MS + 2_000);
+    const rebalance = { what: 'second delivery joins', at: T - 500, until: T + 500, may: [] };
+    expect(report(repeated([rebalance, late], T + 9_000))).toMatchObject({ reasons: { in_flight: 1 } });
+    expect(report(repeated([late], T + 9_000))?.unexplained).toHaveLength(1);
+    const run = repeated([rebalance, late], T + 9_000);
+    run.committed(2, T + 3_000);
+    expect(report(run)?.unexplained).toHaveLength(1);
   });
 
   it('are excused by a kill for as long as nothing was written down', () => {

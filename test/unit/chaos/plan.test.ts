@@ -30,6 +30,11 @@ describe('a plan of faults', () => {
     expect(Math.max(...times)).toBeLessThan(120_000);
   });
 
+  it('leaves a long run time to work in between', () => {
+    const perMinute = (forMs: number) => plan({ forMs }).length / (forMs / 60_000);
+    expect(perMinute(1_800_000)).toBeLessThan(perMinute(60_000) / 2);
+  });
+
   it('breaks brokers more often where there are three', () => {
     const broken = (brokers: number) =>
       plan({ brokers, forMs: 3_600_000 }).filter(({ kind }) => kind === 'kill_broker').length;

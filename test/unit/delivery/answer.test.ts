@@ -44,4 +44,13 @@ describe('what an answer says about the endpoint', () => {
     const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 3 };
     expect(judge(TARGET, result, CONTEXT).signal).toEqual({ kind });
   });
+
+  test.each<ErrorCode>(['timeout', 'connection', 'dns', 'tls'])(
+    'nothing, where we stood still meanwhile: %s',
+    (code) => {
+      const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 9_000, stoodStill: true };
+      const { signal, outcome, attempt } = judge(TARGET, result, CONTEXT);
+      expect([signal, outcome, attempt.error?.code]).toEqual([{ kind: 'withdrawn' }, 'retry', code]);
+    },
+  );
 });

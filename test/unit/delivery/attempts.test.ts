@@ -21,6 +21,10 @@ class Story {
   readonly appender = recordingAppender();
   readonly sent: { path: string; at: number }[] = [];
   readonly done: number[] = [];
+  readonly released: number[] = [];
+  /** how many more may be given back to the next owner */
+  releasable = Infinity;
+  leaving = false;
   readonly lanes: Lanes;
   readonly deliverer: Deliverer;
   answers: Answers = () => 200;
@@ -61,10 +65,15 @@ class Story {
   /** A record comes. @returns when all that it causes at once has happened */
   async take(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): Promise<void> {
     const offset = this.#offset++;
+    const leaving = () => this.leaving;
     const record: OpenRecord = {
       ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
       headers: encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
       done: () => this.done.push(offset),
+      get leaving() {
+        return leaving();
+      },
+      release: () => this.releasable-- > 0 && this.released.push(offset) > 0,
     };
     expect(this.deliverer.onRecord(record)).toBe('taken');
     await settle();
@@ -127,6 +136,10 @@ function resultOf(said: ReturnType<Answers>): SendResult {
   const { status, retryAfter } = typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   return { ok: true, answer: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs: 1 };
+}
+
+function range(from: number, until: number): number[] {
+  return Array.from({ length: until - from }, (_, i) => from + i);
 }
 
 async function settle(): Promise<void> {
@@ -217,7 +230,7 @@ describe('an endpoint that fails', () => {
     expect(story.sent.filter(({ path }) => path === '/bad')).toHaveLength(5);
   });
 
-  test('a delivery never tried is given up when its circuit was open all its window, and tried when it is closed', async () => {
+  test('a delivery never tried is given up when its circuit was open for a window, and tried when it is closed', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(5);
@@ -225,16 +238,36 @@ describe('an endpoint that fails', () => {
     await story.pass(1_500);
     story.patient = true;
     await story.take();
-    const late = { acceptedAt: START - WINDOW_MS - 1, expiresAt: START - 1, reason: 'circuit_open', hop: 9 };
-    await story.take(late);
+    const late = () => ({
+      ...{ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.now() - 1 },
+      ...{ reason: 'circuit_open', hop: 9 },
+    });
+    // Late by our own doing: the circuit was not open so long.
+    await story.take(late());
+    expect(story.waits().at(-1)).toMatchObject({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
+    await story.pass(WINDOW_MS);
+    await story.take(late());
     expect(story.waits().at(-1)).toEqual({ tier: 'dead', reason: 'circuit_open', attempt: 0 });
     expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
     story.open[0]!.answer(resultOf(200));
     await settle();
     story.patient = false;
     story.answers = () => 200;
-    await story.take(late);
+    await story.take(late());
     expect(story.events('attempt').at(-1)).toMatchObject({ outcome: 'delivered', n: 1 });
+  });
+
+  test('timeouts of a time in which this process stood still open nothing', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(10);
+    const error = { code: 'timeout' as const, message: 'late' };
+    for (const { answer } of story.open) answer({ ok: false, error, durationMs: 9_000, stoodStill: true });
+    await settle();
+    expect(story.waits()).toEqual(Array(10).fill({ tier: 'retry.10s', reason: 'backoff', attempt: 1 }));
+    expect(story.events('circuit')).toEqual([]);
+    await story.takeSome(10);
+    expect(story.sent).toHaveLength(20);
   });
 
   test('the URL corrected meanwhile: the new one has a circuit of its own', async () => {
@@ -308,6 +341,51 @@ describe('an endpoint that asks for time', () => {
     expect(story.sent.length).toBeLessThanOrEqual(11);
     await story.pass(10_000);
     expect(story.sent).toHaveLength(30);
+  });
+});
+
+describe('a process that stops', () => {
+  test('gives back what was not begun, waits for what was, and repeats neither', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(30);
+    story.leaving = true;
+    story.deliverer.onLeaving();
+    expect([story.open.length, story.released, story.appender.appends]).toEqual([20, range(20, 30), []]);
+    for (const { answer } of story.open) answer(resultOf(200));
+    await settle();
+    expect(story.done.sort((a, b) => a - b)).toEqual(range(0, 20));
+    expect([story.sent.length, story.deliverer.load]).toEqual([20, 0]);
+  });
+
+  test('an attempt that was begun at one URL ends with it: what waits for the other is left out', async () => {
+    story = new Story(['/hangs']);
+    story.patient = true;
+    await story.takeSome(20);
+    story.destination = { ...story.destination, targets: ['/hangs', '/b'].map(target) };
+    await story.take();
+    story.leaving = true;
+    story.deliverer.onLeaving();
+    expect(story.released).toEqual([]);
+    story.open.at(-1)!.answer(resultOf(500));
+    await settle();
+    expect(story.done).toEqual([20]);
+    expect(story.waits()).toEqual([{ tier: 'retry.10s', reason: 'backoff', attempt: 1 }]);
+  });
+
+  test('what the next owner cannot be told of goes to a tier, no attempt spent', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    story.releasable = 3;
+    await story.takeSome(25);
+    story.leaving = true;
+    story.deliverer.onLeaving();
+    await settle();
+    expect([story.released, story.done]).toEqual([
+      [20, 21, 22],
+      [23, 24],
+    ]);
+    expect(story.waits()).toEqual(Array(2).fill({ tier: 'retry.10s', reason: 'lane_full', attempt: 0 }));
   });
 });
 

@@ -51,8 +51,14 @@ describe('what becomes of a delivery that was just read', () => {
     ['switched off', {}, lookup({ enabled: false }), { kind: 'cancel', reason: 'destination_disabled' }],
     ['a test goes out though it is off', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
     ['a test goes out though it is on hold', { test: true }, lookup({ paused: true }), { kind: 'try' }],
-    ['after its window, once tried', late, lookup(), { kind: 'bury', reason: 'window_closed' }],
-    ['after its window, never tried: our outage must not kill it', { ...late, attempt: 0 }, lookup(), { kind: 'try' }],
+    [
+      'after its window: our outage must not kill it',
+      { ...late, reason: 'backoff', hop: 1 },
+      lookup(),
+      { kind: 'try' },
+    ],
+    ['after its window, never tried: the same', { ...late, attempt: 0 }, lookup(), { kind: 'try' }],
+    ['after its window, asked to wait: no longer', { ...late, notBefore: NOW + 9_000 }, lookup(), { kind: 'try' }],
     ['on hold', {}, lookup({ paused: true }), { kind: 'hold', reason: 'paused', wait: { tierMs: 10_000 } }],
     [
       'on hold for long: longer tiers, fewer hops',
@@ -86,10 +92,11 @@ describe('what becomes of a delivery that was just read', () => {
 });
 
 describe('a delivery that no lane takes', () => {
-  const over = { expiresAt: NOW - 5_000 };
+  const WINDOW = 14_400_000;
+  const over = { acceptedAt: NOW - 5_000 - WINDOW, expiresAt: NOW - 5_000 };
   const full = (waitMs: number): Refusal => ({ reason: 'lane_full', waitMs });
-  const open = (waitMs: number): Refusal => ({ reason: 'circuit_open', waitMs });
-  const asked = (waitMs: number): Refusal => ({ reason: 'retry_after', waitMs });
+  const open = (waitMs: number, awayMs = waitMs): Refusal => ({ reason: 'circuit_open', waitMs, awayMs });
+  const asked = (waitMs: number, awayMs = 0): Refusal => ({ reason: 'retry_after', waitMs, awayMs });
 
   test.each<[string, Partial<Delivery>, [Refusal, ...Refusal[]], object]>([
     ['full: the tier nearest the expected wait', {}, [full(50_000)], hold('lane_full', 60_000)],
@@ -104,20 +111,36 @@ describe('a delivery that no lane takes', () => {
       [full(50_000)],
       bury('window_closed'),
     ],
-    ['full, however late, never tried: waits on', over, [full(50_000)], hold('lane_full', 10_000)],
-    ['open for the first time, late, never tried: waits on', over, [open(50_000)], hold('circuit_open', 10_000)],
     [
-      'open all its window, never tried: given up',
-      { ...over, reason: 'circuit_open' },
-      [open(9e6)],
-      bury('circuit_open'),
+      'late, tried before: once more',
+      { ...over, attempt: 1 },
+      [open(50_000)],
+      { kind: 'hold', reason: 'circuit_open', wait: { tierMs: 10_000, final: true } },
     ],
-    ['held all its window', { ...over, reason: 'retry_after' }, [asked(9e6)], bury('retry_after')],
-    ['held first, then open', { ...over, reason: 'retry_after' }, [open(9e6)], bury('circuit_open')],
+    ['and then no more', { ...over, attempt: 1, final: true }, [open(50_000)], bury('window_closed')],
+    ['full, however late, never tried: waits on', over, [full(50_000)], hold('lane_full', 60_000)],
+    ['open a while, late, never tried: waits on', over, [open(WINDOW - 1)], hold('circuit_open', 300_000)],
+    [
+      'found open each time, late, and closed in between: waits on',
+      { ...over, reason: 'circuit_open', hop: 9 },
+      [open(50_000)],
+      hold('circuit_open', 10_000),
+    ],
+    [
+      'open for as long as a window, and answered meanwhile: waits on',
+      over,
+      [open(WINDOW, WINDOW - 1)],
+      hold('circuit_open', 300_000),
+    ],
+    ['open for as long as a window, never tried: given up', over, [open(WINDOW)], bury('circuit_open')],
+    ['so long, and still within its window: waits on', {}, [open(9 * WINDOW)], hold('circuit_open', 300_000)],
+    ['asking for time as long', over, [asked(9e6, WINDOW)], bury('retry_after')],
+    ['one asks for time, one is open', over, [asked(9e6, WINDOW), open(9e7)], bury('retry_after')],
+    ['one of them has not been away so long', over, [open(9e7), open(WINDOW + 9, 10)], hold('circuit_open', 300_000)],
     [
       'one of its lanes is only full: it may still be tried',
       { ...over, reason: 'circuit_open' },
-      [open(1), full(50_000)],
+      [open(1, 9e7), full(50_000)],
       hold('circuit_open', 10_000),
     ],
   ])('%s', (_, change, refusals, expected) => {

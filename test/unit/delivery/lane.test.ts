@@ -18,6 +18,8 @@ const OK: Signal = { kind: 'ok' };
 const FAILED: Signal = { kind: 'failed' };
 const TIMEOUT: Signal = { kind: 'timeout' };
 
+const STAYS = { leaving: false };
+
 interface Given extends Job {
   name: string;
 }
@@ -35,10 +37,11 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
   const newLane = () =>
     new Lane({ ...OPTIONS, ...options }, around, (change, why) => changes.push(`${change}: ${why}`));
   const started: Given[] = [];
-  const refused: { name: string; refusal: Refusal }[] = [];
-  const job = (name: string, over: { due?: boolean; bytes?: number; urgent?: boolean } = {}): Given => {
+  const refused: { name: string; refusal: Refusal | undefined }[] = [];
+  const job = (name: string, over: Partial<Pick<Job, 'due' | 'bytes' | 'urgent' | 'record'>> = {}): Given => {
     const made: Given = {
       name,
+      record: STAYS,
       bytes: 10,
       due: false,
       ...over,
@@ -61,6 +64,23 @@ function fail(lane: Lane, job: (name: string) => Given, now: number): void {
 }
 
 describe('a lane', () => {
+  test('of what waits it lets go of the jobs whose records are leaving, and of no others', () => {
+    const { lane, around, names, refused, job } = setUp();
+    const leaving = { leaving: false };
+    for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name, { record: leaving }), 0);
+    const stays = job('stays');
+    for (const given of [job('e', { record: leaving }), stays, job('f', { record: leaving, due: true })])
+      expect(lane.offer(given, 0)).toBe('queued');
+    leaving.leaving = true;
+    lane.clear();
+    expect(refused).toEqual([
+      { name: 'e', refusal: undefined },
+      { name: 'f', refusal: undefined },
+    ]);
+    expect([lane.active, lane.queued, around.queued]).toEqual([4, 1, { count: 1, bytes: 10 }]);
+    expect(names()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   test('starts as many as it may have open, queues what it drains in time, and starts those as places come free', () => {
     const { lane, names, job } = setUp();
     const jobs = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => job(name));
@@ -138,8 +158,8 @@ describe('a lane', () => {
     fail(lane, job, 2);
     expect(lane.queued).toBe(0);
     expect(changes).toEqual(['opened: failed']);
-    expect(refused.every(({ refusal }) => refusal.reason === 'circuit_open' && refusal.waitMs === 0)).toBe(true);
-    expect(lane.offer(job('later'), 502)).toEqual({ reason: 'circuit_open', waitMs: expect.any(Number) });
+    expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open' && refusal!.waitMs === 0)).toBe(true);
+    expect(lane.offer(job('later'), 502)).toMatchObject({ reason: 'circuit_open', waitMs: expect.any(Number) });
   });
 
   test('a hung endpoint costs its open requests, then one probe at a time; when it answers it is given 1, 2, 3 …', () => {
@@ -190,8 +210,8 @@ describe('a lane', () => {
     expect(names()).toEqual(['a', 'b']);
     lane.offer(job('c'), 520);
     lane.ended(b, 520, { kind: 'throttled', retryAfterMs: 60_000 });
-    expect(refused).toEqual([{ name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } }]);
-    expect(lane.offer(job('d'), 1_520)).toEqual({ reason: 'retry_after', waitMs: 59_000 });
+    expect(refused).toMatchObject([{ name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } }]);
+    expect(lane.offer(job('d'), 1_520)).toMatchObject({ reason: 'retry_after', waitMs: 59_000 });
     expect(lane.offer(job('e'), 60_520)).toBe('started');
     expect(lane.offer(job('f'), 60_520)).toBe('queued');
   });
@@ -206,7 +226,7 @@ describe('a lane', () => {
       expect(lane.queued).toBe(36);
       lane.ended(started[0]!, 5_000, answer);
       expect(refused.length > 0).toBe(leaves);
-      expect(refused.every(({ refusal }) => refusal.reason === 'lane_full' && refusal.waitMs > 2_000)).toBe(true);
+      expect(refused.every(({ refusal }) => refusal!.reason === 'lane_full' && refusal!.waitMs > 2_000)).toBe(true);
       if (leaves) expect(refused[0]!.name).toBe('39');
       expect(refused.length + lane.queued + started.length).toBe(40);
     }
@@ -260,12 +280,19 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
     };
     const hops = Array<number>(count).fill(0);
     const offer = (i: number) => {
-      const away = ({ waitMs }: Refusal) => {
-        const wait = park({ nowMs: 0, expectedWaitMs: waitMs, expiresAt: 1e9, attempt: 0, tiersMs: TIERS });
+      const away = (refusal?: Refusal) => {
+        const wait = park({
+          nowMs: 0,
+          expectedWaitMs: refusal?.waitMs ?? 0,
+          expiresAt: 1e9,
+          attempt: 0,
+          tiersMs: TIERS,
+        });
         hops[i]!++;
         if (wait.kind === 'wait') at(now + wait.tierMs, () => offer(i));
       };
       const job: Job = {
+        record: STAYS,
         bytes: 1_000,
         due: hops[i]! > 0,
         refuse: away,

@@ -106,3 +106,26 @@ test('a port where nobody listens', async () => {
   );
   expect(result).toMatchObject({ ok: false, error: { code: 'connection', phase: 'connect' } });
 });
+
+/** Holds the event loop, as a process does that gets no CPU. */
+function standStill(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+test('time in which this process stood still is not the endpoint’s: what has arrived is read first', async () => {
+  const answer = post('/');
+  standStill(1_500);
+  expect(await answer).toMatchObject({ ok: true, answer: { status: 200 } });
+});
+
+test('a deadline that passed in a standstill is told as such', async () => {
+  const answer = post('/wait');
+  await eventually(() => expect(waiting).toHaveLength(1));
+  standStill(600);
+  expect(await answer).toMatchObject({ ok: false, error: { code: 'timeout' }, stoodStill: true });
+});
+
+test('and one that passed while we watched is the endpoint’s', async () => {
+  expect(await post('/wait')).not.toHaveProperty('stoodStill');
+});

@@ -149,8 +149,9 @@ describe('park', () => {
     ['down: does not fit', { expectedWaitMs: 30 * M, left: 20 * M, round: 'down' }, waits(15 * M)],
     ['none fits, tried before', { expectedWaitMs: M, left: 9 * S }, 'closed'],
     ['none fits, never tried', { expectedWaitMs: M, left: 9 * S, attempt: 0 }, waits(10 * S)],
-    ['long past the window, never tried', { expectedWaitMs: H, left: -9 * H, attempt: 0 }, waits(10 * S)],
-    ['long past, never tried, unsorted', { tiersMs: [M, S], expectedWaitMs: H, left: -H, attempt: 0 }, waits(S)],
+    ['none fits, never tried, unsorted', { tiersMs: [M, S], expectedWaitMs: H, left: 0, attempt: 0 }, waits(S)],
+    ['past the window, never tried', { expectedWaitMs: M, left: -S, attempt: 0 }, waits(M)],
+    ['past it for long: hops stay few', { expectedWaitMs: H, left: -9 * H, attempt: 0, round: 'down' }, waits(30 * M)],
     ['never tried, one fits', { expectedWaitMs: H, left: 6 * M, attempt: 0 }, waits(5 * M)],
   ])('%s', (_, input, expected) => expect(next(input)).toEqual(expected));
 });

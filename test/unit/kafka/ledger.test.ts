@@ -4,11 +4,16 @@ import { Ledger } from '../../../shared/kafka/ledger';
 /** The same rules, kept in the plainest way: a set of open offsets. */
 class NaiveLedger {
   open = new Set<number>();
+  released = new Set<number>();
   next: number;
   constructor(start: number) {
     this.next = start;
   }
   take(offset: number) {
+    if (this.released.delete(offset)) {
+      this.open.add(offset);
+      return true;
+    }
     if (offset < this.next) return false;
     this.open.add(offset);
     this.next = offset + 1;
@@ -17,13 +22,23 @@ class NaiveLedger {
   done(offset: number) {
     this.open.delete(offset);
   }
+  release(offset: number) {
+    if (this.open.delete(offset)) this.released.add(offset);
+  }
   get committable() {
-    return this.open.size === 0 ? this.next : Math.min(...this.open);
+    return Math.min(this.next, ...this.open, ...this.released);
+  }
+  get readFrom() {
+    return Math.min(this.next, ...this.released);
   }
 }
 
 type Step =
-  { kind: 'take'; gap: number } | { kind: 'untake' } | { kind: 'done'; pick: number } | { kind: 'again'; pick: number };
+  | { kind: 'take'; gap: number }
+  | { kind: 'untake' }
+  | { kind: 'done'; pick: number }
+  | { kind: 'again'; pick: number }
+  | { kind: 'release'; pick: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -32,8 +47,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('untake' as const) }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('done' as const), pick: fc.nat() }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('again' as const), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('again' as const), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), pick: fc.nat() }) },
 );
+
+/** Offsets that a next owner would read, by what is committed. */
+function openIn(ledger: Ledger): number[] {
+  const heir = new Ledger(ledger.committable, ledger.doneRuns());
+  const offsets: number[] = [];
+  for (let offset = ledger.committable; offset < ledger.next; offset++) if (heir.take(offset)) offsets.push(offset);
+  return offsets;
+}
 
 describe('the ledger of a partition', () => {
   test('agrees with a plain set of open offsets, whatever is taken, given back and done in whatever order', () => {
@@ -61,8 +85,12 @@ describe('the ledger of a partition', () => {
           } else if (taken.length > 0) {
             const offset = taken[s.pick % taken.length]!;
             if (s.kind === 'again') {
-              // Offered again after a rebalance: refused, whether done or open.
-              expect(ledger.take(offset)).toBe(false);
+              // Offered again after a rebalance: refused, whether done or open; but not what was released.
+              expect(ledger.take(offset)).toBe(naive.take(offset));
+            } else if (s.kind === 'release') {
+              ledger.release(offset);
+              naive.release(offset);
+              fresh = false;
             } else {
               ledger.done(offset);
               naive.done(offset);
@@ -70,7 +98,10 @@ describe('the ledger of a partition', () => {
           }
           expect(ledger.open).toBe(naive.open.size);
           expect(ledger.next).toBe(naive.next);
+          expect(ledger.released).toBe(naive.released.size);
           expect(ledger.committable).toBe(naive.committable);
+          expect(ledger.readFrom).toBe(naive.readFrom);
+          expect(openIn(ledger)).toEqual([...naive.open, ...naive.released].sort((a, b) => a - b));
         }
       }),
       { numRuns: 300 },
@@ -94,6 +125,21 @@ describe('the ledger of a partition', () => {
     ledger.done(0);
     ledger.done(7);
     expect([ledger.open, ledger.committable, ledger.next]).toEqual([0, 1, 1]);
+  });
+
+  test('a released record that is met again and refused is released once more', () => {
+    const ledger = new Ledger(0);
+    for (let offset = 0; offset < 3; offset++) ledger.take(offset);
+    ledger.release(0);
+    ledger.done(1);
+    expect([ledger.open, ledger.committable, ledger.readFrom]).toEqual([1, 0, 0]);
+    expect(ledger.take(0)).toBe(true);
+    ledger.untake(0);
+    expect([ledger.open, ledger.released, ledger.next]).toEqual([1, 1, 3]);
+    expect(ledger.take(0)).toBe(true);
+    ledger.done(0);
+    ledger.done(2);
+    expect([ledger.open, ledger.released, ledger.committable]).toEqual([0, 0, 3]);
   });
 
   test('only the newest record can be given back', () => {

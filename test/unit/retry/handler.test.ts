@@ -15,6 +15,8 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
     value: Buffer.from('{}'),
     headers,
     done,
+    leaving: false,
+    release: () => false,
   };
 }
 

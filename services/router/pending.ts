@@ -1,0 +1,47 @@
+import { type Sighting } from '../../shared/domain/seen';
+import { type OpenRecord } from '../../shared/kafka/port';
+
+/**
+ * Messages on their way to Kafka, and the copies of them that wait to hear whether they got there.
+ *
+ * Invariant: a copy waits only for a record at a lower offset of its own partition, which no commit passes meanwhile: if
+ * the first is lost with this process, both are read again.
+ */
+export class Pending<Copy extends { record: OpenRecord }> {
+  readonly #firsts = new Map<string, { offset: number; copies: Copy[] }>();
+  #waiting = 0;
+
+  /** copies that wait */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** @returns whether it is a copy of what is on its way: then it waits */
+  waits(met: Sighting, copy: Copy): boolean {
+    const first = this.#firsts.get(nameOf(met));
+    if (!first || first.offset >= met.offset) return false;
+    first.copies.push(copy);
+    this.#waiting++;
+    return true;
+  }
+
+  begin(met: Sighting): void {
+    const name = nameOf(met);
+    // One that was read twice is on its way twice: its copies wait for the first reading.
+    if (!this.#firsts.has(name)) this.#firsts.set(name, { offset: met.offset, copies: [] });
+  }
+
+  /** It got there, or never will. @returns the copies that have waited for it */
+  end(met: Sighting): Copy[] {
+    const name = nameOf(met);
+    const first = this.#firsts.get(name);
+    if (first?.offset !== met.offset) return [];
+    this.#firsts.delete(name);
+    this.#waiting -= first.copies.length;
+    return first.copies;
+  }
+}
+
+function nameOf({ high, low, partition }: Sighting): string {
+  return `${high}.${low}.${partition}`;
+}

@@ -1,0 +1,52 @@
+import { eventually } from '../support/eventually';
+import { someTracks } from '../support/make';
+import { openStage, type Stage } from '../support/stage';
+
+/** SIGTERM to delivery while its lanes are full: what is in flight ends, and what waits is left to the next process. */
+
+const CALLS = 100;
+const PATH = '/patient';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ env: { WAYPOST_TIMEOUT: '12s' } });
+});
+afterAll(() => stage.close());
+
+test('it ends without sending what had not begun, and nothing is sent twice', async () => {
+  const { system, sink, topics } = stage;
+  // Given an endpoint that answers nothing until it is let, and more calls than its lane has open at once.
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  sink.on(PATH, async () => {
+    await answered;
+    return {};
+  });
+  const { source } = await stage.connect({ webhooks: [{ url: sink.url(PATH) }] });
+  const calls = someTracks(CALLS);
+  expect((await system.send(source.writeKey, 'batch', { batch: calls })).status).toBe(200);
+  const inFlight = 20;
+  await sink.waitFor(inFlight, { path: PATH });
+  // What came after them has been delivered: they were all read.
+  await stage.settled();
+
+  // When delivery is told to stop, and then the endpoint answers at last.
+  const before = system.pids('delivery');
+  const [pid] = before;
+  system.kill('delivery', 'SIGTERM');
+  await eventually(async () => {
+    const port = system.env.WAYPOST_DELIVERY_HEALTH_PORT!;
+    const { status } = await fetch(`http://127.0.0.1:${port}/readyz`);
+    if (status === 200) throw new Error('it does not stop yet');
+  });
+  answer();
+  await eventually(() => expect(system.pids('delivery')).not.toContain(pid), { deadlineMs: 30_000, everyMs: 20 });
+
+  // Then it has sent no more than was in flight; its successor sends the rest, and each call arrives once.
+  expect(sink.received(PATH)).toHaveLength(inFlight);
+  await eventually(() => expect(sink.deliveries(PATH).distinct).toBe(CALLS), { deadlineMs: 60_000 });
+  await eventually(() => {
+    for (const { messageId } of calls) expect(topics.attemptsOf(messageId)).toHaveLength(1);
+  });
+  expect(sink.deliveries(PATH).repeats).toBe(0);
+});

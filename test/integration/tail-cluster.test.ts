@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka, type Tail } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { type Cluster, startCluster } from '../chaos/cluster';
+
+/** A tail of a topic whose partitions are led by three brokers, each of which is asked by itself. */
+
+const RECORDS = 8_000;
+const PARTITIONS = 6;
+
+let dir: string;
+let cluster: Cluster;
+let kafka: Kafka;
+let tail: Tail | undefined;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'waypost-tail-'));
+  cluster = await startCluster(dir, 3);
+  const settings = loadSettings({
+    KAFKA_BROKERS: cluster.brokers,
+    WAYPOST_PARTITIONS: String(PARTITIONS),
+    WAYPOST_REPLICATION: '1',
+  });
+  kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+}, 180_000);
+afterAll(async () => {
+  await tail?.stop();
+  await kafka.close();
+  await cluster.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test('is caught up when all partitions are read, though some brokers have nothing to give', async () => {
+  // Given a topic of which one partition is full and all others are empty; then nothing of it is left out, however often
+  // the leaders of the empty ones answer meanwhile that they have nothing.
+  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  const record = { topic: 'messages', key: 'same', value: Buffer.alloc(5_000, 'x') };
+  await appender.append(Array.from({ length: RECORDS }, () => record));
+  for (let round = 0; round < 3; round++) {
+    let read = 0;
+    const onFatal = (error: unknown) => {
+      throw error;
+    };
+    const onRecord = () => {
+      read++;
+    };
+    tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
+    await tail.caughtUp(60_000);
+    expect(read).toBe(RECORDS);
+    // With nothing new it is still caught up, and from its end too.
+    await tail.caughtUp(10_000);
+    await tail.stop();
+    tail = undefined;
+  }
+  await appender.close(1_000);
+}, 120_000);

@@ -1,0 +1,46 @@
+import { decodeRuns, encodeRuns } from '../../../shared/kafka/done-runs';
+import { Partition } from '../../../shared/kafka/partition';
+
+/** A partition from offset 0 on, with its first records taken. */
+function taken(count: number) {
+  const partition = new Partition('webhooks', 3, 0);
+  const records = Array.from({ length: count }, (_, offset) => {
+    partition.ledger.take(offset);
+    return { offset, done: () => partition.ledger.done(offset), release: () => partition.release(offset) };
+  });
+  const commit = () => {
+    const due = partition.commit(Infinity);
+    if (due) partition.acknowledged(due);
+    return due;
+  };
+  return { partition, records, commit };
+}
+
+describe('a partition that is to be let go', () => {
+  test('is drained when nothing is open, and what is done above the offset is committed too', () => {
+    const { partition, records, commit } = taken(3);
+    partition.drain();
+    records[0]!.done();
+    commit();
+    expect(partition.drained).toBe(false);
+    records[2]!.done();
+    expect(records[1]!.release()).toBe(true);
+    // Nothing is open and the offset is committed: but the next owner would read the last one again.
+    expect(partition.drained).toBe(false);
+    expect(commit()).toMatchObject({ offset: 1, metadata: encodeRuns([1, 1]) });
+    expect(partition.drained).toBe(true);
+  });
+
+  test('gives back no more than the metadata of a commit can tell the next owner', () => {
+    const { partition, records, commit } = taken(100_000);
+    // The most that it must say of each: one alone, far from the next.
+    const apart = records.filter(({ offset }) => offset % 130 === 0);
+    const kept = apart.filter((record) => !record.release());
+    expect(kept.length).toBeGreaterThan(0);
+    for (const record of records) record.done();
+    const told = decodeRuns(commit()?.metadata);
+    const heir = new Partition('webhooks', 3, partition.committed, told);
+    const again = records.filter(({ offset }) => offset >= partition.committed && heir.ledger.take(offset));
+    expect(again).toEqual(apart.filter((record) => !kept.includes(record)));
+  });
+});
