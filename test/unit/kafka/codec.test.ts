@@ -46,7 +46,9 @@ const message = fc.record({
   key: fc.option(text),
   value,
   headers: fc.dictionary(
-    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).filter((name) => name !== '__proto__'),
+    fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+      .filter((name) => !(name in {})) /* kafkajs takes what every object inherits for a header */,
     text,
     { maxKeys: 12 },
   ),
@@ -55,7 +57,7 @@ const topics = fc.array(
   fc.record({
     topic: fc.stringMatching(/^[a-z.]{1,20}$/),
     partitions: fc.array(
-      fc.record({ partition: fc.nat(100), messages: fc.array(message, { minLength: 1, maxLength: 140 }) }),
+      fc.record({ partition: fc.nat(100), messages: fc.array(message, { minLength: 1, maxLength: 12 }) }),
       { minLength: 1, maxLength: 3 },
     ),
   }),
@@ -64,8 +66,8 @@ const topics = fc.array(
 
 const input = (topicData: ProduceInput['topicData']): ProduceInput => ({ acks: -1, timeout: 30_000, topicData });
 
-beforeEach(() => jest.useFakeTimers({ now: NOW, doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
-afterEach(() => jest.useRealTimers());
+beforeEach(() => jest.spyOn(Date, 'now').mockReturnValue(NOW));
+afterEach(() => jest.restoreAllMocks());
 
 /** The batches of a produce request as a broker gives them back. */
 function asFetch(topicData: ProduceInput['topicData'], batchOf: (messages: OutMessage[]) => Buffer): Buffer {
@@ -136,7 +138,7 @@ test('a produce request is byte for byte what kafkajs writes', async () => {
       const theirs = await theirRequest(input(topicData)).encode();
       expect(encodeProduce(input(topicData), NOW).buffer.equals(theirs.buffer)).toBe(true);
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
@@ -146,12 +148,21 @@ test('a fetch is read as kafkajs reads it', async () => {
       const { ours, theirs } = await readBoth(asFetch(topicData, (messages) => written(messages, offset, bits)));
       expect(ours).toEqual(theirs);
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   );
 });
 
 const three: OutMessage[] = ['a', 'b', 'c'].map((text) => ({ key: null, value: text.repeat(50), headers: { text } }));
 const one = (batch: Buffer) => asFetch([{ topic: 't', partitions: [{ partition: 0, messages: three }] }], () => batch);
+
+test('more records than a varint of one byte counts', async () => {
+  const many: OutMessage[] = Array.from({ length: 300 }, (_, i) => ({ key: `k${String(i)}`, value: 'v'.repeat(i) }));
+  const topicData = [{ topic: 't', partitions: [{ partition: 0, messages: many }] }];
+  const theirs = await theirRequest(input(topicData)).encode();
+  expect(encodeProduce(input(topicData), NOW).buffer.equals(theirs.buffer)).toBe(true);
+  const read = await readBoth(asFetch(topicData, (messages) => written(messages, 5)));
+  expect(read.ours).toEqual(read.theirs);
+});
 
 test('several batches, the last one cut off anywhere', async () => {
   const whole = Buffer.concat([written(three, 5), written(three, 2 ** 40)]);
@@ -201,7 +212,7 @@ test('murmur2 and checksum are those of kafkajs', () => {
       expect(murmur2(key)).toBe(theirMurmur2(key));
       expect(crc32c(key)).toBe(theirCrc32c(key));
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });
 
