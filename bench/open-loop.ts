@@ -5,6 +5,7 @@ import { clockMs } from './clock';
 
 /** Timers are no finer: what has fallen due meanwhile is started together. */
 const TICK_MS = 1;
+const MOST_A_TURN_MS = 5;
 
 /**
  * Starts one after the other by a fixed schedule, and waits for all that were started.
@@ -24,10 +25,14 @@ export async function openLoop(
   const ended = () => {
     if (--open === 0) allEnded();
   };
+  let turnAt = startedAt;
   while (!failure && more(started)) {
-    const inMs = startedAt + started * intervalMs - clockMs();
-    if (inMs > 0) {
-      await pause(Math.max(TICK_MS, inMs));
+    const now = clockMs();
+    const inMs = startedAt + started * intervalMs - now;
+    // Also where it is behind: else nothing that was started would ever get its turn.
+    if (inMs > 0 || now - turnAt > MOST_A_TURN_MS) {
+      await (inMs > 0 ? pause(Math.max(TICK_MS, inMs)) : new Promise(setImmediate));
+      turnAt = clockMs();
       continue;
     }
     started++;
