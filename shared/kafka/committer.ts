@@ -12,6 +12,8 @@ export class Committer {
       send: (offsets: { topic: string; partition: number; offset: string; metadata: string }[]) => Promise<void>;
       /** after each round, failed or not */
       after: () => void;
+      /** whoever coordinates the group is not where it was: a commit will not find it again by itself */
+      astray: () => void;
       log: Log;
     },
   ) {}
@@ -39,6 +41,20 @@ export class Committer {
       for (const commit of commits) commit.partition.acknowledged(commit);
     } catch (error) {
       this.options.log.warn({ reason: messageOf(error) }, 'commit.failed');
+      if (isAstray(error)) this.options.astray();
     }
   }
 }
+
+/**
+ * kafkajs looks for the coordinator only when it joins, and goes on with the one it had: where that was another broker,
+ * nothing was committed for more than a minute while records were done.
+ */
+function isAstray(error: unknown): boolean {
+  const { name, type, cause } = (error ?? {}) as { name?: unknown; type?: unknown; cause?: unknown };
+  if (type === 'NOT_COORDINATOR_FOR_GROUP') return true;
+  if (typeof name === 'string' && ASTRAY.has(name)) return true;
+  return cause !== undefined && cause !== error && isAstray(cause);
+}
+
+const ASTRAY = new Set(['KafkaJSBrokerNotFound', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError']);

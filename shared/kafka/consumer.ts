@@ -75,6 +75,7 @@ export class KafkaConsumption implements Consumption {
       send: (offsets) =>
         this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
       after: () => this.#letGo(),
+      astray: () => parts.membership.askForRound(),
       log: parts.log,
     });
     this.#life = new LastingConsumer({
@@ -142,9 +143,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   resume(): void {
-    for (const partition of this.#partitions.values()) {
-      if (!partition.timer) this.#offers.rest(partition);
-    }
+    for (const partition of this.#partitions.values()) if (!partition.timer) this.#offers.rest(partition);
   }
 
   async stop(deadlineMs: number): Promise<void> {
@@ -164,6 +163,7 @@ export class KafkaConsumption implements Consumption {
     await this.#committer.run(Infinity);
     if (!drained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     for (const partition of this.#partitions.values()) partition.revoke();
+    this.#joined = false;
     await this.#life.stop();
   }
 
