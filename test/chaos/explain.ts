@@ -3,11 +3,13 @@ import { type Attempt, type History } from './history';
 import { type Receipts, type Repeat } from './receipts';
 
 /**
- * Why a delivery came twice. There are three good reasons, and each is provable:
+ * Why a delivery came twice. There are four good reasons, and each is provable:
  *
  * - `unanswered`: it is recorded that the attempt before brought no usable answer;
  * - `in_flight`: when something was broken, what had come of it was not written down yet, or not committed: by Kafka's own
  *   record of the commits, not by what is usual;
+ * - `forked`: the record that was delivered had been read before, and what came of it then was written (a hop to a tier), but
+ *   not committed: from there on it had two lives;
  * - `written_twice`: two records hold it, since who wrote the first was broken before it could say so.
  */
 
@@ -25,7 +27,7 @@ export interface Disturbance {
   may: readonly ('flight' | 'flight_until' | 'writes')[];
 }
 
-type Reason = 'unanswered' | 'in_flight' | 'written_twice';
+type Reason = 'unanswered' | 'in_flight' | 'forked' | 'written_twice';
 
 /** The repeats that one disturbance explains, beside what was in flight then. */
 interface Share {
@@ -54,6 +56,8 @@ export interface RepeatsReport {
 export const IN_FLIGHT_MS = 1_500;
 /** After a broker's return, or a thaw: until the group has met again and offsets are committed. */
 const SETTLE_MS = 10_000;
+/** A record that was open at a fault is read again at the latest when its group has met and caught up. */
+const FORK_MS = 120_000;
 /** What was on the wire when the process died still arrives. */
 const WIRE_MS = 500;
 
@@ -67,7 +71,7 @@ export function explainRepeats(from: {
   const report: RepeatsReport = {
     taken: receipts.taken,
     total: receipts.repeats.length,
-    reasons: { unanswered: 0, in_flight: 0, written_twice: 0 },
+    reasons: { unanswered: 0, in_flight: 0, forked: 0, written_twice: 0 },
     shares: [],
     unexplained: [],
   };
@@ -115,6 +119,8 @@ function explain(repeat: Repeat, known: Known): Explanation | undefined {
   if (unanswered) return { reason: 'unanswered' };
   const inFlight = disturbances.findLast((candidate) => wasInFlight(repeat, attempts, candidate, known));
   if (inFlight) return { reason: 'in_flight', disturbance: inFlight };
+  const fork = disturbances.findLast((candidate) => forkedIt(attempts, candidate, known));
+  if (fork) return { reason: 'forked', disturbance: fork };
   const records = new Set(attempts.map(({ record }) => record));
   const names = new Set(attempts.map(({ n, hop }) => `${n}/${hop}`));
   // As many records as names is a delivery that went on; more of them is one that was written twice.
@@ -136,11 +142,25 @@ function wasInFlight(
   const { previousAt, at } = repeat;
   const last = lastInFlight(disturbance);
   if (last === undefined || at < disturbance.at || previousAt > last) return false;
-  if (attempts.some(({ record }) => commits.covers(record, previousAt, disturbance.at))) return false;
-  const recordedAt = Math.min(at, ...attempts.map((attempt) => attempt.recordedAt).filter((ms) => ms >= previousAt));
+  const since = attempts.filter((attempt) => attempt.recordedAt >= previousAt);
+  if (since.some(({ record }) => commits.covers(record, previousAt, disturbance.at))) return false;
+  const recordedAt = Math.min(at, ...since.map((attempt) => attempt.recordedAt));
   const inTheWakeOf = (other: Disturbance) =>
     other !== disturbance && other.at <= disturbance.at && other.until + SETTLE_MS >= recordedAt;
   return recordedAt >= disturbance.at - IN_FLIGHT_MS || disturbances.some(inTheWakeOf);
+}
+
+/** A record was open when it happened, was delivered after it, and the delivery went on all the same. */
+function forkedIt(attempts: readonly Attempt[], disturbance: Disturbance, { commits }: Known): boolean {
+  if (lastInFlight(disturbance) === undefined) return false;
+  return attempts.some(
+    ({ outcome, record, hop, at }) =>
+      outcome === 'delivered' &&
+      at >= disturbance.at &&
+      at - disturbance.at < FORK_MS &&
+      !commits.covers(record, 0, disturbance.at) &&
+      attempts.some((other) => other.hop > hop && other.at > at),
+  );
 }
 
 /** Until when something may have been taken that is repeated for it. */

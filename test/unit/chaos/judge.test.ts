@@ -222,6 +222,20 @@ describe('repeats', () => {
     expect(report(run)).toMatchObject({ reasons: { unanswered: 1 }, unexplained: [] });
   });
 
+  it('of a delivery that went on after it was delivered need a fault while its record was open', () => {
+    const forked = (disturbances: Disturbance[], committedAt?: number) => {
+      const run = repeated(disturbances, T + 30_000);
+      const at = new Date(T + 30_000).toISOString();
+      run.delivered('track-1', 'steady', { hop: 2, record: { topic: 'webhooks.due', partition: 0, offset: 9 }, at });
+      if (committedAt !== undefined) run.committed(2, committedAt);
+      return report(run);
+    };
+    const before = kill(T - 5_000);
+    expect(forked([before], T + 50)).toMatchObject({ reasons: { forked: 1 }, unexplained: [] });
+    expect(forked([], T + 50)?.unexplained).toHaveLength(1);
+    expect(forked([before], T - 6_000)?.unexplained).toHaveLength(1);
+  });
+
   it('of two records that are the same need a writer that was broken', () => {
     const twice = (disturbances: Disturbance[]) => {
       const run = repeated(disturbances);
