@@ -44,7 +44,10 @@ export function invalidFields(errors: FieldError[]): Problem {
 }
 
 function fieldErrors(error: z.ZodError): FieldError[] {
-  return error.issues.flatMap((issue) =>
+  // Zod measures whatever has a length, also where it should have been a text: one field would be named twice.
+  const ofWrongKind = new Set(error.issues.flatMap(({ code, path }) => (code === 'invalid_type' ? pointer(path) : [])));
+  const issues = error.issues.filter(({ code, path }) => code === 'invalid_type' || !ofWrongKind.has(pointer(path)));
+  return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'is not a field of this' }))
       : [{ pointer: pointer(issue.path), detail: issue.message }],
