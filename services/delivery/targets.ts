@@ -1,11 +1,10 @@
 import { type ConfigView } from '../../shared/config/view';
 import { type Sealer } from '../../shared/config/seal';
-import { DEFAULT_SHARDS, type Destination, type SealedWebhook } from '../../shared/domain/config';
+import { DEFAULT_SHARDS, type Destination, type Sealed, type SealedWebhook } from '../../shared/domain/config';
 import { urlHash } from '../../shared/domain/delivery';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/domain/sign';
 import { checkStaticHeaders } from '../../shared/domain/static-headers';
 import { checkWebhookUrl } from '../../shared/domain/url';
-import { messageOf } from '../../shared/errors';
 import { type Log } from '../../shared/telemetry/log';
 
 /**
@@ -70,48 +69,56 @@ export class Targets {
   }
 
   #open(destination: Destination): Lookup {
-    try {
-      const { enabled, paused } = destination;
-      const targets = destination.webhooks.map((webhook) => this.#target(destination, webhook));
-      return { kind: 'open', destination: { enabled, paused, targets, secrets: this.#secrets(destination) } };
-    } catch (error) {
-      this.log.error({ destination: destination.id, reason: messageOf(error) }, 'destination.sealed');
-      return { kind: 'sealed', why: messageOf(error) };
-    }
-  }
-
-  #target(destination: Destination, webhook: SealedWebhook): Target {
-    const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
-    const url = this.sealer.open(webhook.url, owner);
-    const hash = urlHash(url);
-    const headers = Object.fromEntries(
-      Object.entries(webhook.headers).map(([name, value]) => [name, this.sealer.open(value, owner)]),
-    );
-    const base = {
-      id: webhook.id,
-      hash,
-      lane: `${owner}/${hash}`,
-      destinationId: owner,
-      shards,
-      ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
-      origin: webhook.origin,
-      path: '/',
-      staticHeaders: [],
+    const { id, enabled, paused } = destination;
+    let why: string | undefined;
+    const open: Open = (sealed) => {
+      const opened = this.sealer.open(sealed, id);
+      why ??= opened.why;
+      return opened.text ?? '';
     };
-    const checked = checkWebhookUrl(url);
-    if (!checked.ok) return { ...base, problem: checked.problem };
-    const [bad] = checkStaticHeaders(headers);
-    if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
-    const { origin, pathname, search } = checked.url;
-    return { ...base, origin, path: pathname + search, staticHeaders: Object.entries(headers).flat() };
+    const targets = destination.webhooks.map((webhook) => targetOf(destination, webhook, open));
+    const secrets = destination.secrets && secretsOf(destination.secrets, open);
+    if (why === undefined) {
+      return { kind: 'open', destination: { enabled, paused, targets, secrets: secrets && prepareSecrets(secrets) } };
+    }
+    this.log.error({ destination: id, reason: why }, 'destination.sealed');
+    return { kind: 'sealed', why };
   }
+}
 
-  #secrets({ id, secrets }: Destination): PreparedSecrets | undefined {
-    if (!secrets) return undefined;
-    const open: SigningSecrets = { current: this.sealer.open(secrets.current, id) };
-    if (secrets.previous !== undefined) open.previous = this.sealer.open(secrets.previous, id);
-    if (secrets.overlapUntil !== undefined) open.overlapUntil = secrets.overlapUntil;
-    if (secrets.switchAt !== undefined) open.switchAt = secrets.switchAt;
-    return prepareSecrets(open);
-  }
+/** A sealed text of this destination in the clear; empty where it cannot be opened, and then nothing is sent at all. */
+type Open = (sealed: Sealed) => string;
+
+function targetOf(destination: Destination, webhook: SealedWebhook, open: Open): Target {
+  const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
+  const url = open(webhook.url);
+  const hash = urlHash(url);
+  const headers = Object.fromEntries(Object.entries(webhook.headers).map(([name, value]) => [name, open(value)]));
+  const base = {
+    id: webhook.id,
+    hash,
+    lane: `${owner}/${hash}`,
+    destinationId: owner,
+    shards,
+    ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
+    origin: webhook.origin,
+    path: '/',
+    staticHeaders: [],
+  };
+  const checked = checkWebhookUrl(url);
+  if (!checked.ok) return { ...base, problem: checked.problem };
+  const [bad] = checkStaticHeaders(headers);
+  if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
+  const { origin, pathname, search } = checked.url;
+  return { ...base, origin, path: pathname + search, staticHeaders: Object.entries(headers).flat() };
+}
+
+function secretsOf(secrets: NonNullable<Destination['secrets']>, open: Open): SigningSecrets {
+  const { current, previous, overlapUntil, switchAt } = secrets;
+  return {
+    current: open(current),
+    ...(previous === undefined ? {} : { previous: open(previous) }),
+    ...(overlapUntil === undefined ? {} : { overlapUntil }),
+    ...(switchAt === undefined ? {} : { switchAt }),
+  };
 }

@@ -17,9 +17,12 @@ const TAG_BYTES = 16;
 export interface Sealer {
   /** @param ownerId the entry that the text belongs to */
   seal(text: string, ownerId: string): Sealed;
-  /** @throws AppError `bad_settings` where no key opens it for this owner; the message holds no secret */
-  open(sealed: Sealed, ownerId: string): string;
+  /** Says why where no key opens it for this owner: one entry's trouble, which each caller answers in its own way. */
+  open(sealed: Sealed, ownerId: string): Opened;
 }
+
+/** The text, or one sentence (without any secret) that tells why there is none. */
+export type Opened = { text: string; why?: undefined } | { text?: undefined; why: string };
 
 interface Key {
   id: string;
@@ -50,25 +53,24 @@ function seal(key: Key, text: string, ownerId: string): Sealed {
   return [key.id, ...[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.');
 }
 
-function open(ring: readonly Key[], sealed: Sealed, ownerId: string): string {
+function open(ring: readonly Key[], sealed: Sealed, ownerId: string): Opened {
   const [id, ...parts] = sealed.split('.');
   const [iv, ciphertext, tag] = parts.map((part) => Buffer.from(part, 'base64url'));
   // A tag cut short would be accepted by GCM, and be easier to guess.
   if (!iv || !ciphertext || !tag || parts.length !== 3 || iv.length !== IV_BYTES || tag.length !== TAG_BYTES) {
-    throw new AppError('bad_settings', `A sealed text of ${ownerId} has not the form of one`);
+    return { why: `A sealed text of ${ownerId} has not the form of one` };
   }
   const candidates = ring.filter((key) => key.id === id);
   if (candidates.length === 0) {
-    throw new AppError(
-      'bad_settings',
-      `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not hold. Add the key that was used before to the end of the list`,
-    );
+    return {
+      why: `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not hold. Add the key that was used before to the end of the list`,
+    };
   }
   for (const key of candidates) {
     const text = decrypt(key, { iv, ciphertext, tag }, ownerId);
-    if (text !== undefined) return text;
+    if (text !== undefined) return { text };
   }
-  throw new AppError('bad_settings', `A sealed text of ${ownerId} is damaged, or belongs to another entry`);
+  return { why: `A sealed text of ${ownerId} is damaged, or belongs to another entry` };
 }
 
 /** @returns undefined where the text was not sealed with this key for this owner */

@@ -80,9 +80,9 @@ it('makes a source and a destination that another service knows within a second,
     );
     const sealer = createSealer(requireSecretKeys(settings));
     const [webhook] = entry.data.webhooks;
-    expect(sealer.open(webhook!.url, made.body.id)).toBe('https://example.com/in');
-    expect(sealer.open(webhook!.headers['X-Key']!, made.body.id)).toBe('value');
-    expect(sealer.open(entry.data.secrets!.current, made.body.id)).toBe('shared');
+    expect(sealer.open(webhook!.url, made.body.id).text).toBe('https://example.com/in');
+    expect(sealer.open(webhook!.headers['X-Key']!, made.body.id).text).toBe('value');
+    expect(sealer.open(entry.data.secrets!.current, made.body.id).text).toBe('shared');
 
     expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
     await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]), { deadlineMs: 1_000 });
