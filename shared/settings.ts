@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import ipaddr from 'ipaddr.js';
 import { parseDuration } from './domain/duration';
@@ -69,6 +70,23 @@ const networks = list.transform((parts, ctx) => {
   return parts;
 });
 
+/** `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port where it is not 53. */
+const DNS_SERVER = /^(?:\[(?<six>[^\]]+)\]|(?<four>[\d.]+)):(?<port>\d{1,5})$/;
+const dnsServers = list.transform((parts, ctx) => {
+  const bad = parts.filter((part) => {
+    const { six, four, port: at = '53' } = DNS_SERVER.exec(part)?.groups ?? {};
+    // Beyond them Node does not refuse: it takes another port, or aborts.
+    return isIP(six ?? four ?? part) === 0 || !(Number(at) >= 1 && Number(at) <= 65_535);
+  });
+  if (bad.length > 0) {
+    ctx.addIssue({
+      code: 'custom',
+      message: `must be addresses such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:5353, not ${bad.join(', ')}`,
+    });
+  }
+  return parts;
+});
+
 const secretKeys = list.transform((parts, ctx) => {
   const keys = parts.map((part) => Buffer.from(part, 'base64'));
   // The value itself is never repeated: it is a secret.
@@ -105,6 +123,7 @@ const table = {
   WAYPOST_SECRET_KEY: secretKeys.optional(),
   WAYPOST_DATABASE_URL: z.string().optional(),
   WAYPOST_ALLOWED_NETWORKS: networks.prefault(''),
+  WAYPOST_DNS_SERVERS: dnsServers.prefault(''),
   WAYPOST_TIMEOUT: duration('5s'),
   WAYPOST_RETRY_WINDOW: duration('4h'),
   WAYPOST_RETRY_DELAYS: retryDelays.prefault('10s,1m,5m,15m,30m'),

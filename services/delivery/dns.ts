@@ -38,9 +38,13 @@ export class Names {
   #hosts = new Map<string, string[]>();
   #hostsReadAt = 0;
 
-  /** @param timeoutMs for one name, all tries together */
-  constructor(timeoutMs: number) {
+  /**
+   * @param timeoutMs for one name, all tries together
+   * @param servers to ask instead of the system's, where there are any
+   */
+  constructor(timeoutMs: number, servers: readonly string[] = []) {
     this.#resolver = new Resolver({ timeout: Math.max(100, Math.floor(timeoutMs / 3)), tries: 2 });
+    if (servers.length > 0) this.#resolver.setServers(servers);
   }
 
   /** The addresses of a name, IPv4 first. @throws DnsError */

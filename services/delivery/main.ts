@@ -40,7 +40,7 @@ run('delivery', log, async (fatal) => {
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal });
   // Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits.
   const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
-  const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs) });
+  const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
   const lanes = new Lanes({
     lane: laneOptions(tiersMs),
     pool: POOL,

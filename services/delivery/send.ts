@@ -223,7 +223,10 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
 /** What an error of the connection means. Messages name host and cause, never path, query or header. */
 function describe(error: unknown, phase: Phase): UrlError {
   if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
-  if (error instanceof DnsError) return { code: 'dns', phase: 'dns', message: error.message };
+  // The resolver gives up shortly before the deadline, or together with it: the cause is the same, and named the same.
+  if (error instanceof DnsError) {
+    return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
+  }
   const code = (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
   if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
