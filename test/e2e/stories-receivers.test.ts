@@ -1,0 +1,176 @@
+import { laneOptions } from '../../services/delivery/limits';
+import { type AttemptEvent, type DeliveryEvent } from '../../shared/domain/attempt';
+import { type NameServer, startNameServer } from '../support/dns';
+import { eventually } from '../support/eventually';
+import { aCall } from '../support/make';
+import { type CallType } from '../../shared/domain/message';
+import { type SickReceiver, sickReceivers } from '../support/sick-receivers';
+import { type Connection, openStage, type Stage } from '../support/stage';
+
+/**
+ * Receivers that are unwell, all at once beside two that are well: each costs its own lane and nothing else, and the
+ * record of each attempt names the true cause.
+ */
+
+/** Three times what a lane begins with. */
+const TRACKS = 60;
+/** Two waves fill a lane. */
+const IDENTIFIES = 10;
+const SLOW_MS = 4_900;
+const TIERS_MS = [1_000, 4_000];
+/** A lane begins with so many; and some receivers see our ends late. */
+const MOST_CONNECTIONS = laneOptions(TIERS_MS).start * 1.5;
+
+const receivers = sickReceivers(SLOW_MS);
+/** What each attempt may show, as code/phase or outcome; the first one must be seen. */
+const EXPECTED: Record<keyof typeof receivers | keyof typeof NAMES, [string, ...string[]]> = {
+  'never answers': ['timeout/headers'],
+  // A hundred milliseconds within the deadline: on a busy machine some of it is lost on the way.
+  'is slow': ['delivered', 'timeout/headers'],
+  'never reads': ['timeout/headers'],
+  'never reads the body': ['timeout/headers'],
+  'never accepts': ['timeout/connect'],
+  'forgets its connections': ['timeout/headers', 'delivered'],
+  'drips its head': ['timeout/headers'],
+  'drips its body': ['timeout/body'],
+  'answers without end': ['delivered, cut'],
+  'answers with a head too large': ['connection/headers'],
+  'speaks something else': ['connection/headers'],
+  resets: ['connection/headers'],
+  'resets within the body': ['connection/body'],
+  'hangs up': ['connection/headers'],
+  'stalls in TLS': ['timeout/tls'],
+  'resets in TLS': ['tls/tls'],
+  'has no TLS': ['tls/tls'],
+  'proves nothing': ['tls/tls'],
+  'has a name that nobody answers for': ['timeout/dns'],
+  'has a name that is not there': ['dns/dns'],
+  'has a name whose server fails': ['dns/dns'],
+};
+/** They do answer, at times, and get fewer calls: identifies alone, before all the others are in trouble. */
+const ANSWER = ['is slow', 'forgets its connections'];
+/** Where answers are quick a lane may grow. */
+const QUICK = ['forgets its connections', 'answers without end'];
+const NAMES = {
+  'has a name that nobody answers for': 'silent.test',
+  'has a name that is not there': 'missing.test',
+  'has a name whose server fails': 'failing.test',
+};
+
+let stage: Stage;
+let names: NameServer;
+let connection: Connection;
+const sick = new Map<string, SickReceiver>();
+const destinations = new Map<string, string>();
+const sent: string[] = [];
+let identifies: string[] = [];
+
+beforeAll(async () => {
+  names = await startNameServer({
+    'well.test': '127.0.0.1',
+    'silent.test': 'silent',
+    'missing.test': 'missing',
+    'failing.test': 'failing',
+  });
+  const env = { WAYPOST_RETRY_DELAYS: TIERS_MS.map((ms) => `${ms}ms`).join(), WAYPOST_DNS_SERVERS: names.address };
+  stage = await openStage({ env });
+  const { sink, system } = stage;
+  connection = await stage.connect({ webhooks: [{ url: sink.url('/well') }] });
+  destinations.set('well', connection.destination.id);
+  for (const [kind, start] of Object.entries(receivers)) sick.set(kind, await start());
+  const urls = [
+    ['well by its name', sink.url('/named').replace('127.0.0.1', 'well.test')],
+    ...[...sick].map(([kind, { url }]) => [kind, url]),
+    ...Object.entries(NAMES).map(([kind, name]) => [kind, `http://${name}/`]),
+  ] as [string, string][];
+  for (const [kind, url] of urls) {
+    const types = kind.startsWith('well') ? {} : { types: [ANSWER.includes(kind) ? 'identify' : 'track'] };
+    const { id } = await system.createDestination({ sources: [connection.source.id], webhooks: [{ url }], ...types });
+    destinations.set(kind, id);
+  }
+  await stage.settled();
+}, 120_000);
+
+afterAll(async () => {
+  await stage.close();
+  await Promise.all([...sick.values(), names].map((server) => server.close()));
+}, 60_000);
+
+async function wave(type: CallType, count: number): Promise<string[]> {
+  const calls = Array.from({ length: count }, (_, i) => aCall(type, { userId: `user-${i}` }));
+  await Promise.all(calls.map((call) => connection.send(call)));
+  const ids = calls.map(({ messageId }) => messageId);
+  sent.push(...ids);
+  return ids;
+}
+
+function eventsOf(kind: string): DeliveryEvent[] {
+  const id = destinations.get(kind);
+  return sent.flatMap((messageId) => stage.topics.eventsOf(messageId)).filter(({ destination }) => destination === id);
+}
+
+function attemptsOf(kind: string): AttemptEvent[] {
+  return eventsOf(kind).filter((event): event is AttemptEvent => event.kind === 'attempt');
+}
+
+function delivered(kind: string): string[] {
+  return attemptsOf(kind).flatMap(({ outcome, message }) => (outcome === 'delivered' ? message : []));
+}
+
+function causeOf({ urls, outcome }: AttemptEvent): string {
+  const [url] = urls;
+  if (!url?.error) return outcome + (url?.response?.truncated ? ', cut' : '');
+  return `${url.error.code}/${String(url.error.phase)}`;
+}
+
+/** What the healthy ones have: the body of every call, once. */
+function wellHasAll(path: string): void {
+  const arrived = stage.sink
+    .received(path)
+    .map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId);
+  expect(arrived.sort()).toEqual([...sent].sort());
+}
+
+test('the healthy ones get every call at the first try, while all the others are unwell', async () => {
+  // Given a first wave, which shows the trouble, and a second one in the midst of it; then the healthy ones have both,
+  // with no wait and no second try.
+  // First pages, for the healthy ones alone: a process that has not run yet needs longer than `is slow` has to spare.
+  await wave('page', TRACKS);
+  await eventually(() => wellHasAll('/named'));
+  identifies = await wave('identify', IDENTIFIES);
+  await eventually(() => expect(delivered('forgets its connections')).toHaveLength(IDENTIFIES));
+  identifies.push(...(await wave('identify', IDENTIFIES)));
+  await wave('track', TRACKS);
+  await eventually(
+    () => {
+      const quiet = Object.keys(EXPECTED).filter((kind) => attemptsOf(kind).length === 0);
+      expect(quiet).toEqual([]);
+    },
+    { deadlineMs: 40_000 },
+  );
+  await wave('track', TRACKS);
+  for (const path of ['/well', '/named']) await eventually(() => wellHasAll(path), { deadlineMs: 30_000 });
+  for (const kind of ['well', 'well by its name']) {
+    await eventually(() => expect(eventsOf(kind)).toHaveLength(sent.length));
+    for (const event of eventsOf(kind)) expect(event).toMatchObject({ kind: 'attempt', n: 1, outcome: 'delivered' });
+  }
+}, 90_000);
+
+test.each(Object.entries(EXPECTED))(
+  'one that %s: %s',
+  async (kind, [cause, ...others]) => {
+    // Given the two waves; then each attempt shows the true cause, and no more was open at once than the lane has.
+    await eventually(() => expect(attemptsOf(kind).map(causeOf)).toContain(cause), { deadlineMs: 30_000 });
+    const causes = new Set(attemptsOf(kind).map(causeOf));
+    expect([cause, ...others]).toEqual(expect.arrayContaining([...causes]));
+    if (!QUICK.includes(kind)) expect(sick.get(kind)?.maxConnections ?? 0).toBeLessThanOrEqual(MOST_CONNECTIONS);
+  },
+  60_000,
+);
+
+test('one that forgets its connections gets everything in the end', async () => {
+  // Given a receiver that answers the first request of each connection; then no call is lost on the others.
+  await eventually(() => expect(new Set(delivered('forgets its connections'))).toEqual(new Set(identifies)), {
+    deadlineMs: 60_000,
+  });
+}, 70_000);

@@ -1,0 +1,94 @@
+import { makeCertificate } from './certificate';
+import { onRequests, startNeverAccepting, startRawServer } from './raw-server';
+import { type Answer, startSink } from './sink';
+
+/** Receivers that are unwell, each in its own way and at a port of its own. */
+export interface SickReceiver {
+  url: string;
+  /** the most connections that were open at once; 0 where it cannot tell */
+  readonly maxConnections: number;
+  close(): Promise<void>;
+}
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+const DRIP_MS = 100;
+const MANY_HEADERS = `x-padding: ${'x'.repeat(1_000)}\r\n`.repeat(64);
+
+/** @param slowMs what `slow` takes for each answer */
+export function sickReceivers(slowMs: number) {
+  return {
+    'never answers': () => http({ misbehave: 'hang' }),
+    'is slow': () => http({ delayMs: slowMs }),
+    'never reads': async () => uncounted(await raw(() => undefined)),
+    'never reads the body': () => http({ misbehave: 'never_read' }),
+    'never accepts': () => at('http', startNeverAccepting()),
+    // As after a restart of something between us that forgot its connections: what was sent on one vanishes.
+    'forgets its connections': () =>
+      raw((socket) => onRequests(socket, (nth) => (nth === 0 ? socket.write(OK) : undefined))),
+    'drips its head': () =>
+      raw((socket) => {
+        socket.resume();
+        socket.write('HTTP/1.1 200 OK\r\nx-padding: ');
+        const timer = setInterval(() => socket.write('x'), DRIP_MS);
+        socket.once('close', () => clearInterval(timer));
+      }),
+    'drips its body': () => http({ misbehave: 'drip', dripMs: DRIP_MS }),
+    'answers without end': () => http({ misbehave: 'endless' }),
+    'answers with a head too large': () =>
+      raw((socket) =>
+        onRequests(socket, () => socket.write(`HTTP/1.1 200 OK\r\n${MANY_HEADERS}content-length: 2\r\n\r\nok`)),
+      ),
+    'speaks something else': () => raw((socket) => onRequests(socket, () => socket.write('220 ready for mail\r\n'))),
+    resets: () => http({ misbehave: 'reset' }),
+    'resets within the body': () =>
+      raw((socket) =>
+        onRequests(socket, () => {
+          socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf of', () => {
+            setTimeout(() => socket.resetAndDestroy(), DRIP_MS);
+          });
+        }),
+      ),
+    'hangs up': () => raw((socket) => socket.end()),
+    'stalls in TLS': () =>
+      at(
+        'https',
+        startRawServer((socket) => socket.resume()),
+      ),
+    'resets in TLS': () =>
+      at(
+        'https',
+        startRawServer((socket) => socket.once('data', () => socket.resetAndDestroy()).resume()),
+      ),
+    'has no TLS': () => at('https', startSink()),
+    'proves nothing': () => at('https', startSink({ tls: makeCertificate({ hosts: ['shop.example'] }) })),
+  } satisfies Record<string, () => Promise<SickReceiver>>;
+}
+
+async function http(answer: Answer): Promise<SickReceiver> {
+  const sink = await startSink();
+  sink.on('*', answer);
+  return at('http', Promise.resolve(sink));
+}
+
+function raw(onConnection: Parameters<typeof startRawServer>[0]): Promise<SickReceiver> {
+  return at('http', startRawServer(onConnection));
+}
+
+/** What is not read does not show its end either. */
+function uncounted({ url, close }: SickReceiver): SickReceiver {
+  return { url, maxConnections: 0, close };
+}
+
+async function at(
+  scheme: string,
+  starting: Promise<{ port: number; readonly maxConnections: number; close(): Promise<void> }>,
+): Promise<SickReceiver> {
+  const server = await starting;
+  return {
+    url: `${scheme}://127.0.0.1:${String(server.port)}/sick`,
+    get maxConnections() {
+      return server.maxConnections;
+    },
+    close: () => server.close(),
+  };
+}
