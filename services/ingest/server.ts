@@ -1,7 +1,8 @@
 import { type Express } from 'express';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { listen } from '../../shared/http/health';
 import { type Answer, corsHeaders, refusal, type RefusalCode } from './answer';
 import { nativePrototypes } from './prototypes';
@@ -22,6 +23,11 @@ const CHECK_MS = 2_000;
 /** Time for a client to read why its connection ends. */
 const LINGER_MS = 500;
 const POLL_MS = 20;
+/**
+ * A kept connection that is closed while its client writes loses a request. So each ends with an answer that says so, and
+ * only those on which nothing came for so long are closed without.
+ */
+const LAST_REQUEST_MS = 1_000;
 
 export interface IngestServer {
   port: number;
@@ -31,7 +37,7 @@ export interface IngestServer {
 
 /** @throws AppError `cannot_start` where the port cannot be had */
 export async function startServer(app: Express, port: number, host: string): Promise<IngestServer> {
-  const latest = new WeakMap<Duplex, { req: IncomingMessage; res: ServerResponse }>();
+  const latest = new Map<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
   const server = createServer(
@@ -49,6 +55,9 @@ export async function startServer(app: Express, port: number, host: string): Pro
       app(req, res);
     },
   );
+  server.on('connection', (socket) => {
+    socket.once('close', () => latest.delete(socket));
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const last = latest.get(socket);
     // The answer to a complete request is still to come: another one now would be taken for it.
@@ -61,6 +70,7 @@ export async function startServer(app: Express, port: number, host: string): Pro
     port: bound,
     stop: (deadlineMs) => {
       stopping = true;
+      for (const { res } of latest.values()) if (!res.headersSent) res.shouldKeepAlive = false;
       return close(server, deadlineMs);
     },
   };
@@ -95,9 +105,14 @@ function rawAnswer({ status, body, headers }: Answer): string {
 }
 
 async function close(server: Server, deadlineMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A kept connection becomes idle when its request is answered; nobody else closes it before the keep-alive ends.
-  const sweep = setInterval(() => server.closeIdleConnections(), POLL_MS);
+  // After all that waits for its connection was accepted: what is left in the queue when it closes is reset.
+  await setImmediate();
+  // Not http's own `close`, which ends the idle connections at once.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const until = Date.now() + Math.min(LAST_REQUEST_MS, deadlineMs / 2);
+  const sweep = setInterval(() => {
+    if (Date.now() >= until) server.closeIdleConnections();
+  }, POLL_MS);
   await Promise.race([closed, sleep(deadlineMs, undefined, { ref: false })]);
   clearInterval(sweep);
   server.closeAllConnections();

@@ -222,7 +222,8 @@ describe('stopping', () => {
     const pending = ingest.post('/v1/batch', body);
     await eventually(() => expect(ingest.appender.appends).toHaveLength(1));
     const stopped = ingest.stop(5_000);
-    await expect(fetch(`${ingest.url}/nowhere`)).rejects.toThrow();
+    // Who came before is heard, and nobody after.
+    await eventually(() => expect(fetch(`${ingest.url}/nowhere`)).rejects.toThrow());
     store();
     expect(await pending).toMatchObject({ status: 200 });
     const started = Date.now();
