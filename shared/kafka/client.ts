@@ -83,8 +83,9 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
     consume: async (consumeOptions) => {
       const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
-      const { maxBytesPerPartition = PARTITION_BYTES } = consumeOptions;
-      const make = () => consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition });
+      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs: maxWaitTimeInMs = FETCH_WAIT_MS } = consumeOptions;
+      const make = () =>
+        consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition, maxWaitTimeInMs });
       const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
       const parts = { make, admin, membership, groupId, prefix, log, partitionOf };
       const consumption = new KafkaConsumption(parts, consumeOptions);

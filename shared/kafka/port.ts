@@ -88,6 +88,8 @@ export interface ConsumeOptions {
   onLeaving?(): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
+  /** how long a fetch waits for records where there are none (default 100 ms); a resumed partition may have to wait so long */
+  fetchWaitMs?: number;
   /** the consumer cannot go on: end the process */
   onFatal(error: unknown): void;
 }
