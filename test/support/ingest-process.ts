@@ -4,9 +4,9 @@ import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { eventually, Final } from './eventually';
 import { freePorts } from './free-port';
-import { startSupervised, type Supervised } from './supervised';
+import { startService } from './service';
+import { type Supervised } from './supervised';
 
 /** Ingest alone, as the process that runs in production (the built one), beside a connection to the same Kafka. */
 export interface IngestProcess {
@@ -38,30 +38,17 @@ export async function startIngestProcess(brokers: string): Promise<IngestProcess
     WAYPOST_INGEST_PORT: String(port),
     WAYPOST_INGEST_HEALTH_PORT: String(healthPort),
   };
-  const process_ = startSupervised(process.execPath, ['--enable-source-maps', 'dist/services/ingest/main.js'], env);
-  const notReady = () =>
-    fetch(`http://127.0.0.1:${healthPort!}/readyz`).then(
-      async (answer) => ((await answer.json()) as { reasons: string[] }).reasons,
-      () => undefined,
-    );
-  await eventually(
-    async () => {
-      if (process_.child.exitCode !== null) throw new Final(process_.output());
-      if ((await notReady())?.length !== 0) throw new Error(`ingest is not ready: ${process_.output()}`);
-    },
-    { deadlineMs: 60_000 },
-  );
+  const ingest = await startService('ingest', env);
   const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
   return {
-    process: process_,
+    process: ingest,
     kafka,
     url: `http://127.0.0.1:${port!}`,
-    notReady,
+    notReady: ingest.notReady,
     addSources: (...sources) => writeSources(kafka, sources),
     post: (key, path, body) => post(`http://127.0.0.1:${port!}${path}`, key, body),
     async close() {
-      process_.child.kill('SIGKILL');
-      await process_.exited;
+      await ingest.kill();
       await kafka.close();
     },
   };

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { decodeDelivery, type Delivery, deliveryKey, encodeDelivery } from '../../shared/domain/delivery';
+import { createForks } from '../../shared/domain/forks';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Appender, type Kafka, type Tail } from '../../shared/kafka/port';
+import { DUE, tierTopic } from '../../shared/kafka/topics';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from '../support/eventually';
+import { freePorts } from '../support/free-port';
+import { type Service, startService } from '../support/service';
+
+/** Several retry processes share the tiers, and come and go while deliveries fall due. */
+
+const TIERS_MS = [1_000, 3_000];
+const WAITING = 2_500;
+const PORTION = 100;
+/** So that deliveries fall due over seconds, and whoever goes does so in their midst. */
+const PORTION_EVERY_MS = 100;
+
+const env = {
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+  WAYPOST_TOPIC_PREFIX: `retry-${randomUUID().slice(0, 8)}.`,
+  WAYPOST_PARTITIONS: '6',
+  WAYPOST_REPLICATION: '1',
+  WAYPOST_HOST: '127.0.0.1',
+  WAYPOST_RETRY_DELAYS: TIERS_MS.map((ms) => `${ms}ms`).join(),
+};
+
+interface Returned {
+  delivery: Delivery;
+  at: number;
+  body: string;
+  /** delivery drops it: a second record of the same step */
+  fork: boolean;
+}
+
+let kafka: Kafka;
+let appender: Appender;
+let tail: Tail;
+const due: Returned[] = [];
+const running: Service[] = [];
+
+beforeAll(async () => {
+  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const forks = createForks();
+  tail = await kafka.tail({
+    ...{ name: 'due', topic: DUE, from: 'beginning' },
+    onRecord: (record) => {
+      const decoded = decodeDelivery(record.headers);
+      if (decoded.kind !== 'delivery') throw new Error(JSON.stringify(decoded));
+      const fork = forks.isFork(record, Date.now());
+      due.push({ delivery: decoded.delivery, at: record.timestampMs, body: String(record.value), fork });
+    },
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  await Promise.all([start(), start(), start()]);
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all(running.map((service) => service.kill()));
+  await tail.stop();
+  await appender.close(1_000);
+  await kafka.close();
+}, 60_000);
+
+async function start(): Promise<void> {
+  const [port] = await freePorts(1);
+  running.push(await startService('retry', { ...env, WAYPOST_RETRY_HEALTH_PORT: String(port) }));
+}
+
+/** Puts deliveries into both tiers, portion by portion. @returns their ids */
+async function wait(count: number): Promise<Set<string>> {
+  const ids = new Set<string>();
+  while (ids.size < count) {
+    const portion = Array.from({ length: PORTION }, (_, i) => aDelivery(`user-${i}`));
+    for (const { id } of portion) ids.add(id);
+    await appender.append(
+      portion.map((delivery, i) => ({
+        topic: tierTopic(TIERS_MS[i % TIERS_MS.length]!),
+        key: deliveryKey(delivery.destinationId, delivery.userId!, 12),
+        value: `body of ${delivery.id}`,
+        headers: encodeDelivery(delivery),
+      })),
+    );
+    // Load over time: what is given, not what is waited for.
+    await pause(PORTION_EVERY_MS);
+  }
+  return ids;
+}
+
+function aDelivery(userId: string): Delivery {
+  const id = `dlv_${randomUUID()}`;
+  const now = Date.now();
+  return {
+    ...{ id, messageId: id, sourceId: 'src_1', destinationId: 'dst_1', type: 'track', userId },
+    ...{ acceptedAt: now, expiresAt: now + 3_600_000, attempt: 1, hop: 1, replay: 0, closed: [], traceparent: '' },
+  };
+}
+
+const returnedOf = (ids: Set<string>) => due.filter(({ delivery }) => ids.has(delivery.id));
+
+/** Resolves when so many have come back, counting none twice. */
+function returned(ids: () => Set<string>, count: number): Promise<void> {
+  return eventually(() => expect(distinct(ids())).toBeGreaterThanOrEqual(count), { deadlineMs: 60_000 });
+}
+const distinct = (ids: Set<string>) => new Set(returnedOf(ids).map(({ delivery }) => delivery.id)).size;
+
+/** Each came back whole, none before its time, and once: but for what delivery drops. */
+function allOnce(ids: Set<string>): void {
+  const all = returnedOf(ids);
+  const kept = all.filter(({ fork }) => !fork).map(({ delivery }) => delivery.id);
+  expect(kept.toSorted()).toEqual([...ids].toSorted());
+  expect(all.filter(({ delivery, body }) => body !== `body of ${delivery.id}`)).toEqual([]);
+  expect(all.filter(({ delivery, at }) => at < delivery.acceptedAt + Math.min(...TIERS_MS))).toEqual([]);
+}
+
+test('processes that end by SIGTERM, and others that come: each delivery is due once', async () => {
+  // Given three processes, of which two leave while deliveries fall due and one comes; then nothing is given back twice.
+  const from = due.length;
+  const waiting = wait(WAITING);
+  const soFar = () => new Set(due.slice(from).map(({ delivery }) => delivery.id));
+  await returned(soFar, WAITING / 5);
+  expect(await running.shift()!.stop()).toBe(0);
+  await start();
+  await returned(soFar, WAITING / 2);
+  expect(await running.shift()!.stop()).toBe(0);
+  const ids = await waiting;
+  await returned(() => ids, WAITING);
+  allOnce(ids);
+  expect(returnedOf(ids)).toHaveLength(WAITING);
+}, 120_000);
+
+test('a process that is killed: none is lost, and what is given back again delivery drops', async () => {
+  // Given two processes, of which one is killed while deliveries fall due; then the other has them, once for delivery.
+  const from = due.length;
+  const waiting = wait(WAITING);
+  const soFar = () => new Set(due.slice(from).map(({ delivery }) => delivery.id));
+  await returned(soFar, WAITING / 3);
+  await running.shift()!.kill();
+  await start();
+  const ids = await waiting;
+  await returned(() => ids, WAITING);
+  allOnce(ids);
+  process.stdout.write(`killed: ${returnedOf(ids).length - WAITING} of ${WAITING} were given back twice\n`);
+}, 120_000);

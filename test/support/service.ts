@@ -1,0 +1,61 @@
+import { type ServiceName } from '../../deploy/local/paths';
+import { eventually, Final } from './eventually';
+import { freePorts } from './free-port';
+import { startSupervised, type Supervised } from './supervised';
+import { type System } from './system';
+
+/** One service as the process that runs in production (the built one), with nobody to start it again. */
+export interface Service extends Supervised {
+  /** the reasons of `/readyz`; undefined where nobody answers */
+  notReady(): Promise<string[] | undefined>;
+  /** SIGTERM. Resolves with its exit code, or the signal that ended it. */
+  stop(): Promise<number | string>;
+  kill(): Promise<void>;
+}
+
+const READY_MS = 60_000;
+
+/** Starts it and waits until it is ready. @param env with a health port of its own */
+export async function startService(name: ServiceName, env: Record<string, string>): Promise<Service> {
+  const entry = `dist/services/${name}/main.js`;
+  const supervised = startSupervised(process.execPath, ['--enable-source-maps', entry], env);
+  const port = env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+  const notReady = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      async (answer) => ((await answer.json()) as { reasons: string[] }).reasons,
+      () => undefined,
+    );
+  await eventually(
+    async () => {
+      if (supervised.child.exitCode !== null) throw new Final(supervised.output());
+      if ((await notReady())?.length !== 0) throw new Error(`${name} is not ready: ${supervised.output()}`);
+    },
+    { deadlineMs: READY_MS },
+  );
+  const ended = (signal: NodeJS.Signals) => {
+    supervised.child.kill(signal);
+    return supervised.exited;
+  };
+  return {
+    ...supervised,
+    notReady,
+    stop: () => ended('SIGTERM'),
+    kill: async () => {
+      await ended('SIGKILL');
+    },
+  };
+}
+
+/** One more of a system's services, at ports of its own. The system must have been given its secret key. */
+export async function startBeside({ env }: System, name: ServiceName): Promise<Service & { port: number }> {
+  const [port, healthPort] = await freePorts(2);
+  const service = await startService(name, {
+    ...env,
+    // As `npm start` sets them.
+    WAYPOST_HOST: '127.0.0.1',
+    WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
+    WAYPOST_INGEST_PORT: String(port),
+    [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(healthPort),
+  });
+  return { ...service, port: port! };
+}
