@@ -11,12 +11,14 @@ export interface Load {
   acknowledged: ReadonlySet<string>;
   /** answers other than 200, by status; `none` where there was no answer at all */
   refusals: ReadonlyMap<number | 'none', number>;
+  /** why there was none, by the code of the error */
+  silences: ReadonlyMap<string, number>;
   /** answers 503 without a Retry-After */
   withoutRetryAfter: number;
   /** the longest that any answer took, ms */
   slowestAnswerMs: number;
-  /** where calls go from now on */
-  url: string;
+  /** where calls go from now on; to several in turn */
+  urls: string[];
   /** Sends nothing new, gives what is still open `deadlineMs` to be acknowledged, and abandons the rest. */
   stop(deadlineMs?: number): Promise<void>;
 }
@@ -40,7 +42,7 @@ export interface LoadOptions {
 }
 
 export function startLoad(options: LoadOptions): Load {
-  const client = new Client(options.url, options.writeKey);
+  const client = new Client([options.url], options.writeKey);
   const perTick = (options.perSecond * TICK_MS) / 1_000;
   let owed = 0;
   const next = options.make ?? callMaker();
@@ -71,15 +73,17 @@ function callMaker(): () => Call {
 class Client {
   readonly acknowledged = new Set<string>();
   readonly refusals = new Map<number | 'none', number>();
+  readonly silences = new Map<string, number>();
   withoutRetryAfter = 0;
   slowestAnswerMs = 0;
+  #turn = 0;
   readonly #authorization: string;
   readonly #pools = new Map<string, Pool>();
   readonly #open = new Set<Promise<void>>();
   readonly #abandoned = new AbortController();
 
   constructor(
-    public url: string,
+    public urls: string[],
     writeKey: string,
   ) {
     this.#authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`;
@@ -131,15 +135,18 @@ class Client {
       if (answer.statusCode === 503 && answer.headers['retry-after'] === undefined) this.withoutRetryAfter++;
       // A client takes exactly this for success.
       return answer.statusCode === 200 && text !== '{"success":true}' ? 'none' : answer.statusCode;
-    } catch {
+    } catch (error) {
       // Refused, reset, or given up: all the same to a client, which keeps the calls and tries again.
+      const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
+      this.silences.set(code, (this.silences.get(code) ?? 0) + 1);
       return 'none';
     }
   }
 
   #pool(): Pool {
-    let pool = this.#pools.get(this.url);
-    if (!pool) this.#pools.set(this.url, (pool = new Pool(this.url)));
+    const url = this.urls[this.#turn++ % this.urls.length]!;
+    let pool = this.#pools.get(url);
+    if (!pool) this.#pools.set(url, (pool = new Pool(url)));
     return pool;
   }
 }

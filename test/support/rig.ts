@@ -11,7 +11,7 @@ import { startSystem, type System, type SystemOptions } from './system';
 
 /**
  * A system under load, for breaking it: one source, and three destinations: one is well, one fails sometimes, and one, for
- * one call in fifty, never answers.
+ * one call in fifty, never answers. If wanted, a fourth takes long for the same calls, and answers.
  */
 export interface Rig {
   /** the system as it runs now */
@@ -19,6 +19,7 @@ export interface Rig {
   /** what the endpoints that answer have taken, so far */
   healthy: Tally;
   failing: Tally;
+  slow: Tally;
   load: Load;
   /** Starts the system again on its data dir and its ports, after it has ended. */
   restart(): Promise<void>;
@@ -37,6 +38,8 @@ export interface Rig {
 
 /** What an endpoint took, counted as it comes: a look through all requests for each new one would be the slowest part. */
 export interface Tally {
+  /** its id; empty where there is none */
+  destination: string;
   /** ids of messages answered 200 */
   messages: Set<string>;
   /** requests answered 200 */
@@ -49,21 +52,34 @@ export const PER_SECOND = 300;
 const HEALTHY = '/healthy';
 const FAILING = '/failing';
 const HANGING = '/hanging';
+const SLOW = '/slow';
 /** Two cores for all of it, and others on them: how long it takes is not the question here. */
 const RECOVERY_MS = 120_000;
 
-export async function openRig(options: SystemOptions = {}): Promise<Rig> {
+export interface RigOptions extends SystemOptions {
+  /** what the slow endpoint takes for an answer; without it there is none */
+  slowMs?: number;
+}
+
+export async function openRig({ slowMs, ...options }: RigOptions = {}): Promise<Rig> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-crash-'));
   const sink = await startSink();
-  const [healthy, failing] = [newTally(), newTally()];
-  sink.on(HANGING, { misbehave: 'hang' }).on(HEALTHY, counted(healthy)).on(FAILING, counted(failing, 10));
+  const [healthy, failing, slow] = [newTally(), newTally(), newTally()];
+  sink
+    .on(HANGING, { misbehave: 'hang' })
+    .on(HEALTHY, counted(healthy))
+    .on(FAILING, counted(failing, { failEvery: 10 }));
+  sink.on(SLOW, counted(slow, { delayMs: slowMs ?? 0 }));
   // The receiver shares two cores with all the rest: a second of silence from it says nothing.
   const env = { WAYPOST_RETRY_DELAYS: '2s,5s', WAYPOST_TIMEOUT: '2s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
   const system = await startSystem({ ...options, env, dataDir });
   const source = await system.createSource();
-  for (const path of [HEALTHY, FAILING, HANGING]) {
-    const types = path === HANGING ? { types: ['identify'] } : {};
-    await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url(path) }], ...types });
+  for (const path of [HEALTHY, FAILING, ...(slowMs === undefined ? [] : [SLOW]), HANGING]) {
+    const types = path === HANGING || path === SLOW ? { types: ['identify'] } : {};
+    const fields = { sources: [source.id], webhooks: [{ url: sink.url(path) }], ...types };
+    const { id } = await system.createDestination(fields);
+    const tally = { [HEALTHY]: healthy, [FAILING]: failing, [SLOW]: slow }[path];
+    if (tally) tally.destination = id;
   }
   // What is acknowledged before the router knows a destination is not for it.
   await eventually(async () => {
@@ -75,6 +91,7 @@ export async function openRig(options: SystemOptions = {}): Promise<Rig> {
     system,
     healthy,
     failing,
+    slow,
     load,
     restart: async () => {
       rig.system = await startSystem({ ...options, env: system.env, dataDir, prefix: system.prefix });
@@ -143,11 +160,11 @@ async function lag(system: System, name: ServiceName): Promise<number> {
 }
 
 function newTally(): Tally {
-  return { messages: new Set(), taken: 0, repeats: 0 };
+  return { destination: '', messages: new Set(), taken: 0, repeats: 0 };
 }
 
-/** @param failEvery one request in so many is answered 503 */
-function counted(tally: Tally, failEvery = Infinity): Behaviour {
+/** @param options one request in `failEvery` is answered 503, the others after `delayMs` */
+function counted(tally: Tally, { failEvery = Infinity, delayMs = 0 } = {}): Behaviour {
   const deliveries = new Set<string>();
   let tries = 0;
   return ({ headers, body }) => {
@@ -157,7 +174,7 @@ function counted(tally: Tally, failEvery = Infinity): Behaviour {
     if (deliveries.has(id)) tally.repeats++;
     deliveries.add(id);
     tally.messages.add((JSON.parse(body.toString()) as Call).messageId);
-    return {};
+    return { delayMs };
   };
 }
 

@@ -47,15 +47,20 @@ export async function startService(name: ServiceName, env: Record<string, string
 }
 
 /** One more of a system's services, at ports of its own. The system must have been given its secret key. */
-export async function startBeside({ env }: System, name: ServiceName): Promise<Service & { port: number }> {
+export async function startBeside(
+  { env }: System,
+  name: ServiceName,
+  more: Record<string, string> = {},
+): Promise<Service & { port: number; healthPort: string }> {
   const [port, healthPort] = await freePorts(2);
   const service = await startService(name, {
     ...env,
+    ...more,
     // As `npm start` sets them.
     WAYPOST_HOST: '127.0.0.1',
     WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
     WAYPOST_INGEST_PORT: String(port),
     [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(healthPort),
   });
-  return { ...service, port: port! };
+  return { ...service, port: port!, healthPort: String(healthPort) };
 }

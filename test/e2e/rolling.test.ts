@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { type ServiceName } from '../../deploy/local/paths';
+import { type DeliveryEvent } from '../../shared/domain/attempt';
+import { type Tail } from '../../shared/kafka/port';
+import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
+import { openRig, type Rig } from '../support/rig';
+import { type Service, startBeside } from '../support/service';
+import { openTopics, type Topics } from '../support/topics';
+
+/** What an operator does on a working day, under load, beside endpoints that hang or are slow: nobody notices. */
+
+const SLOW_MS = 4_900;
+const env = {
+  WAYPOST_PARTITIONS: '6',
+  WAYPOST_TIMEOUT: '5s',
+  WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
+};
+
+let rig: Rig;
+let topics: Topics;
+let tail: Tail;
+/** when a delivery of each partition succeeded, in order */
+const deliveredAt = new Map<number, number[]>();
+/** attempts at the slow endpoint that ran out of time: a tenth of a second is little on a busy machine */
+let ranOut = 0;
+const beside = new Set<Service>();
+
+beforeAll(async () => {
+  rig = await openRig({ env, slowMs: SLOW_MS });
+  topics = await openTopics(rig.system);
+  tail = await topics.kafka.tail({
+    ...{ name: 'rolling', topic: ATTEMPTS, from: 'beginning' },
+    onRecord: ({ value }) => note(JSON.parse(String(value)) as DeliveryEvent),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+}, 240_000);
+
+afterAll(async () => {
+  await Promise.all([...beside].map((service) => service.kill()));
+  await tail.stop();
+  await topics.close();
+  await rig.close();
+}, 120_000);
+
+async function start(name: ServiceName): ReturnType<typeof startBeside> {
+  // The assignments of partitions are told at this level.
+  const service = await startBeside(rig.system, name, { WAYPOST_LOG_LEVEL: 'info' });
+  beside.add(service);
+  return service;
+}
+
+async function stop(service: Service): Promise<void> {
+  beside.delete(service);
+  expect(await service.stop()).toBe(0);
+}
+
+/** So far: nothing came twice to whom has taken it, and no client got more than a hint to come again. */
+function nobodyNoticed(): void {
+  const { healthy, failing, slow, load } = rig;
+  process.stdout.write(
+    `${load.acknowledged.size} acknowledged, repeats: ${healthy.repeats} healthy, ${failing.repeats} failing, ` +
+      `${slow.repeats} of ${slow.taken} slow (${ranOut} ran out of time); refusals ${JSON.stringify([...load.refusals, ...load.silences])}\n`,
+  );
+  expect({ healthy: healthy.repeats, failing: failing.repeats }).toEqual({ healthy: 0, failing: 0 });
+  expect(slow.repeats).toBeLessThanOrEqual(ranOut);
+  // A client that is refused a connection goes to the other ingest.
+  expect([...load.silences.keys()].filter((code) => code !== 'ECONNREFUSED')).toEqual([]);
+  expect([...load.refusals.keys()].filter((status) => status !== 'none' && status !== 503)).toEqual([]);
+  expect(load.withoutRetryAfter).toBe(0);
+}
+
+test('every service is restarted, one after another', async () => {
+  // Given two ingests and one of each other service; then each ends by SIGTERM, is replaced, and nobody notices.
+  const second = await start('ingest');
+  const balancer = balance([
+    { url: rig.system.ingestUrl, healthPort: rig.system.env.WAYPOST_INGEST_HEALTH_PORT! },
+    { url: `http://127.0.0.1:${second.port}`, healthPort: second.healthPort },
+  ]);
+  await rig.flowing();
+  for (const name of ['ingest', 'router', 'delivery', 'retry', 'control'] as const) {
+    const before = rig.system.pids(name);
+    rig.system.kill(name, 'SIGTERM');
+    await rig.replaced(name, before);
+    await rig.flowing();
+  }
+  await stop(second);
+  clearInterval(balancer);
+  await rig.caughtUp();
+  nobodyNoticed();
+  expect(rig.system.output()).not.toMatch(/service\.(failed|stop_overdue|stop_failed)/);
+}, 240_000);
+
+test('delivery is scaled from one to three and back', async () => {
+  // Given one delivery process, then two, three, two and one; then partitions go from hand to hand, and nobody notices.
+  await rig.flowing();
+  const second = await step('1 to 2', () => start('delivery'));
+  const third = await step('2 to 3', () => start('delivery'));
+  await step('3 to 2', () => stop(third));
+  await step('2 to 1', () => stop(second));
+  await rig.caughtUp();
+  nobodyNoticed();
+}, 240_000);
+
+test('every acknowledged call arrived, once', async () => {
+  // Given both; then nothing is missing, and still nothing came twice.
+  await rig.allArrived();
+  nobodyNoticed();
+}, 240_000);
+
+/** As a load balancer does: calls go to the ingests that say that they are ready, asked every so often. */
+function balance(ingests: { url: string; healthPort: string }[]): NodeJS.Timeout {
+  const look = async () => {
+    const ready = await Promise.all(
+      ingests.map(({ healthPort }) =>
+        fetch(`http://127.0.0.1:${healthPort}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      ),
+    );
+    const urls = ingests.filter((_, i) => ready[i]).map(({ url }) => url);
+    if (urls.length > 0) rig.load.urls = urls;
+  };
+  return setInterval(() => void look(), 100);
+}
+
+/** Makes a change, and prints for how long partitions were without a delivery, those that stayed and those that moved. */
+async function step<T>(name: string, change: () => Promise<T>): Promise<T> {
+  const [from, before] = [Date.now(), owners()];
+  const result = await change();
+  await rig.flowing();
+  const after = owners();
+  const pauses = [...deliveredAt].map(([partition, times]) => ({
+    stayed: before.get(partition) === after.get(partition),
+    ms: longestGap(times.filter((at) => at >= from)),
+  }));
+  const most = (stayed: boolean) => Math.max(0, ...pauses.filter((p) => p.stayed === stayed).map(({ ms }) => ms));
+  process.stdout.write(`${name}: partitions that stayed paused for ${most(true)} ms, others for ${most(false)} ms\n`);
+  return result;
+}
+
+function note(event: DeliveryEvent): void {
+  if (event.kind !== 'attempt') return;
+  const { record, at, outcome, destination, urls } = event;
+  if (destination === rig.slow.destination && urls.some(({ error }) => error?.code === 'timeout')) ranOut++;
+  if (outcome !== 'delivered' || record.topic !== WEBHOOKS) return;
+  const times = deliveredAt.get(record.partition);
+  if (times) times.push(Date.parse(at));
+  else deliveredAt.set(record.partition, [Date.parse(at)]);
+}
+
+function longestGap(times: number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return Math.max(0, ...sorted.map((at, i) => at - (sorted[i - 1] ?? at)));
+}
+
+/** Which of the processes beside the system's own has a partition, as each has said last. */
+function owners(): Map<number, number> {
+  return new Map(
+    [...beside].flatMap((service) => {
+      const said = service
+        .output()
+        .split('\n')
+        .findLast((line) => line.includes('consumer.assigned'));
+      const { assignment = {} } = JSON.parse(said ?? '{}') as { assignment?: Record<string, number[]> };
+      return (assignment[`${rig.system.prefix}${WEBHOOKS}`] ?? []).map(
+        (partition) => [partition, service.pid] as const,
+      );
+    }),
+  );
+}
