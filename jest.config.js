@@ -1,6 +1,8 @@
 /** One project per tier, so that `jest --selectProjects unit` needs no broker. */
 const common = {
   testEnvironment: 'node',
+  // clients/node is written for Node's and browsers' own modules, whose imports name the file that is built.
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2023', parser: { syntax: 'typescript' } } }] },
 };
 

@@ -43,6 +43,8 @@ func (q *queue) push(m Message, now time.Time) (<-chan struct{}, error) {
 	size := m.sentBytes() + messageOverhead
 	// One message fits always, else a small limit would refuse it for ever.
 	if q.held > 0 && q.bytes+size > q.maxBytes {
+		q.flushing = len(q.waiting) > 0
+		q.rouse()
 		return q.changed, ErrQueueFull
 	}
 	q.bytes += size
