@@ -49,4 +49,15 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
   { files: ['**/*.js', '**/*.cjs'], languageOptions: { globals: { module: 'writable', require: 'readonly' } } },
+  {
+    files: ['examples/**/*.js', 'bench/**/*.cjs'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        'console process URL fetch crypto performance setImmediate document location localStorage'
+          .split(' ')
+          .map((name) => [name, 'readonly']),
+      ),
+    },
+    rules: { 'no-console': 'off' },
+  },
 );

@@ -1,4 +1,4 @@
-import { type Queued, toBody } from './message.js';
+import { type Queued, toBody, VERSION } from './message.js';
 import { type Failure } from './options.js';
 import { type Platform } from './platform.js';
 import { canSucceedLater, retryAfterMs } from './retry.js';
@@ -36,7 +36,11 @@ export function createSender(
   const gzip = options.gzip ? platform.gzip : undefined;
   const headers: Record<string, string> = platform.browser
     ? { 'Content-Type': 'text/plain' }
-    : { 'Content-Type': 'application/json', Authorization: `Basic ${btoa(utf8AsLatin1(`${options.writeKey}:`))}` };
+    : {
+        'Content-Type': 'application/json',
+        'User-Agent': `waypost-node/${VERSION}`,
+        Authorization: `Basic ${btoa(utf8AsLatin1(`${options.writeKey}:`))}`,
+      };
   const body = (batch: readonly Queued[]) => toBody(batch, Date.now(), platform.browser ? options.writeKey : undefined);
 
   return {
@@ -73,8 +77,7 @@ export function createSender(
   };
 }
 
-/** @internal */
-export function outcomeOf(status: number, retryAfter: string | null, text: string): Outcome {
+function outcomeOf(status: number, retryAfter: string | null, text: string): Outcome {
   if (status >= 200 && status <= 299) {
     const rejected = rejectedIn(text);
     return rejected.size === 0 ? ALL_TAKEN : { kind: 'taken', rejected };
