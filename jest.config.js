@@ -9,6 +9,8 @@ const common = {
 module.exports = {
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.ts'] },
+    // clients/ and examples/ as their users have them: installed, built, in their own languages. No broker.
+    { ...common, displayName: 'libraries', testMatch: ['<rootDir>/test/libraries/**/*.test.ts'] },
     {
       ...common,
       displayName: 'integration',
