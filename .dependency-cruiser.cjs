@@ -20,7 +20,14 @@ module.exports = {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },
-      to: { path: '^(services|deploy|bench|test)/' },
+      to: { path: '^(services|deploy|bench|test|clients)/' },
+    },
+    {
+      name: 'clients-stand-alone',
+      comment: 'what is published needs nothing but Node, and only the verifier needs that',
+      severity: 'error',
+      from: { path: '^clients/node/src/' },
+      to: { pathNot: ['^clients/node/src/', '^(node:)?crypto$'] },
     },
     {
       name: 'kafkajs-behind-its-port',
@@ -39,6 +46,6 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^dist' },
+    exclude: { path: '^(clients/node/)?dist' },
   },
 };

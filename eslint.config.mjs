@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', 'deploy/kafka/target/**', 'coverage/**', '.waypost/**'] },
+  { ignores: ['**/dist/**', '**/node_modules/**', 'deploy/kafka/target/**', 'coverage/**', '.waypost/**'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -49,4 +49,15 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
   { files: ['**/*.js', '**/*.cjs'], languageOptions: { globals: { module: 'writable', require: 'readonly' } } },
+  {
+    files: ['examples/**/*.js', 'bench/**/*.cjs'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        'console process URL fetch crypto performance setImmediate document location localStorage'
+          .split(' ')
+          .map((name) => [name, 'readonly']),
+      ),
+    },
+    rules: { 'no-console': 'off' },
+  },
 );

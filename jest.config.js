@@ -1,12 +1,16 @@
 /** One project per tier, so that `jest --selectProjects unit` needs no broker. */
 const common = {
   testEnvironment: 'node',
+  // clients/node is written for Node's and browsers' own modules, whose imports name the file that is built.
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2023', parser: { syntax: 'typescript' } } }] },
 };
 
 module.exports = {
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.ts'] },
+    // clients/ and examples/ as their users have them: installed, built, in their own languages. No broker.
+    { ...common, displayName: 'libraries', testMatch: ['<rootDir>/test/libraries/**/*.test.ts'] },
     {
       ...common,
       displayName: 'integration',

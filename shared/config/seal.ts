@@ -22,7 +22,7 @@ export interface Sealer {
 }
 
 /** The text, or one sentence (without any secret) that tells why there is none. */
-export type Opened = { text: string; why?: undefined } | { text?: undefined; why: string };
+type Opened = { text: string; why?: undefined } | { text?: undefined; why: string };
 
 interface Key {
   id: string;

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,9 +7,10 @@ import { promisify } from 'node:util';
 import { ROOT } from '../../deploy/local/paths';
 import { type ReceivedRequest } from '../support/sink';
 import { openStage, type Stage } from '../support/stage';
+import { GO, PYTHON, testWith, type Tool } from '../support/tools';
 import { isSignedBy } from '../support/verify';
 
-/** Published clients, unmodified, against the whole system: what they send arrives, as documented, and nothing else. */
+/** Published clients, unmodified, and our own, against the whole system: what they send arrives, as documented, and nothing else. */
 
 const run = promisify(execFile);
 const CLIENTS = join(ROOT, 'test/clients');
@@ -27,7 +28,7 @@ afterAll(() => stage.close());
 interface Client {
   name: string;
   /** what must be installed; undefined: nothing that the repository does not bring */
-  needs?: string;
+  needs?: Tool;
   /** Brings what is to be run, and tells the command. */
   prepare(): Promise<string[]>;
   library: string;
@@ -45,31 +46,39 @@ const clients: Client[] = [
     screen: true,
     category: true,
   },
-  { name: 'python', needs: 'python3', prepare: python, library: 'analytics-python', screen: true, category: true },
+  { name: 'python', needs: PYTHON, prepare: python, library: 'analytics-python', screen: true, category: true },
   {
     name: 'python, gzip',
-    needs: 'python3',
+    needs: PYTHON,
     prepare: python,
     library: 'analytics-python',
     screen: true,
     category: true,
     extra: 'gzip',
   },
-  { name: 'go-v3', needs: 'go', prepare: () => go('go-v3'), library: 'analytics-go', screen: true, category: false },
-  { name: 'go-v2', needs: 'go', prepare: () => go('go-v2'), library: 'analytics-go', screen: false, category: true },
+  {
+    name: 'waypost-node',
+    prepare: () => Promise.resolve([process.execPath, join(CLIENTS, 'waypost-node/main.cjs')]),
+    library: '@waypost/node',
+    screen: true,
+    category: true,
+  },
+  {
+    name: 'waypost-go',
+    needs: GO,
+    prepare: () => go('waypost-go'),
+    library: 'waypost-go',
+    screen: true,
+    category: true,
+  },
+  { name: 'go-v3', needs: GO, prepare: () => go('go-v3'), library: 'analytics-go', screen: true, category: false },
+  { name: 'go-v2', needs: GO, prepare: () => go('go-v2'), library: 'analytics-go', screen: false, category: true },
 ];
 
 for (const client of clients) {
-  const missing = client.needs !== undefined && !isInstalled(client.needs);
-  if (missing && !process.env.CI) {
-    test.skip(`${client.name} (${client.needs!} is not installed here)`, () => undefined);
-  } else {
-    test(
-      `${client.name}: every call arrives as documented, what integrations exclude does not`,
-      () => story(client),
-      300_000,
-    );
-  }
+  testWith(client.needs, `${client.name}: every call arrives as documented, what integrations exclude does not`, () =>
+    story(client),
+  );
 }
 
 async function story(client: Client): Promise<void> {
@@ -147,10 +156,6 @@ function wellFormed(request: ReceivedRequest, client: Client): void {
 
 function bodyOf(request: ReceivedRequest): Record<string, unknown> {
   return JSON.parse(request.body.toString()) as Record<string, unknown>;
-}
-
-function isInstalled(command: string): boolean {
-  return spawnSync(command, [command === 'go' ? 'version' : '--version']).status === 0;
 }
 
 async function go(dir: string): Promise<string[]> {

@@ -1,0 +1,3 @@
+module github.com/waypost/waypost/clients/go
+
+go 1.21

@@ -1,0 +1,52 @@
+// Our Node client: main.cjs <endpoint> <write key> <user> [number of tracks instead]
+const process = require('node:process');
+const { Analytics } = require('../../../clients/node');
+
+const [, , endpoint, writeKey, userId, count] = process.argv;
+let delivered = 0;
+let failed = 0;
+const analytics = new Analytics({
+  writeKey,
+  endpoint,
+  flushAfterMs: 100,
+  // A small queue, so that it is full while ingest is away.
+  ...(count && { queueBytes: 1 << 20 }),
+  onDelivered: (messages) => (delivered += messages.length),
+  onFailed: (messages, failure) => {
+    failed += messages.length;
+    process.stderr.write(`${messages.length} calls: ${failure.message}\n`);
+  },
+});
+
+function everyType() {
+  analytics.identify({ userId, traits: { plan: 'pro' } });
+  analytics.track({ userId, event: 'Order Completed', properties: { total: 9.5, name: 'Zoë' } });
+  analytics.page({ userId, category: 'Docs', name: 'Start', properties: { path: '/' } });
+  analytics.screen({ userId, name: 'Home', properties: { dark: true } });
+  analytics.group({ userId, groupId: 'group-1', traits: { seats: 3 } });
+  analytics.alias({ userId, previousId: `${userId}-before` });
+  analytics.track({ userId, event: 'integrations absent' });
+  analytics.track({ userId, event: 'All false', integrations: { All: false } });
+  analytics.track({ userId, event: 'All false, Webhooks true', integrations: { All: false, Webhooks: true } });
+  analytics.track({ userId, event: 'Webhooks false', integrations: { Webhooks: false } });
+  return 10;
+}
+
+async function counted() {
+  for (let i = 0; i < Number(count); i++) {
+    await analytics.room();
+    const properties = { n: i, text: 'some words that a call may well have' };
+    analytics.track({ userId: `${userId} ${i % 100}`, event: 'Counted', messageId: `${userId} ${i}`, properties });
+  }
+  return Number(count);
+}
+
+async function main() {
+  const sent = count ? await counted() : everyType();
+  await analytics.close({ timeoutMs: 60_000 });
+  const peakKb = process.resourceUsage().maxRSS;
+  process.stdout.write(`${JSON.stringify({ delivered, failed, peakKb })}\n`);
+  process.exitCode = delivered === sent ? 0 : 1;
+}
+
+void main();

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../deploy/local/paths';
+
+const run = promisify(execFile);
+
+/** The examples for Node as a user has them: a folder of their own, with the packages that they name installed. */
+export interface InstalledExamples {
+  dir: string;
+  remove(): void;
+}
+
+/** @throws where clients/node was not built */
+export async function installExamples(): Promise<InstalledExamples> {
+  if (!existsSync(join(ROOT, 'clients/node/dist/cjs/index.js'))) {
+    throw new Error('clients/node is not built: run `npm run build:clients` first.');
+  }
+  const dir = mkdtempSync(join(tmpdir(), 'waypost-examples-'));
+  // What a registry would hold: a file that package.json forgets to name is missing here too.
+  await run('npm', ['pack', '--pack-destination', dir], { cwd: join(ROOT, 'clients/node') });
+  const client = join(dir, 'node_modules/@waypost/node');
+  mkdirSync(client, { recursive: true });
+  await run('tar', ['-xzf', join(dir, 'waypost-node-0.1.0.tgz'), '-C', client, '--strip-components=1']);
+  symlinkSync(dirname(require.resolve('express/package.json')), join(dir, 'node_modules/express'));
+  symlinkSync(dirname(require.resolve('fastify/package.json')), join(dir, 'node_modules/fastify'));
+  for (const name of ['send-node', 'browser', 'receive-express', 'receive-fastify']) {
+    cpSync(join(ROOT, 'examples', name), join(dir, name), { recursive: true });
+  }
+  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
+}
