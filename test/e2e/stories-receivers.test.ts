@@ -162,7 +162,11 @@ test.each(Object.entries(EXPECTED))(
     // Given the two waves; then each attempt shows the true cause, and no more was open at once than the lane has.
     await eventually(() => expect(attemptsOf(kind).map(causeOf)).toContain(cause), { deadlineMs: 30_000 });
     // Where the machine is busy, the time may be up before the true cause is there.
-    const causes = new Set(attemptsOf(kind).map(causeOf).filter((shown) => !shown.startsWith('timeout/')));
+    const causes = new Set(
+      attemptsOf(kind)
+        .map(causeOf)
+        .filter((shown) => !shown.startsWith('timeout/')),
+    );
     expect([cause, ...others]).toEqual(expect.arrayContaining([...causes]));
     if (!QUICK.includes(kind)) expect(sick.get(kind)?.maxConnections ?? 0).toBeLessThanOrEqual(MOST_CONNECTIONS);
   },
