@@ -8,6 +8,8 @@ import { Committer } from '../../../shared/kafka/committer';
 import { Partition } from '../../../shared/kafka/partition';
 import { createLog } from '../../../shared/telemetry/log';
 
+// Its types forbid the argument without which it throws.
+const BrokerNotFound = KafkaJSBrokerNotFound as new (message: string) => Error;
 const given = (cause: Error) => new KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 8, retryTime: 1_000 });
 const refused = (type: string) => Object.assign(new KafkaJSProtocolError(new Error(type)), { type });
 
@@ -15,7 +17,7 @@ describe('a commit that fails', () => {
   test.each<[string, Error, boolean]>([
     ['another broker coordinates', refused('NOT_COORDINATOR_FOR_GROUP'), true],
     ['another one, after retries', given(refused('NOT_COORDINATOR_FOR_GROUP')), true],
-    ['the coordinator is gone', given(new KafkaJSBrokerNotFound()), true],
+    ['the coordinator is gone', given(new BrokerNotFound('no such broker')), true],
     ['nobody listens there', given(new KafkaJSConnectionError('ECONNREFUSED')), true],
     ['the group meets', refused('REBALANCE_IN_PROGRESS'), false],
     ['another generation', refused('ILLEGAL_GENERATION'), false],
