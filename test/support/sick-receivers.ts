@@ -48,7 +48,7 @@ export function sickReceivers(slowMs: number) {
           });
         }),
       ),
-    'hangs up': () => raw((socket) => socket.end()),
+    'hangs up': () => raw((socket) => socket.resume().end()),
     'stalls in TLS': () =>
       at(
         'https',
