@@ -115,6 +115,7 @@ export class Lane {
     this.usedAt = now;
     const change = this.circuit.ended(begun.period, signal, now);
     this.pace.ended(signal, { startedAt: begun.at, now, inFullUse });
+    if (change === 'opened' && signal.kind === 'failed') this.pace.broke();
     if (change === 'answering') this.pace.restart(now - begun.at);
     if (change === 'opened' || change === 'answering') this.onCircuit(change, signal.kind);
     this.around.pool.release(this.#seat, now);

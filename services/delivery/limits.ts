@@ -48,8 +48,9 @@ export function laneOptions(tiersMs: number[]): LaneOptions {
     // An eighth of the sockets: what one endpoint needs for 2,500/s at 100 ms.
     ceiling: 256,
     circuit: {
-      // One or two come with every restart of a receiver; five without a success between them are no accident.
-      failuresToOpen: 5,
+      // With five, an endpoint that fails three times in ten was sent away again and again (docs/simulation.md); and a dead
+      // one gets no more for it, since what is under way fails together.
+      failuresToOpen: 10,
       probePauseMs,
       longestPauseMs: LONGEST_PAUSE_FACTOR * probePauseMs,
       longestHoldMs: LONGEST_HOLD_MS,

@@ -3,9 +3,10 @@ import { type Signal } from './signal';
 /**
  * How many requests an endpoint is given at once, and how long it takes for one: pure, learnt from its answers.
  *
- * One more per round trip while it is in full use and answers as quickly as it does when it has little to do; half
- * after a wave of timeouts or 429; a tenth less after a wave that took far longer. A wave is what was already under way
- * at the last step down: it tells of the width before that step, and must not be counted again.
+ * While it is in full use and answers as quickly as it does when it has little to do, it grows: twofold with each round
+ * trip until the first sign of trouble, and by one from then on. Half after a wave of timeouts or 429; a tenth less after
+ * a wave that took far longer. What broke while its lane was wide is led back there slowly. A wave is what was already
+ * under way at the last step down: it tells of the width before that step, and must not be counted again.
  */
 
 export interface PaceOptions {
@@ -29,9 +30,15 @@ const SLOW = 4;
  * that we cause ourselves would become usual.
  */
 const RISE_MS = 5_000;
+/** Beyond half the width at which it broke, one place more in so many rounds: it is likely to break there again. */
+const ROUNDS_TO_BREAK = 50;
 
 export class Pace {
   #limit: number;
+  /** nothing has gone wrong yet: it doubles */
+  #untroubled = true;
+  /** it broke when it was given twice as many */
+  #frail = Infinity;
   #meanMs = FIRST_GUESS_MS;
   #usualMs = FIRST_GUESS_MS;
   #answers = 0;
@@ -53,7 +60,11 @@ export class Pace {
 
   /** Whether it may be expected to grow on where it is in full use. */
   get growing(): boolean {
-    return this.#limit < this.options.ceiling && this.#meanMs <= QUICK * this.#usualMs + SLACK_MS;
+    return this.#limit < this.options.ceiling && this.#quick;
+  }
+
+  get #quick(): boolean {
+    return this.#meanMs <= QUICK * this.#usualMs + SLACK_MS;
   }
 
   /** An answer. @param inFullUse all places were taken until now */
@@ -61,6 +72,7 @@ export class Pace {
     if (signal.kind === 'withdrawn') return;
     this.#learn(signal, now - startedAt, now);
     const newWave = startedAt >= this.#shrunkAt;
+    if (this.#untroubled && (signal.kind !== 'ok' || !this.#quick)) this.#calm(signal, now);
     if (signal.kind === 'timeout' || signal.kind === 'throttled') {
       if (newWave) this.#shrink(this.#limit / 2, now);
     } else if (signal.kind === 'ok' && this.#meanMs > SLOW * this.#usualMs + SLACK_MS) {
@@ -68,13 +80,19 @@ export class Pace {
       if (newWave && this.#limit > this.options.start)
         this.#shrink(Math.max(this.options.start, this.#limit * 0.9), now);
     } else if (signal.kind === 'ok' && inFullUse && this.growing) {
-      this.#limit = Math.min(this.options.ceiling, this.#limit + 1 / this.#limit);
+      this.#grow();
     }
+  }
+
+  /** Failures opened its circuit. Where it had no more than at the start, that says nothing of how many it can bear. */
+  broke(): void {
+    if (this.#limit > this.options.start) this.#frail = Math.max(this.options.start, this.#limit / 2);
   }
 
   /** It answers again after an outage: the timeouts of that time say nothing of its pace. */
   restart(latencyMs: number): void {
     this.#limit = this.options.start;
+    this.#untroubled = false;
     this.#meanMs = latencyMs;
     this.#shrunkAt = -Infinity;
   }
@@ -86,12 +104,32 @@ export class Pace {
    */
   drainMs(jobs: number, oneMs: number, width: number): number {
     if (!this.growing || width < this.limit) return (jobs / width) * oneMs;
+    const ceiling = Math.max(width, Math.min(this.options.ceiling, this.#frail));
+    if (this.#untroubled) {
+      // Twice as many places per round: after k rounds, width * (2^k - 1) are through.
+      const whileGrowing = Math.min(jobs, ceiling - width);
+      return (Math.log2(1 + whileGrowing / width) + (jobs - whileGrowing) / ceiling) * oneMs;
+    }
     // One more place per round: after k rounds, width * k + k² / 2 are through.
     const rounds = Math.sqrt(width * width + 2 * jobs) - width;
-    const toCeiling = this.options.ceiling - width;
+    const toCeiling = ceiling - width;
     if (rounds <= toCeiling) return rounds * oneMs;
     const rest = jobs - toCeiling * (width + toCeiling / 2);
-    return (toCeiling + rest / this.options.ceiling) * oneMs;
+    return (toCeiling + rest / ceiling) * oneMs;
+  }
+
+  #grow(): void {
+    const rounds = this.#limit < this.#frail ? 1 : ROUNDS_TO_BREAK;
+    const step = this.#untroubled ? 1 : 1 / (this.#limit * rounds);
+    this.#limit = Math.min(this.options.ceiling, this.#limit + step);
+    // It bears what it broke at.
+    if (this.#limit >= 2 * this.#frail) this.#frail = Infinity;
+  }
+
+  /** The first sign of trouble. Where it is that answers got slower, the last doubling was too much. */
+  #calm(signal: Signal, now: number): void {
+    this.#untroubled = false;
+    if (signal.kind === 'ok') this.#shrink(Math.max(this.options.start, this.#limit / 2), now);
   }
 
   #shrink(limit: number, now: number): void {

@@ -17,9 +17,61 @@ function rounds(pace: Pace, count: number, latencyMs: number | ((width: number) 
   return now;
 }
 
+/** One that has failed once, and is as quick as the guess. */
+function troubled(): Pace {
+  const pace = new Pace(OPTIONS);
+  pace.ended({ kind: 'failed' }, { startedAt: 0, now: 100, inFullUse: true });
+  return pace;
+}
+
 describe('the pace of an endpoint', () => {
-  test('grows by one a round while answers are quick, up to the ceiling', () => {
+  test('doubles with each round while nothing has gone wrong, up to the ceiling', () => {
     const pace = new Pace(OPTIONS);
+    const widths = [1, 2, 3, 4, 5].map((round) => {
+      rounds(pace, 1, 50, round * 50);
+      return pace.limit;
+    });
+    expect(widths).toEqual([40, 80, 160, 256, 256]);
+  });
+
+  test.each<Signal>([{ kind: 'failed' }, { kind: 'timeout' }, { kind: 'throttled' }])(
+    'after $kind it grows by one a round, for good',
+    (signal) => {
+      const pace = new Pace({ ...OPTIONS, start: 40 });
+      pace.ended(signal, { startedAt: 0, now: 50, inFullUse: true });
+      const before = pace.limit;
+      rounds(pace, 10, 50, 100);
+      expect(pace.limit - before).toBeGreaterThanOrEqual(8);
+      expect(pace.limit - before).toBeLessThanOrEqual(11);
+    },
+  );
+
+  test('one that broke under a wide lane is led back to half of that as usual, and beyond it slowly', () => {
+    const pace = new Pace(OPTIONS);
+    rounds(pace, 3, 50);
+    expect(pace.limit).toBe(160);
+    pace.broke();
+    pace.restart(50);
+    rounds(pace, 62, 50, 1_000);
+    expect(pace.limit).toBeGreaterThanOrEqual(79);
+    expect(pace.limit).toBeLessThanOrEqual(82);
+    rounds(pace, 100, 50, 10_000);
+    expect(pace.limit).toBeLessThanOrEqual(84);
+    rounds(pace, 5_000, 50, 20_000);
+    expect(pace.limit).toBe(256);
+  });
+
+  test('one that fails at the width of its start is given as many again', () => {
+    const pace = new Pace(OPTIONS);
+    pace.broke();
+    pace.restart(50);
+    rounds(pace, 10, 50);
+    expect(pace.limit).toBeGreaterThanOrEqual(28);
+  });
+
+  test('after an outage it grows by one a round, up to the ceiling', () => {
+    const pace = new Pace(OPTIONS);
+    pace.restart(50);
     rounds(pace, 10, 50);
     expect(pace.limit).toBeGreaterThanOrEqual(28);
     expect(pace.limit).toBeLessThanOrEqual(31);
@@ -35,8 +87,11 @@ describe('the pace of an endpoint', () => {
 
   test('stops where more at once only makes each slower', () => {
     const pace = new Pace(OPTIONS);
-    // An endpoint that works on 30 at a time.
-    rounds(pace, 1_000, (width) => 100 * Math.max(1, width / 30));
+    // An endpoint that works on 30 at a time: it doubles beyond what is good, and goes back.
+    const latency = (width: number) => 100 * Math.max(1, width / 30);
+    const now = rounds(pace, 4, latency);
+    expect(pace.limit).toBeLessThan(90);
+    rounds(pace, 1_000, latency, now);
     expect(pace.limit).toBeGreaterThan(40);
     expect(pace.limit).toBeLessThan(90);
   });
@@ -85,10 +140,20 @@ describe('the pace of an endpoint', () => {
     [10_000, 100, 20, 12_283],
     [20, 100, 20, 98],
     [200_000, 100, 20, 78_125 + 10_891],
-  ])('%d jobs of %d ms at %d take about %d ms', (jobs, oneMs, width, expected) => {
-    const wait = new Pace(OPTIONS).drainMs(jobs, oneMs, width);
+  ])('%d jobs of %d ms at %d take about %d ms where it grows by one', (jobs, oneMs, width, expected) => {
+    const wait = troubled().drainMs(jobs, oneMs, width);
     expect(wait / expected).toBeGreaterThan(0.93);
     expect(wait / expected).toBeLessThan(1.07);
+  });
+
+  test.each([
+    [20, 100, 20, 100],
+    [140, 100, 20, 300],
+    [10_000, 100, 20, 368 + 3_814],
+  ])('%d jobs of %d ms at %d take about %d ms where it doubles', (jobs, oneMs, width, expected) => {
+    const wait = new Pace(OPTIONS).drainMs(jobs, oneMs, width);
+    expect(wait / expected).toBeGreaterThan(0.99);
+    expect(wait / expected).toBeLessThan(1.01);
   });
 
   test('it does not count on places that others hold', () => {
