@@ -45,7 +45,7 @@ export const sweepFailures: Scenario = {
   name: 'sweep-failures',
   about: 'failures in a row that open a circuit',
   play(options) {
-    const values = [3, 5, 8, 12, 20].map((failuresToOpen): [string, Change] => [
+    const values = [3, 5, 10, 20].map((failuresToOpen): [string, Change] => [
       String(failuresToOpen),
       (lane) => ({ ...lane, circuit: { ...lane.circuit, failuresToOpen } }),
     ]);
