@@ -9,6 +9,7 @@ import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
+import { restPendingTimers } from './pending-timer';
 import { type Kafka } from './port';
 import { KafkaTail } from './tail';
 import { ensureTopics } from './ensure';
@@ -33,6 +34,7 @@ const PARTITION_BYTES = 256 * 1024;
 export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
   const { log } = options;
   installCodec();
+  restPendingTimers();
   const client = new KafkaJs({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,

@@ -1,6 +1,7 @@
 import { ConfigResourceTypes, type Admin } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
+import { endsOf } from './led';
 import { type TopicSpec } from './topics';
 
 /** Makes the topics that are missing and reports where those that exist are not as they should be. */
@@ -37,7 +38,8 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
           configEntries: Object.entries(topicConfig(spec, replication)).map(([name, value]) => ({ name, value })),
         })),
       });
-      for (const spec of missing) await untilLed(admin, prefix + spec.name);
+      // A new leader refuses records for a moment, and a request that fails in part is written again as a whole.
+      for (const spec of missing) await endsOf(admin, prefix + spec.name, LEADERS_WITHIN_MS);
       options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
     } catch (error) {
       throw new AppError('cannot_start', `the topics could not be made: ${explain(error, replication)}`, false, {
@@ -50,23 +52,6 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
     options,
     specs.filter((spec) => !missing.includes(spec)),
   );
-}
-
-/**
- * A new leader refuses records for a moment, and a request that fails in part is written again as a whole: a topic is
- * ready when its leaders tell their offsets.
- */
-async function untilLed(admin: Admin, topic: string): Promise<void> {
-  const until = Date.now() + LEADERS_WITHIN_MS;
-  for (;;) {
-    try {
-      await admin.fetchTopicOffsets(topic);
-      return;
-    } catch (error) {
-      if (Date.now() >= until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
 }
 
 /**

@@ -3,9 +3,12 @@ import { AppError, messageOf } from '../errors';
 import { fetchedRecords } from './codec/install';
 import { Fetches } from './fetches';
 import { LastingConsumer } from './lasting';
+import { endsOf } from './led';
 import { type Log } from '../telemetry/log';
 import { Partition, TakenRecord } from './partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
+
+const LEADERS_WITHIN_MS = 60_000;
 
 /**
  * Reads a whole topic, or its tail, for this process alone. kafkajs cannot read without a group, so each reader has a
@@ -94,7 +97,8 @@ export class KafkaTail implements Tail {
   /** Where to begin in each partition: kafkajs would look it up, and keep it to itself. */
   async #findStart(topic: string): Promise<void> {
     const { from } = this.options;
-    const ends = await this.admin.fetchTopicOffsets(topic);
+    // It may just have been made, by another process.
+    const ends = await endsOf(this.admin, topic, LEADERS_WITHIN_MS);
     if (typeof from === 'string') {
       for (const { partition, low, high } of ends)
         this.#positions.set(partition, Number(from === 'beginning' ? low : high));
@@ -124,7 +128,7 @@ export class KafkaTail implements Tail {
     const until = Date.now() + deadlineMs;
     const topic = this.options.prefix + this.options.topic;
     const asked = this.#fetches.moment;
-    const look = Promise.all([this.admin.fetchTopicOffsets(topic), this.#findLeaders(topic)]);
+    const look = Promise.all([endsOf(this.admin, topic, deadlineMs), this.#findLeaders(topic)]);
     const [ends, leaders] = await withDeadline(look, deadlineMs);
     const reached = () =>
       ends.every(({ partition, low, high }) => {
