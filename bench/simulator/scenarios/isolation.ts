@@ -1,0 +1,75 @@
+import { answers, badFrom, hangs } from '../endpoint';
+import { firstWaits, play, type Finding, type Options, type Scenario } from '../scenario';
+import { type DestinationSpec, type Ended } from '../world';
+
+/** Endpoints beside hanging ones: what the healthy ones notice. */
+
+const ENDPOINTS = 100;
+const PER_SECOND = 1_500;
+
+function crowd(perSecond: number, bad: number, from: number, to: number): DestinationSpec[] {
+  return Array.from({ length: ENDPOINTS }, (_, i) => {
+    const good = answers(20 + ((i * 37) % 280));
+    const isBad = i < bad;
+    return {
+      id: `d${String(i)}`,
+      label: isBad ? 'hanging' : 'healthy',
+      urls: [isBad ? badFrom(from, to, hangs, good) : good],
+      perSecond: perSecond / ENDPOINTS,
+    };
+  });
+}
+
+async function beside(bad: number, options: Options): Promise<{ ended: Ended; sound: Finding[] }> {
+  const [from, to, end] = options.short ? [1_000, 8_000, 10_000] : [10_000, 70_000, 90_000];
+  const perSecond = options.short ? PER_SECOND / 5 : PER_SECOND;
+  const spec = { seed: options.seed, destinations: crowd(perSecond, bad, from, to), trafficMs: end };
+  const ended = await play(spec, options, `${String(bad)} % hanging`);
+  return { ended, sound: ended.sound };
+}
+
+export const clean: Scenario = {
+  name: 'clean',
+  about: '100 healthy endpoints of 20 to 300 ms at 1,500/s',
+  async play(options) {
+    const { ended, sound } = await beside(0, options);
+    const { figures, born } = ended;
+    return {
+      findings: [
+        ...sound,
+        {
+          what: 'delivered at the first attempt',
+          value: figures.counted('healthy: requests') / born,
+          goal: { most: 1 },
+        },
+        ...firstWaits(ended, 'healthy'),
+        { what: 'most requests open', value: figures.counted('most open') },
+      ],
+    };
+  },
+};
+
+export const hanging: Scenario = {
+  name: 'hanging',
+  about: '1, 10 and 50 of 100 endpoints hang for a minute, at 1,500/s',
+  async play(options) {
+    const findings: Finding[] = [];
+    const usual = (await beside(0, options)).ended.figures.of('healthy: first wait').percentile(0.99);
+    for (const bad of [1, 10, 50]) {
+      const { ended, sound } = await beside(bad, options);
+      const { figures } = ended;
+      const name = `${String(bad)} % hanging`;
+      const waits = firstWaits(ended, 'healthy', `${name}: healthy`);
+      const away = figures.counted('hanging: waits, circuit_open') + figures.counted('hanging: waits, lane_full');
+      findings.push(
+        ...sound,
+        ...waits.map((each) => (each.what.endsWith('p99') ? { ...each, goal: { most: 1.2 * usual + 1 } } : each)),
+        { what: `${name}: most requests open`, value: figures.counted('most open'), goal: { most: 2_000 } },
+        { what: `${name}: waits without an attempt, a delivery`, value: away / figures.counted('hanging: born') },
+        { what: `${name}: healthy sent away`, value: figures.counted('healthy: waits, lane_full'), goal: { most: 0 } },
+        { what: `${name}: last one ended`, value: figures.counted('hanging: last ended at') / 1_000, unit: 's' },
+      );
+    }
+    return { findings };
+  },
+};
