@@ -1,6 +1,6 @@
 import { type AttemptEvent, type CancelledEvent, type CircuitEvent } from '../../shared/domain/attempt';
 import { type OutRecord } from '../../shared/kafka/port';
-import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
+import { ATTEMPTS, DEAD, DUE } from '../../shared/kafka/topics';
 import { type Figures } from './figures';
 
 /**
@@ -15,6 +15,8 @@ interface Entry {
   bornAt: number;
   expiresAt: number;
   state: State;
+  /** when its last wait began */
+  waitsSince: number;
   /** raised with every reading: a late `done` of an earlier reading says nothing of this one */
   step: number;
   attempts: number;
@@ -31,7 +33,15 @@ export class Book {
   /** what went wrong, by kind: nothing, in a sound system */
   readonly violations = new Map<string, number>();
 
+  /** when a process last came back from a standstill */
+  #awakeSince = -Infinity;
+
   constructor(private readonly figures: Figures) {}
+
+  /** A process of ours stood still until now: whoever lived through it may be late, once. */
+  stoodStill(nowMs: number): void {
+    this.#awakeSince = nowMs;
+  }
 
   /** Deliveries that have not ended. */
   get open(): number {
@@ -49,7 +59,16 @@ export class Book {
   /** @returns its id */
   bear(label: string, nowMs: number, expiresAt: number): string {
     const id = `dlv_${String(this.#born++)}`;
-    this.#open.set(id, { label, bornAt: nowMs, expiresAt, state: 'stored', step: 0, attempts: 0, waits: 0 });
+    this.#open.set(id, {
+      label,
+      bornAt: nowMs,
+      expiresAt,
+      state: 'stored',
+      waitsSince: nowMs,
+      step: 0,
+      attempts: 0,
+      waits: 0,
+    });
     this.figures.count(`${label}: born`);
     return id;
   }
@@ -78,10 +97,22 @@ export class Book {
       this.violate('sent what was not held');
       return { label: '' };
     }
-    // One that we were late with is tried once more.
-    if (nowMs > entry.expiresAt && (entry.late ??= entry.attempts) !== entry.attempts)
-      this.violate('a second attempt after its window');
+    if (nowMs > entry.expiresAt) this.#late(entry, nowMs);
     return { label: entry.label, ...(entry.attempts === 0 ? { waitedMs: nowMs - entry.bornAt } : {}) };
+  }
+
+  /**
+   * One never tried is tried once however late; one that waited in its lane when its window closed, or that we were late
+   * with, once more.
+   */
+  #late(entry: Entry, nowMs: number): void {
+    if ((entry.late ??= entry.attempts) !== entry.attempts) this.violate('a second attempt after its window');
+    if (entry.attempts > 0 && !this.#stoodStillFor(entry))
+      this.figures.most(`${entry.label}: latest attempt after its window`, nowMs - entry.expiresAt);
+  }
+
+  #stoodStillFor({ bornAt }: Entry): boolean {
+    return this.#awakeSince >= bornAt;
   }
 
   /** A record is written, and acknowledged. */
@@ -92,13 +123,22 @@ export class Book {
       const entry = this.#held(headers?.delivery ?? '', 'written again');
       if (!entry) return;
       entry.state = 'stored';
-      if (Number(headers?.hop ?? 0) <= entry.waits) return;
-      // Not on its way back from a tier, but into one.
+      if (topic === DUE) {
+        this.#returns(entry, nowMs);
+        return;
+      }
       entry.waits++;
+      entry.waitsSince = nowMs;
       const reason = headers?.reason ?? '';
       this.figures.count(`${entry.label}: waits, ${reason}`);
       this.figures.course(`waits, ${reason}`).add(nowMs);
     }
+  }
+
+  /** Back from a tier. No wait is planned to end after the window, but of one that was never tried. */
+  #returns(entry: Entry, nowMs: number): void {
+    const planned = entry.attempts > 0 && entry.waitsSince <= entry.expiresAt;
+    if (planned && nowMs > entry.expiresAt && !this.#stoodStillFor(entry)) this.violate('a wait beyond its window');
   }
 
   #event(id: string, value: string, nowMs: number): void {

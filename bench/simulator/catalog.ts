@@ -1,24 +1,17 @@
 import { type Scenario } from './scenario';
 import { burst } from './scenarios/burst';
-import { clean, hanging } from './scenarios/isolation';
-import { outage } from './scenarios/outage';
+import { failing, flapping, frozen, slow, throttled } from './scenarios/endpoints';
+import { isolation } from './scenarios/isolation';
+import { lengths, outage } from './scenarios/outage';
 import { scale } from './scenarios/scale';
 import { sweepFailures, sweepWait, sweepWidth } from './scenarios/sweeps';
-import { failing, flapping, frozen, slow, throttled } from './scenarios/trouble';
+import { trouble } from './scenarios/trouble';
 
-/** All scenarios, the quick ones first. */
-export const SCENARIOS: readonly Scenario[] = [
-  clean,
-  burst,
-  frozen,
-  failing,
-  flapping,
-  throttled,
-  slow,
-  hanging,
-  outage,
-  scale,
+/** Those that `all` plays, the quick ones first. */
+export const SCENARIOS: readonly Scenario[] = [burst, isolation, trouble, outage, scale];
+
+/** Played only when named: one trouble each, and the same with other settings. */
+export const OTHERS: readonly Scenario[] = [
+  ...[failing, flapping, throttled, slow, frozen],
+  ...[lengths, sweepFailures, sweepWidth, sweepWait],
 ];
-
-/** Played only when named: each plays the same with other settings. */
-export const SWEEPS: readonly Scenario[] = [sweepFailures, sweepWidth, sweepWait];

@@ -76,9 +76,14 @@ export class Cluster {
     const appender = new SimulatedAppender(time, agenda, (records) => this.store(records));
     const returner = new Returner({ appender, now: () => time.wallMs(), onRoom: () => reader.resume() });
     const reader: Reader = new Reader(time, logs, (record) => {
-      let done: () => void = () => undefined;
-      const verdict = returner.onRecord({ ...record, done: () => done() });
-      if (verdict === 'taken') done = book.taken(record.headers.delivery ?? '');
+      const taken: { done?: () => void; early?: true } = {};
+      const done = () => {
+        if (taken.done) taken.done();
+        else taken.early = true;
+      };
+      const verdict = returner.onRecord({ ...record, done });
+      if (verdict === 'taken') taken.done = book.taken(record.headers.delivery ?? '');
+      if (taken.early) taken.done?.();
       return verdict;
     });
     for (const log of logs) this.#wake.set(log, (each) => reader.wake(each));

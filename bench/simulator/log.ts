@@ -65,11 +65,22 @@ export class PartitionLog {
   #opened({ key, headers, offset, timestampMs }: Stored): OpenRecord {
     const { topic, number: partition, value } = this;
     return {
-      ...{ topic, partition, offset, timestampMs, key: key === null ? null : Buffer.from(key), value, headers },
-      ...{ done: () => undefined, leaving: false, release: () => false },
+      topic,
+      partition,
+      offset,
+      timestampMs,
+      key: key === null ? null : Buffer.from(key),
+      value,
+      headers,
+      done: nothing,
+      leaving: false,
+      release: never,
     };
   }
 }
+
+const nothing = () => undefined;
+const never = () => false;
 
 /** Which partition a key belongs to, as Kafka's producers say; remembered, since there are few keys. */
 export function partitioner(partitions: number): (key: string) => number {

@@ -2,22 +2,23 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readable } from '../arithmetic';
 import { table } from '../table';
-import { SCENARIOS, SWEEPS } from './catalog';
-import { readCommandLine } from './options';
+import { OTHERS, SCENARIOS } from './catalog';
+import { help, readCommandLine } from './options';
 import { draw } from './plot';
 import { keeps, type Finding, type Found } from './scenario';
 
 /** `npm run simulate`: plays scenarios in virtual time and prints what they found; progress goes to stderr. */
 
 async function main(): Promise<void> {
-  const { scenarios, seed, short, json, plots } = readCommandLine(process.argv.slice(2), {
-    usual: SCENARIOS.map(({ name }) => name),
-    others: SWEEPS.map(({ name }) => name),
-  });
+  const known = { usual: SCENARIOS, others: OTHERS };
+  const read = readCommandLine(process.argv.slice(2), known);
+  if (read === 'help') {
+    console.log(help(known));
+    return;
+  }
+  const { scenarios, seed, short, json, plots } = read;
   const results: Record<string, Found> = {};
-  for (const { name, about, play } of [...SCENARIOS, ...SWEEPS].filter((scenario) =>
-    scenarios.includes(scenario.name),
-  )) {
+  for (const { name, about, play } of [...SCENARIOS, ...OTHERS].filter(({ name }) => scenarios.includes(name))) {
     const started = performance.now();
     console.error(`simulate: ${name} …`);
     const note = (text: string) => console.error(`simulate: ${name}: ${text}`);

@@ -88,8 +88,8 @@ export class World {
     const { seed, partitions = 12, processes = { count: 1, simulated: 1 } } = spec;
     this.#random = randomOf(seed);
     this.#figures = new Figures(spec.sliceMs ?? 1_000);
-    this.#book = new Book(this.#figures);
     const settings = (this.#settings = settingsOf(spec.settings));
+    this.#book = new Book(this.#figures);
     for (const destination of spec.destinations) this.#add(destination);
     const owned = stripesOf(partitions, processes);
     const around = { agenda: this.#agenda, book: this.#book, figures: this.#figures, settings };
@@ -108,7 +108,10 @@ export class World {
     });
     for (const each of spec.destinations) this.#arrange(each);
     for (const { process, atMs, ms } of spec.freezes ?? [])
-      this.#agenda.at(atMs, () => this.#processes[process]?.time.freeze(ms));
+      this.#agenda.at(atMs, () => {
+        this.#processes[process]?.time.freeze(ms);
+        this.#agenda.in(ms, () => this.#book.stoodStill(this.#agenda.now));
+      });
   }
 
   /** Until no more messages come and each has ended. */

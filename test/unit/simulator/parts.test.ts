@@ -1,7 +1,7 @@
 import { Agenda } from '../../../bench/simulator/agenda';
 import { Histogram } from '../../../bench/simulator/histogram';
 import { PartitionLog } from '../../../bench/simulator/log';
-import { readCommandLine } from '../../../bench/simulator/options';
+import { help, readCommandLine } from '../../../bench/simulator/options';
 import { draw } from '../../../bench/simulator/plot';
 import { ProcessTime } from '../../../bench/simulator/process-time';
 import { type Verdict } from '../../../shared/kafka/port';
@@ -82,22 +82,27 @@ test('percentiles are exact below a second, and of three digits above', () => {
 });
 
 describe('the command line of the simulator', () => {
-  const known = { usual: ['clean', 'burst'], others: ['sweep'] };
-
-  test('plays all the usual ones with seed 1', () => {
-    expect(readCommandLine([], known)).toMatchObject({ scenarios: ['clean', 'burst'], seed: 1, short: false });
-  });
+  const scenario = (name: string) => ({ name, about: `about ${name}` });
+  const known = { usual: [scenario('outage'), scenario('burst')], others: [scenario('sweep')] };
+  const read = (line: string) => readCommandLine(line.split(' '), known);
 
   test('takes names, a seed and files', () => {
-    const read = readCommandLine(
-      '--scenario sweep,clean --seed 12 --short --json a.json --plots docs'.split(' '),
-      known,
-    );
-    expect(read).toEqual({ scenarios: ['sweep', 'clean'], seed: 12, short: true, json: 'a.json', plots: 'docs' });
+    expect(read('sweep burst --seed 12 --short --json a.json --plots docs')).toEqual({
+      ...{ scenarios: ['burst', 'sweep'], seed: 12, short: true, json: 'a.json', plots: 'docs' },
+    });
   });
 
-  test.each([[['--scenario', 'none']], [['--seed', 'x']], [['--fast']]])('refuses %j with the usage', (args) => {
-    expect(() => readCommandLine(args, known)).toThrow(/Usage: npm run simulate/);
+  test('plays all the usual ones, by seed 1 where none is given', () => {
+    expect(read('all')).toMatchObject({ scenarios: ['outage', 'burst'], seed: 1, short: false });
+  });
+
+  test('tells what there is', () => {
+    expect(read('--help')).toBe('help');
+    expect(help(known)).toMatch(/outage +about outage[^]*sweep +about sweep[^]*--seed/);
+  });
+
+  test.each([[[]], [['none']], [['burst', '--seed', 'x']], [['burst', '--fast']]])('refuses %j', (args) => {
+    expect(() => readCommandLine(args, known)).toThrow(/npm run simulate -- --help/);
   });
 });
 

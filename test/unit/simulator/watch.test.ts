@@ -66,6 +66,16 @@ describe('the book of deliveries', () => {
       },
     ],
     [
+      'a wait beyond its window',
+      (book, id) => {
+        book.taken(id);
+        book.written(attempted(id, 'retry'), 900);
+        book.written(waiting(id, 1), 900);
+        book.taken(id);
+        book.written(waiting(id, 1, DUE), 1_001);
+      },
+    ],
+    [
       'ended (dead), and not held',
       (book, id) => {
         book.taken(id);
@@ -79,6 +89,23 @@ describe('the book of deliveries', () => {
     act(book, book.bear('a', 0, 1_000));
     expect(wrong()).toContain(what);
   });
+});
+
+test.each<[string, boolean, number]>([
+  ['one that was never tried may wait beyond its window', false, 0],
+  ['and so may one that we stood still with', true, 1],
+])('%s', (_, stoodStill, attempts) => {
+  const { book, wrong } = aBook();
+  const id = book.bear('a', 0, 1_000);
+  book.taken(id);
+  if (attempts > 0) book.written(attempted(id, 'retry'), 900);
+  book.written(waiting(id, 1), 900);
+  if (stoodStill) book.stoodStill(1_500);
+  book.taken(id);
+  book.written(waiting(id, 1, DUE), 2_000);
+  book.taken(id);
+  book.sent(id, 2_010);
+  expect(wrong()).toEqual([]);
 });
 
 describe('the crowd of requests', () => {
