@@ -8,7 +8,7 @@ export type Answer =
   /** never answers */
   | { kind: 'hangs' };
 
-export interface Asked {
+interface Asked {
   /** ms since the beginning */
   now: number;
   /** requests open there, this one included, of all processes */
