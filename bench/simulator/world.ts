@@ -37,6 +37,8 @@ export interface WorldSpec {
   trafficMs: number;
   /** ends there, whatever still waits; default: when each delivery has ended */
   untilMs?: number;
+  /** so long after two windows all must have ended, ms */
+  latestMs?: number;
   /** `simulated`: only the first so many of them run, with all that is theirs */
   processes?: { count: number; simulated: number };
   partitions?: number;
@@ -122,7 +124,8 @@ export class World {
       if (now % 60_000 === 0) onMinute?.(now, this.#figures);
       return now >= trafficMs && this.#book.open === 0;
     };
-    const untilMs = this.spec.untilMs ?? trafficMs + 2 * this.#settings.windowMs + LATEST_MS;
+    const { latestMs = LATEST_MS } = this.spec;
+    const untilMs = this.spec.untilMs ?? trafficMs + 2 * this.#settings.windowMs + latestMs;
     await this.#agenda.run(untilMs, over);
     const { born, open: left, violations } = this.#book;
     if (left > 0 && this.spec.untilMs === undefined) violations.set('neither ended nor gone on', left);

@@ -15,8 +15,8 @@ import { type OpenRecord, type Verdict } from '../../../shared/kafka/port';
 function world(urls: DestinationSpec['urls'], more: Partial<DestinationSpec> & Partial<WorldSpec> = {}): WorldSpec {
   const { perSecond = 0, bursts = [], ...spec } = more;
   const destinations = urls.map((url, i) => ({ id: `d${String(i)}`, label: 'all', urls: [url], perSecond, bursts }));
-  const settings = settingsOf({ windowMs: 60_000, tiersMs: [1_000, 10_000], ...spec.settings });
-  return { seed: 1, trafficMs: 5_000, destinations, ...spec, settings };
+  const settings = settingsOf({ windowMs: 30_000, tiersMs: [1_000, 10_000], ...spec.settings });
+  return { seed: 1, trafficMs: 5_000, latestMs: 60_000, destinations, ...spec, settings };
 }
 
 async function broken(spec: WorldSpec): Promise<string[]> {
@@ -24,8 +24,8 @@ async function broken(spec: WorldSpec): Promise<string[]> {
 }
 
 const burst = (count: number) => [{ atMs: 10, count }];
-/** Away for 6 s, with a backlog when it is back. */
-const recovering = world([badFrom(0, 6_000, refuses, works(5, 200))], { perSecond: 100, trafficMs: 10_000 });
+/** Away for 3 s, with a backlog when it is back. */
+const recovering = world([badFrom(0, 3_000, refuses, works(5, 200))], { perSecond: 60, trafficMs: 6_000 });
 
 type Func = (...args: never[]) => unknown;
 
@@ -48,7 +48,7 @@ const CASES: Case[] = [
   [
     'retries before first attempts',
     method(LaneQueue.prototype, 'turn', () => 'due'),
-    world([failsSometimes(0.5, 300)], { perSecond: 120, trafficMs: 8_000 }),
+    world([failsSometimes(0.5, 300)], { perSecond: 120, trafficMs: 4_000 }),
   ],
   ['more than one probe at a time', method(Circuit.prototype, 'mayProbe', () => true), recovering],
   ['above the ramp', getter(Circuit.prototype, 'limit', Infinity), recovering],
