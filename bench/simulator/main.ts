@@ -24,7 +24,9 @@ async function main(): Promise<void> {
     const note = (text: string) => console.error(`simulate: ${name}: ${text}`);
     const found = (results[name] = await play({ seed, short, note }));
     const tookS = (performance.now() - started) / 1_000;
-    console.log(`\n${name}: ${about} (seed ${String(seed)}, computed in ${readable(tookS)} s)\n`);
+    const mostMb = process.resourceUsage().maxRSS / 1_024;
+    const cost = `computed in ${readable(tookS)} s, ${readable(mostMb)} MB at most`;
+    console.log(`\n${name}: ${about} (seed ${String(seed)}, ${cost})\n`);
     for (const [file, plot] of Object.entries(found.plots ?? {}))
       if (plots !== undefined) writeFileSync(join(plots, `${file}.svg`), draw(plot));
     if (found.table) console.log(table(found.table));

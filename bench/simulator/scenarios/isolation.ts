@@ -25,7 +25,7 @@ function crowd(perSecond: number, bad: number, from: number, to: number): Destin
 
 async function beside(bad: number, options: Options): Promise<{ ended: Ended; sound: Finding[] }> {
   const [from, to, end] = options.short ? [1_000, 8_000, 10_000] : [10_000, 70_000, 90_000];
-  const perSecond = options.short ? PER_SECOND / 5 : PER_SECOND;
+  const perSecond = options.short ? PER_SECOND / 10 : PER_SECOND;
   const spec = { seed: options.seed, destinations: crowd(perSecond, bad, from, to), trafficMs: end };
   const ended = await play(spec, options, bad === 0 ? 'none hanging' : `${String(bad)} % hanging`);
   return { ended, sound: ended.sound };

@@ -49,7 +49,7 @@ export const outage: Scenario = {
   name: 'outage',
   about: 'one endpoint at 150/s is away for an hour, and comes back; some four minutes to compute',
   async play(options) {
-    const whole = options.short ? { lastsMs: 120_000, perSecond: 15 } : { lastsMs: HOUR_MS, perSecond: PER_SECOND };
+    const whole = options.short ? { lastsMs: 60_000, perSecond: 15 } : { lastsMs: HOUR_MS, perSecond: PER_SECOND };
     const part = options.short ? 1 : PART;
     const few = { ...whole, perSecond: whole.perSecond / part, tiersMs: [10_000] };
     const ladder = await away(options, whole, 'as configured');

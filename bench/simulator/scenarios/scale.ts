@@ -49,7 +49,7 @@ export const scale: Scenario = {
   about: '100,000/s for 10,000 endpoints, 5 % sick, over 20 processes: one of them with its whole share',
   async play(options) {
     const [endpoints, perSecond, trafficMs] = options.short
-      ? [ENDPOINTS / 20, PER_SECOND / 20, 15_000]
+      ? [ENDPOINTS / 20, PER_SECOND / 20, 5_000]
       : [ENDPOINTS, PER_SECOND, 180_000];
     const spec = {
       ...{
