@@ -13,6 +13,7 @@ import { Run } from './run';
 import { type SendRequest, type SendResult } from './send';
 import { type Signal } from './signal';
 import { type OpenDestination, type Target, type Targets } from './targets';
+import { MACHINE, type Time } from './time';
 
 /**
  * Makes attempts: offers each URL's request to its lane, sends it when its moment comes, and says what came of it all.
@@ -25,6 +26,8 @@ export interface AttemptsOptions {
   sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
   tiersMs: number[];
   log: Log;
+  /** default: the machine's */
+  time?: Time;
 }
 
 /** What comes of an attempt: exactly one of `concluded` and `again` for each `try`. */
@@ -39,15 +42,18 @@ interface Listener {
 
 export class Attempts {
   readonly #responses = new ResponseBudget();
+  readonly #time: Time;
 
   constructor(
     private readonly options: AttemptsOptions,
     private readonly on: Listener,
-  ) {}
+  ) {
+    this.#time = options.time ?? MACHINE;
+  }
 
   /** A POST to each of these URLs, or to those whose lanes take it; without any, to a tier. */
   try(held: Held, record: OpenRecord, open: Target[]): void {
-    const run = new Run(held, performance.now());
+    const run = new Run(held, this.#time.steadyMs());
     const attempt: Attempt = { run, record, placed: new Map() };
     // What is refused before all have been offered must not conclude it.
     run.begin();
@@ -87,7 +93,7 @@ export class Attempts {
       });
       return;
     }
-    const request = buildRequest({ delivery, body, ...fresh, nowMs: Date.now() });
+    const request = buildRequest({ delivery, body, ...fresh, nowMs: this.#time.wallMs() });
     this.options.sender.send(request, (result) => this.#answered(attempt, target, result));
   }
 
@@ -117,7 +123,7 @@ export class Attempts {
     if (run.pending > 0 || run.settled) return;
     const { held, asked, refusals } = run;
     const context = this.#context();
-    const tried = run.settle(performance.now());
+    const tried = run.settle(this.#time.steadyMs());
     if (asked || !tried.skipped) this.on.concluded(held, record, concludeAttempt(held, tried, context));
     else if (refusals)
       this.on.concluded(held, record, outcomeOf(held, divert(held.delivery, refusals, context), context));
@@ -130,7 +136,7 @@ export class Attempts {
     const context = this.#context();
     const keep = (bytes: number) => this.#responses.take(held.delivery.destinationId, bytes, context.nowMs);
     const judged = judge(target, result, { nowMs: context.nowMs, keep });
-    const progress = run.ended(target, judged, performance.now());
+    const progress = run.ended(target, judged, this.#time.steadyMs());
     if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context));
     if (progress.kind === 'settled') {
       // The first 2xx settles it: what still waits in a lane is not tried at all.
@@ -142,7 +148,7 @@ export class Attempts {
   }
 
   #context(): Context {
-    return { nowMs: Date.now(), tiersMs: this.options.tiersMs };
+    return { nowMs: this.#time.wallMs(), tiersMs: this.options.tiersMs };
   }
 
   #log(delivery: Delivery, outcome: string, durationMs: number): void {

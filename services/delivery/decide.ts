@@ -1,5 +1,5 @@
 import { type Delivery } from '../../shared/domain/delivery';
-import { hop, park, type Next, type Wait } from '../../shared/domain/schedule';
+import { hop, lastReturnAt, park, type Next, type Wait } from '../../shared/domain/schedule';
 import { type Refusal } from './job';
 import { type Lookup, type Target } from './targets';
 
@@ -31,7 +31,8 @@ export function admit(delivery: Delivery, lookup: Lookup, context: { nowMs: numb
   // However late it is, it is tried: no wait is planned to end after the window, and our own outage must not kill it.
   if (destination.paused) return hold(delivery, 'paused', context);
   if (delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt) {
-    const { notBefore, expiresAt } = delivery;
+    const { notBefore } = delivery;
+    const expiresAt = lastReturnAt(delivery.expiresAt, tiersMs);
     return waitOrEnd('retry_after', hop({ nowMs, notBefore, expiresAt, tiersMs }));
   }
   return { kind: 'try', open };
@@ -46,8 +47,9 @@ function hold(
   reason: HoldReason,
   { nowMs, tiersMs }: { nowMs: number; tiersMs: number[] },
 ): Admission {
-  const { expiresAt, attempt, hop: hops } = delivery;
-  if (nowMs > expiresAt) return { kind: 'bury', reason: 'window_closed' };
+  const { attempt, hop: hops } = delivery;
+  if (nowMs > delivery.expiresAt) return { kind: 'bury', reason: 'window_closed' };
+  const expiresAt = lastReturnAt(delivery.expiresAt, tiersMs);
   const expectedWaitMs = tiersMs[Math.min(hops, tiersMs.length - 1)] ?? 0;
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs }));
 }
@@ -75,7 +77,8 @@ export function divert(
     const tierMs = Math.min(...tiersMs);
     return { kind: 'hold', reason, wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true } };
   }
-  return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, attempt, tiersMs, round: ROUND[reason] }));
+  const until = lastReturnAt(expiresAt, tiersMs);
+  return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt: until, attempt, tiersMs, round: ROUND[reason] }));
 }
 
 function waitOrEnd(reason: HoldReason, next: Next): Exclude<Admission, { kind: 'try' }> {

@@ -5,6 +5,7 @@ import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '..
 import { Attempts, type AttemptsOptions } from './attempts';
 import { admit, divert } from './decide';
 import { outcomeOf, setAside, type Context, type Held } from './report';
+import { MACHINE } from './time';
 
 /**
  * Takes records, decides, and lets lanes perform.
@@ -74,7 +75,7 @@ export class Deliverer {
       this.#setAside(record, decoded.why);
       return 'taken';
     }
-    if (this.#forks.isFork(record, Date.now())) {
+    if (this.#forks.isFork(record, this.#context().nowMs)) {
       const { id, attempt, hop } = decoded.delivery;
       this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.fork_dropped');
       this.#forksDropped++;
@@ -155,6 +156,7 @@ export class Deliverer {
   }
 
   #context(): Context {
-    return { nowMs: Date.now(), tiersMs: this.options.tiersMs };
+    const { time = MACHINE, tiersMs } = this.options;
+    return { nowMs: time.wallMs(), tiersMs };
   }
 }

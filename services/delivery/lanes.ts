@@ -3,6 +3,7 @@ import { type LoopClock } from './loop-clock';
 import { Pool, type PoolOptions } from './pool';
 import { type Signal } from './signal';
 import { type Target } from './targets';
+import { MACHINE, type Time } from './time';
 
 /** The lanes there are, made when first needed and dropped when long unused; and the clock that they share. */
 
@@ -26,6 +27,8 @@ export interface LanesOptions {
   /** ms after which an unused lane is forgotten */
   keepMs: number;
   clock: Pick<LoopClock, 'now' | 'saturated' | 'stop'>;
+  /** default: the machine's */
+  time?: Time;
   /** which part of a destination's rate is this process's, above 0 to 1: others have its other shards */
   rateShare(destinationId: string, shards: number): number;
   onCircuit(turn: CircuitTurn): void;
@@ -34,8 +37,7 @@ export interface LanesOptions {
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #around: Around;
-  readonly #sweep = setInterval(() => this.#dropUnused(), SWEEP_MS).unref();
-  readonly #ticker = setInterval(() => this.#tick(), TICK_MS);
+  readonly #stops: (() => void)[];
 
   constructor(private readonly options: LanesOptions) {
     this.#around = {
@@ -44,6 +46,8 @@ export class Lanes {
       saturated: () => options.clock.saturated,
       timed: new Set(),
     };
+    const time = options.time ?? MACHINE;
+    this.#stops = [time.every(SWEEP_MS, () => this.#dropUnused()), time.every(TICK_MS, () => this.#tick())];
   }
 
   /** by the loop clock, which all lanes share */
@@ -80,8 +84,7 @@ export class Lanes {
   }
 
   stop(): void {
-    clearInterval(this.#sweep);
-    clearInterval(this.#ticker);
+    for (const stop of this.#stops) stop();
     this.options.clock.stop();
   }
 

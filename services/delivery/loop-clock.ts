@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks';
+import { MACHINE, type Time } from './time';
 
 /**
  * A clock that stands still while the event loop does. Estimates of an endpoint's pace must not blame it for our own
@@ -13,11 +13,17 @@ const SATURATED = 0.95;
 
 export class LoopClock {
   #now = 0;
-  #last = performance.now();
+  #last: number;
   #ticks = 0;
-  #use = performance.eventLoopUtilization();
+  #judged: { atMs: number; busyMs: number };
   #saturated = false;
-  readonly #timer = setInterval(() => this.#tick(), TICK_MS);
+  readonly #stop: () => void;
+
+  constructor(private readonly time: Time = MACHINE) {
+    this.#last = time.steadyMs();
+    this.#judged = { atMs: this.#last, busyMs: time.busyMs() };
+    this.#stop = time.every(TICK_MS, () => this.#tick());
+  }
 
   /** ms since it was made, without the stalls; as coarse as its tick */
   now(): number {
@@ -30,16 +36,16 @@ export class LoopClock {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#stop();
   }
 
   #tick(): void {
-    const real = performance.now();
+    const real = this.time.steadyMs();
     this.#now += Math.min(MOST_PER_TICK_MS, real - this.#last);
     this.#last = real;
     if (++this.#ticks % JUDGED_TICKS !== 0) return;
-    const use = performance.eventLoopUtilization();
-    this.#saturated = performance.eventLoopUtilization(use, this.#use).utilization >= SATURATED;
-    this.#use = use;
+    const busyMs = this.time.busyMs();
+    this.#saturated = busyMs - this.#judged.busyMs >= SATURATED * (real - this.#judged.atMs);
+    this.#judged = { atMs: real, busyMs };
   }
 }

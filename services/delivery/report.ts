@@ -9,7 +9,7 @@ import {
   type WaitingEvent,
 } from '../../shared/domain/attempt';
 import { mergeOutcomes } from '../../shared/domain/outcome';
-import { afterFailure, type Wait } from '../../shared/domain/schedule';
+import { afterFailure, lastReturnAt, type Wait } from '../../shared/domain/schedule';
 import { isoTime } from '../../shared/domain/time';
 import { type Admission } from './decide';
 import { type CircuitTurn } from './lanes';
@@ -42,9 +42,6 @@ export interface Context {
   tiersMs: number[];
 }
 
-/** A tier's wait ends a little after its time: the last try is planned so that it still falls inside the window. */
-const WINDOW_MARGIN_MS = 1_000;
-
 /** All that follows from an attempt: its event, and where the delivery goes. */
 export function concludeAttempt(held: Held, tried: Tried, context: Context): OutRecord[] {
   const { delivery } = held;
@@ -61,7 +58,7 @@ export function concludeAttempt(held: Held, tried: Tried, context: Context): Out
   const next = afterFailure({
     nowMs: context.nowMs,
     attempt: n,
-    expiresAt: delivery.expiresAt - Math.min(WINDOW_MARGIN_MS, Math.min(...context.tiersMs) / 2),
+    expiresAt: lastReturnAt(delivery.expiresAt, context.tiersMs),
     tiersMs: context.tiersMs,
     final: delivery.final === true,
     ...(tried.retryAfterMs === undefined ? {} : { retryAfterMs: tried.retryAfterMs }),

@@ -44,6 +44,14 @@ interface Frame {
   tiersMs: readonly number[];
 }
 
+/** A tier's wait ends a little after its time. */
+const WINDOW_MARGIN_MS = 1_000;
+
+/** Until when a wait may be planned, so that what comes back still finds its window open; ms since 1970. */
+export function lastReturnAt(expiresAt: number, tiersMs: readonly number[]): number {
+  return expiresAt - Math.min(WINDOW_MARGIN_MS, shortest(tiersMs) / 2);
+}
+
 export interface WaitInput extends Frame {
   /** attempts made so far, at least 1 */
   attempt: number;

@@ -112,6 +112,12 @@ describe('a delivery that no lane takes', () => {
       bury('window_closed'),
     ],
     [
+      'a tier that ends with the window comes back after it: a shorter one',
+      { attempt: 1, expiresAt: NOW + 60_000 },
+      [full(50_000)],
+      hold('lane_full', 10_000),
+    ],
+    [
       'late, tried before: once more',
       { ...over, attempt: 1 },
       [open(50_000)],

@@ -196,6 +196,30 @@ describe('a lane', () => {
     expect(Math.max(...widths)).toBeLessThanOrEqual(lane.limit);
   });
 
+  test.each<[string, Signal, number]>([
+    ['failures opened it while it was wide: it is led back slowly', FAILED, 4],
+    ['timeouts did: they have made it narrow themselves', TIMEOUT, 8],
+  ])('%s', (_, signal, widthThen) => {
+    const { lane, started, job } = setUp({ start: 2, circuit: { ...OPTIONS.circuit, recoveredAt: 2 } });
+    let now = 0;
+    const endAll = (how: Signal) => {
+      for (const each of started.splice(0)) lane.ended(each, now, how);
+    };
+    /** More wait than there are places, and what is open ends together. */
+    const round = (how: Signal) => {
+      while (lane.queued < 20 && typeof lane.offer(job('x'), now) === 'string');
+      now += 10;
+      endAll(how);
+    };
+    for (let i = 0; i < 4; i++) round(OK);
+    expect(lane.limit).toBe(8);
+    while (lane.circuit.state !== 'open') round(signal);
+    endAll(signal);
+    now += 10_000;
+    for (let i = 0; i < 30; i++) round(OK);
+    expect(lane.limit).toBe(widthThen);
+  });
+
   test('Retry-After holds back the whole lane: what can wait waits, what cannot is given back', () => {
     const { lane, job, names, refused, around } = setUp({ start: 1 });
     const [a, b] = [job('a'), job('b')];

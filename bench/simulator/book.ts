@@ -1,0 +1,175 @@
+import { type AttemptEvent, type CancelledEvent, type CircuitEvent } from '../../shared/domain/attempt';
+import { type OutRecord } from '../../shared/kafka/port';
+import { ATTEMPTS, DEAD, DUE } from '../../shared/kafka/topics';
+import { type Figures } from './figures';
+
+/**
+ * What became of every delivery, checked at each step: it is stored in one topic, held by one process, or ended; its
+ * outcome is written before its record is done; it ends once.
+ */
+
+type State = 'stored' | 'held' | 'delivered' | 'dead' | 'cancelled';
+
+interface Entry {
+  label: string;
+  bornAt: number;
+  expiresAt: number;
+  state: State;
+  /** when its last wait began */
+  waitsSince: number;
+  /** raised with every reading: a late `done` of an earlier reading says nothing of this one */
+  step: number;
+  attempts: number;
+  /** the number of the one that began after its window */
+  late?: number;
+  /** of them, or of the waits without one */
+  waits: number;
+}
+
+export class Book {
+  /** those that have not ended; forgotten when they have, since runs have millions */
+  readonly #open = new Map<string, Entry>();
+  #born = 0;
+  /** what went wrong, by kind: nothing, in a sound system */
+  readonly violations = new Map<string, number>();
+
+  /** when a process last came back from a standstill */
+  #awakeSince = -Infinity;
+
+  constructor(private readonly figures: Figures) {}
+
+  /** A process of ours stood still until now: whoever lived through it may be late, once. */
+  stoodStill(nowMs: number): void {
+    this.#awakeSince = nowMs;
+  }
+
+  /** Deliveries that have not ended. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  get born(): number {
+    return this.#born;
+  }
+
+  violate(what: string): void {
+    this.violations.set(what, (this.violations.get(what) ?? 0) + 1);
+  }
+
+  /** @returns its id */
+  bear(label: string, nowMs: number, expiresAt: number): string {
+    const id = `dlv_${String(this.#born++)}`;
+    this.#open.set(id, {
+      label,
+      bornAt: nowMs,
+      expiresAt,
+      state: 'stored',
+      waitsSince: nowMs,
+      step: 0,
+      attempts: 0,
+      waits: 0,
+    });
+    this.figures.count(`${label}: born`);
+    return id;
+  }
+
+  /** A process has read it. @returns to be called when its record is done */
+  taken(id: string): () => void {
+    const entry = this.#open.get(id);
+    if (entry?.state !== 'stored') {
+      this.violate('read what was not stored');
+      return () => undefined;
+    }
+    entry.state = 'held';
+    const step = ++entry.step;
+    let done = false;
+    return () => {
+      if (done) this.violate('done twice');
+      done = true;
+      if (entry.step === step && entry.state === 'held') this.violate('done before its outcome was written');
+    };
+  }
+
+  /** A request begins. @returns its label, and how long it waited where it is its first */
+  sent(id: string, nowMs: number): { label: string; waitedMs?: number } {
+    const entry = this.#open.get(id);
+    if (entry?.state !== 'held') {
+      this.violate('sent what was not held');
+      return { label: '' };
+    }
+    if (nowMs > entry.expiresAt) this.#late(entry, nowMs);
+    return { label: entry.label, ...(entry.attempts === 0 ? { waitedMs: nowMs - entry.bornAt } : {}) };
+  }
+
+  /**
+   * One never tried is tried once however late; one that waited in its lane when its window closed, or that we were late
+   * with, once more.
+   */
+  #late(entry: Entry, nowMs: number): void {
+    if ((entry.late ??= entry.attempts) !== entry.attempts) this.violate('a second attempt after its window');
+    if (entry.attempts > 0 && !this.#stoodStillFor(entry))
+      this.figures.most(`${entry.label}: latest attempt after its window`, nowMs - entry.expiresAt);
+  }
+
+  #stoodStillFor({ bornAt }: Entry): boolean {
+    return this.#awakeSince >= bornAt;
+  }
+
+  /** A record is written, and acknowledged. */
+  written({ topic, key, value, headers }: OutRecord, nowMs: number): void {
+    if (topic === ATTEMPTS) this.#event(key ?? '', String(value), nowMs);
+    else if (topic === DEAD) this.#end(headers?.delivery ?? '', 'dead', nowMs);
+    else {
+      const entry = this.#held(headers?.delivery ?? '', 'written again');
+      if (!entry) return;
+      entry.state = 'stored';
+      if (topic === DUE) {
+        this.#returns(entry, nowMs);
+        return;
+      }
+      entry.waits++;
+      entry.waitsSince = nowMs;
+      const reason = headers?.reason ?? '';
+      this.figures.count(`${entry.label}: waits, ${reason}`);
+      this.figures.course(`waits, ${reason}`).add(nowMs);
+    }
+  }
+
+  /** Back from a tier. No wait is planned to end after the window, but of one that was never tried. */
+  #returns(entry: Entry, nowMs: number): void {
+    const planned = entry.attempts > 0 && entry.waitsSince <= entry.expiresAt;
+    if (planned && nowMs > entry.expiresAt && !this.#stoodStillFor(entry)) this.violate('a wait beyond its window');
+  }
+
+  #event(id: string, value: string, nowMs: number): void {
+    const event = JSON.parse(value) as AttemptEvent | CancelledEvent | CircuitEvent;
+    if (event.kind === 'circuit') return;
+    if (event.kind === 'cancelled') this.#end(id, 'cancelled', nowMs);
+    if (event.kind !== 'attempt' || event.late) return;
+    const entry = this.#held(id, 'attempted');
+    if (entry) entry.attempts++;
+    if (event.outcome === 'delivered') this.#end(id, 'delivered', nowMs);
+  }
+
+  #held(id: string, what: string): Entry | undefined {
+    const entry = this.#open.get(id);
+    if (entry?.state === 'held') return entry;
+    this.violate(`${what}, and not held`);
+    return undefined;
+  }
+
+  #end(id: string, how: 'delivered' | 'dead' | 'cancelled', nowMs: number): void {
+    const entry = this.#held(id, `ended (${how})`);
+    if (!entry) return;
+    entry.state = how;
+    this.#open.delete(id);
+    const { label, waits, attempts, bornAt } = entry;
+    this.figures.count(`${label}: ${how}`);
+    this.figures.of(`${label}: hops`).add(waits);
+    this.figures.most(`${label}: most hops`, waits);
+    this.figures.of(`${label}: attempts`).add(attempts);
+    this.figures.of(`${label}: until the end`).add(nowMs - bornAt);
+    this.figures.most(`${label}: last ended at`, nowMs);
+    this.figures.course(how).add(nowMs);
+  }
+}

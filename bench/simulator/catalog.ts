@@ -1,0 +1,17 @@
+import { type Scenario } from './scenario';
+import { burst } from './scenarios/burst';
+import { failing, flapping, frozen, slow, throttled } from './scenarios/endpoints';
+import { isolation } from './scenarios/isolation';
+import { lengths, outage } from './scenarios/outage';
+import { scale } from './scenarios/scale';
+import { sweepFailures, sweepWait, sweepWidth } from './scenarios/sweeps';
+import { trouble } from './scenarios/trouble';
+
+/** Those that `all` plays, the quick ones first. */
+export const SCENARIOS: readonly Scenario[] = [burst, isolation, trouble, outage, scale];
+
+/** Played only when named: one trouble each, and the same with other settings. */
+export const OTHERS: readonly Scenario[] = [
+  ...[failing, flapping, throttled, slow, frozen],
+  ...[lengths, sweepFailures, sweepWidth, sweepWait],
+];

@@ -1,0 +1,101 @@
+import { createPartitioner } from '../../shared/kafka/codec/partitioner';
+import { type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
+
+/**
+ * The partitions of a cluster, as far as a simulation needs them: records in order, read by one consumer each, with the
+ * verdicts of `Consumption`. Not a Kafka: it never fails, moves no partition, and keeps nothing that was done with.
+ */
+
+interface Stored {
+  key: string | null;
+  headers: Record<string, string>;
+  offset: number;
+  timestampMs: number;
+}
+
+export class PartitionLog {
+  readonly #records: Stored[] = [];
+  #head = 0;
+  #next = 0;
+  /** a verdict said `full`, or when to come back (ms since 1970) */
+  #waits: 'full' | number | undefined;
+
+  constructor(
+    readonly topic: string,
+    readonly number: number,
+    /** every value has these bytes: bodies do not matter here, and a copy for each record would */
+    private readonly value: Buffer,
+  ) {}
+
+  get size(): number {
+    return this.#records.length - this.#head;
+  }
+
+  append({ key, headers }: Pick<OutRecord, 'key' | 'headers'>, timestampMs: number): void {
+    this.#records.push({ key, headers: headers ?? {}, offset: this.#next++, timestampMs });
+  }
+
+  /** There is room again. @returns whether it waited for that */
+  resume(): boolean {
+    const waited = this.#waits === 'full';
+    if (waited) this.#waits = undefined;
+    return waited;
+  }
+
+  /** Offers what it has, until a verdict refuses. @returns when it is to be read again, ms since 1970, if that was said */
+  read(onRecord: (record: OpenRecord) => Verdict, nowMs: number): number | undefined {
+    if (typeof this.#waits === 'number' && this.#waits <= nowMs) this.#waits = undefined;
+    while (this.#waits === undefined) {
+      const stored = this.#records[this.#head];
+      if (!stored) break;
+      const verdict = onRecord(this.#opened(stored));
+      if (verdict === 'taken') this.#drop();
+      else this.#waits = verdict === 'full' ? 'full' : verdict.againAtMs;
+    }
+    return typeof this.#waits === 'number' ? this.#waits : undefined;
+  }
+
+  #drop(): void {
+    this.#head++;
+    if (this.#head < 1_024 || this.#head * 2 < this.#records.length) return;
+    this.#records.splice(0, this.#head);
+    this.#head = 0;
+  }
+
+  #opened({ key, headers, offset, timestampMs }: Stored): OpenRecord {
+    const { topic, number: partition, value } = this;
+    return {
+      topic,
+      partition,
+      offset,
+      timestampMs,
+      key: key === null ? null : Buffer.from(key),
+      value,
+      headers,
+      done: nothing,
+      leaving: false,
+      release: never,
+    };
+  }
+}
+
+const nothing = () => undefined;
+const never = () => false;
+
+/** Which partition a key belongs to, as Kafka's producers say; remembered, since there are few keys. */
+export function partitioner(partitions: number): (key: string) => number {
+  const of = createPartitioner();
+  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
+    ...{ partitionId, partitionErrorCode: 0, leader: 1 },
+    ...{ replicas: [1], isr: [1] },
+  }));
+  const known = new Map<string, number>();
+  return (key) => {
+    let partition = known.get(key);
+    if (partition === undefined) {
+      partition = of({ topic: '', partitionMetadata, message: { key, value: null } });
+      known.set(key, partition);
+    }
+    return partition;
+  };
+}

@@ -1,0 +1,85 @@
+import { type Plot } from './plot';
+import { type Ended, World, type WorldSpec } from './world';
+
+/** What a scenario is, and what it finds. */
+
+export interface Finding {
+  what: string;
+  value: number;
+  unit?: string;
+  /** what it must keep; a finding without one is told only */
+  goal?: { most: number } | { least: number };
+}
+
+export interface Options {
+  seed: number;
+  /** seconds instead of minutes: for the unit tests */
+  short: boolean;
+  /** hears how far a long one is */
+  note: (text: string) => void;
+}
+
+export interface Found {
+  findings: Finding[];
+  /** rows of text, the first is the head */
+  table?: string[][];
+  /** by the name of their file */
+  plots?: Record<string, Plot>;
+}
+
+export interface Scenario {
+  name: string;
+  /** one sentence */
+  about: string;
+  play: (options: Options) => Promise<Found>;
+}
+
+const SHORT_WINDOW_MS = 600_000;
+const NOTE_EVERY_MS = 10_000;
+
+export function keeps({ value, goal }: Finding): boolean {
+  if (!goal) return true;
+  return 'most' in goal ? value <= goal.most : value >= goal.least;
+}
+
+/** Runs a world. @returns what it shows, with the promise that holds everywhere as its first finding */
+export async function play(
+  spec: WorldSpec,
+  { note, short }: Options,
+  what = '',
+): Promise<Ended & { sound: Finding[] }> {
+  let noted = performance.now();
+  const onMinute = (now: number) => {
+    if (performance.now() - noted < NOTE_EVERY_MS) return;
+    noted = performance.now();
+    note(named(what, `virtual minute ${String(now / 60_000)}`));
+  };
+  // Hours of mere waiting cost time too.
+  const settings = { ...(short ? { windowMs: SHORT_WINDOW_MS } : {}), ...spec.settings };
+  const ended = await new World({ onMinute, ...spec, settings }).run();
+  const kinds = Object.entries(ended.violations);
+  const sound: Finding[] = [
+    { what: named(what, 'deliveries'), value: ended.born },
+    {
+      what: named(what, 'promises broken'),
+      value: kinds.reduce((sum, [, count]) => sum + count, 0),
+      goal: { most: 0 },
+    },
+    ...kinds.map(([kind, value]) => ({ what: named(what, kind), value, goal: { most: 0 } })),
+  ];
+  return { ...ended, sound };
+}
+
+/** Percentiles of waits until the first request. */
+export function firstWaits(ended: Ended, label: string, what = label): Finding[] {
+  const waits = ended.figures.of(`${label}: first wait`);
+  return [0.5, 0.99, 1].map((share) => ({
+    what: `${what}: wait for the first request, ${share === 1 ? 'longest' : `p${String(share * 100)}`}`,
+    value: waits.percentile(share),
+    unit: 'ms',
+  }));
+}
+
+export function named(prefix: string, what: string): string {
+  return prefix === '' ? what : `${prefix}: ${what}`;
+}

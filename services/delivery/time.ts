@@ -1,0 +1,21 @@
+/** Where delivery takes its time from: the machine, or a simulation that runs the same code in virtual time. */
+export interface Time {
+  /** ms since 1970 */
+  wallMs(): number;
+  /** ms from some moment on; never goes back */
+  steadyMs(): number;
+  /** so much of it the event loop was busy, ms */
+  busyMs(): number;
+  /** @returns how to stop it */
+  every(ms: number, act: () => void): () => void;
+}
+
+export const MACHINE: Time = {
+  wallMs: () => Date.now(),
+  steadyMs: () => performance.now(),
+  busyMs: () => performance.eventLoopUtilization().active,
+  every: (ms, act) => {
+    const timer = setInterval(act, ms);
+    return () => clearInterval(timer);
+  },
+};

@@ -1,0 +1,130 @@
+import { Agenda } from '../../../bench/simulator/agenda';
+import { Histogram } from '../../../bench/simulator/histogram';
+import { PartitionLog } from '../../../bench/simulator/log';
+import { help, readCommandLine } from '../../../bench/simulator/options';
+import { draw } from '../../../bench/simulator/plot';
+import { ProcessTime } from '../../../bench/simulator/process-time';
+import { type Verdict } from '../../../shared/kafka/port';
+
+describe('virtual time', () => {
+  test('acts in order of time, and of one time in the order given; promises settle in between', async () => {
+    const agenda = new Agenda();
+    const seen: string[] = [];
+    agenda.at(20, () => seen.push('c'));
+    agenda.at(10, () => {
+      seen.push('a');
+      void Promise.resolve().then(() => {
+        seen.push('a, settled');
+        agenda.in(0, () => seen.push('at once'));
+      });
+      agenda.in(0.5, () => seen.push('a little later'));
+    });
+    agenda.at(10, () => seen.push('b'));
+    await agenda.run(1_000);
+    expect(seen).toEqual(['a', 'b', 'a, settled', 'at once', 'a little later', 'c']);
+  });
+
+  test('a frozen process hears its clocks once and first, then what came from outside', async () => {
+    const agenda = new Agenda();
+    const time = new ProcessTime(agenda);
+    const seen: [string, number][] = [];
+    time.every(10, () => seen.push(['tick', agenda.now]));
+    agenda.at(25, () => time.freeze(100));
+    time.at(50, () => seen.push(['answer', agenda.now]));
+    await agenda.run(140);
+    expect(seen).toEqual([
+      ['tick', 10],
+      ['tick', 20],
+      ['tick', 125],
+      ['answer', 125],
+      ['tick', 135],
+    ]);
+    expect(time.busyMs()).toBe(100);
+  });
+});
+
+describe('a partition', () => {
+  test('is read in order until it is refused, and again when it may', () => {
+    const log = new PartitionLog('webhooks', 0, Buffer.from('x'));
+    for (const key of ['a', 'b', 'c']) log.append({ key, headers: {} }, 1_000);
+    const read: string[] = [];
+    let verdict: Verdict = 'taken';
+    const reader = (now: number) =>
+      log.read(({ key }) => {
+        if (verdict === 'taken') read.push(String(key));
+        return verdict;
+      }, now);
+    verdict = { againAtMs: 2_000 };
+    expect([reader(1_500), reader(1_600)]).toEqual([2_000, 2_000]);
+    verdict = 'taken';
+    expect(reader(1_999)).toBe(2_000);
+    expect(read).toEqual([]);
+    expect(reader(2_000)).toBeUndefined();
+    expect(read).toEqual(['a', 'b', 'c']);
+    verdict = 'full';
+    log.append({ key: 'd', headers: {} }, 2_000);
+    reader(2_001);
+    verdict = 'taken';
+    reader(2_002);
+    expect(log.size).toBe(1);
+    expect([log.resume(), log.resume()]).toEqual([true, false]);
+    reader(2_003);
+    expect(read.at(-1)).toBe('d');
+  });
+});
+
+test('percentiles are exact below a second, and of three digits above', () => {
+  const histogram = new Histogram();
+  for (let ms = 1; ms <= 99; ms++) histogram.add(ms);
+  histogram.add(12_345);
+  expect([0.5, 0.99, 1].map((share) => histogram.percentile(share))).toEqual([50, 99, 12_300]);
+  expect(new Histogram().percentile(0.5)).toBeNaN();
+});
+
+describe('the command line of the simulator', () => {
+  const scenario = (name: string) => ({ name, about: `about ${name}` });
+  const known = { usual: [scenario('outage'), scenario('burst')], others: [scenario('sweep')] };
+  const read = (line: string) => readCommandLine(line.split(' '), known);
+
+  test('takes names, a seed and files', () => {
+    expect(read('sweep burst --seed 12 --short --json a.json --plots docs')).toEqual({
+      ...{ scenarios: ['burst', 'sweep'], seed: 12, short: true, json: 'a.json', plots: 'docs' },
+    });
+  });
+
+  test('plays all the usual ones, by seed 1 where none is given', () => {
+    expect(read('all')).toMatchObject({ scenarios: ['outage', 'burst'], seed: 1, short: false });
+  });
+
+  test('tells what there is', () => {
+    expect(read('--help')).toBe('help');
+    expect(help(known)).toMatch(/outage +about outage[^]*sweep +about sweep[^]*--seed/);
+  });
+
+  test.each([[[]], [['none']], [['burst', '--seed', 'x']], [['burst', '--fast']]])('refuses %j', (args) => {
+    expect(() => readCommandLine(args, known)).toThrow(/npm run simulate -- --help/);
+  });
+});
+
+test('a plot has a line for each course, inside its frame, by powers of ten', () => {
+  const svg = draw({
+    ...{ title: 'Appends', unit: 'appends a second' },
+    lines: [
+      { name: 'few', sliceMs: 10_000, values: [0, 1, 10, 100] },
+      { name: 'many', sliceMs: 10_000, values: Array.from({ length: 1_000 }, (_, i) => i * 100) },
+    ],
+  });
+  const lines = [...svg.matchAll(/points="([^"]*)"/g)].map(([, points = '']) =>
+    points.split(' ').map((p) => p.split(',').map(Number)),
+  );
+  expect(lines.map(({ length }) => length)).toEqual([4, 167]);
+  const heights = lines[0]!.map(([, y]) => y);
+  expect(heights[0]).toBe(heights[1]);
+  expect(heights[1]! - heights[2]!).toBeCloseTo(heights[2]! - heights[3]!, 0);
+  for (const [x, y] of lines.flat()) {
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(x).toBeLessThanOrEqual(760);
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(y).toBeLessThanOrEqual(360);
+  }
+});

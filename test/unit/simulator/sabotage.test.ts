@@ -1,0 +1,89 @@
+import { answers, badFrom, failsSometimes, hangs, refuses, works } from '../../../bench/simulator/endpoint';
+import { settingsOf, World, type DestinationSpec, type WorldSpec } from '../../../bench/simulator/world';
+import { Circuit } from '../../../services/delivery/circuit';
+import { LaneQueue } from '../../../services/delivery/lane-queue';
+import { Pace } from '../../../services/delivery/pace';
+import { Pool } from '../../../services/delivery/pool';
+import { Returner } from '../../../services/retry/handler';
+import { type OpenRecord, type Verdict } from '../../../shared/kafka/port';
+
+/**
+ * The production code, each time with one rule taken away: whoever watches the simulation must see that. What breaks
+ * nothing here would be a promise that nobody checks.
+ */
+
+function world(urls: DestinationSpec['urls'], more: Partial<DestinationSpec> & Partial<WorldSpec> = {}): WorldSpec {
+  const { perSecond = 0, bursts = [], ...spec } = more;
+  const destinations = urls.map((url, i) => ({ id: `d${String(i)}`, label: 'all', urls: [url], perSecond, bursts }));
+  const settings = settingsOf({ windowMs: 30_000, tiersMs: [1_000, 10_000], ...spec.settings });
+  return { seed: 1, trafficMs: 5_000, latestMs: 60_000, destinations, ...spec, settings };
+}
+
+async function broken(spec: WorldSpec): Promise<string[]> {
+  return Object.keys((await new World(spec).run()).violations);
+}
+
+const burst = (count: number) => [{ atMs: 10, count }];
+/** Away for 3 s, with a backlog when it is back. */
+const recovering = world([badFrom(0, 3_000, refuses, works(5, 200))], { perSecond: 60, trafficMs: 6_000 });
+
+type Func = (...args: never[]) => unknown;
+
+const getter = (prototype: object, name: string, value: number) => () =>
+  void jest.spyOn(prototype as Record<string, number>, name, 'get').mockReturnValue(value);
+const method = (prototype: object, name: string, instead: Func) => () =>
+  void jest.spyOn(prototype as Record<string, Func>, name).mockImplementation(instead);
+
+afterEach(() => jest.restoreAllMocks());
+
+type Case = [promise: string, sabotage: () => void, WorldSpec];
+const sockets = world([hangs, hangs, answers(50)], {
+  ...{ bursts: burst(60), settings: { pool: { total: 20, reserve: 4 } } },
+});
+
+const CASES: Case[] = [
+  ['a lane above its ceiling', getter(Pace.prototype, 'limit', 1_000), world([answers(500)], { bursts: burst(600) })],
+  ['a lane above its share', getter(Pool.prototype, 'share', 1_000), sockets],
+  ['more sockets than there are', method(Pool.prototype, 'take', () => true), sockets],
+  [
+    'retries before first attempts',
+    method(LaneQueue.prototype, 'turn', () => 'due'),
+    world([failsSometimes(0.5, 300)], { perSecond: 120, trafficMs: 4_000 }),
+  ],
+  ['more than one probe at a time', method(Circuit.prototype, 'mayProbe', () => true), recovering],
+  ['above the ramp', getter(Circuit.prototype, 'limit', Infinity), recovering],
+  [
+    'neither ended nor gone on',
+    method(Returner.prototype, 'onRecord', () => 'full'),
+    world([failsSometimes(0.5, 20)], { perSecond: 5 }),
+  ],
+  [
+    'done before its outcome was written',
+    method(Returner.prototype, 'onRecord', drop),
+    world([failsSometimes(0.5, 20)], { perSecond: 5 }),
+  ],
+  [
+    'a wait beyond its window',
+    holdReturns,
+    world([failsSometimes(0.9, 20)], { perSecond: 5, settings: { windowMs: 20_000 } }),
+  ],
+];
+
+test.each(CASES)('%s', async (promise, sabotage, spec) => {
+  expect(await broken(spec)).toEqual([]);
+  sabotage();
+  expect(await broken(spec)).toContain(promise);
+});
+
+function drop(record: OpenRecord): Verdict {
+  record.done();
+  return 'taken';
+}
+
+/** The retry service brings everything back a minute late. */
+function holdReturns(): void {
+  const real = Returner.prototype.onRecord;
+  method(Returner.prototype, 'onRecord', function (this: Returner, record: OpenRecord) {
+    return real.call(this, { ...record, timestampMs: record.timestampMs + 60_000 });
+  })();
+}

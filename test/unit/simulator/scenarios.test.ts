@@ -1,0 +1,23 @@
+import { OTHERS, SCENARIOS } from '../../../bench/simulator/catalog';
+import { keeps } from '../../../bench/simulator/scenario';
+
+/** Every scenario in its short form: the production code, in virtual time, keeps what is promised. */
+
+/** Seconds; but each is all CPU, and the machine may have others to serve. */
+const TIMEOUT_MS = 300_000;
+const OPTIONS = { seed: 7, short: true, note: () => undefined };
+
+test.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))(
+  '%s',
+  async (_, scenario) => {
+    const { findings } = await scenario.play(OPTIONS);
+    expect(findings.filter((finding) => !keeps(finding))).toEqual([]);
+    expect(findings.length).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
+
+test('each has a name of its own', () => {
+  const names = [...SCENARIOS, ...OTHERS].map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+});

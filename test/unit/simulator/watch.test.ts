@@ -1,0 +1,172 @@
+import { Book } from '../../../bench/simulator/book';
+import { Crowd } from '../../../bench/simulator/crowd';
+import { Figures } from '../../../bench/simulator/figures';
+import { ATTEMPTS, DEAD, DUE } from '../../../shared/kafka/topics';
+
+/** What watches a simulation finds each kind of wrong that it is there for. */
+
+function aBook() {
+  const book = new Book(new Figures(1_000));
+  const wrong = () => [...book.violations.keys()];
+  return { book, wrong };
+}
+
+const attempted = (delivery: string, outcome: string) => ({
+  ...{ topic: ATTEMPTS, key: delivery, value: JSON.stringify({ kind: 'attempt', delivery, outcome }) },
+});
+const waiting = (delivery: string, hop: number, topic = 'webhooks.retry.10s') => ({
+  ...{ topic, key: 'k', value: null, headers: { delivery, hop: String(hop), reason: 'backoff' } },
+});
+
+describe('the book of deliveries', () => {
+  test('a delivery that waits once and is delivered breaks nothing', () => {
+    const { book, wrong } = aBook();
+    const id = book.bear('a', 0, 1_000);
+    const done = book.taken(id);
+    book.sent(id, 5);
+    book.written(attempted(id, 'retry'), 10);
+    book.written(waiting(id, 1), 10);
+    done();
+    const returned = book.taken(id);
+    book.written(waiting(id, 1, DUE), 20);
+    returned();
+    const again = book.taken(id);
+    book.sent(id, 30);
+    book.written(attempted(id, 'delivered'), 40);
+    again();
+    expect([wrong(), book.open]).toEqual([[], 0]);
+  });
+
+  test.each<[string, (book: Book, id: string) => void]>([
+    ['done before its outcome was written', (book, id) => book.taken(id)()],
+    [
+      'done twice',
+      (book, id) => {
+        const done = book.taken(id);
+        book.written(attempted(id, 'delivered'), 1);
+        done();
+        done();
+      },
+    ],
+    [
+      'read what was not stored',
+      (book, id) => {
+        book.taken(id);
+        book.taken(id);
+      },
+    ],
+    ['sent what was not held', (book, id) => void book.sent(id, 1)],
+    [
+      'a second attempt after its window',
+      (book, id) => {
+        book.taken(id);
+        book.sent(id, 1_001);
+        book.written(attempted(id, 'retry'), 1_500);
+        book.sent(id, 2_001);
+      },
+    ],
+    [
+      'a wait beyond its window',
+      (book, id) => {
+        book.taken(id);
+        book.written(attempted(id, 'retry'), 900);
+        book.written(waiting(id, 1), 900);
+        book.taken(id);
+        book.written(waiting(id, 1, DUE), 1_001);
+      },
+    ],
+    [
+      'ended (dead), and not held',
+      (book, id) => {
+        book.taken(id);
+        book.written(attempted(id, 'delivered'), 1);
+        book.written({ topic: DEAD, key: 'k', value: null, headers: { delivery: id } }, 2);
+      },
+    ],
+    ['written again, and not held', (book, id) => book.written(waiting(id, 1), 1)],
+  ])('%s', (what, act) => {
+    const { book, wrong } = aBook();
+    act(book, book.bear('a', 0, 1_000));
+    expect(wrong()).toContain(what);
+  });
+});
+
+test.each<[string, boolean, number]>([
+  ['one that was never tried may wait beyond its window', false, 0],
+  ['and so may one that we stood still with', true, 1],
+])('%s', (_, stoodStill, attempts) => {
+  const { book, wrong } = aBook();
+  const id = book.bear('a', 0, 1_000);
+  book.taken(id);
+  if (attempts > 0) book.written(attempted(id, 'retry'), 900);
+  book.written(waiting(id, 1), 900);
+  if (stoodStill) book.stoodStill(1_500);
+  book.taken(id);
+  book.written(waiting(id, 1, DUE), 2_000);
+  book.taken(id);
+  book.sent(id, 2_010);
+  expect(wrong()).toEqual([]);
+});
+
+describe('the crowd of requests', () => {
+  const bounds = { pool: { total: 10, reserve: 2 }, ceiling: 6, recoveredAt: 4 };
+  const aCrowd = () => {
+    const { book, wrong } = aBook();
+    const crowd = new Crowd(book, bounds);
+    const begin = (lane: string, kind: 'fresh' | 'due' = 'fresh') => {
+      const request = {};
+      crowd.began(lane, kind, request);
+      return request;
+    };
+    return { crowd, wrong, begin };
+  };
+
+  test('a lane above its ceiling', () => {
+    const { begin, wrong } = aCrowd();
+    for (let i = 0; i < 6; i++) begin('a');
+    expect(wrong()).toEqual([]);
+    begin('a');
+    expect(wrong()).toEqual(['a lane above its ceiling']);
+  });
+
+  test('more sockets than there are, and of the last a lane above its share', () => {
+    const { begin, wrong } = aCrowd();
+    for (let i = 0; i < 8; i++) begin(i < 4 ? 'a' : 'b');
+    begin('c');
+    expect(wrong()).toEqual([]);
+    begin('a');
+    expect(wrong()).toEqual(['a lane above its share']);
+    begin('d');
+    expect(wrong()).toEqual(['a lane above its share', 'more sockets than there are']);
+  });
+
+  test('retries before first attempts: one in four is right', () => {
+    const { crowd, begin, wrong } = aCrowd();
+    crowd.waits('a', 'fresh', 1);
+    const round = (kinds: ('fresh' | 'due')[]) => {
+      for (const kind of kinds) crowd.ended('a', begin('a', kind), true);
+    };
+    for (let i = 0; i < 20; i++) round(['fresh', 'fresh', 'fresh', 'due']);
+    expect(wrong()).toEqual([]);
+    for (let i = 0; i < 5; i++) round(['fresh', 'due']);
+    expect(wrong()).toEqual(['retries before first attempts']);
+  });
+
+  test('more than one probe, and above the ramp', () => {
+    const { crowd, begin, wrong } = aCrowd();
+    crowd.circuit('a', 'open');
+    const probe = begin('a');
+    expect(wrong()).toEqual([]);
+    const second = begin('a');
+    expect(wrong()).toEqual(['more than one probe at a time']);
+    crowd.ended('a', second, false);
+    crowd.ended('a', probe, true);
+    crowd.circuit('a', 'closed');
+    crowd.ended('a', begin('a'), true);
+    begin('a');
+    begin('a');
+    expect(wrong()).toHaveLength(1);
+    begin('a');
+    expect(wrong()).toEqual(['more than one probe at a time', 'above the ramp']);
+  });
+});
