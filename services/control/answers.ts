@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { STATUSES } from './history/delivery-row';
 
 /** The shapes of answers, for the OpenAPI document; a test holds real answers against them. */
 
@@ -56,6 +57,85 @@ const test = z.strictObject({
   attempt: z.strictObject({ n: z.int(), at: time, durationMs: z.number(), outcome, urls: z.array(url) }).nullable(),
 });
 
+const count = z.int().min(0);
+const attempt = z.strictObject({
+  n: z.int(),
+  replay: z.int(),
+  at: time,
+  durationMs: z.number(),
+  outcome,
+  urls: z.array(
+    url.extend({
+      address: z.string().nullable().optional().meta({ description: 'The whole URL as it is now; null where unknown' }),
+      request: z
+        .object({ headers: z.record(z.string(), z.string()) })
+        .optional()
+        .meta({ description: 'As the destination stands now; what is secret, or of that moment alone, is ***' }),
+    }),
+  ),
+});
+const delivery = z.strictObject({
+  id: z.string(),
+  messageId: z.string(),
+  source: z.string(),
+  destination: z.string(),
+  type: z.enum(MESSAGE_TYPES),
+  userId: z.string().nullable(),
+  status: z.enum(STATUSES),
+  reason: z.string().nullable().meta({ description: 'Why it waits or ended' }),
+  acceptedAt: time,
+  expiresAt: time,
+  nextAttemptAt: time.nullable(),
+  settledAt: time.nullable().meta({ description: 'When it was delivered, given up or cancelled' }),
+  replay: count.meta({ description: 'How many times it was sent anew' }),
+  attemptsMade: count.meta({ description: 'Since it was sent, or sent anew' }),
+  test: z.boolean(),
+  attempts: z.array(attempt),
+});
+const deliveryDetail = delivery.extend({
+  budget: z.strictObject({
+    attemptsMade: count,
+    nextAttemptAt: time.nullable(),
+    expiresAt: time,
+    waitsFor: z.string().nullable(),
+  }),
+  body: z.unknown().meta({ description: 'The JSON that is POSTed; null where Kafka no longer has it' }),
+});
+
+const totals = {
+  delivered: count,
+  dead: count,
+  cancelled: count,
+  attempts: count,
+  failedAttempts: count,
+  latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable() }),
+};
+const overview = z.strictObject({
+  since: time,
+  stepSeconds: z.int(),
+  data: z.array(
+    z.strictObject({
+      destination: z.string(),
+      name: z.string(),
+      enabled: z.boolean(),
+      paused: z.boolean(),
+      ...totals,
+      waiting: count,
+      retrying: count,
+      circuits: z.array(
+        z.strictObject({
+          url: z.string().meta({ description: "The webhook's id" }),
+          origin: z.string(),
+          state: z.literal('open'),
+          why: z.string(),
+          at: time,
+        }),
+      ),
+    }),
+  ),
+  series: z.array(z.strictObject({ at: time, ...totals })),
+});
+
 const problem = z.looseObject({
   type: z.string(),
   title: z.string(),
@@ -85,6 +165,9 @@ export const ANSWERS = {
     sharedSecret: z.string().optional().meta({ description: 'Where it was made here: shown this once' }),
   }),
   Test: test,
+  Deliveries: list(delivery),
+  Delivery: deliveryDetail,
+  Overview: overview,
   Catalog: list(integration),
   Problem: problem,
 } as const;

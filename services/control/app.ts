@@ -4,8 +4,10 @@ import { requireToken } from './auth';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
 import { catalogRoutes } from './routes/catalog';
+import { deliveryRoutes } from './routes/deliveries';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
+import { overviewRoutes } from './routes/overview';
 import { sourceRoutes } from './routes/sources';
 
 /** The control API as an Express app: no port, no environment. */
@@ -30,6 +32,8 @@ function api(deps: ControlDeps): Router {
   router.use('/catalog', catalogRoutes());
   router.use('/sources', sourceRoutes(deps));
   router.use('/destinations', destinationRoutes(deps));
+  router.use('/deliveries', deliveryRoutes(deps));
+  router.use('/overview', overviewRoutes(deps));
   return router;
 }
 

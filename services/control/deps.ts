@@ -1,7 +1,9 @@
 import { type Sealer } from '../../shared/config/seal';
 import { type ConfigView } from '../../shared/config/view';
+import { type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
+import { type History } from './history/history';
 import { type TestSends } from './test-sends';
 
 /** What the routes need. */
@@ -10,6 +12,8 @@ export interface ControlDeps {
   entries: Entries;
   sealer: Sealer;
   tests: TestSends;
+  history: Pick<History, 'ask'>;
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
   log: Log;
   now: () => Date;
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { type AnswerName, ANSWERS } from './answers';
+import { deliveriesQuery } from './deliveries';
 import { destinationSchema } from './destination-schema';
+import { overviewQuery } from './overview';
+import { pageParameters } from './query';
 import { rotateSecretSchema } from './secrets';
 import { rotateKeySchema, sourceSchema } from './sources';
 import { testSchema } from './test-send';
@@ -14,14 +17,14 @@ interface Operation {
   body?: z.ZodType;
   /** entries have versions: If-Match is heeded */
   conditional?: boolean;
-  paged?: boolean;
+  query?: z.ZodObject;
 }
 
 /** Path (`{id}` is the entry's) → method → operation. A test calls each of them. */
 export const OPERATIONS: Record<string, Record<string, Operation>> = {
   '/catalog': { get: { summary: 'The integrations there are', ok: [200, 'Catalog'] } },
   '/sources': {
-    get: { summary: 'All sources, in pages', ok: [200, 'Sources'], paged: true },
+    get: { summary: 'All sources, in pages', ok: [200, 'Sources'], query: pageParameters },
     post: { summary: 'Make a source', ok: [201, 'Source'], body: sourceSchema },
   },
   '/sources/{id}': {
@@ -33,7 +36,7 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
     post: { summary: 'Give it a new write key', ok: [200, 'Source'], body: rotateKeySchema, conditional: true },
   },
   '/destinations': {
-    get: { summary: 'All destinations, in pages', ok: [200, 'Destinations'], paged: true },
+    get: { summary: 'All destinations, in pages', ok: [200, 'Destinations'], query: pageParameters },
     post: { summary: 'Make a destination', ok: [201, 'Destination'], body: destinationSchema },
   },
   '/destinations/{id}': {
@@ -56,6 +59,15 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   '/destinations/{id}/test': {
     post: { summary: 'Send a test and wait for its attempt', ok: [200, 'Test'], body: testSchema },
+  },
+  '/deliveries': {
+    get: { summary: 'Deliveries, the newest first, in pages', ok: [200, 'Deliveries'], query: deliveriesQuery },
+  },
+  '/deliveries/{id}': {
+    get: { summary: 'One delivery with its body, attempts and budget', ok: [200, 'Delivery'] },
+  },
+  '/overview': {
+    get: { summary: 'How each destination fares, and in steps of time', ok: [200, 'Overview'], query: overviewQuery },
   },
 };
 
@@ -90,15 +102,12 @@ export function openApi(): object {
   };
 }
 
-function operationObject(path: string, { summary, ok, body, conditional, paged }: Operation): object {
+function operationObject(path: string, { summary, ok, body, conditional, query }: Operation): object {
   const [status, answer] = ok;
-  const query = (name: string, schema: object) => ({ name, in: 'query', schema });
   const parameters = [
     ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
     ...(conditional ? [{ name: 'If-Match', in: 'header', schema: { type: 'string' } }] : []),
-    ...(paged
-      ? [query('limit', { type: 'integer', minimum: 1, maximum: 200 }), query('after', { type: 'string' })]
-      : []),
+    ...(query ? queryParameters(query) : []),
   ];
   return {
     summary,
@@ -109,6 +118,20 @@ function operationObject(path: string, { summary, ok, body, conditional, paged }
       default: { $ref: '#/components/responses/Problem' },
     },
   };
+}
+
+function queryParameters(query: z.ZodObject): object[] {
+  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, type]) => {
+    const { description, default: _, ...schema } = jsonSchema(type) as Record<string, unknown>;
+    const required = !type.safeParse(undefined).success;
+    return {
+      name,
+      in: 'query',
+      ...(required && { required }),
+      ...(description !== undefined && { description }),
+      schema,
+    };
+  });
 }
 
 function content(description: string, answer: AnswerName, type: string): object {

@@ -11,6 +11,8 @@ import { requireSecretKeys, type Settings } from '../../shared/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './app';
 import { openEntries } from './entries';
+import { History } from './history/history';
+import { keepOf, openDatabase } from './history/open';
 import { openTestSends } from './test-sends';
 
 /** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
@@ -36,13 +38,22 @@ export async function startControl(
 ): Promise<RunningControl> {
   const adminToken = requireAdminToken(settings);
   const sealer = createSealer(requireSecretKeys(settings));
-  const health = { ready: false, notLive: () => [], notReady: () => (health.ready ? [] : ['config is being read']) };
+  const health: Health & { ready: boolean; history?: History } = {
+    ready: false,
+    notLive: () => [],
+    notReady: () => (health.ready ? [] : ['control is being opened']),
+    // Whoever only changes configuration is served all the same.
+    degraded: () => (health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`]),
+  };
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const backend = await openBackend({ kafka, settings, log, fatal });
   const { config, entries, tests } = backend;
+  const history = (health.history = openHistory({ kafka, settings, log, fatal }));
+  await history.start();
 
-  const app = createApp({ config, entries, sealer, tests, log, now: () => new Date() }, adminToken);
+  const deps = { config, entries, sealer, tests, history, kafka, log, now: () => new Date() };
+  const app = createApp(deps, adminToken);
   const server = createServer(app);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
   health.ready = true;
@@ -52,7 +63,7 @@ export async function startControl(
     stop: async (deadlineMs) => {
       health.ready = false;
       await closeServer(server, deadlineMs / 2);
-      await backend.stop(deadlineMs / 2);
+      await Promise.all([backend.stop(deadlineMs / 2), history.stop(deadlineMs / 2)]);
       await kafka.close();
       healthServer.close();
     },
@@ -63,8 +74,19 @@ function openHealth(settings: Settings, health: Health) {
   return serveHealth({ host: settings.WAYPOST_HOST, port: settings.WAYPOST_CONTROL_HEALTH_PORT, health });
 }
 
-async function openBackend(options: { kafka: Kafka; settings: Settings; log: Log; fatal: (error: unknown) => void }) {
-  const { kafka, settings, log, fatal: onFatal } = options;
+function openHistory({ kafka, settings, log, fatal: onFatal }: BackendOptions): History {
+  const open = () => openDatabase(settings);
+  return new History({ open, kafka, keep: keepOf(settings), now: Date.now, log, onFatal });
+}
+
+interface BackendOptions {
+  kafka: Kafka;
+  settings: Settings;
+  log: Log;
+  fatal: (error: unknown) => void;
+}
+
+async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOptions) {
   const now = () => new Date();
   const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });

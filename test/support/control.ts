@@ -3,10 +3,13 @@ import pino from 'pino';
 import supertest from 'supertest';
 import { createApp } from '../../services/control/app';
 import { openEntries } from '../../services/control/entries';
+import { type Database } from '../../services/control/history/database';
+import { type History } from '../../services/control/history/history';
 import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
+import { Problem } from '../../shared/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
 
 /** The control API on a log in memory, for tests of what it answers. */
@@ -26,7 +29,7 @@ export interface ControlUnderTest {
 }
 
 export async function controlUnderTest(
-  options: { timeoutMs?: number; memory?: MemoryLog } = {},
+  options: { timeoutMs?: number; memory?: MemoryLog; database?: Database } = {},
 ): Promise<ControlUnderTest> {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) });
@@ -39,7 +42,9 @@ export async function controlUnderTest(
   const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
   const writer = openWriter({ config, appender, log, now });
   const tests = await openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log, onFatal });
-  const deps = { config, entries: openEntries(config, writer), sealer: createSealer([SECRET_KEY]), tests, log, now };
+  const sealer = createSealer([SECRET_KEY]);
+  const history = historyOn(options.database);
+  const deps = { config, entries: openEntries(config, writer), sealer, tests, history, kafka, log, now };
   const app = createApp(deps, ADMIN_TOKEN);
   return {
     app,
@@ -48,4 +53,10 @@ export async function controlUnderTest(
     logged: () => lines.join(''),
     call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
   };
+}
+
+/** A history that asks this database; without one, as where it cannot be opened. */
+function historyOn(database: Database | undefined): Pick<History, 'ask'> {
+  if (!database) return { ask: () => Promise.reject(new Problem('unavailable', 'The history cannot be read now')) };
+  return { ask: (work) => work(database) };
 }

@@ -1,17 +1,27 @@
 import supertest from 'supertest';
 import { ANSWERS } from '../../../services/control/answers';
+import { type Database } from '../../../services/control/history/database';
+import { recordEvents } from '../../../services/control/history/record-events';
 import { OPERATIONS } from '../../../services/control/openapi';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { memoryDatabase } from '../../support/database';
+import { aFailure, at } from '../../support/events';
 
 let control: ControlUnderTest;
-let ids: { sources: string; destinations: string };
+let ids: { sources: string; destinations: string; deliveries: string };
+let database: Database;
+beforeAll(async () => {
+  database = await memoryDatabase();
+  await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
+});
+afterAll(() => database.close());
 beforeEach(async () => {
-  control = await controlUnderTest({ timeoutMs: -9_990 });
+  control = await controlUnderTest({ timeoutMs: -9_990, database });
   const source = await control.call('post', '/sources').send({ name: 'Site' });
   const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
   const body = { name: 'Hooks', type: 'webhooks', sources: [source.body.id], webhooks, types: ['track'] };
   const destination = await control.call('post', '/destinations').send(body);
-  ids = { sources: source.body.id, destinations: destination.body.id };
+  ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1' };
 });
 
 it('is served to everybody, and every reference in it leads somewhere', async () => {
@@ -36,7 +46,7 @@ const operations = Object.entries(OPERATIONS).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => [method, path] as const),
 );
 it.each(operations)('%s %s is there, and answers as it says', async (method, path) => {
-  const kind = path.startsWith('/sources') ? 'sources' : 'destinations';
+  const kind = path.split('/')[1] as keyof typeof ids;
   const made = {
     '/sources': { name: 'Second' },
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
