@@ -102,6 +102,16 @@ const deliveryDetail = delivery.extend({
   body: z.unknown().meta({ description: 'The JSON that is POSTed; null where Kafka no longer has it' }),
 });
 
+const event = z.strictObject({
+  id: z.string(),
+  at: time,
+  source: z.string(),
+  accepted: z.boolean(),
+  call: z.unknown().meta({ description: 'The message as accepted, or the call as it was rejected' }),
+  code: z.string().optional().meta({ description: 'Why it was rejected, for programs' }),
+  message: z.string().optional().meta({ description: 'The same for people' }),
+});
+
 const totals = {
   delivered: count,
   dead: count,
@@ -167,6 +177,8 @@ export const ANSWERS = {
   Test: test,
   Deliveries: list(delivery),
   Delivery: deliveryDetail,
+  Events: list(event),
+  Event: event,
   Overview: overview,
   Catalog: list(integration),
   Problem: problem,

@@ -5,6 +5,7 @@ import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
 import { catalogRoutes } from './routes/catalog';
 import { deliveryRoutes } from './routes/deliveries';
+import { eventRoutes } from './routes/events';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
 import { overviewRoutes } from './routes/overview';
@@ -33,6 +34,7 @@ function api(deps: ControlDeps): Router {
   router.use('/sources', sourceRoutes(deps));
   router.use('/destinations', destinationRoutes(deps));
   router.use('/deliveries', deliveryRoutes(deps));
+  router.use('/events', eventRoutes(deps));
   router.use('/overview', overviewRoutes(deps));
   return router;
 }

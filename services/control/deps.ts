@@ -3,6 +3,7 @@ import { type ConfigView } from '../../shared/config/view';
 import { type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
+import { type Events } from './events/events';
 import { type History } from './history/history';
 import { type TestSends } from './test-sends';
 
@@ -12,6 +13,7 @@ export interface ControlDeps {
   entries: Entries;
   sealer: Sealer;
   tests: TestSends;
+  events: Pick<Events, 'ring' | 'streams'>;
   history: Pick<History, 'ask'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   log: Log;

@@ -4,6 +4,7 @@ import { deliveriesQuery } from './deliveries';
 import { destinationSchema } from './destination-schema';
 import { overviewQuery } from './overview';
 import { pageParameters } from './query';
+import { eventsQuery, streamQuery } from './events/query';
 import { rotateSecretSchema } from './secrets';
 import { rotateKeySchema, sourceSchema } from './sources';
 import { testSchema } from './test-send';
@@ -18,6 +19,8 @@ interface Operation {
   /** entries have versions: If-Match is heeded */
   conditional?: boolean;
   query?: z.ZodObject;
+  /** answers without end: each event's `data` is of this shape */
+  stream?: boolean;
 }
 
 /** Path (`{id}` is the entry's) → method → operation. A test calls each of them. */
@@ -66,6 +69,17 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
   '/deliveries/{id}': {
     get: { summary: 'One delivery with its body, attempts and budget', ok: [200, 'Delivery'] },
   },
+  '/events': {
+    get: { summary: 'What sources sent lately, the newest first', ok: [200, 'Events'], query: eventsQuery },
+  },
+  '/events/stream': {
+    get: {
+      summary: 'The same live, as Server-Sent Events; resumes by Last-Event-ID',
+      ok: [200, 'Event'],
+      query: streamQuery,
+      stream: true,
+    },
+  },
   '/overview': {
     get: { summary: 'How each destination fares, and in steps of time', ok: [200, 'Overview'], query: overviewQuery },
   },
@@ -102,7 +116,7 @@ export function openApi(): object {
   };
 }
 
-function operationObject(path: string, { summary, ok, body, conditional, query }: Operation): object {
+function operationObject(path: string, { summary, ok, body, conditional, query, stream }: Operation): object {
   const [status, answer] = ok;
   const parameters = [
     ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
@@ -114,7 +128,9 @@ function operationObject(path: string, { summary, ok, body, conditional, query }
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),
     responses: {
-      [status]: answer ? content(summary, answer, 'application/json') : { description: summary },
+      [status]: answer
+        ? content(summary, answer, stream ? 'text/event-stream' : 'application/json')
+        : { description: summary },
       default: { $ref: '#/components/responses/Problem' },
     },
   };

@@ -11,6 +11,7 @@ import { requireSecretKeys, type Settings } from '../../shared/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './app';
 import { openEntries } from './entries';
+import { openEvents } from './events/events';
 import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
 import { openTestSends } from './test-sends';
@@ -48,11 +49,11 @@ export async function startControl(
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const backend = await openBackend({ kafka, settings, log, fatal });
-  const { config, entries, tests } = backend;
+  const { config, entries, tests, events } = backend;
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
 
-  const deps = { config, entries, sealer, tests, history, kafka, log, now: () => new Date() };
+  const deps = { config, entries, sealer, tests, events, history, kafka, log, now: () => new Date() };
   const app = createApp(deps, adminToken);
   const server = createServer(app);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
@@ -62,6 +63,7 @@ export async function startControl(
     healthPort: healthServer.port,
     stop: async (deadlineMs) => {
       health.ready = false;
+      events.streams.stop();
       await closeServer(server, deadlineMs / 2);
       await Promise.all([backend.stop(deadlineMs / 2), history.stop(deadlineMs / 2)]);
       await kafka.close();
@@ -93,14 +95,16 @@ async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOpti
   const writer = openWriter({ config, appender, log, now });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = await openTestSends({ kafka, appender, timeoutMs, now, log, onFatal });
+  const events = await openEvents({ kafka, now: Date.now, onFatal });
   return {
     config,
     entries: openEntries(config, writer),
     tests,
+    events,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);
-      await Promise.all([tests.stop(), config.stop()]);
+      await Promise.all([tests.stop(), events.stop(), config.stop()]);
     },
   };
 }

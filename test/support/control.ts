@@ -3,6 +3,7 @@ import pino from 'pino';
 import supertest from 'supertest';
 import { createApp } from '../../services/control/app';
 import { openEntries } from '../../services/control/entries';
+import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { type History } from '../../services/control/history/history';
 import { openTestSends } from '../../services/control/test-sends';
@@ -42,9 +43,10 @@ export async function controlUnderTest(
   const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
   const writer = openWriter({ config, appender, log, now });
   const tests = await openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log, onFatal });
+  const events = await openEvents({ kafka, now: () => clock.now.getTime(), onFatal });
   const sealer = createSealer([SECRET_KEY]);
   const history = historyOn(options.database);
-  const deps = { config, entries: openEntries(config, writer), sealer, tests, history, kafka, log, now };
+  const deps = { config, entries: openEntries(config, writer), sealer, tests, events, history, kafka, log, now };
   const app = createApp(deps, ADMIN_TOKEN);
   return {
     app,
