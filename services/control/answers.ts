@@ -112,6 +112,16 @@ const event = z.strictObject({
   message: z.string().optional().meta({ description: 'The same for people' }),
 });
 
+const deletion = z.strictObject({
+  id: z.string(),
+  at: time,
+  users: count,
+  userIds: z.array(z.string()).meta({ description: 'In a list the first 20' }),
+  sources: z.array(z.string()).nullable().meta({ description: 'null: all' }),
+  affected: z.array(z.string()).meta({ description: 'The sources that messages were sent for' }),
+  messages: count,
+});
+
 const totals = {
   delivered: count,
   dead: count,
@@ -179,6 +189,8 @@ export const ANSWERS = {
   Delivery: deliveryDetail,
   Events: list(event),
   Event: event,
+  Deletion: deletion,
+  Deletions: list(deletion),
   Overview: overview,
   Catalog: list(integration),
   Problem: problem,

@@ -4,6 +4,7 @@ import { requireToken } from './auth';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
 import { catalogRoutes } from './routes/catalog';
+import { deletionRoutes } from './routes/deletions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
 import { openApiRoutes } from './routes/openapi';
@@ -35,6 +36,7 @@ function api(deps: ControlDeps): Router {
   router.use('/destinations', destinationRoutes(deps));
   router.use('/deliveries', deliveryRoutes(deps));
   router.use('/events', eventRoutes(deps));
+  router.use('/deletions', deletionRoutes(deps));
   router.use('/overview', overviewRoutes(deps));
   return router;
 }

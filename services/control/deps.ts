@@ -1,6 +1,6 @@
 import { type Sealer } from '../../shared/config/seal';
 import { type ConfigView } from '../../shared/config/view';
-import { type Kafka } from '../../shared/kafka/port';
+import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
 import { type Events } from './events/events';
@@ -14,7 +14,8 @@ export interface ControlDeps {
   sealer: Sealer;
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
-  history: Pick<History, 'ask'>;
+  history: Pick<History, 'ask' | 'forget'>;
+  appender: Pick<Appender, 'append'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   log: Log;
   now: () => Date;

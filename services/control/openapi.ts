@@ -4,6 +4,7 @@ import { deliveriesQuery } from './deliveries';
 import { destinationSchema } from './destination-schema';
 import { overviewQuery } from './overview';
 import { pageParameters } from './query';
+import { deletionSchema, deletionsQuery } from './deletions';
 import { eventsQuery, streamQuery } from './events/query';
 import { rotateSecretSchema } from './secrets';
 import { rotateKeySchema, sourceSchema } from './sources';
@@ -80,6 +81,15 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
       stream: true,
     },
   },
+  '/deletions': {
+    get: { summary: 'Deletions of users, the newest first, in pages', ok: [200, 'Deletions'], query: deletionsQuery },
+    post: {
+      summary: 'Delete users: a message to each affected source, and the history forgets them',
+      ok: [202, 'Deletion'],
+      body: deletionSchema,
+    },
+  },
+  '/deletions/{id}': { get: { summary: 'One deletion', ok: [200, 'Deletion'] } },
   '/overview': {
     get: { summary: 'How each destination fares, and in steps of time', ok: [200, 'Overview'], query: overviewQuery },
   },

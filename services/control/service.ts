@@ -49,11 +49,11 @@ export async function startControl(
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const backend = await openBackend({ kafka, settings, log, fatal });
-  const { config, entries, tests, events } = backend;
+  const { config, entries, tests, events, appender } = backend;
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
 
-  const deps = { config, entries, sealer, tests, events, history, kafka, log, now: () => new Date() };
+  const deps = { config, entries, sealer, tests, events, history, appender, kafka, log, now: () => new Date() };
   const app = createApp(deps, adminToken);
   const server = createServer(app);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
@@ -101,6 +101,7 @@ async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOpti
     entries: openEntries(config, writer),
     tests,
     events,
+    appender,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);

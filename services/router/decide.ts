@@ -2,14 +2,12 @@ import { type ConfigView } from '../../shared/config/view';
 import { renderBody } from '../../shared/domain/body';
 import { DEFAULT_SHARDS, type Destination } from '../../shared/domain/config';
 import { deliveryId, deliveryKey, encodeDelivery, type Delivery } from '../../shared/domain/delivery';
-import { MESSAGE_TYPES, type Message } from '../../shared/domain/message';
+import { MESSAGE_FORMAT, MESSAGE_TYPES, type Message } from '../../shared/domain/message';
 import { route } from '../../shared/domain/route';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 
 /** What a record of `messages` becomes: pure. */
-
-const MESSAGE_FORMAT = 1;
 
 /** What the router needs to know: no clock and no Kafka. */
 export interface Routing {

@@ -74,9 +74,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   it('refuses tables of a newer version', async () => {
+    const [{ value: version }] = (await database.query<{ value: string }>(
+      `select value from waypost.meta where key = 'version'`,
+    )) as [{ value: string }];
     await database.query(`update waypost.meta set value = '999' where key = 'version'`);
     await expect(migrate(database)).rejects.toMatchObject({ code: 'newer_format' });
-    await database.query(`update waypost.meta set value = '1' where key = 'version'`);
+    await database.query(`update waypost.meta set value = $1 where key = 'version'`, [version]);
   });
 
   it('gives a delivery back as its events made it', async () => {

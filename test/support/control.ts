@@ -5,6 +5,7 @@ import { createApp } from '../../services/control/app';
 import { openEntries } from '../../services/control/entries';
 import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
+import { recordDeletion } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
 import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
@@ -46,7 +47,18 @@ export async function controlUnderTest(
   const events = await openEvents({ kafka, now: () => clock.now.getTime(), onFatal });
   const sealer = createSealer([SECRET_KEY]);
   const history = historyOn(options.database);
-  const deps = { config, entries: openEntries(config, writer), sealer, tests, events, history, kafka, log, now };
+  const deps = {
+    config,
+    entries: openEntries(config, writer),
+    sealer,
+    tests,
+    events,
+    history,
+    appender,
+    kafka,
+    log,
+    now,
+  };
   const app = createApp(deps, ADMIN_TOKEN);
   return {
     app,
@@ -58,7 +70,8 @@ export async function controlUnderTest(
 }
 
 /** A history that asks this database; without one, as where it cannot be opened. */
-function historyOn(database: Database | undefined): Pick<History, 'ask'> {
-  if (!database) return { ask: () => Promise.reject(new Problem('unavailable', 'The history cannot be read now')) };
-  return { ask: (work) => work(database) };
+function historyOn(database: Database | undefined): Pick<History, 'ask' | 'forget'> {
+  const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
+  if (!database) return { ask: away, forget: away };
+  return { ask: (work) => work(database), forget: (deletion) => recordDeletion(database, deletion) };
 }

@@ -4,6 +4,7 @@ import { type Consumption, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Database } from './database';
+import { type Deletion, deletionsSince, Forgotten, recordDeletion } from './deletions';
 import { Feed } from './feed';
 import { type Part } from './parts';
 import { readParts, recordEvents } from './record-events';
@@ -18,6 +19,10 @@ import { databaseId, migrate } from './schema';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
+/** Longer than `attempts` keeps a record. */
+const FORGOTTEN_FOR_MS = 8 * 86_400_000;
+/** Rows that were deleted are cleared away with the next look, also where they are few. */
+const CLEAN_UP_SOON = 1_000_000;
 
 export interface HistoryOptions {
   /** opens the database; called again after it failed */
@@ -33,6 +38,7 @@ export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
   #parts: Part[] = [];
+  #forgotten = new Forgotten();
   /** rows written to each part since it was last cleaned up */
   readonly #written = new Map<string, number>();
   #consumption: Consumption | undefined;
@@ -78,6 +84,19 @@ export class History {
     }
   }
 
+  /**
+   * Removes the rows of users, and takes in no more of what was accepted from them before.
+   * @returns how many rows were removed
+   * @throws Problem `unavailable`
+   */
+  async forget(deletion: Deletion): Promise<number> {
+    // First: what is written meanwhile would stay.
+    this.#forgotten.add(deletion);
+    const rows = await this.ask((database) => this.#inTurn(() => recordDeletion(database, deletion)));
+    if (rows > 0) for (const { name } of this.#parts) this.#written.set(name, CLEAN_UP_SOON);
+    return rows;
+  }
+
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
@@ -96,6 +115,7 @@ export class History {
       database = await open();
       await migrate(database);
       this.#parts = await readParts(database);
+      this.#forgotten = await readForgotten(database, this.options.now());
       await this.#consume(database);
       this.#database = database;
       this.#why = undefined;
@@ -138,7 +158,9 @@ export class History {
 
   async #write(database: Database, events: Parameters<typeof recordEvents>[1]): Promise<void> {
     const oldest = this.options.now() - this.options.keep.forMs;
-    const kept = events.filter((event) => event.kind === 'circuit' || Date.parse(event.acceptedAt) >= oldest);
+    const kept = events.filter(
+      (event) => event.kind === 'circuit' || (Date.parse(event.acceptedAt) >= oldest && !this.#forgotten.has(event)),
+    );
     try {
       await recordEvents(database, kept, this.#parts);
     } catch (error) {
@@ -170,7 +192,7 @@ export class History {
 
   /** One after the other: what writes events must not meet what drops their part. */
   #writing(work: (database: Database) => Promise<void>): Promise<void> {
-    const turn = this.#busy.then(async () => {
+    return this.#inTurn(async () => {
       const database = this.#database;
       if (!database) throw new Error(this.#why);
       try {
@@ -180,9 +202,22 @@ export class History {
         throw error;
       }
     });
-    this.#busy = turn.catch(() => undefined);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#busy.then(work);
+    this.#busy = turn.then(
+      () => undefined,
+      () => undefined,
+    );
     return turn;
   }
+}
+
+async function readForgotten(database: Database, nowMs: number): Promise<Forgotten> {
+  const forgotten = new Forgotten();
+  for (const deletion of await deletionsSince(database, nowMs - FORGOTTEN_FOR_MS)) forgotten.add(deletion);
+  return forgotten;
 }
 
 function unavailable(why: string): Problem {

@@ -13,6 +13,9 @@ export interface Keep {
 /** Changed rows leave their old version behind: from so many on they are cleared away, where no server does it. */
 const VACUUM_AFTER_ROWS = 20_000;
 
+/** They are needed for as long as `attempts` may still tell of their users. */
+const DELETIONS_MS = 30 * 86_400_000;
+
 /** @returns the parts that are left, as the database has them */
 export async function keepWithin(database: Database, keep: Keep, nowMs: number): Promise<Part[]> {
   const sized = await readSizes(database);
@@ -28,6 +31,7 @@ export async function keepWithin(database: Database, keep: Keep, nowMs: number):
   const full = partToEnd(left, keep);
   if (full) await endPart(database, full);
   await database.query('delete from waypost.counts where minute < $1', [sinceMs]);
+  await database.query('delete from waypost.deletions where at < $1', [Math.min(sinceMs, nowMs - DELETIONS_MS)]);
   await database.query(`delete from waypost.circuits where state = 'closed' and at < $1`, [sinceMs]);
   return readParts(database);
 }

@@ -52,6 +52,16 @@ const STEPS: readonly (readonly string[])[] = [
        primary key (destination, url)
      )`,
   ],
+  [
+    `create table waypost.deletions (
+       id text primary key,
+       at bigint not null,
+       users text not null,
+       sources text not null,
+       affected text not null,
+       messages int not null
+     )`,
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

@@ -1,5 +1,6 @@
 import supertest from 'supertest';
 import { ANSWERS } from '../../../services/control/answers';
+import { recordDeletion } from '../../../services/control/history/deletions';
 import { type Database } from '../../../services/control/history/database';
 import { recordEvents } from '../../../services/control/history/record-events';
 import { OPERATIONS } from '../../../services/control/openapi';
@@ -8,10 +9,11 @@ import { memoryDatabase } from '../../support/database';
 import { aFailure, at } from '../../support/events';
 
 let control: ControlUnderTest;
-let ids: { sources: string; destinations: string; deliveries: string };
+let ids: Record<string, string>;
 let database: Database;
 beforeAll(async () => {
   database = await memoryDatabase();
+  await recordDeletion(database, { id: 'del_1', at: 0, users: ['lee'], sources: null, affected: [], messages: 0 });
   await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
 });
 afterAll(() => database.close());
@@ -21,7 +23,7 @@ beforeEach(async () => {
   const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
   const body = { name: 'Hooks', type: 'webhooks', sources: [source.body.id], webhooks, types: ['track'] };
   const destination = await control.call('post', '/destinations').send(body);
-  ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1' };
+  ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
 });
 
 it('is served to everybody, and every reference in it leads somewhere', async () => {
@@ -47,12 +49,13 @@ const operations = Object.entries(OPERATIONS).flatMap(([path, methods]) =>
   Object.entries(methods).flatMap(([method, { stream }]) => (stream ? [] : [[method, path] as const])),
 );
 it.each(operations)('%s %s is there, and answers as it says', async (method, path) => {
-  const kind = path.split('/')[1] as keyof typeof ids;
+  const kind = path.split('/')[1]!;
   const made = {
     '/sources': { name: 'Second' },
+    '/deletions': { userIds: ['kim'] },
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
   }[path];
-  const request = control.call(method as 'get', path.replace('{id}', ids[kind]));
+  const request = control.call(method as 'get', path.replace('{id}', ids[kind] ?? ''));
   const answer = await (method === 'post' ? request.send(made ?? {}) : request);
   const [status, name] = OPERATIONS[path]![method]!.ok;
   // Nobody answers a test here: what it answers is held against its shape where delivery runs.
