@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
 
 /** The shapes of answers, for the OpenAPI document; a test holds real answers against them. */
@@ -122,6 +123,27 @@ const deletion = z.strictObject({
   messages: count,
 });
 
+const replay = z.strictObject({
+  id: z.string(),
+  status: z.enum(['counting', 'running', 'done', 'cancelled', 'failed']),
+  matched: count,
+  sent: count,
+  from: time.nullable(),
+  to: time,
+  destination: z.string(),
+  origin: z.enum(ORIGINS),
+  deliveryStatus: z.enum(STATUSES).nullable(),
+  type: z.enum(MESSAGE_TYPES).nullable(),
+  includeDelivered: z.boolean(),
+  preview: z.boolean(),
+  maxPerSecond: z.number(),
+  pass: z.enum(['counting', 'running']),
+  progress: z.number().meta({ description: 'Of the present pass, 0 to 1' }),
+  error: z.string().nullable(),
+  createdAt: time,
+  updatedAt: time,
+});
+
 const totals = {
   delivered: count,
   dead: count,
@@ -191,6 +213,9 @@ export const ANSWERS = {
   Event: event,
   Deletion: deletion,
   Deletions: list(deletion),
+  ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),
+  Replay: replay,
+  Replays: list(replay),
   Overview: overview,
   Catalog: list(integration),
   Problem: problem,

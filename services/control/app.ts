@@ -10,6 +10,7 @@ import { eventRoutes } from './routes/events';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
 import { overviewRoutes } from './routes/overview';
+import { replayRoutes } from './routes/replays';
 import { sourceRoutes } from './routes/sources';
 
 /** The control API as an Express app: no port, no environment. */
@@ -37,6 +38,7 @@ function api(deps: ControlDeps): Router {
   router.use('/deliveries', deliveryRoutes(deps));
   router.use('/events', eventRoutes(deps));
   router.use('/deletions', deletionRoutes(deps));
+  router.use('/replays', replayRoutes(deps));
   router.use('/overview', overviewRoutes(deps));
   return router;
 }

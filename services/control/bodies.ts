@@ -1,9 +1,9 @@
 import { type Json } from '../../shared/domain/message';
-import { type Kafka } from '../../shared/kafka/port';
+import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { DEAD } from '../../shared/kafka/topics';
 import { type DeliveryRow } from './history/delivery-row';
 
-/** The body of a delivery, read where it lies: the history only names the record. */
+/** The record of a delivery, with the very bytes that were POSTed: the history only names it. */
 
 type Reads = Pick<Kafka, 'read' | 'ranges'>;
 
@@ -14,28 +14,28 @@ const DAY_MS = 86_400_000;
 const DEAD_AROUND_MS = 2_000;
 const MOST_DEAD_READ = 20_000;
 
-/** @returns the very bytes that were POSTed, or undefined where Kafka no longer has them */
-export async function readBody(kafka: Reads, row: DeliveryRow, nowMs: number): Promise<Buffer | undefined> {
+/** @returns the record that holds the delivery, or undefined where Kafka no longer has it */
+export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number): Promise<InRecord | undefined> {
   const [, topic, partition, offset] = /^(.+)\/(\d+)\/(\d+)$/.exec(row.record) ?? [];
   if (topic === undefined) return undefined;
   const place = { topic, partition: Number(partition), offset: Number(offset) };
   const { records } = await kafka.read({ ...place, maxBytes: FETCH_BYTES });
   const record = records.find((each) => each.offset === place.offset);
-  const found = record?.headers.delivery?.toString() === row.id ? record.value : undefined;
+  if (record?.headers.delivery?.toString() === row.id) return record;
   // A week after it was tried, only the dead are kept.
-  if (!found && row.status === 'dead' && row.settledAt !== null && nowMs - row.settledAt > DAY_MS) {
+  if (row.status === 'dead' && row.settledAt !== null && nowMs - row.settledAt > DAY_MS) {
     return findDead(kafka, row.id, row.settledAt);
   }
-  return found ?? undefined;
+  return undefined;
 }
 
-async function findDead(kafka: Reads, id: string, atMs: number): Promise<Buffer | undefined> {
+async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecord | undefined> {
   for (const { partition, low, high } of await kafka.ranges(DEAD, atMs - DEAD_AROUND_MS)) {
     let offset = low;
     while (offset < Math.min(high, low + MOST_DEAD_READ)) {
       const { records, next } = await kafka.read({ topic: DEAD, partition, offset, maxBytes: 1024 * 1024 });
       const found = records.find(({ headers }) => headers.delivery?.toString() === id);
-      if (found) return found.value ?? undefined;
+      if (found) return found;
       const last = records.at(-1);
       if (!last || last.timestampMs > atMs + DEAD_AROUND_MS || next <= offset) break;
       offset = next;

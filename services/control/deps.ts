@@ -5,6 +5,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
 import { type Events } from './events/events';
 import { type History } from './history/history';
+import { type Replays } from './replays/runner';
 import { type TestSends } from './test-sends';
 
 /** What the routes need. */
@@ -14,6 +15,9 @@ export interface ControlDeps {
   sealer: Sealer;
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
+  replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
+  /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
+  windowMs: number;
   history: Pick<History, 'ask' | 'forget'>;
   appender: Pick<Appender, 'append'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;

@@ -6,6 +6,7 @@ import { overviewQuery } from './overview';
 import { pageParameters } from './query';
 import { deletionSchema, deletionsQuery } from './deletions';
 import { eventsQuery, streamQuery } from './events/query';
+import { replaySchema } from './replays/scope';
 import { rotateSecretSchema } from './secrets';
 import { rotateKeySchema, sourceSchema } from './sources';
 import { testSchema } from './test-send';
@@ -90,6 +91,16 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
     },
   },
   '/deletions/{id}': { get: { summary: 'One deletion', ok: [200, 'Deletion'] } },
+  '/deliveries/{id}/replay': {
+    post: { summary: 'Send one more time', ok: [202, 'ReplayedDelivery'] },
+  },
+  '/replays': {
+    get: { summary: 'Replays, the newest first, in pages', ok: [200, 'Replays'], query: pageParameters },
+    post: { summary: 'Send all within a scope anew', ok: [202, 'Replay'], body: replaySchema },
+  },
+  '/replays/{id}': { get: { summary: 'One replay and how far it is', ok: [200, 'Replay'] } },
+  '/replays/{id}/cancel': { post: { summary: 'Stop it', ok: [200, 'Replay'] } },
+  '/replays/{id}/resume': { post: { summary: 'Go on where it was stopped', ok: [200, 'Replay'] } },
   '/overview': {
     get: { summary: 'How each destination fares, and in steps of time', ok: [200, 'Overview'], query: overviewQuery },
   },

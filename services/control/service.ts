@@ -14,6 +14,7 @@ import { openEntries } from './entries';
 import { openEvents } from './events/events';
 import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
+import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
 
 /** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
@@ -52,8 +53,12 @@ export async function startControl(
   const { config, entries, tests, events, appender } = backend;
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
+  const windowMs = settings.WAYPOST_RETRY_WINDOW;
+  const now = () => new Date();
+  const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
+  void replays.resumeAll();
 
-  const deps = { config, entries, sealer, tests, events, history, appender, kafka, log, now: () => new Date() };
+  const deps = { config, entries, sealer, tests, events, history, replays, windowMs, appender, kafka, log, now };
   const app = createApp(deps, adminToken);
   const server = createServer(app);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
@@ -65,6 +70,7 @@ export async function startControl(
       health.ready = false;
       events.streams.stop();
       await closeServer(server, deadlineMs / 2);
+      await replays.stop();
       await Promise.all([backend.stop(deadlineMs / 2), history.stop(deadlineMs / 2)]);
       await kafka.close();
       healthServer.close();

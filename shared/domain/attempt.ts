@@ -28,6 +28,9 @@ export interface UrlAttempt {
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }
 
+/** The reason of a `waiting` event by control: the delivery was sent once more. */
+export const REPLAYED = 'replayed';
+
 interface About {
   delivery: string;
   message: string;

@@ -7,6 +7,7 @@ import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { recordDeletion } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
+import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
@@ -19,6 +20,8 @@ import { memoryLog, type MemoryLog } from './memory-log';
 export const ADMIN_TOKEN = 'planted-admin-token-0123456789';
 export const SECRET_KEY = Buffer.from('planted-secret-key-0123456789abc');
 
+export const WINDOW_MS = 4 * 3_600_000;
+
 export interface ControlUnderTest {
   app: Express;
   memory: MemoryLog;
@@ -26,6 +29,7 @@ export interface ControlUnderTest {
   logged(): string;
   /** the clock of the API: set it */
   clock: { now: Date };
+  replays: Replays;
   /** a request with the admin token */
   call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
 }
@@ -47,13 +51,17 @@ export async function controlUnderTest(
   const events = await openEvents({ kafka, now: () => clock.now.getTime(), onFatal });
   const sealer = createSealer([SECRET_KEY]);
   const history = historyOn(options.database);
+  const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
+  const entries = openEntries(config, writer);
   const deps = {
     config,
-    entries: openEntries(config, writer),
+    entries,
     sealer,
     tests,
     events,
     history,
+    replays,
+    windowMs: WINDOW_MS,
     appender,
     kafka,
     log,
@@ -64,6 +72,7 @@ export async function controlUnderTest(
     app,
     memory,
     clock,
+    replays,
     logged: () => lines.join(''),
     call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
   };

@@ -29,6 +29,8 @@ const IN_MEMORY = `
 /** Real PostgreSQL, without files. */
 export async function memoryDatabase(): Promise<Database> {
   const worker = new Worker(IN_MEMORY, { eval: true, workerData: require.resolve('@electric-sql/pglite') });
+  // A test that ends before it is open must not wait for it.
+  worker.unref();
   const database = await databaseInThread(worker, () => undefined);
   await migrate(database);
   return database;

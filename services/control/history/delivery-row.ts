@@ -1,4 +1,10 @@
-import { type AttemptEvent, type DeliveryEvent, type Outcome, type UrlAttempt } from '../../../shared/domain/attempt';
+import {
+  type AttemptEvent,
+  type DeliveryEvent,
+  type Outcome,
+  REPLAYED,
+  type UrlAttempt,
+} from '../../../shared/domain/attempt';
 import { type MessageType } from '../../../shared/domain/message';
 
 /**
@@ -11,9 +17,6 @@ import { type MessageType } from '../../../shared/domain/message';
 
 export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
 export type Status = (typeof STATUSES)[number];
-
-/** The reason of a delivery that control has sent once more, until it is heard of. */
-export const REPLAYED = 'replayed';
 
 /** One attempt. `n` begins anew with each replay. */
 export interface Try {

@@ -62,6 +62,7 @@ const STEPS: readonly (readonly string[])[] = [
        messages int not null
      )`,
   ],
+  ['create table waypost.replays (id text primary key, at bigint not null, job text not null)'],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

@@ -1,10 +1,13 @@
 import { Router } from 'express';
 import { methodNotAllowed, Problem } from '../../../shared/http/problem';
-import { bodyJson, readBody } from '../bodies';
+import { bodyJson, findRecord } from '../bodies';
 import { deliveriesQuery, deliveryDetail, deliveryView, filterOf } from '../deliveries';
 import { type ControlDeps } from '../deps';
+import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { decodeCursor, encodeCursor, parseQuery } from '../query';
+import { heldDelivery, replayRecords } from '../replays/candidates';
+import { requireOn } from '../replays/scope';
 import { openWebhooks } from '../webhooks';
 
 /** /api/v1/deliveries */
@@ -32,15 +35,45 @@ export function deliveryRoutes(deps: ControlDeps): Router {
       res.json(await showDelivery(deps, req.params.id));
     })
     .all(read);
+  router
+    .route('/:id/replay')
+    .post(async (req, res) => {
+      res.status(202).json(await replayDelivery(deps, req.params.id));
+    })
+    .all(methodNotAllowed(['POST']));
   return router;
 }
 
-async function showDelivery({ history, kafka, config, sealer, now }: ControlDeps, id: string) {
+async function find({ history }: ControlDeps, id: string): Promise<DeliveryRow> {
   const row = await history.ask((database) => getDelivery(database, id));
-  if (!row) throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
+  if (row) return row;
+  throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
+}
+
+/** Sends one more: also one that was delivered, since that very one was asked for. */
+async function replayDelivery(deps: ControlDeps, id: string) {
+  const { kafka, config, appender, windowMs, now, log } = deps;
+  const row = await find(deps, id);
+  if (row.status === 'waiting' || row.status === 'retrying') {
+    throw new Problem('conflict', `The delivery is under way (${row.status}): it is not sent twice`);
+  }
+  requireOn(config, row.destination);
+  const nowMs = now().getTime();
+  const record = await findRecord(kafka, row, nowMs);
+  const candidate = record && heldDelivery(record);
+  if (!candidate) throw new Problem('conflict', 'Kafka no longer has its body: it cannot be sent again');
+  const replay = Math.max(0, row.replay) + 1;
+  await appender.append(replayRecords(candidate, replay, { nowMs, windowMs }));
+  log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
+  return { id, replay, status: 'waiting' };
+}
+
+async function showDelivery(deps: ControlDeps, id: string) {
+  const { kafka, config, sealer, now } = deps;
+  const row = await find(deps, id);
   const destination = config.destination(row.destination)?.data;
   const known = destination ? openWebhooks(destination, sealer) : [];
   const urls = new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, url]])));
-  const body = await readBody(kafka, row, now().getTime());
-  return { ...deliveryDetail(row, { urls, destination }), body: body === undefined ? null : bodyJson(body) };
+  const record = await findRecord(kafka, row, now().getTime());
+  return { ...deliveryDetail(row, { urls, destination }), body: record?.value ? bodyJson(record.value) : null };
 }

@@ -1,5 +1,5 @@
-import { applyEvent, type DeliveryRow, REPLAYED } from '../../../../services/control/history/delivery-row';
-import { type DeliveryEvent } from '../../../../shared/domain/attempt';
+import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
+import { type DeliveryEvent, REPLAYED } from '../../../../shared/domain/attempt';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
 const after = (...events: DeliveryEvent[]) =>
