@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
@@ -144,6 +145,21 @@ const replay = z.strictObject({
   updatedAt: time,
 });
 
+const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
+const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
+const audit = z.strictObject({
+  at: time,
+  by: actor,
+  action: z.enum(['created', 'changed', 'deleted']),
+  kind: z.enum(['source', 'destination', 'token']),
+  entry: z.string(),
+  name: z.string(),
+  version: z.int(),
+  changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
+    description: 'What is secret reads ***',
+  }),
+});
+
 const totals = {
   delivered: count,
   dead: count,
@@ -216,6 +232,11 @@ export const ANSWERS = {
   ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),
   Replay: replay,
   Replays: list(replay),
+  Token: token,
+  Tokens: list(token),
+  NewToken: token.extend({ token: z.string().meta({ description: 'Shown this once' }) }),
+  Session: actor.extend({ expiresAt: time.nullable() }),
+  Audit: list(audit),
   Overview: overview,
   Catalog: list(integration),
   Problem: problem,

@@ -9,6 +9,8 @@ import { type Kafka } from '../../shared/kafka/port';
 import { type Running } from '../../shared/lifecycle';
 import { requireSecretKeys, type Settings } from '../../shared/settings';
 import { type Log } from '../../shared/telemetry/log';
+import { openIdentities } from './access/identities';
+import { createSessions } from './access/sessions';
 import { createApp } from './app';
 import { openEntries } from './entries';
 import { openEvents } from './events/events';
@@ -59,7 +61,11 @@ export async function startControl(
   void replays.resumeAll();
 
   const deps = { config, entries, sealer, tests, events, history, replays, windowMs, appender, kafka, log, now };
-  const app = createApp(deps, adminToken);
+  const access = {
+    identities: openIdentities(adminToken, config),
+    sessions: createSessions(requireSecretKeys(settings)),
+  };
+  const app = createApp(deps, access);
   const server = createServer(app);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
   health.ready = true;

@@ -1,6 +1,8 @@
 import { type Express } from 'express';
 import pino from 'pino';
 import supertest from 'supertest';
+import { openIdentities } from '../../services/control/access/identities';
+import { createSessions } from '../../services/control/access/sessions';
 import { createApp } from '../../services/control/app';
 import { openEntries } from '../../services/control/entries';
 import { openEvents } from '../../services/control/events/events';
@@ -67,7 +69,10 @@ export async function controlUnderTest(
     log,
     now,
   };
-  const app = createApp(deps, ADMIN_TOKEN);
+  const app = createApp(deps, {
+    identities: openIdentities(ADMIN_TOKEN, config),
+    sessions: createSessions([SECRET_KEY]),
+  });
   return {
     app,
     memory,

@@ -1,16 +1,13 @@
-import { type CircuitEvent, type DeliveryEvent } from '../../../shared/domain/attempt';
 import { messageOf } from '../../../shared/errors';
 import { type OpenRecord, type Verdict } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**
- * From `attempts` into the database, many events at once.
+ * From a topic into the database, many events at once.
  *
  * Invariant: a record is done only when its event is committed there: outcome first, offset afterwards. While the
  * database is away the queue is full, the partitions rest, and Kafka keeps what comes.
  */
-
-type Event = DeliveryEvent | CircuitEvent;
 
 /** One transaction a batch: many small ones cost more than all they write. */
 const MAX_BATCH = 2_000;
@@ -22,15 +19,17 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 
-interface Queued {
-  event: Event;
+interface Queued<E> {
+  event: E;
   bytes: number;
   record: OpenRecord;
 }
 
-export interface FeedOptions {
+export interface FeedOptions<E> {
+  /** What a record says; `skip`: nothing; undefined where it cannot be used. */
+  parse(record: OpenRecord): E | 'skip' | undefined;
   /** @throws whatever the database throws; nothing of the batch is written then */
-  write(events: Event[]): Promise<void>;
+  write(events: E[]): Promise<void>;
   /** Whether one of the events itself is what the database refuses, as far as its error tells. */
   isDataError(error: unknown): boolean;
   /** Room again after `full`. */
@@ -38,8 +37,8 @@ export interface FeedOptions {
   log: Log;
 }
 
-export class Feed {
-  #queue: Queued[] = [];
+export class Feed<E extends object> {
+  #queue: Queued<E>[] = [];
   #bytes = 0;
   #refused = false;
   #running: Promise<void> | undefined;
@@ -47,7 +46,7 @@ export class Feed {
   /** why the last batch could not be written */
   #trouble: string | undefined;
 
-  constructor(private readonly options: FeedOptions) {}
+  constructor(private readonly options: FeedOptions<E>) {}
 
   get trouble(): string | undefined {
     return this.#trouble;
@@ -58,10 +57,10 @@ export class Feed {
       this.#refused = true;
       return 'full';
     }
-    const event = parse(record);
-    if (!event) {
-      const { partition, offset } = record;
-      this.options.log.error({ partition, offset }, 'attempt.unreadable');
+    const event = this.options.parse(record);
+    if (event === undefined || event === 'skip') {
+      const { topic, partition, offset } = record;
+      if (!event) this.options.log.error({ topic, partition, offset }, 'history.unreadable');
       record.done();
       return 'taken';
     }
@@ -99,7 +98,7 @@ export class Feed {
     this.#running = undefined;
   }
 
-  #head(): Queued[] {
+  #head(): Queued<E>[] {
     let bytes = 0;
     const end = this.#queue.findIndex((queued, i) => {
       bytes += queued.bytes;
@@ -109,15 +108,15 @@ export class Feed {
   }
 
   /** One event that the database cannot take must not stop all others: it is found by halves, told and left out. */
-  async #write(batch: Queued[]): Promise<void> {
+  async #write(batch: Queued<E>[]): Promise<void> {
     try {
       await this.options.write(batch.map(({ event }) => event));
     } catch (error) {
       if (!this.options.isDataError(error)) throw error;
       const [only, ...others] = batch;
       if (others.length === 0) {
-        const { partition, offset } = only?.record ?? {};
-        this.options.log.error({ partition, offset, reason: messageOf(error) }, 'attempt.not_recorded');
+        const { topic, partition, offset } = only?.record ?? {};
+        this.options.log.error({ topic, partition, offset, reason: messageOf(error) }, 'history.not_recorded');
         return;
       }
       const half = Math.ceil(batch.length / 2);
@@ -126,7 +125,7 @@ export class Feed {
     }
   }
 
-  #taken(batch: Queued[]): void {
+  #taken(batch: Queued<E>[]): void {
     this.#queue = this.#queue.slice(batch.length);
     for (const { bytes, record } of batch) {
       this.#bytes -= bytes;
@@ -136,27 +135,6 @@ export class Feed {
     this.#refused = false;
     this.options.onRoom();
   }
-}
-
-const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
-
-/** As much as the history relies on is checked; undefined where it cannot be used. */
-function parse({ value }: OpenRecord): Event | undefined {
-  try {
-    const event = JSON.parse(value?.toString() ?? '') as Event;
-    if (!KINDS.has(event.kind) || typeof event.destination !== 'string' || !isTime(event.at)) return undefined;
-    if (event.kind === 'circuit') return event;
-    const { delivery, message, source, type, acceptedAt, expiresAt, replay, hop, n, record } = event;
-    const texts = [delivery, message, source, type, record.topic].every((text) => typeof text === 'string');
-    const numbers = [replay, hop, n, record.partition, record.offset].every((each) => Number.isInteger(each));
-    return texts && numbers && isTime(acceptedAt) && isTime(expiresAt) ? event : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }
 
 function pause(ms: number): Promise<void> {

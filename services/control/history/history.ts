@@ -1,12 +1,14 @@
 import { AppError, messageOf } from '../../../shared/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type Consumption, type Kafka } from '../../../shared/kafka/port';
-import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
+import { parseNote, recordAudit, type AuditRow } from './audit';
 import { type Database } from './database';
 import { type Deletion, deletionsSince, Forgotten, recordDeletion } from './deletions';
 import { Feed } from './feed';
 import { type Part } from './parts';
+import { type Event, parseEvent } from './parse-event';
 import { readParts, recordEvents } from './record-events';
 import { cleanUp, type Keep, keepWithin } from './retention';
 import { databaseId, migrate } from './schema';
@@ -41,18 +43,24 @@ export class History {
   #forgotten = new Forgotten();
   /** rows written to each part since it was last cleaned up */
   readonly #written = new Map<string, number>();
-  #consumption: Consumption | undefined;
+  #consumptions: Consumption[] = [];
   #keeping: NodeJS.Timeout | undefined;
   #busy: Promise<void> = Promise.resolve();
   #stopped = false;
-  readonly #feed: Feed;
+  readonly #feed: Feed<Event>;
+  readonly #audit: Feed<AuditRow>;
 
   constructor(private readonly options: HistoryOptions) {
+    const common = { isDataError, onRoom: () => this.#resume(), log: options.log };
     this.#feed = new Feed({
+      ...common,
+      parse: parseEvent,
       write: (events) => this.#writing((database) => this.#write(database, events)),
-      isDataError,
-      onRoom: () => this.#consumption?.resume(),
-      log: options.log,
+    });
+    this.#audit = new Feed({
+      ...common,
+      parse: parseNote,
+      write: (rows) => this.#writing((database) => recordAudit(database, rows)),
     });
   }
 
@@ -64,7 +72,7 @@ export class History {
 
   /** Why it cannot be asked, or lags behind; undefined where all is well. */
   get trouble(): string | undefined {
-    return this.#why ?? this.#feed.trouble;
+    return this.#why ?? this.#feed.trouble ?? this.#audit.trouble;
   }
 
   /**
@@ -100,8 +108,8 @@ export class History {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
-    await this.#feed.stop();
-    await this.#consumption?.stop(Math.min(1_000, deadlineMs));
+    await Promise.all([this.#feed.stop(), this.#audit.stop()]);
+    await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
     await this.#busy;
     await this.#database?.close();
     this.#database = undefined;
@@ -147,16 +155,21 @@ export class History {
       .then(() => this.#openLater());
   }
 
-  /** The group is the database's own: a new one reads again all that `attempts` still has. */
+  /** The groups are the database's own: a new one reads again all that the topics still have. */
   async #consume(database: Database): Promise<void> {
-    if (this.#consumption) return;
+    if (this.#consumptions.length > 0) return;
     const { kafka, onFatal } = this.options;
-    const group = `control-history-${await databaseId(database)}`;
-    const onRecord = this.#feed.onRecord.bind(this.#feed);
-    this.#consumption = await kafka.consume({ group, topics: [ATTEMPTS], onRecord, onFatal });
+    const id = await databaseId(database);
+    const consume = (name: string, topic: string, feed: Feed<Event> | Feed<AuditRow>) =>
+      kafka.consume({ group: `control-${name}-${id}`, topics: [topic], onRecord: feed.onRecord.bind(feed), onFatal });
+    this.#consumptions = [await consume('history', ATTEMPTS, this.#feed), await consume('audit', CONFIG, this.#audit)];
   }
 
-  async #write(database: Database, events: Parameters<typeof recordEvents>[1]): Promise<void> {
+  #resume(): void {
+    for (const consumption of this.#consumptions) consumption.resume();
+  }
+
+  async #write(database: Database, events: readonly Event[]): Promise<void> {
     const oldest = this.options.now() - this.options.keep.forMs;
     const kept = events.filter(
       (event) => event.kind === 'circuit' || (Date.parse(event.acceptedAt) >= oldest && !this.#forgotten.has(event)),

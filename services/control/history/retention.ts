@@ -16,6 +16,9 @@ const VACUUM_AFTER_ROWS = 20_000;
 /** They are needed for as long as `attempts` may still tell of their users. */
 const DELETIONS_MS = 30 * 86_400_000;
 
+/** Longer than a year: who changed this is asked late. */
+const AUDIT_MS = 400 * 86_400_000;
+
 /** @returns the parts that are left, as the database has them */
 export async function keepWithin(database: Database, keep: Keep, nowMs: number): Promise<Part[]> {
   const sized = await readSizes(database);
@@ -32,6 +35,7 @@ export async function keepWithin(database: Database, keep: Keep, nowMs: number):
   if (full) await endPart(database, full);
   await database.query('delete from waypost.counts where minute < $1', [sinceMs]);
   await database.query('delete from waypost.deletions where at < $1', [Math.min(sinceMs, nowMs - DELETIONS_MS)]);
+  await database.query('delete from waypost.audit where at < $1', [nowMs - AUDIT_MS]);
   await database.query(`delete from waypost.circuits where state = 'closed' and at < $1`, [sinceMs]);
   return readParts(database);
 }

@@ -63,6 +63,22 @@ const STEPS: readonly (readonly string[])[] = [
      )`,
   ],
   ['create table waypost.replays (id text primary key, at bigint not null, job text not null)'],
+  [
+    `create table waypost.audit (
+       entry text not null,
+       version int not null,
+       kind text not null,
+       at bigint not null,
+       action text not null,
+       name text not null,
+       by_id text not null,
+       by_name text not null,
+       by_role text not null,
+       changes text not null,
+       primary key (entry, version)
+     )`,
+    'create index on waypost.audit (at, entry, version)',
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { methodNotAllowed, Problem } from '../../../shared/http/problem';
+import { seesSecrets } from '../access/authenticate';
 import { bodyJson, findRecord } from '../bodies';
 import { deliveriesQuery, deliveryDetail, deliveryView, filterOf } from '../deliveries';
 import { type ControlDeps } from '../deps';
@@ -32,7 +33,7 @@ export function deliveryRoutes(deps: ControlDeps): Router {
   router
     .route('/:id')
     .get(async (req, res) => {
-      res.json(await showDelivery(deps, req.params.id));
+      res.json(await showDelivery(deps, req.params.id, seesSecrets(res)));
     })
     .all(read);
   router
@@ -68,11 +69,11 @@ async function replayDelivery(deps: ControlDeps, id: string) {
   return { id, replay, status: 'waiting' };
 }
 
-async function showDelivery(deps: ControlDeps, id: string) {
+async function showDelivery(deps: ControlDeps, id: string, withAddresses: boolean) {
   const { kafka, config, sealer, now } = deps;
   const row = await find(deps, id);
   const destination = config.destination(row.destination)?.data;
-  const known = destination ? openWebhooks(destination, sealer) : [];
+  const known = destination && withAddresses ? openWebhooks(destination, sealer) : [];
   const urls = new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, url]])));
   const record = await findRecord(kafka, row, now().getTime());
   return { ...deliveryDetail(row, { urls, destination }), body: record?.value ? bodyJson(record.value) : null };

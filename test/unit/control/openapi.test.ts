@@ -6,8 +6,8 @@ import { readParts, recordEvents } from '../../../services/control/history/recor
 import { saveJob } from '../../../services/control/history/replays';
 import { type Job, newJob } from '../../../services/control/replays/job';
 import { type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
-import { OPERATIONS } from '../../../services/control/openapi';
-import { type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { OPERATIONS } from '../../../services/control/operations';
+import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
 import { aDeath, aFailure, at } from '../../support/events';
 
@@ -40,6 +40,7 @@ beforeEach(async () => {
   const headers = encodeDelivery({ ...DELIVERY, id: 'dlv_2', destinationId: about.destination });
   control.memory.append([{ topic: 'webhooks', key: 'k', value: '{}', headers }]);
   ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
+  ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
   ids['deliveries/replay'] = 'dlv_2';
   for (const [name, status] of [
     ['replays', 'running'],
@@ -93,6 +94,8 @@ it.each(operations)('%s %s is there, and answers as it says', async (method, pat
     '/sources': { name: 'Second' },
     '/deletions': { userIds: ['kim'] },
     '/replays': { destination: ids.destinations },
+    '/tokens': { name: 'Second', role: 'operator' },
+    '/session': { token: ADMIN_TOKEN },
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
   }[path];
   const request = control.call(method as 'get', path.replace('{id}', id));

@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { Feed } from '../../../../services/control/history/feed';
+import { parseEvent } from '../../../../services/control/history/parse-event';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
 import { anAttempt } from '../../../support/events';
@@ -9,6 +10,7 @@ function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   const lines: string[] = [];
   let room = 0;
   const feed = new Feed({
+    parse: parseEvent,
     write: (events) => write(events.map((event) => ('delivery' in event ? event.delivery : event.kind))),
     isDataError: (error) => String(error).includes('data'),
     onRoom: () => room++,
@@ -65,7 +67,7 @@ it('leaves out the one event that the database refuses', async () => {
   for (const id of ['a', 'b', 'bad', 'c', 'd']) giveEvent(id);
   await eventually(() => expect(done).toHaveLength(5));
   expect(written.sort()).toEqual(['a', 'b', 'c', 'd']);
-  expect(lines.filter((line) => line.includes('attempt.not_recorded'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('history.not_recorded'))).toHaveLength(1);
 });
 
 it.each([
@@ -79,7 +81,7 @@ it.each([
   const { done, give, lines } = feedUnderTest(() => Promise.reject(new Error('never')));
   give(value);
   await eventually(() => expect(done).toEqual([0]));
-  expect(lines.join('')).toContain('attempt.unreadable');
+  expect(lines.join('')).toContain('history.unreadable');
 });
 
 it('takes so much and no more while the database is away, and asks again when there is room', async () => {

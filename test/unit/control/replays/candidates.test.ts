@@ -53,9 +53,9 @@ const DESTINATION: Destination = {
   createdAt: '',
   updatedAt: '',
 };
-const config = (source: Source | undefined = aSource(), destination: Destination | undefined = DESTINATION) => ({
-  source: (id: string) => (source?.id === id ? { version: 1, data: source } : undefined),
-  destination: (id: string) => (destination?.id === id ? { version: 1, data: destination } : undefined),
+const config = (source: Source = aSource(), destination: Destination = DESTINATION) => ({
+  source: (id: string) => (source.id === id ? { version: 1, data: source } : undefined),
+  destination: (id: string) => (destination.id === id ? { version: 1, data: destination } : undefined),
 });
 const inRecord = (topic: string, headers: Record<string, string>, value: string): InRecord => ({
   topic,
