@@ -2,6 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database } from '../../services/control/history/database';
+import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/history/audit';
+import { deletionsSince, getDeletion, listDeletions, recordDeletion } from '../../services/control/history/deletions';
+import { getJob, knownOf, listJobs, saveJob, unfinishedJobs } from '../../services/control/history/replays';
+import { type Job, newJob } from '../../services/control/replays/job';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Part } from '../../services/control/history/parts';
@@ -57,7 +61,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
   beforeEach(async () => {
     for (const part of parts) await database.query(`drop table waypost.${part.name}`);
-    for (const table of ['parts', 'counts', 'circuits']) await database.query(`delete from waypost.${table}`);
+    for (const table of ['parts', 'counts', 'circuits', 'deletions', 'replays', 'audit'])
+      await database.query(`delete from waypost.${table}`);
     parts = [];
   });
   const record = (...events: (DeliveryEvent | CircuitEvent)[]) => recordEvents(database, events, parts);
@@ -196,6 +201,69 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await openCircuits(database)).map(({ url, at: since }) => [url, since])).toEqual([
       ['whk_2', Date.parse(at(3))],
     ]);
+  });
+
+  it('keeps each change of configuration once, the newest first', async () => {
+    const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
+    const row = (version: number, over: Partial<AuditRow> = {}): AuditRow => ({
+      ...{ kind: 'source', entry: 'src_1', version, at: START + version, action: 'changed', name: 'Site', by },
+      changes: [{ field: 'name', from: 'a', to: 'b\0' }],
+      ...over,
+    });
+    const rows = [row(1), row(2), row(1, { kind: 'token', entry: 'tok_2', by: { ...by, id: 'admin' } })];
+    await recordAudit(database, rows);
+    await recordAudit(database, [...rows, row(3)]);
+    const found = async (filter: AuditFilter, page = { limit: 10 }) =>
+      (await listAudit(database, filter, page)).map(({ entry, version }) => `${entry}.${version}`);
+    expect(await found({})).toEqual(['src_1.3', 'src_1.2', 'tok_2.1', 'src_1.1']);
+    expect(await found({ kind: 'token' })).toEqual(['tok_2.1']);
+    expect(await found({ entry: 'src_1', by: 'tok_1' })).toEqual(['src_1.3', 'src_1.2', 'src_1.1']);
+    const after = { at: START + 2, id: auditId(rows[1]!) };
+    expect((await listAudit(database, {}, { limit: 2, after })).map(auditId)).toEqual(['tok_2.1', 'src_1.1']);
+    expect((await listAudit(database, { by: 'admin' }, { limit: 1 }))[0]).toEqual(rows[2]);
+  });
+
+  it('keeps a replay as it stands, and knows which were not ended', async () => {
+    const scope = { destination: 'dst_1', origin: 'messages', from: null, to: 1, status: null, type: null } as const;
+    const job = (id: string, over: Partial<Job> = {}): Job => ({
+      ...newJob(
+        { scope: { ...scope, includeDelivered: false }, preview: false, maxPerSecond: 1 },
+        { id, now: new Date(START), places: [{ partition: 0, low: 1, next: 2, end: 3 }] },
+      ),
+      ...over,
+    });
+    await saveJob(database, job('rpl_1'));
+    await saveJob(database, job('rpl_2', { status: 'done' }));
+    await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }));
+    expect(await getJob(database, 'rpl_1')).toEqual(job('rpl_1', { status: 'running', sent: 5 }));
+    expect((await unfinishedJobs(database)).map(({ id }) => id)).toEqual(['rpl_1']);
+    expect((await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(({ id }) => id)).toEqual([
+      'rpl_1',
+    ]);
+    await record(anAttempt(), aFailure({ delivery: 'dlv_2', replay: 1 }));
+    expect([...(await knownOf(database, ['dlv_1', 'dlv_2', 'dlv_3']))]).toEqual([
+      ['dlv_1', { status: 'delivered', replay: 0 }],
+      ['dlv_2', { status: 'retrying', replay: 1 }],
+    ]);
+  });
+
+  it('forgets the rows of a user, of all sources or of those named, and lists who was deleted', async () => {
+    const about = [
+      { delivery: 'd1', userId: 'kim' },
+      { delivery: 'd2', userId: 'kim', source: 'src_2' },
+      { delivery: 'd3', userId: 'lee' },
+      { delivery: 'd4', userId: 'kim', acceptedAt: at(100) },
+    ];
+    await record(...about.map((each) => anAttempt(each)));
+    const deletion = { id: 'del_1', at: Date.parse(at(50)), users: ['kim', 'x\0'], affected: [], messages: 0 };
+    expect(await recordDeletion(database, { ...deletion, sources: ['src_2'] })).toBe(1);
+    expect(await list()).toEqual(['d4', 'd3', 'd1']);
+    expect(await recordDeletion(database, { ...deletion, id: 'del_2', sources: null })).toBe(1);
+    expect(await list()).toEqual(['d4', 'd3']);
+    expect(await getDeletion(database, 'del_1')).toMatchObject({ users: ['kim', 'x\ufffd'], sources: ['src_2'] });
+    const page = { limit: 5, after: { at: deletion.at, id: 'del_2' } };
+    expect((await listDeletions(database, page)).map(({ id }) => id)).toEqual(['del_1']);
+    expect(await deletionsSince(database, deletion.at + 1)).toEqual([]);
   });
 
   describe('drops', () => {

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ANSWERS } from '../../services/control/answers';
 import { type RunningControl, startControl } from '../../services/control/service';
 import { type DeliveryEvent } from '../../shared/domain/attempt';
 import { connectKafka } from '../../shared/kafka/client';
@@ -96,6 +97,22 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     const events = some('first', 150);
     await give(...events, ...events);
     await eventually(async () => expect(await known('first')).toBe(150), { deadlineMs: 30_000 });
+  });
+
+  it('shows who changed what in the configuration', async () => {
+    const made = (await call(control, '/sources', { method: 'POST', body: '{"name":"Site"}' })).body;
+    await call(control, `/sources/${made.id}/rotate-key`, { method: 'POST', body: '{}' });
+    const { data } = await eventually(async () => {
+      const { body } = await call(control, `/audit?entry=${made.id}`);
+      expect(body.data).toHaveLength(2);
+      return body;
+    });
+    expect(data).toMatchObject([
+      { action: 'changed', version: 2, changes: [{ field: 'writeKeys', from: '***', to: '***' }] },
+      { action: 'created', version: 1, kind: 'source', name: 'Site', by: { id: 'admin', role: 'admin' } },
+    ]);
+    expect(JSON.stringify(data)).not.toContain(made.writeKey);
+    expect(() => ANSWERS.Audit.parse({ data, next: null })).not.toThrow();
   });
 
   it('catches up with what happened while control was down', async () => {
