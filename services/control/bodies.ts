@@ -21,7 +21,7 @@ export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number):
   const place = { topic, partition: Number(partition), offset: Number(offset) };
   const { records } = await kafka.read({ ...place, maxBytes: FETCH_BYTES });
   const record = records.find((each) => each.offset === place.offset);
-  if (record?.headers.delivery?.toString() === row.id) return record;
+  if (record?.headers.delivery === row.id) return record;
   // A week after it was tried, only the dead are kept.
   if (row.status === 'dead' && row.settledAt !== null && nowMs - row.settledAt > DAY_MS) {
     return findDead(kafka, row.id, row.settledAt);
@@ -34,7 +34,7 @@ async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecor
     let offset = low;
     while (offset < Math.min(high, low + MOST_DEAD_READ)) {
       const { records, next } = await kafka.read({ topic: DEAD, partition, offset, maxBytes: 1024 * 1024 });
-      const found = records.find(({ headers }) => headers.delivery?.toString() === id);
+      const found = records.find(({ headers }) => headers.delivery === id);
       if (found) return found;
       const last = records.at(-1);
       if (!last || last.timestampMs > atMs + DEAD_AROUND_MS || next <= offset) break;

@@ -1,5 +1,6 @@
-import { type Kafka as KafkaJs, type KafkaMessage } from 'kafkajs';
+import { type Kafka as KafkaJs } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
+import { type FetchedRecord } from './codec/records';
 import { Partition, TakenRecord } from './partition';
 import { type Fetched } from './port';
 
@@ -17,7 +18,8 @@ const PAUSE_MS = 250;
 
 interface FetchedPartition {
   highWatermark: string;
-  messages: KafkaMessage[];
+  /** what the codec made of them (codec/install.ts) */
+  messages: FetchedRecord[];
 }
 interface Broker {
   fetch(request: object): Promise<{ responses: { partitions: FetchedPartition[] }[] }>;

@@ -13,7 +13,7 @@ export interface Actor {
 }
 
 /** An actor, and what changes with their token: a session of theirs ends with it. */
-export interface Identity {
+interface Identity {
   actor: Actor;
   mark: string;
 }

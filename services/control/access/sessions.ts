@@ -5,7 +5,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
  * session outlives a restart; it ends with its time, and with the token that it was made by. Pure, but for the keys.
  */
 
-export interface Session {
+interface Session {
   /** the token's id */
   id: string;
   mark: string;

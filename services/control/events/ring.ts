@@ -110,7 +110,7 @@ export class EventRing {
 
   /** @returns the event that the record holds */
   add(record: InRecord, accepted: boolean): Entry {
-    const source = record.headers.source?.toString() ?? '';
+    const source = record.headers.source ?? '';
     // A copy: the value is a slice of a whole fetch.
     const value = Buffer.from(record.value ?? '');
     const entry = new Entry(

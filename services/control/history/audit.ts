@@ -21,7 +21,7 @@ export function parseNote(record: OpenRecord): AuditRow | 'skip' | undefined {
   if (!note || !record.value) return 'skip';
   try {
     const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord;
-    return { ...(JSON.parse(note.toString()) as AuditNote), kind, entry, version, at: record.timestampMs };
+    return { ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs };
   } catch {
     return undefined;
   }

@@ -80,7 +80,7 @@ export class Forgotten {
     for (const user of users) this.#byUser.set(user, [...(this.#byUser.get(user) ?? []), { at, sources }]);
   }
 
-  has(event: { userId?: string; source: string; acceptedAt: string }): boolean {
+  has(event: { userId?: string | undefined; source: string; acceptedAt: string }): boolean {
     const deletions = event.userId === undefined ? undefined : this.#byUser.get(event.userId);
     if (!deletions) return false;
     const acceptedAt = Date.parse(event.acceptedAt);

@@ -5,7 +5,7 @@ import { type Origin, type Scope, type Wanted } from './scope';
  * sent; each pass goes through the same partitions, up to the ends that they had when it was asked for.
  */
 
-export type JobStatus = 'counting' | 'running' | 'done' | 'cancelled' | 'failed';
+type JobStatus = 'counting' | 'running' | 'done' | 'cancelled' | 'failed';
 
 /** Where a pass stands in a partition. */
 export interface Place {

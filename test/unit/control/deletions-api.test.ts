@@ -36,7 +36,7 @@ const messages = () =>
   control.memory.records('messages').map(({ key, value, headers }) => ({
     key: key!.toString(),
     value: JSON.parse(value!.toString()) as Record<string, unknown>,
-    source: headers.source!.toString(),
+    source: headers.source!,
     headers: Object.fromEntries(Object.entries(headers).map(([name, each]) => [name, String(each)])),
   }));
 

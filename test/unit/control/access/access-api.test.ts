@@ -91,9 +91,7 @@ it('each change is noted beside its record, with who made it', async () => {
   await as(tokens.operator, 'patch', `/destinations/${id}`).send({ paused: true });
   const notes = control.memory
     .records('config')
-    .flatMap(({ key, headers }) =>
-      key!.toString() === `destination:${id}` ? [JSON.parse(headers.note!.toString())] : [],
-    );
+    .flatMap(({ key, headers }) => (key!.toString() === `destination:${id}` ? [JSON.parse(headers.note!)] : []));
   expect(notes).toMatchObject([
     { action: 'created', by: { id: 'admin', role: 'admin' } },
     { action: 'changed', by: { name: 'operator' }, changes: [{ field: 'paused', from: false, to: true }] },
@@ -109,15 +107,15 @@ describe('a session', () => {
       .set({ Host: HOST, ...headers })
       .send({ token });
   const cookieFrom = (answer: supertest.Response) => answer.headers['set-cookie']![0]!.split(';')[0]!;
-  const withCookie = (cookie: string, method: Method, path: string, headers: Record<string, string> = {}) =>
-    supertest(control.app)
-      [method](`/api/v1${path}`)
-      .set({ Host: HOST, Cookie: cookie, ...headers });
+  const withCookie = (cookie: string, method: Method, path: string, headers: Record<string, string> = {}) => {
+    const request = supertest(control.app);
+    return request[method](`/api/v1${path}`).set({ Host: HOST, Cookie: cookie, ...headers });
+  };
 
   it('is a cookie that no script can read and no other site can send', async () => {
     const answer = await begin();
     expect(answer.body).toMatchObject({ id: 'admin', role: 'admin', expiresAt: '2026-01-01T12:00:00.000Z' });
-    const [cookie] = answer.headers['set-cookie']!;
+    const cookie = answer.headers['set-cookie']![0]!;
     expect(cookie).toMatch(/; Path=\/.*; HttpOnly; SameSite=Strict/);
     expect(cookie).not.toMatch(/Secure/);
     expect(cookie + answer.text).not.toContain(ADMIN_TOKEN);

@@ -6,7 +6,7 @@ function aRecord(call: object | string, { source = 'src_1', atMs = 1_000, bytes 
   const text =
     typeof call === 'string' ? call : JSON.stringify({ ...call, ...(bytes > 0 && { pad: 'x'.repeat(bytes) }) });
   const place = { topic: 'messages', partition: 0, offset: offset++, timestampMs: atMs };
-  return { ...place, key: null, value: Buffer.from(text), headers: { source: Buffer.from(source) } };
+  return { ...place, key: null, value: Buffer.from(text), headers: { source } };
 }
 const track = (userId: string) => ({ type: 'track', userId, event: 'Order' });
 const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);

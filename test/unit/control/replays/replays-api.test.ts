@@ -165,7 +165,9 @@ describe('all within a scope', () => {
       expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({ status: 'running', sent: 0 });
     });
     control.memory.failWith(undefined);
+    const advance = setInterval(() => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)), 5);
     expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 5 });
+    clearInterval(advance);
     expect(due()).toHaveLength(5);
   });
 
