@@ -68,6 +68,8 @@ export interface WaitingEvent extends About {
   n: number;
   reason: string;
   nextAttemptAt: string;
+  /** the replay that sent it once more, where it was one of many */
+  job?: string;
 }
 export interface DeadEvent extends About {
   kind: 'dead';

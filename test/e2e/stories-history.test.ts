@@ -75,6 +75,47 @@ test('what died is sent again to an endpoint that is well, and what was delivere
   expect(await finished((await post('/replays', { destination: destination.id })).id)).toMatchObject({ matched: 0 });
 });
 
+test('a replay that is cancelled, resumed and cut off by a killed control sends each dead letter once, and no other', async () => {
+  // Given forty dead letters, five deliveries and letters of another endpoint; then just the forty arrive, with their ids.
+  const { sink, system } = stage;
+  sink.on('/recovered', { status: 410 });
+  sink.on('/other', { status: 410 });
+  const { source, send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/recovered') }] });
+  await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/other') }] });
+  await stage.settled();
+  await Promise.all(Array.from({ length: 40 }, (_, i) => send(aTrack({ userId: `user-${i}` }))));
+  const dead = await ask(`/deliveries?destination=${destination.id}&status=dead&limit=100`, ({ data }) =>
+    expect(data).toHaveLength(40),
+  );
+  sink.on('/recovered', { status: 200 });
+  sink.on('/other', { status: 200 });
+  for (let i = 0; i < 5; i++) await send();
+  await sink.waitFor(45, { path: '/recovered' });
+  await sink.waitFor(45, { path: '/other' });
+
+  const { id } = await post('/replays', { destination: destination.id, maxPerSecond: 20 });
+  await sink.waitFor(53, { path: '/recovered' });
+  const cancelled = (await post(`/replays/${id}/cancel`)) as { status: string; sent: number };
+  expect(cancelled).toMatchObject({ status: 'cancelled', matched: 40 });
+  expect(cancelled.sent).toBeLessThan(40);
+  expect(await post(`/replays/${id}/resume`)).toMatchObject({ status: 'running' });
+  await sink.waitFor(45 + cancelled.sent + 4, { path: '/recovered' });
+  const [pid] = system.pids('control');
+  system.kill('control', 'SIGKILL');
+  await eventually(
+    async () => {
+      expect(system.pids('control')).not.toContain(pid);
+      const { body } = await system.control('GET', `/replays/${id}`);
+      expect(body).toMatchObject({ status: 'done', matched: 40, sent: 40 });
+    },
+    { deadlineMs: 60_000 },
+  );
+  const requests = await sink.waitFor(85, { path: '/recovered' });
+  const replayed = requests.slice(45).map(({ headers }) => headers['webhook-id']!);
+  expect(replayed.sort()).toEqual((dead.data as Json[]).map((each) => each.id as string).sort());
+  expect(await sink.waitFor(45, { path: '/other' })).toHaveLength(45);
+}, 120_000);
+
 test('one delivery is sent once more, when that is asked for', async () => {
   // Given a delivery that arrived; then it arrives once more with the same id and body.
   const { sink } = stage;

@@ -149,16 +149,16 @@ describe('reading where one says', () => {
   test('finds where a time begins', async () => {
     const kafka = await connect();
     const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
-    await appender.append(records('messages.rejected', 20));
-    const before = await kafka.ranges('messages.rejected');
+    await appender.append(records('webhooks.retry.15m', 20));
+    const before = await kafka.ranges('webhooks.retry.15m');
     const since = Date.now() + 1;
     // The clock of the broker is this machine's: the next record must be of a later millisecond.
     await eventually(() => expect(Date.now()).toBeGreaterThan(since));
-    expect(await kafka.ranges('messages.rejected', since)).toEqual(
+    expect(await kafka.ranges('webhooks.retry.15m', since)).toEqual(
       before.map((range) => ({ ...range, low: range.high })),
     );
-    await appender.append([{ topic: 'messages.rejected', key: 'later', value: 'x' }]);
-    const after = (await kafka.ranges('messages.rejected', since)).filter(({ low, high }) => high > low);
+    await appender.append([{ topic: 'webhooks.retry.15m', key: 'later', value: 'x' }]);
+    const after = (await kafka.ranges('webhooks.retry.15m', since)).filter(({ low, high }) => high > low);
     expect(after).toHaveLength(1);
     expect(after[0]!.high - after[0]!.low).toBe(1);
     await appender.close(1_000);

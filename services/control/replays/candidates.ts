@@ -96,7 +96,7 @@ export function replayNumber(candidate: Candidate, known: Known | undefined, sco
 export function replayRecords(
   { delivery, key, body, record }: Candidate,
   replay: number,
-  { nowMs, windowMs }: { nowMs: number; windowMs: number },
+  { nowMs, windowMs, job }: { nowMs: number; windowMs: number; job?: string },
 ): OutRecord[] {
   const { notBefore, final, reason, error, test, ...rest } = delivery;
   const again: Delivery = { ...rest, attempt: 0, hop: 0, replay, closed: [], expiresAt: nowMs + windowMs };
@@ -119,6 +119,7 @@ export function replayRecords(
     n: 0,
     reason: REPLAYED,
     nextAttemptAt: at,
+    ...(job !== undefined && { job }),
   };
   return [
     { topic: ATTEMPTS, key: again.id, value: JSON.stringify(event) },

@@ -6,23 +6,29 @@ import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { getJob, knownOf, saveJob, unfinishedJobs } from '../history/replays';
+import { sentUnsaved } from './already';
 import { type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
 import { chunkOf, currentPlace, isActive, type Job, newJob, nextPass, type Place } from './job';
+import { Pace } from './pace';
 import { requireOn, type Scope, type Wanted } from './scope';
 
 /**
  * Runs replays. Where a job stands is written down after each piece, so that a process that takes over goes on there;
- * the piece that was under way when the one before ended is recognised by the number that its replays were given.
+ * what the piece under way had sent when the one before was killed is read from `attempts` (already.ts).
  */
 
 const READ_BYTES = 512 * 1024;
 /** More at once would share the same Kafka and the same database. */
 const MAX_ACTIVE = 5;
 const PAUSE_MS = 1_000;
-/** How soon a job that waits for its rate sees that it is to stop. */
-const LOOK_MS = 100;
 /** A message is appended at most so long after it was accepted. */
 const APPEND_SLACK_MS = 600_000;
+
+/** What is to be sent, and its number; or what was sent and not written down. */
+interface Chosen {
+  candidate: Candidate;
+  replay: number | 'sent';
+}
 
 export interface ReplaysOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
@@ -44,7 +50,7 @@ export class Replays {
   async resumeAll(): Promise<void> {
     while (!this.#stopping) {
       try {
-        for (const job of await this.options.history.ask(unfinishedJobs)) this.#run(job);
+        for (const job of await this.options.history.ask(unfinishedJobs)) this.#run(job, 'taken over');
         return;
       } catch (error) {
         this.options.log.debug({ reason: messageOf(error) }, 'replays.not_resumed');
@@ -105,20 +111,24 @@ export class Replays {
     throw new Problem('conflict', `${MAX_ACTIVE} replays run, which is the most at once; wait for one, or cancel it`);
   }
 
-  #run(job: Job): void {
+  #run(job: Job, from: 'begun here' | 'taken over' = 'begun here'): void {
     if (this.#active.has(job.id)) return;
-    const ended = this.#loop(job).finally(() => this.#active.delete(job.id));
+    const ended = this.#loop(job, from === 'taken over' ? undefined : new Set()).finally(() =>
+      this.#active.delete(job.id),
+    );
     this.#active.set(job.id, { job, ended });
     this.options.log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass }, 'replay.begun');
   }
 
-  async #loop(job: Job): Promise<void> {
+  /** @param sent what it has sent and not written down; undefined: still to be found out */
+  async #loop(job: Job, sent: ReadonlySet<string> | undefined): Promise<void> {
     const { log } = this.options;
     const pace = new Pace(job.maxPerSecond, () => this.options.now().getTime());
     while (isActive(job) && !this.#stopping) {
       try {
+        sent ??= await sentUnsaved(this.options.kafka, job);
         const place = currentPlace(job);
-        if (place) await this.#piece(job, place, pace);
+        if (place) await this.#piece(job, place, { pace, sent });
         else Object.assign(job, nextPass(job));
         await this.#save(job);
       } catch (error) {
@@ -126,6 +136,8 @@ export class Replays {
         if (!isPassing(error))
           Object.assign(job, { status: 'failed', error: 'something went wrong; the log tells more' });
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
+        // What Kafka did not answer to may be there all the same.
+        sent = undefined;
         await pause(PAUSE_MS);
       }
     }
@@ -134,7 +146,7 @@ export class Replays {
   }
 
   /** Reads on in a partition, and counts or sends what it finds. */
-  async #piece(job: Job, place: Place, pace: Pace): Promise<void> {
+  async #piece(job: Job, place: Place, { pace, sent }: { pace: Pace; sent: ReadonlySet<string> }): Promise<void> {
     const { kafka, config, history } = this.options;
     if (!this.#goesOn(job)) return;
     const topic = topicOf(job.scope);
@@ -148,8 +160,10 @@ export class Replays {
       .flatMap((record) => candidateOf(record, job.scope, config) ?? []);
     const ids = candidates.map(({ delivery }) => delivery.id);
     const known = await history.ask((database) => knownOf(database, ids));
-    const chosen = candidates.flatMap((candidate) => {
-      const replay = replayNumber(candidate, known.get(candidate.delivery.id), job.scope);
+    const chosen = candidates.flatMap((candidate): Chosen[] => {
+      const { id } = candidate.delivery;
+      if (sent.has(id)) return [{ candidate, replay: 'sent' }];
+      const replay = replayNumber(candidate, known.get(id), job.scope);
       return replay === undefined ? [] : [{ candidate, replay }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
@@ -158,20 +172,17 @@ export class Replays {
   }
 
   /** @returns whether all were sent: a job that is cancelled stops between two appends */
-  async #send(
-    job: Job,
-    place: Place,
-    { chosen, pace }: { chosen: { candidate: Candidate; replay: number }[]; pace: Pace },
-  ): Promise<boolean> {
+  async #send(job: Job, place: Place, { chosen, pace }: { chosen: readonly Chosen[]; pace: Pace }): Promise<boolean> {
     const { appender, windowMs, now } = this.options;
     const size = chunkOf(job.maxPerSecond);
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
       const goOn = () => this.#goesOn(job);
-      await pace.take(chunk.length, goOn);
+      const fresh = chunk.flatMap(({ candidate, replay }) => (replay === 'sent' ? [] : [{ candidate, replay }]));
+      await pace.take(fresh.length, goOn);
       if (!goOn()) return false;
-      const context = { nowMs: now().getTime(), windowMs };
-      await appender.append(chunk.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
+      const context = { nowMs: now().getTime(), windowMs, job: job.id };
+      await appender.append(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
       job.sent += chunk.length;
       place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
       await this.#save(job);
@@ -208,24 +219,6 @@ export class Replays {
   async #save(job: Job): Promise<void> {
     job.updatedAt = this.options.now().getTime();
     await this.options.history.ask((database) => saveJob(database, job));
-  }
-}
-
-/** Keeps to a rate by waiting: what was not used is not made up for. */
-class Pace {
-  #freeAt = 0;
-
-  constructor(
-    private readonly perSecond: number,
-    private readonly now: () => number,
-  ) {}
-
-  /** @param goOn asked now and then, since a slow rate waits long */
-  async take(count: number, goOn: () => boolean): Promise<void> {
-    for (let waitMs = this.#freeAt - this.now(); waitMs > 0 && goOn(); waitMs = this.#freeAt - this.now()) {
-      await pause(Math.min(waitMs, LOOK_MS));
-    }
-    this.#freeAt = Math.max(this.#freeAt, this.now()) + (count * 1_000) / this.perSecond;
   }
 }
 

@@ -157,6 +157,25 @@ describe('all within a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
+  it('go on behind what a process had sent when it was killed, and not written down', async () => {
+    await bury(50);
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    await control.replays.stop();
+    const [row] = await database.query<{ job: string }>('select job from waypost.replays');
+    const job = JSON.parse(row!.job) as { places: { low: number }[] };
+    const places = job.places.map((place) => ({ ...place, next: place.low }));
+    await database.query('update waypost.replays set job = $1', [JSON.stringify({ ...job, places, sent: 0 })]);
+    const next = await controlUnderTest({ database, memory: control.memory });
+    next.clock.now = new Date(at(3_600));
+    const advance = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
+    control = next;
+    await next.replays.resumeAll();
+    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
+    clearInterval(advance);
+    expect(due()).toHaveLength(50);
+  });
+
   it('wait while Kafka takes nothing', async () => {
     await bury(5);
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
