@@ -29,6 +29,13 @@ const TYPES: readonly [MessageType, number][] = [
   ['group', 0.995],
 ];
 
+const HEADERS = {
+  server: 'nginx',
+  date: 'Sat, 21 Nov 2026 08:00:00 GMT',
+  'content-length': '11',
+  connection: 'keep-alive',
+};
+
 export interface Past {
   count: number;
   /** ms since 1970 */
@@ -65,6 +72,8 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
   const good: UrlAttempt = {
     ...{ url: `whk_${destination}`, origin: 'https://hooks.example.com', outcome: 'delivered', status: 200 },
     durationMs: 42,
+    phases: { headers: 41, body: 1 },
+    response: { headers: { ...HEADERS, 'content-type': 'application/json' }, body: '{"ok":true}', truncated: false },
   };
   const first = { ...about, kind: 'attempt' as const, n: 1, hop: 0, durationMs: 42 };
   const delivered: DeliveryEvent = { ...first, at: iso(60), outcome: 'delivered', urls: [good] };
@@ -98,7 +107,7 @@ export function userOf(i: number): string | undefined {
 }
 
 function badUrl(good: UrlAttempt): UrlAttempt {
-  const headers = { 'content-type': 'text/html', server: 'nginx', date: 'Sat, 21 Nov 2026 08:00:00 GMT' };
+  const headers = { ...HEADERS, 'content-type': 'text/html' };
   const body = '<html><head><title>503 Service Unavailable</title></head></html>\n'.repeat(6);
   const error = { code: 'status' as const, message: 'answered 503' };
   return { ...good, outcome: 'retry', status: 503, error, response: { headers, body, truncated: false } };

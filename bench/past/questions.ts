@@ -90,6 +90,7 @@ function questions(database: Database, past: Past): Record<string, Ask> {
     'source and type alias': list({ source: 'src_3', type: 'alias' }),
     'type alias and status dead': list({ type: 'alias', status: 'dead' }),
     'destination (1 %) and source': list({ destination: 'dst_7', source: 'src_3' }),
+    'user and status dead': list({ user: 'user-busiest', status: 'dead' }),
     'destination, source, type and status': list({
       destination: 'dst_45',
       source: 'src_3',
@@ -101,6 +102,6 @@ function questions(database: Database, past: Past): Record<string, Ask> {
     'overview: what is under way': () => openDeliveries(database),
     'overview: counts of a day': () => countsSince(database, past.to - 86_400_000),
     'overview: a day in steps': () =>
-      countsInSteps(database, { sinceMs: past.to - 86_400_000, stepMs: 120_000, destination: undefined }),
+      countsInSteps(database, { sinceMs: past.to - 86_400_000, stepMs: 300_000, destination: undefined }),
   };
 }

@@ -47,6 +47,10 @@ const url = z.object({
   outcome,
   status: z.int().optional(),
   durationMs: z.number(),
+  phases: z
+    .partialRecord(z.enum(['dns', 'connect', 'tls', 'headers', 'body']), z.number())
+    .optional()
+    .meta({ description: 'ms by phase; what took none is left out' }),
   error: z.object({ code: z.string(), phase: z.string().optional(), message: z.string() }).optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })

@@ -8,8 +8,8 @@ import { timeParameter } from './query';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** More points than a chart has pixels for. */
-const MAX_STEPS = 720;
+/** As many points as a chart can show: five minutes each for a day. */
+const MAX_STEPS = 288;
 
 export const overviewQuery = z.strictObject({
   since: timeParameter.optional().meta({ description: 'Counted from this time on; absent: the last 24 hours' }),
@@ -56,7 +56,7 @@ export function seriesOf(counts: readonly SeriesCount[]) {
   return [...steps].map(([at, own]) => ({ at: new Date(at).toISOString(), ...totals(own) }));
 }
 
-function totals(counts: readonly DestinationCount[]) {
+function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
   const total = (what: string) =>
     counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0);
   return {

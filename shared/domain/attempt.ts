@@ -7,6 +7,8 @@ import { type MessageType } from './message';
 
 export type ErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
 export type Phase = 'dns' | 'connect' | 'tls' | 'headers' | 'body';
+/** ms by phase */
+export type Phases = Partial<Record<Phase, number>>;
 /** What an answer, or the lack of one, means for its URL. */
 export type Outcome = 'delivered' | 'retry' | 'rejected';
 
@@ -24,6 +26,8 @@ export interface UrlAttempt {
   outcome: Outcome;
   status?: number;
   durationMs: number;
+  /** how long each phase took, ms; what took none is left out, as on a connection that was there */
+  phases?: Phases;
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }

@@ -72,19 +72,21 @@ export function countsSince(database: Database, sinceMs: number): Promise<Destin
   );
 }
 
-export interface SeriesCount extends DestinationCount {
+export interface SeriesCount {
   at: number;
+  what: string;
+  count: number;
 }
 
-/** The same in steps of time. */
+/** The same in steps of time: of one destination, or of all together. */
 export function countsInSteps(
   database: Database,
   { sinceMs, stepMs, destination }: { sinceMs: number; stepMs: number; destination: string | undefined },
 ): Promise<SeriesCount[]> {
   return database.query<SeriesCount & Record<string, unknown>>(
-    `select (minute / $2::bigint) * $2::bigint as at, destination, what, sum(count)::bigint as count
+    `select (minute / $2::bigint) * $2::bigint as at, what, sum(count)::bigint as count
      from waypost.counts where minute >= $1::bigint and ($3::text is null or destination = $3)
-     group by 1, 2, 3 order by 1`,
+group by 1, 2 order by 1`,
     [sinceMs, stepMs, destination ?? null],
   );
 }
