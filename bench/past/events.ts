@@ -17,7 +17,7 @@ const BUSIEST = 0.02;
 const ANONYMOUS = 0.1;
 /** The destinations whose endpoints are sick; the others answer. */
 const SICK_FROM = 40;
-export const DESTINATIONS = 50;
+const DESTINATIONS = 50;
 /** Its dead letters are all of the first twentieth of the time. */
 export const ONCE_SICK = 'dst_1';
 /** By share of all, the common ones first. */

@@ -48,6 +48,7 @@ export async function fill(
 /** A server does this by itself a little later; the embedded database is told to by control. */
 async function tidy(database: Database, parts: readonly Part[]): Promise<void> {
   for (const { name } of parts) await database.query(`vacuum analyze waypost.${name}`);
+  await database.query('vacuum analyze waypost.counts');
   await database.query('checkpoint');
 }
 

@@ -64,9 +64,11 @@ async function readSizes(database: Database): Promise<SizedPart[]> {
  */
 export async function cleanUp(database: Database, parts: readonly Part[], written: Map<string, number>): Promise<void> {
   if (database.kind !== 'embedded') return;
-  for (const { name } of parts) {
-    if ((written.get(name) ?? 0) < VACUUM_AFTER_ROWS) continue;
+  const grown = parts.filter(({ name }) => (written.get(name) ?? 0) >= VACUUM_AFTER_ROWS);
+  for (const { name } of grown) {
     written.delete(name);
     await database.query(`vacuum analyze waypost.${name}`);
   }
+  // Each count is written over and over.
+  if (grown.length > 0) await database.query('vacuum analyze waypost.counts');
 }
