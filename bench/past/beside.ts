@@ -1,5 +1,6 @@
 import { SERVICES } from '../../deploy/local/paths';
 import { createCustomers } from '../control-api';
+import { residents } from '../memory';
 import { measurePipeline, type Target } from '../pipeline';
 import { type Bench } from '../setup';
 import { table } from '../table';
@@ -25,14 +26,16 @@ export function measureBeside(bench: Bench, count: number, note: (text: string) 
     };
     const rows = [['control', 'webhooks/s', 'missing', 'repeats']];
     // The first phase warms everybody up, and is shown as such. On and off take turns: the machine may change.
+    let memory = NaN;
     for (const state of ['on', 'on', 'standing still', 'on', 'killed'] satisfies Control[]) {
       note(`control ${state}`);
+      if (state === 'killed') memory = residents({ control }).control ?? NaN;
       turn(control, state);
       const { perSecond, missing, repeats } = await measurePipeline(bench, target, { ...LOAD, count });
       const name = rows.length === 1 ? `${state} (to warm up)` : state;
       rows.push([name, String(Math.round(perSecond)), String(missing), String(repeats)]);
     }
-    return table(rows);
+    return `${table(rows)}\nmemory of control before it was killed: ${String(Math.round(memory))} MB`;
   });
 }
 

@@ -143,6 +143,19 @@ test('old messages go to a destination that was not there yet, under the rules o
   expect(JSON.parse(request!.body.toString())).toMatchObject({ messageId: wanted.messageId });
 });
 
+test('a write key is rotated without losing a call', async () => {
+  // Given a client that still has the old key; then both keys are taken, until the old one is ended.
+  const { sink, system } = stage;
+  const { source } = await stage.connect({ webhooks: [{ url: sink.url('/rotated') }] });
+  const { writeKey } = await post(`/sources/${source.id}/rotate-key`, { overlap: '1h' });
+  const status = async (key: string) => (await system.send(key, 'track', aTrack())).status;
+  await eventually(async () => expect(await status(writeKey)).toBe(200));
+  expect(await status(source.writeKey)).toBe(200);
+  const newest = (await post(`/sources/${source.id}/rotate-key`, { overlap: '0s' })).writeKey;
+  await eventually(async () => expect(await status(source.writeKey)).toBe(401));
+  expect([await status(writeKey), await status(newest)]).toEqual([401, 200]);
+});
+
 test('a deleted user is told to the destinations, and forgotten here', async () => {
   // Given a delivery of a user; then the deletion arrives as a message of its own, and is all that the history knows.
   const { sink } = stage;

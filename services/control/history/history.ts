@@ -21,6 +21,8 @@ import { databaseId, migrate } from './schema';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
+/** Who catches up writes more in a minute than there may be room for: about 50 MB. */
+const KEEP_EVERY_ROWS = 50_000;
 /** Longer than `attempts` keeps a record. */
 const FORGOTTEN_FOR_MS = 8 * 86_400_000;
 /** Rows that were deleted are cleared away with the next look, also where they are few. */
@@ -43,6 +45,8 @@ export class History {
   #forgotten = new Forgotten();
   /** rows written to each part since it was last cleaned up */
   readonly #written = new Map<string, number>();
+  /** written since the room was looked at */
+  #unlooked = 0;
   #consumptions: Consumption[] = [];
   #keeping: NodeJS.Timeout | undefined;
   #busy: Promise<void> = Promise.resolve();
@@ -181,6 +185,8 @@ export class History {
       this.#parts = await readParts(database);
       throw error;
     }
+    this.#unlooked += kept.length;
+    if (this.#unlooked >= KEEP_EVERY_ROWS) void this.#keep();
     for (const { name, from, to } of this.#parts) {
       const rows = kept.filter((event) => {
         if (event.kind === 'circuit') return false;
@@ -193,6 +199,7 @@ export class History {
 
   async #keep(): Promise<void> {
     const { keep, now, log } = this.options;
+    this.#unlooked = 0;
     try {
       await this.#writing(async (database) => {
         this.#parts = await keepWithin(database, keep, now());
