@@ -9,6 +9,7 @@ import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
+import { whileLeadersAreFound } from './offsets';
 import { type Kafka, type Range } from './port';
 import { DirectReader } from './reader';
 import { KafkaTail } from './tail';
@@ -114,10 +115,12 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
 }
 
 async function readRanges(admin: Admin, topic: string, sinceMs: number | undefined): Promise<Range[]> {
-  const [ends, since] = await Promise.all([
-    admin.fetchTopicOffsets(topic),
-    sinceMs === undefined ? [] : admin.fetchTopicOffsetsByTimestamp(topic, sinceMs),
-  ]);
+  const [ends, since] = await whileLeadersAreFound(() =>
+    Promise.all([
+      admin.fetchTopicOffsets(topic),
+      sinceMs === undefined ? [] : admin.fetchTopicOffsetsByTimestamp(topic, sinceMs),
+    ]),
+  );
   return ends.map(({ partition, low, high }) => {
     const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? low);
     // A time after the last record has no offset.
