@@ -36,6 +36,12 @@ module.exports = {
       to: { path: 'node_modules/kafkajs/' },
     },
     {
+      name: 'databases-behind-their-port',
+      severity: 'error',
+      from: { pathNot: ['^services/control/history/(postgres|pglite-worker)', '^test/'] },
+      to: { path: 'node_modules/(pg|@electric-sql)/' },
+    },
+    {
       name: 'undici-in-delivery-only',
       severity: 'error',
       from: { pathNot: ['^services/delivery/', '^test/', '^bench/', '^deploy/local/'] },

@@ -2,7 +2,16 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', 'deploy/kafka/target/**', 'coverage/**', '.waypost/**'] },
+  {
+    ignores: [
+      'shared/api/operations.ts',
+      '**/dist/**',
+      '**/node_modules/**',
+      'deploy/kafka/target/**',
+      'coverage/**',
+      '.waypost/**',
+    ],
+  },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

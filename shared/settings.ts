@@ -121,7 +121,13 @@ const table = {
   WAYPOST_DATA_DIR: z.string().min(1).default('.waypost'),
   WAYPOST_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   WAYPOST_SECRET_KEY: secretKeys.optional(),
-  WAYPOST_DATABASE_URL: z.string().optional(),
+  WAYPOST_DATABASE_URL: z
+    .string()
+    // The value itself is never repeated: it may hold a password.
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
+    .optional(),
+  WAYPOST_HISTORY_RETENTION: duration('30d'),
+  WAYPOST_HISTORY_MAX_MB: integer(64, 100_000_000).optional(),
   WAYPOST_ALLOWED_NETWORKS: networks.prefault(''),
   WAYPOST_DNS_SERVERS: dnsServers.prefault(''),
   WAYPOST_TIMEOUT: duration('5s'),

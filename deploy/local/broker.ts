@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError, messageOf } from '../../shared/errors';
 import { waitForKafka } from '../../shared/kafka/ready';
-import { isAlive, parseProcessId, processId } from './identity';
+import { isAlive, parseProcessId, processId } from '../../shared/process-id';
 import { keptPorts } from './kept-ports';
 import {
   type BrokerPorts,

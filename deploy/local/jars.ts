@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { AppError } from '../../shared/errors';
 import { hasMaven, HOW_TO_GET_KAFKA, maven } from './java';
-import { ROOT } from './paths';
+import { ROOT } from '../../shared/root';
 
 /**
  * Brings the jars of Kafka, once for each version of deploy/kafka/pom.xml. The folder appears under its name complete or

@@ -1,17 +1,5 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-
-/** Where things lie in the repository, found upwards from here: the same file runs as source and compiled in dist. */
-
-function repositoryRoot(from: string): string {
-  if (existsSync(join(from, 'package.json'))) return from;
-  const parent = dirname(from);
-  if (parent === from) throw new Error('Waypost must run inside its repository: no package.json was found above it.');
-  return repositoryRoot(parent);
-}
-
-/** The folder that holds package.json. */
-export const ROOT = repositoryRoot(__dirname);
+import { join } from 'node:path';
+import { ROOT } from '../../shared/root';
 
 /** The names of the services, in the order in which they are started and shown. */
 export const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'control'] as const;

@@ -5,7 +5,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { type Kept } from './keep';
 import { type LocalKafka, localKafka } from './local-kafka';
 import { choosePorts, healthPort, localSettings, type PortName } from './local-settings';
-import { takeLock } from './lock';
+import { takeLock } from '../../shared/lock';
 import { createOutput, type Output } from './output';
 import { SERVICES, serviceMain, type ServiceName } from './paths';
 import { reachable, urlOf } from './readiness';

@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { ORIGINS } from './replays/scope';
+import { STATUSES } from './history/delivery-row';
 
 /** The shapes of answers, for the OpenAPI document; a test holds real answers against them. */
 
@@ -44,6 +47,10 @@ const url = z.object({
   outcome,
   status: z.int().optional(),
   durationMs: z.number(),
+  phases: z
+    .partialRecord(z.enum(['dns', 'connect', 'tls', 'headers', 'body']), z.number())
+    .optional()
+    .meta({ description: 'ms by phase; what took none is left out' }),
   error: z.object({ code: z.string(), phase: z.string().optional(), message: z.string() }).optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })
@@ -54,6 +61,141 @@ const test = z.strictObject({
   status: z.enum(['delivered', 'dead', 'cancelled']),
   reason: z.string().nullable(),
   attempt: z.strictObject({ n: z.int(), at: time, durationMs: z.number(), outcome, urls: z.array(url) }).nullable(),
+});
+
+const count = z.int().min(0);
+const attempt = z.strictObject({
+  n: z.int(),
+  replay: z.int(),
+  at: time,
+  durationMs: z.number(),
+  outcome,
+  urls: z.array(
+    url.extend({
+      address: z.string().nullable().optional().meta({ description: 'The whole URL as it is now; null where unknown' }),
+      request: z
+        .object({ headers: z.record(z.string(), z.string()) })
+        .optional()
+        .meta({ description: 'As the destination stands now; what is secret, or of that moment alone, is ***' }),
+    }),
+  ),
+});
+const delivery = z.strictObject({
+  id: z.string(),
+  messageId: z.string(),
+  source: z.string(),
+  destination: z.string(),
+  type: z.enum(MESSAGE_TYPES),
+  userId: z.string().nullable(),
+  status: z.enum(STATUSES),
+  reason: z.string().nullable().meta({ description: 'Why it waits or ended' }),
+  acceptedAt: time,
+  expiresAt: time,
+  nextAttemptAt: time.nullable(),
+  settledAt: time.nullable().meta({ description: 'When it was delivered, given up or cancelled' }),
+  replay: count.meta({ description: 'How many times it was sent anew' }),
+  attemptsMade: count.meta({ description: 'Since it was sent, or sent anew' }),
+  test: z.boolean(),
+  attempts: z.array(attempt),
+});
+const deliveryDetail = delivery.extend({
+  budget: z.strictObject({
+    attemptsMade: count,
+    nextAttemptAt: time.nullable(),
+    expiresAt: time,
+    waitsFor: z.string().nullable(),
+  }),
+  body: z.unknown().meta({ description: 'The JSON that is POSTed; null where Kafka no longer has it' }),
+});
+
+const event = z.strictObject({
+  id: z.string(),
+  at: time,
+  source: z.string(),
+  accepted: z.boolean(),
+  call: z.unknown().meta({ description: 'The message as accepted, or the call as it was rejected' }),
+  code: z.string().optional().meta({ description: 'Why it was rejected, for programs' }),
+  message: z.string().optional().meta({ description: 'The same for people' }),
+});
+
+const deletion = z.strictObject({
+  id: z.string(),
+  at: time,
+  users: count,
+  userIds: z.array(z.string()).meta({ description: 'In a list the first 20' }),
+  sources: z.array(z.string()).nullable().meta({ description: 'null: all' }),
+  affected: z.array(z.string()).meta({ description: 'The sources that messages were sent for' }),
+  messages: count,
+});
+
+const replay = z.strictObject({
+  id: z.string(),
+  status: z.enum(['counting', 'running', 'done', 'cancelled', 'failed']),
+  matched: count,
+  sent: count,
+  from: time.nullable(),
+  to: time,
+  destination: z.string(),
+  origin: z.enum(ORIGINS),
+  deliveryStatus: z.enum(STATUSES).nullable(),
+  type: z.enum(MESSAGE_TYPES).nullable(),
+  includeDelivered: z.boolean(),
+  preview: z.boolean(),
+  maxPerSecond: z.number(),
+  pass: z.enum(['counting', 'running']),
+  progress: z.number().meta({ description: 'Of the present pass, 0 to 1' }),
+  error: z.string().nullable(),
+  createdAt: time,
+  updatedAt: time,
+});
+
+const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
+const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
+const audit = z.strictObject({
+  at: time,
+  by: actor,
+  action: z.enum(['created', 'changed', 'deleted']),
+  kind: z.enum(['source', 'destination', 'token']),
+  entry: z.string(),
+  name: z.string(),
+  version: z.int(),
+  changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
+    description: 'What is secret reads ***',
+  }),
+});
+
+const totals = {
+  delivered: count,
+  dead: count,
+  cancelled: count,
+  attempts: count,
+  failedAttempts: count,
+  latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable() }),
+};
+const overview = z.strictObject({
+  since: time,
+  stepSeconds: z.int(),
+  data: z.array(
+    z.strictObject({
+      destination: z.string(),
+      name: z.string(),
+      enabled: z.boolean(),
+      paused: z.boolean(),
+      ...totals,
+      waiting: count,
+      retrying: count,
+      circuits: z.array(
+        z.strictObject({
+          url: z.string().meta({ description: "The webhook's id" }),
+          origin: z.string(),
+          state: z.literal('open'),
+          why: z.string(),
+          at: time,
+        }),
+      ),
+    }),
+  ),
+  series: z.array(z.strictObject({ at: time, ...totals })),
 });
 
 const problem = z.looseObject({
@@ -85,6 +227,21 @@ export const ANSWERS = {
     sharedSecret: z.string().optional().meta({ description: 'Where it was made here: shown this once' }),
   }),
   Test: test,
+  Deliveries: list(delivery),
+  Delivery: deliveryDetail,
+  Events: list(event),
+  Event: event,
+  Deletion: deletion,
+  Deletions: list(deletion),
+  ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),
+  Replay: replay,
+  Replays: list(replay),
+  Token: token,
+  Tokens: list(token),
+  NewToken: token.extend({ token: z.string().meta({ description: 'Shown this once' }) }),
+  Session: actor.extend({ expiresAt: time.nullable() }),
+  Audit: list(audit),
+  Overview: overview,
   Catalog: list(integration),
   Problem: problem,
 } as const;

@@ -1,17 +1,24 @@
 import express, { type Express, type RequestHandler, Router } from 'express';
 import { answerProblems, noSuchPath } from '../../shared/http/problem';
-import { requireToken } from './auth';
+import { type Access, authenticate } from './access/authenticate';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
+import { auditRoutes } from './routes/audit';
 import { catalogRoutes } from './routes/catalog';
+import { deletionRoutes } from './routes/deletions';
+import { deliveryRoutes } from './routes/deliveries';
+import { eventRoutes } from './routes/events';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
+import { overviewRoutes } from './routes/overview';
+import { replayRoutes } from './routes/replays';
+import { sessionRoutes } from './routes/session';
 import { sourceRoutes } from './routes/sources';
+import { tokenRoutes } from './routes/tokens';
 
 /** The control API as an Express app: no port, no environment. */
 
-/** @param adminToken who brings it may do everything */
-export function createApp(deps: ControlDeps, adminToken: string): Express {
+export function createApp(deps: ControlDeps, access: Access): Express {
   const app = express();
   app.disable('x-powered-by');
   // Versions are the only tags: a tag of our own bytes would tell a client that it holds a version.
@@ -19,7 +26,13 @@ export function createApp(deps: ControlDeps, adminToken: string): Express {
   app.use(secureHeaders);
   // The description is public: it is the same for everybody, and holds no secret.
   app.use('/api/v1/openapi.json', openApiRoutes());
-  app.use('/api/v1', requireToken(adminToken), ...jsonBody(), api(deps));
+  app.use('/api/v1/session', sessionRoutes(access, deps.now));
+  app.use(
+    '/api/v1',
+    authenticate(access, () => deps.now().getTime()),
+    ...jsonBody(),
+    api(deps),
+  );
   app.use(noSuchPath);
   app.use(answerProblems(deps.log));
   return app;
@@ -30,6 +43,13 @@ function api(deps: ControlDeps): Router {
   router.use('/catalog', catalogRoutes());
   router.use('/sources', sourceRoutes(deps));
   router.use('/destinations', destinationRoutes(deps));
+  router.use('/deliveries', deliveryRoutes(deps));
+  router.use('/events', eventRoutes(deps));
+  router.use('/deletions', deletionRoutes(deps));
+  router.use('/replays', replayRoutes(deps));
+  router.use('/tokens', tokenRoutes(deps));
+  router.use('/audit', auditRoutes(deps));
+  router.use('/overview', overviewRoutes(deps));
   return router;
 }
 

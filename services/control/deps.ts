@@ -1,7 +1,11 @@
 import { type Sealer } from '../../shared/config/seal';
 import { type ConfigView } from '../../shared/config/view';
+import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
+import { type Events } from './events/events';
+import { type History } from './history/history';
+import { type Replays } from './replays/runner';
 import { type TestSends } from './test-sends';
 
 /** What the routes need. */
@@ -10,6 +14,13 @@ export interface ControlDeps {
   entries: Entries;
   sealer: Sealer;
   tests: TestSends;
+  events: Pick<Events, 'ring' | 'streams'>;
+  replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
+  /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
+  windowMs: number;
+  history: Pick<History, 'ask' | 'forget'>;
+  appender: Pick<Appender, 'append'>;
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
   log: Log;
   now: () => Date;
 }

@@ -98,10 +98,14 @@ function has(value: Json, key: string): value is JsonObject {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
 }
 
-/** What an administrator may see. The webhooks can be given back in a PATCH as they are here. */
+/**
+ * What may be seen of it. An administrator can give the webhooks back in a PATCH as they are here; others see of a URL the
+ * origin alone, since paths and queries hold tokens.
+ */
 export function destinationView(
   { version, data }: Entry<Destination>,
   { sealer, sourceExists, now }: Pick<Making, 'sealer' | 'sourceExists' | 'now'>,
+  seesSecrets: boolean,
 ) {
   const secrets = secretsNow(data.secrets, now);
   const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
@@ -115,7 +119,7 @@ export function destinationView(
     sources: data.sources.filter(sourceExists),
     webhooks: openWebhooks(data, sealer).map(({ sealed, url }) => ({
       id: sealed.id,
-      url: url ?? null,
+      url: seesSecrets ? (url ?? null) : sealed.origin,
       headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true }])),
     })),
     hasSharedSecret: secrets !== undefined,

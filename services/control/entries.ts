@@ -3,6 +3,8 @@ import { type ConfigReader, type Entry } from '../../shared/config/view';
 import { type ConfigWriter } from '../../shared/config/writer';
 import { type Kind, type Kinds } from '../../shared/domain/config';
 import { Problem } from '../../shared/http/problem';
+import { auditNote } from './access/audit';
+import { type Actor } from './access/identities';
 import { requireMatch } from './preconditions';
 
 /** Changes of entries of `config`, each in a turn of its own: read, decide, write, and only then answer. */
@@ -13,38 +15,43 @@ const REFRESH_MS = 5_000;
 /** Every service holds all of them in memory. */
 const MAX_ENTRIES = 10_000;
 
+/** Which entry, and who changes it. */
+export interface At {
+  id: string;
+  ifMatch: string | undefined;
+  by: Actor;
+}
+
 export interface Entries {
   /** @throws Problem `not_found` */
   get<K extends Kind>(kind: K, id: string): Entry<Kinds[K]>;
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[];
   /** @throws Problem `conflict` where there are too many */
-  create<K extends Kind>(kind: K, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
+  create<K extends Kind>(kind: K, by: Actor, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
   /** @throws Problem `not_found`, `stale`, `conflict`, and what `decide` throws: then nothing is written */
-  change<K extends Kind>(
-    kind: K,
-    at: { id: string; ifMatch: string | undefined },
-    decide: (data: Kinds[K]) => Kinds[K],
-  ): Promise<Entry<Kinds[K]>>;
+  change<K extends Kind>(kind: K, at: At, decide: (data: Kinds[K]) => Kinds[K]): Promise<Entry<Kinds[K]>>;
   /** @throws Problem `not_found`, `stale`, `conflict` */
-  remove(kind: Kind, at: { id: string; ifMatch: string | undefined }): Promise<void>;
+  remove(kind: Kind, at: At): Promise<void>;
 }
 
 export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries {
   const get = <K extends Kind>(kind: K, id: string): Entry<Kinds[K]> => {
-    const entry = kind === 'source' ? config.source(id) : config.destination(id);
+    const entry = find(config, kind, id);
     if (!entry) throw new Problem('not_found', `There is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
     return entry as Entry<Kinds[K]>;
   };
   const replace = async <K extends Kind>(
     kind: K,
-    { id, ifMatch }: { id: string; ifMatch: string | undefined },
+    { id, ifMatch, by }: At,
     decide: (data: Kinds[K]) => Kinds[K] | undefined,
   ) => {
     return writer.inTurn(async (write: Write) => {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const before = get(kind, id);
         requireMatch(ifMatch, before.version);
-        const written = await write(kind, id, decide(before.data), { replaces: before.version });
+        const after = decide(before.data);
+        const note = JSON.stringify(auditNote(by, kind, before.data, after));
+        const written = await write(kind, id, after, { replaces: before.version, note });
         if (written.ok) return written;
         await config.refresh(REFRESH_MS);
       }
@@ -54,13 +61,14 @@ export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries
   return {
     get,
     list: (kind) => config.list(kind),
-    create: (kind, decide) =>
+    create: (kind, by, decide) =>
       writer.inTurn(async (write) => {
         if (config.list(kind).length >= MAX_ENTRIES) {
           throw new Problem('conflict', `There are ${MAX_ENTRIES} ${kind}s, which is the most that there may be`);
         }
         const data = decide();
-        const written = await write(kind, data.id, data, { replaces: 0 });
+        const note = JSON.stringify(auditNote(by, kind, undefined, data));
+        const written = await write(kind, data.id, data, { replaces: 0, note });
         if (!written.ok) throw new Problem('conflict', `The ${kind} could not be made; try again`);
         return { version: written.version, data };
       }),
@@ -73,4 +81,15 @@ export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries
       await replace(kind, at, () => undefined);
     },
   };
+}
+
+function find(config: ConfigReader, kind: Kind, id: string): Entry<Kinds[Kind]> | undefined {
+  switch (kind) {
+    case 'source':
+      return config.source(id);
+    case 'destination':
+      return config.destination(id);
+    case 'token':
+      return config.token(id);
+  }
 }

@@ -1,114 +1,72 @@
 import { z } from 'zod';
 import { type AnswerName, ANSWERS } from './answers';
-import { destinationSchema } from './destination-schema';
-import { rotateSecretSchema } from './secrets';
-import { rotateKeySchema, sourceSchema } from './sources';
-import { testSchema } from './test-send';
+import { SESSION_COOKIE } from './access/authenticate';
+import { type Operation, OPERATIONS, roleFor } from './operations';
 
 /** The OpenAPI 3.1 document of the control API: bodies from the very schemas that check them. */
-
-interface Operation {
-  summary: string;
-  /** status of success, and what it answers; none: no body */
-  ok: [status: number, answer?: AnswerName];
-  body?: z.ZodType;
-  /** entries have versions: If-Match is heeded */
-  conditional?: boolean;
-  paged?: boolean;
-}
-
-/** Path (`{id}` is the entry's) → method → operation. A test calls each of them. */
-export const OPERATIONS: Record<string, Record<string, Operation>> = {
-  '/catalog': { get: { summary: 'The integrations there are', ok: [200, 'Catalog'] } },
-  '/sources': {
-    get: { summary: 'All sources, in pages', ok: [200, 'Sources'], paged: true },
-    post: { summary: 'Make a source', ok: [201, 'Source'], body: sourceSchema },
-  },
-  '/sources/{id}': {
-    get: { summary: 'One source', ok: [200, 'Source'] },
-    patch: { summary: 'Change a source', ok: [200, 'Source'], body: patchOf(sourceSchema), conditional: true },
-    delete: { summary: 'Delete a source', ok: [204], conditional: true },
-  },
-  '/sources/{id}/rotate-key': {
-    post: { summary: 'Give it a new write key', ok: [200, 'Source'], body: rotateKeySchema, conditional: true },
-  },
-  '/destinations': {
-    get: { summary: 'All destinations, in pages', ok: [200, 'Destinations'], paged: true },
-    post: { summary: 'Make a destination', ok: [201, 'Destination'], body: destinationSchema },
-  },
-  '/destinations/{id}': {
-    get: { summary: 'One destination', ok: [200, 'Destination'] },
-    patch: {
-      summary: 'Change a destination',
-      ok: [200, 'Destination'],
-      body: patchOf(destinationSchema),
-      conditional: true,
-    },
-    delete: { summary: 'Delete a destination: what waits is cancelled', ok: [204], conditional: true },
-  },
-  '/destinations/{id}/rotate-secret': {
-    post: {
-      summary: 'Give it a new shared secret',
-      ok: [200, 'RotatedDestination'],
-      body: rotateSecretSchema,
-      conditional: true,
-    },
-  },
-  '/destinations/{id}/test': {
-    post: { summary: 'Send a test and wait for its attempt', ok: [200, 'Test'], body: testSchema },
-  },
-};
-
-/** A merge patch: every field may be absent, and null where the body that makes an entry may do without. */
-function patchOf(schema: z.ZodObject): z.ZodType {
-  const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([field, type]) => [
-    field,
-    type.safeParse(undefined).success ? type.nullable().optional() : type.optional(),
-  ]);
-  return z.strictObject(Object.fromEntries(fields) as Record<string, z.ZodType>);
-}
 
 /** The whole document. */
 export function openApi(): object {
   const paths = Object.entries(OPERATIONS).map(([path, methods]) => [
     path,
     Object.fromEntries(
-      Object.entries(methods).map(([method, operation]) => [method, operationObject(path, operation)]),
+      Object.entries(methods).map(([method, operation]) => [method, operationObject(path, method, operation)]),
     ),
   ]);
   return {
     openapi: '3.1.0',
     info: { title: 'Waypost control API', version: '1', description: 'See docs/control-api.md' },
     servers: [{ url: '/api/v1' }],
-    security: [{ adminToken: [] }],
+    security: [{ token: [] }, { session: [] }],
     paths: Object.fromEntries(paths) as object,
     components: {
-      securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE },
+      },
       schemas: Object.fromEntries(Object.entries(ANSWERS).map(([name, schema]) => [name, jsonSchema(schema)])),
       responses: { Problem: content('What is wrong', 'Problem', 'application/problem+json') },
     },
   };
 }
 
-function operationObject(path: string, { summary, ok, body, conditional, paged }: Operation): object {
+function operationObject(
+  path: string,
+  method: string,
+  { summary, ok, body, conditional, query, stream, open }: Operation,
+): object {
   const [status, answer] = ok;
-  const query = (name: string, schema: object) => ({ name, in: 'query', schema });
   const parameters = [
     ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
     ...(conditional ? [{ name: 'If-Match', in: 'header', schema: { type: 'string' } }] : []),
-    ...(paged
-      ? [query('limit', { type: 'integer', minimum: 1, maximum: 200 }), query('after', { type: 'string' })]
-      : []),
+    ...(query ? queryParameters(query) : []),
   ];
   return {
     summary,
+    ...(open ? { security: [] } : { 'x-waypost-role': roleFor(method, path) }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),
     responses: {
-      [status]: answer ? content(summary, answer, 'application/json') : { description: summary },
+      [status]: answer
+        ? content(summary, answer, stream ? 'text/event-stream' : 'application/json')
+        : { description: summary },
       default: { $ref: '#/components/responses/Problem' },
     },
   };
+}
+
+function queryParameters(query: z.ZodObject): object[] {
+  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, type]) => {
+    const { description, default: _, ...schema } = jsonSchema(type) as Record<string, unknown>;
+    const required = !type.safeParse(undefined).success;
+    return {
+      name,
+      in: 'query',
+      ...(required && { required }),
+      ...(description !== undefined && { description }),
+      schema,
+    };
+  });
 }
 
 function content(description: string, answer: AnswerName, type: string): object {

@@ -1,4 +1,5 @@
-import { type FieldError, Problem } from '../../shared/http/problem';
+import { Problem } from '../../shared/http/problem';
+import { pageParameters, parseQuery } from './query';
 
 /** Versions in headers, and pages of lists. */
 
@@ -21,9 +22,6 @@ export function requireMatch(ifMatch: string | undefined, version: number): void
   });
 }
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 200;
-
 export interface Page<T> {
   data: T[];
   /** to be given as `after`; null at the end */
@@ -35,22 +33,9 @@ export interface Page<T> {
  * @throws Problem `invalid_fields`
  */
 export function page<T extends { data: { id: string } }>(entries: readonly T[], query: unknown): Page<T> {
-  const { limit, after } = readQuery(query as Record<string, unknown>);
+  const { limit, after } = parseQuery(pageParameters, query);
   const sorted = [...entries].sort((a, b) => (a.data.id < b.data.id ? -1 : 1));
   const rest = after === undefined ? sorted : sorted.filter(({ data }) => data.id > after);
   const data = rest.slice(0, limit);
   return { data, next: rest.length > limit ? (data.at(-1)?.data.id ?? null) : null };
-}
-
-function readQuery({ limit = String(DEFAULT_LIMIT), after }: Record<string, unknown>) {
-  const errors: FieldError[] = [];
-  const number = typeof limit === 'string' && /^\d{1,6}$/.test(limit) ? Number(limit) : 0;
-  if (number < 1 || number > MAX_LIMIT) {
-    errors.push({ parameter: 'limit', detail: `must be a whole number from 1 to ${MAX_LIMIT}` });
-  }
-  if (after !== undefined && typeof after !== 'string') {
-    errors.push({ parameter: 'after', detail: 'must be given once: the `next` of the page before' });
-  }
-  if (errors.length > 0) throw new Problem('invalid_fields', 'The page asked for cannot be read', { errors });
-  return { limit: number, after: typeof after === 'string' ? after : undefined };
 }

@@ -9,8 +9,14 @@ import { type Kafka } from '../../shared/kafka/port';
 import { type Running } from '../../shared/lifecycle';
 import { requireSecretKeys, type Settings } from '../../shared/settings';
 import { type Log } from '../../shared/telemetry/log';
+import { openIdentities } from './access/identities';
+import { createSessions } from './access/sessions';
 import { createApp } from './app';
 import { openEntries } from './entries';
+import { openEvents } from './events/events';
+import { History } from './history/history';
+import { keepOf, openDatabase } from './history/open';
+import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
 
 /** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
@@ -36,13 +42,30 @@ export async function startControl(
 ): Promise<RunningControl> {
   const adminToken = requireAdminToken(settings);
   const sealer = createSealer(requireSecretKeys(settings));
-  const health = { ready: false, notLive: () => [], notReady: () => (health.ready ? [] : ['config is being read']) };
+  const health: Health & { ready: boolean; history?: History } = {
+    ready: false,
+    notLive: () => [],
+    notReady: () => (health.ready ? [] : ['control is being opened']),
+    // Whoever only changes configuration is served all the same.
+    degraded: () => (health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`]),
+  };
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const backend = await openBackend({ kafka, settings, log, fatal });
-  const { config, entries, tests } = backend;
+  const { config, entries, tests, events, appender } = backend;
+  const history = (health.history = openHistory({ kafka, settings, log, fatal }));
+  await history.start();
+  const windowMs = settings.WAYPOST_RETRY_WINDOW;
+  const now = () => new Date();
+  const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
+  void replays.resumeAll();
 
-  const app = createApp({ config, entries, sealer, tests, log, now: () => new Date() }, adminToken);
+  const deps = { config, entries, sealer, tests, events, history, replays, windowMs, appender, kafka, log, now };
+  const access = {
+    identities: openIdentities(adminToken, config),
+    sessions: createSessions(requireSecretKeys(settings)),
+  };
+  const app = createApp(deps, access);
   const server = createServer(app);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
   health.ready = true;
@@ -51,8 +74,10 @@ export async function startControl(
     healthPort: healthServer.port,
     stop: async (deadlineMs) => {
       health.ready = false;
+      events.streams.stop();
       await closeServer(server, deadlineMs / 2);
-      await backend.stop(deadlineMs / 2);
+      await replays.stop();
+      await Promise.all([backend.stop(deadlineMs / 2), history.stop(deadlineMs / 2)]);
       await kafka.close();
       healthServer.close();
     },
@@ -63,22 +88,36 @@ function openHealth(settings: Settings, health: Health) {
   return serveHealth({ host: settings.WAYPOST_HOST, port: settings.WAYPOST_CONTROL_HEALTH_PORT, health });
 }
 
-async function openBackend(options: { kafka: Kafka; settings: Settings; log: Log; fatal: (error: unknown) => void }) {
-  const { kafka, settings, log, fatal: onFatal } = options;
+function openHistory({ kafka, settings, log, fatal: onFatal }: BackendOptions): History {
+  const open = () => openDatabase(settings);
+  return new History({ open, kafka, keep: keepOf(settings), now: Date.now, log, onFatal });
+}
+
+interface BackendOptions {
+  kafka: Kafka;
+  settings: Settings;
+  log: Log;
+  fatal: (error: unknown) => void;
+}
+
+async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOptions) {
   const now = () => new Date();
   const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const writer = openWriter({ config, appender, log, now });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = await openTestSends({ kafka, appender, timeoutMs, now, log, onFatal });
+  const events = await openEvents({ kafka, now: Date.now, onFatal });
   return {
     config,
     entries: openEntries(config, writer),
     tests,
+    events,
+    appender,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);
-      await Promise.all([tests.stop(), config.stop()]);
+      await Promise.all([tests.stop(), events.stop(), config.stop()]);
     },
   };
 }

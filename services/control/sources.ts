@@ -45,14 +45,18 @@ export function rotateKey(source: Source, body: unknown, made: { key: string; no
   return { ...source, writeKeys: [{ key: made.key }, ...old], updatedAt: made.now.toISOString() };
 }
 
-export function sourceView({ version, data }: Entry<Source>, now: Date) {
+/** @param seesSecrets else the keys are left out */
+export function sourceView({ version, data }: Entry<Source>, now: Date, seesSecrets: boolean) {
   const [present, ...old] = stillValid(data.writeKeys, now);
   return {
     id: data.id,
     name: data.name,
     enabled: data.enabled,
-    writeKey: present?.key ?? null,
-    oldWriteKeys: old.map(({ key, until }) => ({ key, until: new Date(until ?? 0).toISOString() })),
+    writeKey: seesSecrets ? (present?.key ?? null) : null,
+    oldWriteKeys: old.map(({ key, until }) => ({
+      key: seesSecrets ? key : '***',
+      until: new Date(until ?? 0).toISOString(),
+    })),
     version,
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,

@@ -28,7 +28,8 @@ export function judge(
   result: SendResult,
   context: { nowMs: number; keep: (bytes: number) => boolean },
 ): Judged {
-  const base = { url: target.id, origin: target.origin, durationMs: result.durationMs };
+  const { durationMs, phases } = result;
+  const base = { url: target.id, origin: target.origin, durationMs, ...(phases && { phases }) };
   if (!result.ok) {
     const outcome = classifyError(result.error.code);
     const attempt: UrlAttempt = { ...base, outcome, error: result.error };

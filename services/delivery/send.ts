@@ -1,11 +1,12 @@
 import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
-import { type Phase, type UrlError } from '../../shared/domain/attempt';
+import { type Phase, type Phases, type UrlError } from '../../shared/domain/attempt';
 import { Awake } from './awake';
 import { createConnector, ForbiddenAddressError, type AddressGuard, type Connect, type Waiting } from './connect';
 import { type Connection, Connections } from './connections';
 import { DnsError, type Names } from './dns';
+import { Phased } from './phased';
 
 /**
  * One POST by undici: no redirects, the whole answer within the deadline or none. An endpoint's fault is a value, never
@@ -44,7 +45,7 @@ export type SendResult = (
   | { ok: true; answer: Answer }
   /** `stoodStill`: this process did, while it was under way or just before: it tells nothing of the endpoint */
   | { ok: false; error: UrlError; stoodStill?: boolean }
-) & { durationMs: number };
+) & { durationMs: number; phases?: Phases };
 
 export class Sender {
   readonly #origins = new Map<string, Connections>();
@@ -131,11 +132,9 @@ export class Sender {
 }
 
 /** One request and its answer. */
-class Exchange implements Dispatcher.DispatchHandler, Waiting {
-  readonly startedAt = performance.now();
+class Exchange extends Phased implements Dispatcher.DispatchHandler, Waiting {
   /** by the clock that stands still with this process */
   readonly begunAt: number;
-  phase: Phase = 'connect';
   socket: Socket | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
@@ -149,6 +148,7 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
     private readonly awake: Awake,
     private readonly done: (result: SendResult, complete: boolean) => void,
   ) {
+    super();
     this.begunAt = awake.now(this.startedAt);
   }
 
@@ -216,6 +216,8 @@ class Exchange implements Dispatcher.DispatchHandler, Waiting {
   #end(result: SendResult, complete = false): void {
     if (this.#ended) return;
     this.#ended = true;
+    const phases = this.endPhases();
+    if (phases) result.phases = phases;
     this.done(result, complete);
   }
 }

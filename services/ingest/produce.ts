@@ -1,5 +1,5 @@
 import { type Parsed, type Accepted, rejectedRecord } from '../../shared/domain/accept';
-import { messageKey, type MessageHeaders } from '../../shared/domain/message';
+import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/domain/message';
 import { type RejectedCall } from '../../shared/domain/rejected';
 import { AppError } from '../../shared/errors';
 import { type Appender, type OutRecord } from '../../shared/kafka/port';
@@ -8,20 +8,11 @@ import { newTraceparent } from '../../shared/telemetry/trace';
 
 /** Verdicts → records, and the wait for Kafka's word on all of them. */
 
-const FORMAT = '1';
-
 /** @param acceptedAtMs the retry window counts from it */
 export function messageRecords(sourceId: string, accepted: readonly Accepted[], acceptedAtMs: number): OutRecord[] {
-  const acceptedAt = String(acceptedAtMs);
   return accepted.map(({ message, value }) => {
-    const headers: MessageHeaders = {
-      format: FORMAT,
-      source: sourceId,
-      message: message.messageId,
-      'accepted-at': acceptedAt,
-      traceparent: newTraceparent(),
-    };
-    return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers: { ...headers } };
+    const headers = messageHeaders(sourceId, message.messageId, { acceptedAtMs, traceparent: newTraceparent() });
+    return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers };
   });
 }
 
@@ -37,7 +28,7 @@ export function rejectedRecords(
     topic: REJECTED,
     key: sourceId,
     value: JSON.stringify(rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at)),
-    headers: { format: FORMAT, source: sourceId },
+    headers: { format: String(MESSAGE_FORMAT), source: sourceId },
   }));
 }
 

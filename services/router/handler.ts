@@ -1,11 +1,12 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { type RejectedRecord } from '../../shared/domain/rejected';
 import { createSeen, sighting, type Sighting } from '../../shared/domain/seen';
+import { type Head, readHead } from '../../shared/domain/message-record';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type InRecord, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
-import { decide, readHead, type Decision, type Head } from './decide';
+import { decide, type Decision } from './decide';
 import { Pending } from './pending';
 import { Sources } from './sources';
 

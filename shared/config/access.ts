@@ -19,7 +19,7 @@ export class AccessIndex {
     if (after.kind === 'source') {
       const entry = { version, data: data as Source };
       for (const { key } of entry.data.writeKeys) this.#sourceByKey.set(key, entry);
-    } else {
+    } else if (after.kind === 'destination') {
       const entry = { version, data: data as Destination };
       for (const source of entry.data.sources) this.#connected(source).set(after.id, entry);
     }
@@ -46,7 +46,7 @@ export class AccessIndex {
       for (const { key } of (record.data as Source).writeKeys) {
         if (this.#sourceByKey.get(key)?.data.id === record.id) this.#sourceByKey.delete(key);
       }
-    } else {
+    } else if (record.kind === 'destination') {
       for (const source of (record.data as Destination).sources) this.#connected(source).delete(record.id);
     }
   }

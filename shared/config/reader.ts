@@ -76,6 +76,7 @@ function follow(
   return {
     source: (id) => state.source(id),
     sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
+    token: (id) => state.token(id),
     destination: (id) => state.destination(id),
     destinationsOf: (sourceId) => state.destinationsOf(sourceId),
     list: (kind) => state.list(kind),

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { type ConfigRecord, configKey, type Destination, type Kind, type Kinds, type Source } from '../domain/config';
+import {
+  type ConfigRecord,
+  configKey,
+  type Destination,
+  type Kind,
+  type Kinds,
+  type Source,
+  type Token,
+} from '../domain/config';
 import { AccessIndex } from './access';
 import { type ConfigView, type Entry } from './view';
 
@@ -36,7 +44,7 @@ interface Held {
 const header = z.object({ format: z.number() });
 const head = z.object({
   format: z.literal(CONFIG_FORMAT),
-  kind: z.enum(['source', 'destination']),
+  kind: z.enum(['source', 'destination', 'token']),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),
@@ -47,6 +55,7 @@ const head = z.object({
 const shapes = {
   source: z.object({ writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })) }),
   destination: z.object({ sources: z.array(z.string()), webhooks: z.array(z.object({ id: z.string() })) }),
+  token: z.object({ hash: z.string() }),
 };
 
 export class ConfigState implements ConfigView {
@@ -114,6 +123,10 @@ export class ConfigState implements ConfigView {
 
   destination(id: string): Entry<Destination> | undefined {
     return this.#entry('destination', id);
+  }
+
+  token(id: string): Entry<Token> | undefined {
+    return this.#entry('token', id);
   }
 
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined {

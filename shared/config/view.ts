@@ -1,4 +1,4 @@
-import { type ConfigRecord, type Destination, type Kind, type Kinds, type Source } from '../domain/config';
+import { type ConfigRecord, type Destination, type Kind, type Kinds, type Source, type Token } from '../domain/config';
 
 /** An entry of `config` with the version that `ETag` and `If-Match` speak of. */
 export interface Entry<T> {
@@ -11,6 +11,7 @@ export interface ConfigView {
   source(id: string): Entry<Source> | undefined;
   /** The source that a write key opens now: enabled or not, the key present or rotated and not yet past its `until`. */
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined;
+  token(id: string): Entry<Token> | undefined;
   destination(id: string): Entry<Destination> | undefined;
   /** Connected to the source, on or off. */
   destinationsOf(sourceId: string): readonly Entry<Destination>[];

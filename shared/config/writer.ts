@@ -26,6 +26,8 @@ const WRITE_DEADLINE_MS = 10_000;
 const MAX_TURNS = 200;
 /** By it a writer knows its own record among those of another. */
 const WRITE_HEADER = 'write';
+/** Who wrote it and why: for the audit trail; no reader of `config` looks at it. */
+export const NOTE_HEADER = 'note';
 
 type Written<K extends Kind> =
   | { ok: true; version: number; data: Kinds[K] | undefined }
@@ -36,7 +38,7 @@ export type Write = <K extends Kind>(
   kind: K,
   id: string,
   data: Kinds[K] | undefined,
-  options: { replaces: number },
+  options: { replaces: number; note?: string },
 ) => Promise<Written<K>>;
 
 export interface ConfigWriter {
@@ -96,7 +98,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
 function createWrite(options: ConfigWriterOptions): Write {
   const { config, appender, now } = options;
   const verdicts = awaitVerdicts(config);
-  return async (kind, id, data, { replaces }) => {
+  return async (kind, id, data, { replaces, note }) => {
     const key = configKey(kind, id);
     const current = config.recordAt(key);
     if ((current?.version ?? 0) !== replaces) return { ok: false, reason: 'conflict' };
@@ -111,7 +113,12 @@ function createWrite(options: ConfigWriterOptions): Write {
     };
     const own = verdicts.next();
     try {
-      await withDeadline(appender.append([outRecord(key, record, own.mark)]), WRITE_DEADLINE_MS);
+      await withDeadline(
+        appender.append([
+          outRecord(key, record, { [WRITE_HEADER]: own.mark, ...(note !== undefined && { [NOTE_HEADER]: note }) }),
+        ]),
+        WRITE_DEADLINE_MS,
+      );
       const verdict = await withDeadline(own.verdict, WRITE_DEADLINE_MS);
       if (verdict.kind !== 'applied') return { ok: false, reason: 'conflict' };
     } finally {
@@ -137,7 +144,7 @@ async function healAll({ config, appender, log, now }: ConfigWriterOptions): Pro
     const held = config.recordAt(key);
     const at = now().toISOString();
     const next = held?.data ? { ...held, version: held.version + 1, replaces: held.version, at } : undefined;
-    const record = next ? outRecord(key, next, randomUUID()) : tombstone(key);
+    const record = next ? outRecord(key, next, { [WRITE_HEADER]: randomUUID() }) : tombstone(key);
     await withDeadline(appender.append([record]), WRITE_DEADLINE_MS);
     log.info({ key }, 'config.healed');
   }
@@ -145,8 +152,8 @@ async function healAll({ config, appender, log, now }: ConfigWriterOptions): Pro
   await config.refresh(WRITE_DEADLINE_MS);
 }
 
-function outRecord(key: string, record: ConfigRecord, mark: string): OutRecord {
-  return { topic: CONFIG, key, value: JSON.stringify(record), headers: { [WRITE_HEADER]: mark } };
+function outRecord(key: string, record: ConfigRecord, headers: Record<string, string>): OutRecord {
+  return { topic: CONFIG, key, value: JSON.stringify(record), headers };
 }
 
 function tombstone(key: string): OutRecord {

@@ -7,6 +7,8 @@ import { type MessageType } from './message';
 
 export type ErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
 export type Phase = 'dns' | 'connect' | 'tls' | 'headers' | 'body';
+/** ms by phase */
+export type Phases = Partial<Record<Phase, number>>;
 /** What an answer, or the lack of one, means for its URL. */
 export type Outcome = 'delivered' | 'retry' | 'rejected';
 
@@ -24,9 +26,14 @@ export interface UrlAttempt {
   outcome: Outcome;
   status?: number;
   durationMs: number;
+  /** how long each phase took, ms; what took none is left out, as on a connection that was there */
+  phases?: Phases;
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }
+
+/** The reason of a `waiting` event by control: the delivery was sent once more. */
+export const REPLAYED = 'replayed';
 
 interface About {
   delivery: string;
@@ -65,6 +72,8 @@ export interface WaitingEvent extends About {
   n: number;
   reason: string;
   nextAttemptAt: string;
+  /** the replay that sent it once more, where it was one of many */
+  job?: string;
 }
 export interface DeadEvent extends About {
   kind: 'dead';

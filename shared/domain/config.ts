@@ -1,7 +1,7 @@
 import { type MessageType } from './message';
 
 /**
- * What `config` holds: sources and destinations. Records are written by control alone. Secrets, header values and
+ * What `config` holds: sources, destinations, and tokens of the control API. Records are written by control alone. Secrets, header values and
  * URLs are sealed (shared/config/seal.ts) and opened only where they are used.
  */
 
@@ -65,9 +65,24 @@ export interface Destination {
 
 export const DEFAULT_SHARDS = 4;
 
+export const ROLES = ['admin', 'operator', 'read_only'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Who may use the control API. The token itself is known to its holder alone. */
+export interface Token {
+  id: string;
+  name: string;
+  role: Role;
+  /** SHA-256 of the token, base64url: tokens are 256 random bits, nothing slower is needed */
+  hash: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
 export interface Kinds {
   source: Source;
   destination: Destination;
+  token: Token;
 }
 export type Kind = keyof Kinds;
 

@@ -35,7 +35,7 @@ export interface Message {
 }
 
 /** Headers of a record on `messages`. */
-export interface MessageHeaders {
+interface MessageHeaders {
   /** format version of the record */
   format: string;
   source: string;
@@ -43,6 +43,24 @@ export interface MessageHeaders {
   /** ms since 1970: the retry window counts from here */
   'accepted-at': string;
   traceparent: string;
+}
+
+export const MESSAGE_FORMAT = 1;
+
+/** @param acceptedAtMs the retry window counts from it */
+export function messageHeaders(
+  source: string,
+  message: string,
+  { acceptedAtMs, traceparent }: { acceptedAtMs: number; traceparent: string },
+): Record<string, string> {
+  const headers: MessageHeaders = {
+    format: String(MESSAGE_FORMAT),
+    source,
+    message,
+    'accepted-at': String(acceptedAtMs),
+    traceparent,
+  };
+  return { ...headers };
 }
 
 /** The key on `messages`: a user's messages of one source are kept in one partition, and so are the copies of one call. */

@@ -8,6 +8,8 @@ export interface Health {
   notLive(): string[];
   /** Why it should get no work yet, or no more. */
   notReady(): string[];
+  /** What of it does not work while the rest does: said by `/readyz`, which stays 200. */
+  degraded?(): string[];
 }
 
 /** The health of a service that lives by a consumer: set `consumption` once it runs, `stopping` when it drains. */
@@ -38,7 +40,8 @@ export async function serveHealth(options: {
     if (path === '/livez' || path === '/readyz') {
       const reasons = path === '/livez' ? options.health.notLive() : options.health.notReady();
       res.writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' });
-      res.end(JSON.stringify({ ok: reasons.length === 0, reasons }));
+      const degraded = path === '/readyz' ? (options.health.degraded?.() ?? []) : [];
+      res.end(JSON.stringify({ ok: reasons.length === 0, reasons, ...(degraded.length > 0 && { degraded }) }));
     } else if (path === '/metrics' && options.metrics) {
       options.metrics().then(
         (text) => res.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(text),

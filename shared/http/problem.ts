@@ -14,6 +14,7 @@ const PROBLEMS = {
   invalid_body: [400, 'The body cannot be read'],
   invalid_request: [400, 'The request cannot be read'],
   unauthorized: [401, 'Authorization is needed'],
+  forbidden: [403, 'This needs another role'],
   not_found: [404, 'There is no such thing'],
   method_not_allowed: [405, 'This method is not allowed here'],
   conflict: [409, 'The state does not allow this now'],

@@ -9,8 +9,10 @@ import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
+import { whileLeadersAreFound } from './offsets';
 import { restPendingTimers } from './pending-timer';
-import { type Kafka } from './port';
+import { type Kafka, type Range } from './port';
+import { DirectReader } from './reader';
 import { KafkaTail } from './tail';
 import { ensureTopics } from './ensure';
 import { topicSpecs } from './topics';
@@ -69,7 +71,10 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       ...more,
     });
 
+  const reader = new DirectReader(client, prefix);
   return {
+    read: (at) => reader.read(at),
+    ranges: (topic, sinceMs) => readRanges(admin, prefix + topic, sinceMs),
     appender: async (appenderOptions) => {
       const producer = client.producer({
         createPartitioner,
@@ -104,8 +109,25 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       const topics = await admin.listTopics();
       return topics.filter((t) => t.startsWith(prefix)).map((t) => t.slice(prefix.length));
     },
-    close: () => admin.disconnect(),
+    close: async () => {
+      await reader.close();
+      await admin.disconnect();
+    },
   };
+}
+
+async function readRanges(admin: Admin, topic: string, sinceMs: number | undefined): Promise<Range[]> {
+  const [ends, since] = await whileLeadersAreFound(() =>
+    Promise.all([
+      admin.fetchTopicOffsets(topic),
+      sinceMs === undefined ? [] : admin.fetchTopicOffsetsByTimestamp(topic, sinceMs),
+    ]),
+  );
+  return ends.map(({ partition, low, high }) => {
+    const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? low);
+    // A time after the last record has no offset.
+    return { partition, low: found < 0 ? Number(high) : Math.max(found, Number(low)), high: Number(high) };
+  });
 }
 
 /** Where the producer puts a key, so that a consumer can tell whether it is its own. */

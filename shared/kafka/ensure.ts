@@ -1,7 +1,7 @@
 import { ConfigResourceTypes, type Admin } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
-import { endsOf } from './led';
+import { whileLeadersAreFound } from './offsets';
 import { type TopicSpec } from './topics';
 
 /** Makes the topics that are missing and reports where those that exist are not as they should be. */
@@ -39,7 +39,9 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
         })),
       });
       // A new leader refuses records for a moment, and a request that fails in part is written again as a whole.
-      for (const spec of missing) await endsOf(admin, prefix + spec.name, LEADERS_WITHIN_MS);
+      for (const spec of missing) {
+        await whileLeadersAreFound(() => admin.fetchTopicOffsets(prefix + spec.name), LEADERS_WITHIN_MS);
+      }
       options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
     } catch (error) {
       throw new AppError('cannot_start', `the topics could not be made: ${explain(error, replication)}`, false, {

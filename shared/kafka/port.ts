@@ -126,10 +126,35 @@ export interface AppenderOptions {
   gatherMs?: number;
 }
 
+/** Records as they lie in a partition, from an offset on. */
+export interface Fetched {
+  records: InRecord[];
+  /** where to read on; where there were none, the offset asked for */
+  next: number;
+  /** the end of the partition */
+  end: number;
+  /** the offset is before the first record that is kept, or behind the end */
+  gone: boolean;
+}
+
+/** What a partition holds: from `low` to before `high`. */
+export interface Range {
+  partition: number;
+  low: number;
+  high: number;
+}
+
 export interface Kafka {
   appender(options: AppenderOptions): Promise<Appender>;
   consume(options: ConsumeOptions): Promise<Consumption>;
   tail(options: TailOptions): Promise<Tail>;
+  /**
+   * Records from an offset on, as many as fit into `maxBytes` (one at least), without a group and without waiting.
+   * @throws AppError `kafka_unavailable`
+   */
+  read(at: { topic: string; partition: number; offset: number; maxBytes: number }): Promise<Fetched>;
+  /** The partitions of a topic; with `sinceMs`, `low` is the first record appended at that time or later. */
+  ranges(topic: string, sinceMs?: number): Promise<Range[]>;
   /** All topics there are under the prefix, without it. */
   listTopics(): Promise<string[]>;
   close(): Promise<void>;

@@ -3,12 +3,10 @@ import { AppError, messageOf } from '../errors';
 import { fetchedRecords } from './codec/install';
 import { Fetches } from './fetches';
 import { LastingConsumer } from './lasting';
-import { endsOf } from './led';
+import { whileLeadersAreFound } from './offsets';
 import { type Log } from '../telemetry/log';
 import { Partition, TakenRecord } from './partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
-
-const LEADERS_WITHIN_MS = 60_000;
 
 /**
  * Reads a whole topic, or its tail, for this process alone. kafkajs cannot read without a group, so each reader has a
@@ -97,14 +95,13 @@ export class KafkaTail implements Tail {
   /** Where to begin in each partition: kafkajs would look it up, and keep it to itself. */
   async #findStart(topic: string): Promise<void> {
     const { from } = this.options;
-    // It may just have been made, by another process.
-    const ends = await endsOf(this.admin, topic, LEADERS_WITHIN_MS);
+    const ends = await whileLeadersAreFound(() => this.admin.fetchTopicOffsets(topic));
     if (typeof from === 'string') {
       for (const { partition, low, high } of ends)
         this.#positions.set(partition, Number(from === 'beginning' ? low : high));
       return;
     }
-    const since = await this.admin.fetchTopicOffsetsByTimestamp(topic, from.sinceMs);
+    const since = await whileLeadersAreFound(() => this.admin.fetchTopicOffsetsByTimestamp(topic, from.sinceMs));
     const each = Math.ceil(from.atMost / ends.length);
     for (const { partition, low, high } of ends) {
       const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? -1);
@@ -128,7 +125,8 @@ export class KafkaTail implements Tail {
     const until = Date.now() + deadlineMs;
     const topic = this.options.prefix + this.options.topic;
     const asked = this.#fetches.moment;
-    const look = Promise.all([endsOf(this.admin, topic, deadlineMs), this.#findLeaders(topic)]);
+    const ask = () => Promise.all([this.admin.fetchTopicOffsets(topic), this.#findLeaders(topic)]);
+    const look = whileLeadersAreFound(ask);
     const [ends, leaders] = await withDeadline(look, deadlineMs);
     const reached = () =>
       ends.every(({ partition, low, high }) => {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../deploy/local/paths';
+import { ROOT } from '../../shared/root';
 import { type ReceivedRequest } from '../support/sink';
 import { openStage, type Stage } from '../support/stage';
 import { GO, PYTHON, testWith, type Tool } from '../support/tools';

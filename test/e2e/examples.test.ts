@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ROOT } from '../../deploy/local/paths';
+import { ROOT } from '../../shared/root';
 import { installExamples, type InstalledExamples } from '../support/installed';
 import { startProgram } from '../support/program';
 import { type Connection, openStage, type Stage } from '../support/stage';

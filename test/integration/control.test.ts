@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import supertest from 'supertest';
 import { ANSWERS } from '../../services/control/answers';
 import { type RunningControl, startControl } from '../../services/control/service';
@@ -17,11 +20,13 @@ import { startSupervised, type Supervised } from '../support/supervised';
 /** Control on a real Kafka, asked by HTTP; and its process where it cannot start. */
 
 const TOKEN = 'integration-admin-token';
+const dataDir = mkdtempSync(join(tmpdir(), 'waypost-control-'));
 const env = {
   KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
   WAYPOST_TOPIC_PREFIX: `control-${randomUUID().slice(0, 8)}.`,
   WAYPOST_PARTITIONS: '2',
   WAYPOST_REPLICATION: '1',
+  WAYPOST_DATA_DIR: dataDir,
   WAYPOST_HOST: '127.0.0.1',
   WAYPOST_CONTROL_PORT: '0',
   WAYPOST_CONTROL_HEALTH_PORT: '0',
@@ -43,6 +48,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await kafka.close();
   await control.stop(5_000);
+  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const call = (method: 'get' | 'post' | 'patch' | 'delete', path: string) => {

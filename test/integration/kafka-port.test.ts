@@ -120,6 +120,51 @@ describe('a tail', () => {
   });
 });
 
+describe('reading where one says', () => {
+  const written = Array.from({ length: 50 }, (_, i) => ({
+    topic: 'webhooks.dead',
+    key: 'one',
+    value: `v${String(i)}`,
+  }));
+
+  test('gives the record of an offset, what is behind it, and the end', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    await appender.append(written.map((record) => ({ ...record, headers: { n: record.value } })));
+    const held = (await kafka.ranges('webhooks.dead')).filter(({ low, high }) => high > low);
+    expect(held).toMatchObject([{ low: 0, high: 50 }]);
+    const { partition } = held[0]!;
+    const at = { topic: 'webhooks.dead', partition, maxBytes: 100_000 };
+    const fetched = await kafka.read({ ...at, offset: 7 });
+    expect(fetched).toMatchObject({ end: 50, gone: false });
+    expect(fetched.records[0]).toMatchObject({ topic: 'webhooks.dead', partition, offset: 7 });
+    expect([String(fetched.records[0]!.value), String(fetched.records[0]!.headers.n)]).toEqual(['v7', 'v7']);
+    expect(fetched.records[0]!.timestampMs).toBeGreaterThan(Date.now() - 60_000);
+    expect(fetched.next).toBe(fetched.records.at(-1)!.offset + 1);
+    expect(await kafka.read({ ...at, offset: 50 })).toEqual({ records: [], next: 50, end: 50, gone: false });
+    expect(await kafka.read({ ...at, offset: 51 })).toMatchObject({ records: [], gone: true });
+    await appender.close(1_000);
+  });
+
+  test('finds where a time begins', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    await appender.append(records('webhooks.retry.15m', 20));
+    const before = await kafka.ranges('webhooks.retry.15m');
+    const since = Date.now() + 1;
+    // The clock of the broker is this machine's: the next record must be of a later millisecond.
+    await eventually(() => expect(Date.now()).toBeGreaterThan(since));
+    expect(await kafka.ranges('webhooks.retry.15m', since)).toEqual(
+      before.map((range) => ({ ...range, low: range.high })),
+    );
+    await appender.append([{ topic: 'webhooks.retry.15m', key: 'later', value: 'x' }]);
+    const after = (await kafka.ranges('webhooks.retry.15m', since)).filter(({ low, high }) => high > low);
+    expect(after).toHaveLength(1);
+    expect(after[0]!.high - after[0]!.low).toBe(1);
+    await appender.close(1_000);
+  });
+});
+
 describe('a consumer group', () => {
   interface Member {
     consumption: Consumption;

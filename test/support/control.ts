@@ -1,18 +1,28 @@
 import { type Express } from 'express';
 import pino from 'pino';
 import supertest from 'supertest';
+import { openIdentities } from '../../services/control/access/identities';
+import { createSessions } from '../../services/control/access/sessions';
 import { createApp } from '../../services/control/app';
 import { openEntries } from '../../services/control/entries';
+import { openEvents } from '../../services/control/events/events';
+import { type Database } from '../../services/control/history/database';
+import { recordDeletion } from '../../services/control/history/deletions';
+import { type History } from '../../services/control/history/history';
+import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
+import { Problem } from '../../shared/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
 
 /** The control API on a log in memory, for tests of what it answers. */
 
 export const ADMIN_TOKEN = 'planted-admin-token-0123456789';
 export const SECRET_KEY = Buffer.from('planted-secret-key-0123456789abc');
+
+export const WINDOW_MS = 4 * 3_600_000;
 
 export interface ControlUnderTest {
   app: Express;
@@ -21,12 +31,13 @@ export interface ControlUnderTest {
   logged(): string;
   /** the clock of the API: set it */
   clock: { now: Date };
+  replays: Replays;
   /** a request with the admin token */
   call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
 }
 
 export async function controlUnderTest(
-  options: { timeoutMs?: number; memory?: MemoryLog } = {},
+  options: { timeoutMs?: number; memory?: MemoryLog; database?: Database } = {},
 ): Promise<ControlUnderTest> {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) });
@@ -39,13 +50,42 @@ export async function controlUnderTest(
   const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
   const writer = openWriter({ config, appender, log, now });
   const tests = await openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log, onFatal });
-  const deps = { config, entries: openEntries(config, writer), sealer: createSealer([SECRET_KEY]), tests, log, now };
-  const app = createApp(deps, ADMIN_TOKEN);
+  const events = await openEvents({ kafka, now: () => clock.now.getTime(), onFatal });
+  const sealer = createSealer([SECRET_KEY]);
+  const history = historyOn(options.database);
+  const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
+  const entries = openEntries(config, writer);
+  const deps = {
+    config,
+    entries,
+    sealer,
+    tests,
+    events,
+    history,
+    replays,
+    windowMs: WINDOW_MS,
+    appender,
+    kafka,
+    log,
+    now,
+  };
+  const app = createApp(deps, {
+    identities: openIdentities(ADMIN_TOKEN, config),
+    sessions: createSessions([SECRET_KEY]),
+  });
   return {
     app,
     memory,
     clock,
+    replays,
     logged: () => lines.join(''),
     call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
   };
+}
+
+/** A history that asks this database; without one, as where it cannot be opened. */
+function historyOn(database: Database | undefined): Pick<History, 'ask' | 'forget'> {
+  const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
+  if (!database) return { ask: away, forget: away };
+  return { ask: (work) => work(database), forget: (deletion) => recordDeletion(database, deletion) };
 }

@@ -59,6 +59,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
         data.writeKeys.some((known) => known.key === key && (known.until === undefined || known.until > nowMs)),
       ),
     destination: () => undefined,
+    token: () => undefined,
     destinationsOf: () => [],
     list: () => [],
     refresh() {

@@ -78,6 +78,19 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         },
       });
     },
+    read: ({ topic: name, offset, maxBytes }) => {
+      const all = topic(name);
+      let bytes = 0;
+      const records = all
+        .slice(offset)
+        .filter((record, i) => (bytes += record.value?.length ?? 0) <= maxBytes || i === 0);
+      return Promise.resolve({ records, next: offset + records.length, end: all.length, gone: offset > all.length });
+    },
+    ranges: (name, sinceMs = 0) => {
+      const all = topic(name);
+      const found = all.findIndex(({ timestampMs }) => timestampMs >= sinceMs);
+      return Promise.resolve([{ partition: 0, low: found < 0 ? all.length : found, high: all.length }]);
+    },
     consume: () => Promise.reject(new Error('a memory log has no groups')),
     listTopics: () => Promise.resolve([...topics.keys()]),
     close: () => Promise.resolve(),

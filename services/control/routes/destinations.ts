@@ -2,9 +2,11 @@ import { type Request, type Response, Router } from 'express';
 import { type Entry } from '../../../shared/config/view';
 import { type Destination } from '../../../shared/domain/config';
 import { type Json } from '../../../shared/domain/message';
-import { methodNotAllowed } from '../../../shared/http/problem';
+import { methodNotAllowed, Problem } from '../../../shared/http/problem';
+import { actorOf, seesSecrets } from '../access/authenticate';
 import { type ControlDeps } from '../deps';
 import { createDestination, destinationView, type Making, patchDestination } from '../destinations';
+import { type At } from '../entries';
 import { newId, newSharedSecret } from '../ids';
 import { etag, page } from '../preconditions';
 import { rotateSecret } from '../secrets';
@@ -21,11 +23,16 @@ export function destinationRoutes(deps: ControlDeps): Router {
     .route('/')
     .get((req, res) => {
       const { data, next } = page(entries.list('destination'), req.query);
-      res.json({ data: data.map((entry) => destinationView(entry, making(deps, entry.data.id))), next });
+      res.json({
+        data: data.map((entry) => destinationView(entry, making(deps, entry.data.id), seesSecrets(res))),
+        next,
+      });
     })
     .post(async (req, res) => {
       const id = newId('dst', deps.now());
-      const entry = await entries.create('destination', () => createDestination(req.body, making(deps, id)));
+      const entry = await entries.create('destination', actorOf(res), () =>
+        createDestination(req.body, making(deps, id)),
+      );
       deps.log.info({ destination: id }, 'destination.created');
       res.status(201).location(`${req.baseUrl}/${id}`);
       show(deps, res, entry);
@@ -38,14 +45,15 @@ export function destinationRoutes(deps: ControlDeps): Router {
     .patch(async (req, res) => {
       const { id } = req.params;
       const patch = (req.body ?? {}) as Json;
-      const entry = await entries.change('destination', at(req), (before) =>
+      requireNoSecrets(patch, res);
+      const entry = await entries.change('destination', at(req, res), (before) =>
         patchDestination(before, patch, making(deps, id)),
       );
       deps.log.info({ destination: id, version: entry.version }, 'destination.changed');
       show(deps, res, entry);
     })
     .delete(async (req, res) => {
-      await entries.remove('destination', at(req));
+      await entries.remove('destination', at(req, res));
       deps.log.info({ destination: req.params.id }, 'destination.deleted');
       res.status(204).end();
     })
@@ -68,7 +76,7 @@ export function destinationRoutes(deps: ControlDeps): Router {
 async function rotate(deps: ControlDeps, req: Request<WithId>, res: Response): Promise<void> {
   const made = { secret: newSharedSecret(), now: deps.now(), sealer: deps.sealer };
   let generated: string | undefined;
-  const entry = await deps.entries.change('destination', at(req), (before) => {
+  const entry = await deps.entries.change('destination', at(req, res), (before) => {
     const rotated = rotateSecret(before, req.body, made);
     generated = rotated.generated;
     return rotated.destination;
@@ -79,12 +87,21 @@ async function rotate(deps: ControlDeps, req: Request<WithId>, res: Response): P
 
 /** @param sharedSecret one that was made here: shown in this answer, and never again */
 function show(deps: ControlDeps, res: Response, entry: Entry<Destination>, sharedSecret?: string): void {
-  const view = destinationView(entry, making(deps, entry.data.id));
+  const view = destinationView(entry, making(deps, entry.data.id), seesSecrets(res));
   res.set('ETag', etag(entry.version)).json({ ...view, ...(sharedSecret !== undefined && { sharedSecret }) });
 }
 
-function at(req: Request<WithId>): { id: string; ifMatch: string | undefined } {
-  return { id: req.params.id, ifMatch: req.get('if-match') };
+/** Who may not see secrets may not set them: else an address of theirs would be sent what is signed and sealed. */
+function requireNoSecrets(patch: Json, res: Response): void {
+  const secret = ['webhooks', 'sharedSecret'].filter(
+    (field) => typeof patch === 'object' && patch !== null && Object.hasOwn(patch, field),
+  );
+  if (secret.length === 0 || seesSecrets(res)) return;
+  throw new Problem('forbidden', `Only an administrator may change ${secret.join(' and ')}`);
+}
+
+function at(req: Request<WithId>, res: Response): At {
+  return { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
 }
 
 function making({ sealer, config, now }: ControlDeps, id: string): Making {

@@ -3,6 +3,7 @@ import { type Entry } from '../../../shared/config/view';
 import { type Source } from '../../../shared/domain/config';
 import { type Json } from '../../../shared/domain/message';
 import { methodNotAllowed } from '../../../shared/http/problem';
+import { actorOf, seesSecrets } from '../access/authenticate';
 import { type ControlDeps } from '../deps';
 import { newId, newWriteKey } from '../ids';
 import { etag, page } from '../preconditions';
@@ -12,17 +13,17 @@ import { createSource, patchSource, rotateKey, sourceView } from '../sources';
 export function sourceRoutes({ entries, now, log }: ControlDeps): Router {
   const router = Router();
   const show = (res: Response, entry: Entry<Source>) =>
-    res.set('ETag', etag(entry.version)).json(sourceView(entry, now()));
+    res.set('ETag', etag(entry.version)).json(sourceView(entry, now(), seesSecrets(res)));
 
   router
     .route('/')
     .get((req, res) => {
       const { data, next } = page(entries.list('source'), req.query);
-      res.json({ data: data.map((entry) => sourceView(entry, now())), next });
+      res.json({ data: data.map((entry) => sourceView(entry, now(), seesSecrets(res))), next });
     })
     .post(async (req, res) => {
       const made = { id: newId('src', now()), key: newWriteKey(), now: now() };
-      const entry = await entries.create('source', () => createSource(req.body, made));
+      const entry = await entries.create('source', actorOf(res), () => createSource(req.body, made));
       log.info({ source: made.id }, 'source.created');
       res.status(201).location(`${req.baseUrl}/${made.id}`);
       show(res, entry);
@@ -33,14 +34,14 @@ export function sourceRoutes({ entries, now, log }: ControlDeps): Router {
     .route('/:id')
     .get((req, res) => void show(res, entries.get('source', req.params.id)))
     .patch(async (req, res) => {
-      const at = { id: req.params.id, ifMatch: req.get('if-match') };
+      const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
       const patch = (req.body ?? {}) as Json;
       const entry = await entries.change('source', at, (source) => patchSource(source, patch, now()));
       log.info({ source: at.id, version: entry.version }, 'source.changed');
       show(res, entry);
     })
     .delete(async (req, res) => {
-      const at = { id: req.params.id, ifMatch: req.get('if-match') };
+      const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
       await entries.remove('source', at);
       log.info({ source: at.id }, 'source.deleted');
       res.status(204).end();
@@ -50,7 +51,7 @@ export function sourceRoutes({ entries, now, log }: ControlDeps): Router {
   router
     .route('/:id/rotate-key')
     .post(async (req, res) => {
-      const at = { id: req.params.id, ifMatch: req.get('if-match') };
+      const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
       const made = { key: newWriteKey(), now: now() };
       const entry = await entries.change('source', at, (source) => rotateKey(source, req.body, made));
       log.info({ source: at.id }, 'source.key_rotated');

@@ -1,18 +1,69 @@
 import supertest from 'supertest';
 import { ANSWERS } from '../../../services/control/answers';
-import { OPERATIONS } from '../../../services/control/openapi';
-import { type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { recordDeletion } from '../../../services/control/history/deletions';
+import { type Database } from '../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../services/control/history/record-events';
+import { saveJob } from '../../../services/control/history/replays';
+import { type Job, newJob } from '../../../services/control/replays/job';
+import { type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
+import { OPERATIONS } from '../../../services/control/operations';
+import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { memoryDatabase } from '../../support/database';
+import { aDeath, aFailure, at } from '../../support/events';
 
 let control: ControlUnderTest;
-let ids: { sources: string; destinations: string };
+let ids: Record<string, string>;
+let database: Database;
+beforeAll(async () => {
+  database = await memoryDatabase();
+  await recordDeletion(database, { id: 'del_1', at: 0, users: ['lee'], sources: null, affected: [], messages: 0 });
+  await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
+});
+afterAll(() => database.close());
 beforeEach(async () => {
-  control = await controlUnderTest({ timeoutMs: -9_990 });
+  control = await controlUnderTest({ timeoutMs: -9_990, database });
   const source = await control.call('post', '/sources').send({ name: 'Site' });
   const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
-  const body = { name: 'Hooks', type: 'webhooks', sources: [source.body.id], webhooks, types: ['track'] };
+  const body = {
+    name: 'Hooks',
+    type: 'webhooks',
+    sources: [source.body.id],
+    webhooks,
+    types: ['track'],
+    enabled: true,
+  };
   const destination = await control.call('post', '/destinations').send(body);
-  ids = { sources: source.body.id, destinations: destination.body.id };
+  const about = { delivery: 'dlv_2', destination: destination.body.id as string };
+  await database.query(`delete from waypost.deliveries where id = 'dlv_2'`);
+  const held = { topic: 'webhooks', partition: 0, offset: 0 };
+  await recordEvents(database, [aDeath({ ...about, record: held })], await readParts(database));
+  const headers = encodeDelivery({ ...DELIVERY, id: 'dlv_2', destinationId: about.destination });
+  control.memory.append([{ topic: 'webhooks', key: 'k', value: '{}', headers }]);
+  ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
+  ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
+  ids['deliveries/replay'] = 'dlv_2';
+  for (const [name, status] of [
+    ['replays', 'running'],
+    ['replays/resume', 'cancelled'],
+  ] as const) {
+    ids[name] = `rpl_${status}`;
+    await saveJob(database, aJob(ids[name], status, about.destination));
+  }
 });
+
+const DELIVERY: Delivery = {
+  ...{ id: '', messageId: 'msg-1', sourceId: 'src_1', destinationId: '', type: 'track', traceparent: '' },
+  ...{ acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
+};
+
+function aJob(id: string, status: 'running' | 'cancelled', destination: string): Job {
+  const scope = {
+    ...{ destination, origin: 'dead_letters' as const, from: null, to: 1, status: null, type: null },
+    includeDelivered: false,
+  };
+  const made = { id, now: new Date(0), places: [] };
+  return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };
+}
 
 it('is served to everybody, and every reference in it leads somewhere', async () => {
   const { body, status } = await supertest(control.app).get('/api/v1/openapi.json');
@@ -32,16 +83,22 @@ it('describes a patch in which what may be absent may be null', async () => {
   expect(JSON.stringify(patch.properties.sharedSecret)).toContain('"null"');
 });
 
+// What answers without end is held against its shape where events come.
 const operations = Object.entries(OPERATIONS).flatMap(([path, methods]) =>
-  Object.keys(methods).map((method) => [method, path] as const),
+  Object.entries(methods).flatMap(([method, { stream }]) => (stream ? [] : [[method, path] as const])),
 );
 it.each(operations)('%s %s is there, and answers as it says', async (method, path) => {
-  const kind = path.startsWith('/sources') ? 'sources' : 'destinations';
+  const kind = path.split('/')[1]!;
+  const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
   const made = {
     '/sources': { name: 'Second' },
+    '/deletions': { userIds: ['kim'] },
+    '/replays': { destination: ids.destinations },
+    '/tokens': { name: 'Second', role: 'operator' },
+    '/session': { token: ADMIN_TOKEN },
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
   }[path];
-  const request = control.call(method as 'get', path.replace('{id}', ids[kind]));
+  const request = control.call(method as 'get', path.replace('{id}', id));
   const answer = await (method === 'post' ? request.send(made ?? {}) : request);
   const [status, name] = OPERATIONS[path]![method]!.ok;
   // Nobody answers a test here: what it answers is held against its shape where delivery runs.

@@ -43,6 +43,18 @@ test('one after another: one connection', async () => {
   expect(opened).toBe(1);
 });
 
+test('tells how long each phase took, also of one that was given up', async () => {
+  const sent = post('/wait');
+  await eventually(() => expect(waiting).toHaveLength(1));
+  waiting[0]!.writeHead(200).write('first');
+  const { phases, durationMs, ...result } = await sent;
+  expect(result).toMatchObject({ ok: false, error: { code: 'timeout', phase: 'body' } });
+  // Rounded each for itself.
+  const together = Object.values(phases!).reduce((sum, ms) => sum + ms, 0);
+  expect(Math.abs(together - durationMs)).toBeLessThanOrEqual(2);
+  expect(phases!.body).toBeGreaterThan(0);
+});
+
 test('the next one that is sent from within an answer uses its connection', async () => {
   let left = 50;
   await new Promise<void>((resolve) => {

@@ -1,6 +1,7 @@
 import { type Destination, type Source } from '../../../shared/domain/config';
 import { decodeDelivery, deliveryId, deliveryKey } from '../../../shared/domain/delivery';
-import { decide, readHead, type Head, type Routing } from '../../../services/router/decide';
+import { decide, type Routing } from '../../../services/router/decide';
+import { type Head, readHead } from '../../../shared/domain/message-record';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const ACCEPTED_MS = 1_700_000_000_000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from '../../shared/errors';
-import { isAlive, ownId, parseProcessId, type ProcessId } from './identity';
+import { AppError } from './errors';
+import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
 
 /**
  * One Waypost to a data dir. The lock is a file that names its owner by pid and start time, so that it needs no clean

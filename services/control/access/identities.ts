@@ -1,0 +1,65 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type ConfigReader, type Entry } from '../../../shared/config/view';
+import { type Role, type Token } from '../../../shared/domain/config';
+
+/** Whose token is it: the one of the settings, or one that was made by the API and is kept as a hash in `config`. */
+
+/** Who does something. */
+export interface Actor {
+  /** the token's id; `admin`: the token of the settings */
+  id: string;
+  name: string;
+  role: Role;
+}
+
+/** An actor, and what changes with their token: a session of theirs ends with it. */
+interface Identity {
+  actor: Actor;
+  mark: string;
+}
+
+export interface Identities {
+  ofToken(token: string): Identity | undefined;
+  /** of a session: undefined where the token is another one now, or gone */
+  ofSession(id: string, mark: string): Identity | undefined;
+}
+
+const ROOT: Actor = { id: 'admin', name: 'WAYPOST_ADMIN_TOKEN', role: 'admin' };
+const MARK_LENGTH = 16;
+
+/** @param config followed: a token that is deleted opens nothing from then on */
+export function openIdentities(
+  adminToken: string,
+  config: Pick<ConfigReader, 'list' | 'token' | 'onChange'>,
+): Identities {
+  const rootHash = hashToken(adminToken);
+  const root = { actor: ROOT, mark: rootHash.slice(0, MARK_LENGTH) };
+  const idByHash = new Map<string, string>();
+  const learn = (token: Token) => idByHash.set(token.hash, token.id);
+  for (const { data } of config.list('token')) learn(data);
+  config.onChange((record) => {
+    if (record.kind === 'token' && record.data) learn(record.data as Token);
+  });
+  const of = (entry: Entry<Token> | undefined): Identity | undefined => {
+    if (!entry) return undefined;
+    const { id, name, role, hash } = entry.data;
+    return { actor: { id, name, role }, mark: hash.slice(0, MARK_LENGTH) };
+  };
+  return {
+    // Digests are compared, so that the time taken tells nothing of how much of a guess was right.
+    ofToken: (token) => {
+      const hash = hashToken(token);
+      if (timingSafeEqual(Buffer.from(hash), Buffer.from(rootHash))) return root;
+      const entry = config.token(idByHash.get(hash) ?? '');
+      return entry?.data.hash === hash ? of(entry) : undefined;
+    },
+    ofSession: (id, mark) => {
+      const identity = id === ROOT.id ? root : of(config.token(id));
+      return identity?.mark === mark ? identity : undefined;
+    },
+  };
+}
+
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('base64url');
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { CALL_TYPES } from '../../../shared/domain/message';
+import { pageParameters } from '../query';
+
+/** By what events are found. */
+
+const text = z.string().min(1).max(500);
+
+export const streamQuery = z.strictObject({
+  source: text.optional(),
+  type: z.enum([...CALL_TYPES, 'delete']).optional(),
+  user: text.optional().meta({ description: 'userId or anonymousId' }),
+  accepted: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .optional()
+    .meta({ description: 'false: the rejected ones alone' }),
+});
+export const eventsQuery = streamQuery.extend(pageParameters.shape);

@@ -1,0 +1,94 @@
+import { type DeliveryRow, type Try } from './delivery-row';
+import { type Row } from './database';
+
+/** A delivery's row between the database and the code. */
+
+/** Name and type of each column, as a set of records in JSON is read. */
+const TYPES = {
+  accepted_at: 'bigint',
+  id: 'text',
+  message: 'text',
+  source: 'text',
+  destination: 'text',
+  type: 'text',
+  user_id: 'text',
+  status: 'text',
+  reason: 'text',
+  expires_at: 'bigint',
+  next_at: 'bigint',
+  settled_at: 'bigint',
+  replay: 'int',
+  hop: 'int',
+  made: 'int',
+  test: 'boolean',
+  record: 'text',
+  tries: 'text',
+} as const;
+type Column = keyof typeof TYPES;
+const NAMES = Object.keys(TYPES) as Column[];
+
+export const COLUMNS = NAMES.join(', ');
+/** For `jsonb_to_recordset(…) as given(…)`. */
+export const COLUMN_TYPES = NAMES.map((name) => `${name} ${TYPES[name]}`).join(', ');
+/** For `on conflict … do update`. */
+export const COLUMN_UPDATES = NAMES.filter((name) => name !== 'id' && name !== 'accepted_at')
+  .map((name) => `${name} = excluded.${name}`)
+  .join(', ');
+
+export function toColumns(row: DeliveryRow): Record<Column, unknown> {
+  return {
+    accepted_at: row.acceptedAt,
+    id: row.id,
+    message: row.message,
+    source: row.source,
+    destination: row.destination,
+    type: row.type,
+    user_id: row.userId,
+    status: row.status,
+    reason: row.reason,
+    expires_at: row.expiresAt,
+    next_at: row.nextAt,
+    settled_at: row.settledAt,
+    replay: row.replay,
+    hop: row.hop,
+    made: row.made,
+    test: row.test,
+    record: row.record,
+    // A text of its own: the database has no use for what is in it, and would take time to parse it.
+    tries: JSON.stringify(row.tries),
+  };
+}
+
+export function fromColumns(columns: Row): DeliveryRow {
+  const row = columns as Record<Column, never>;
+  return {
+    id: row.id,
+    acceptedAt: row.accepted_at,
+    message: row.message,
+    source: row.source,
+    destination: row.destination,
+    type: row.type,
+    userId: row.user_id,
+    status: row.status,
+    reason: row.reason,
+    expiresAt: row.expires_at,
+    nextAt: row.next_at,
+    settledAt: row.settled_at,
+    replay: row.replay,
+    hop: row.hop,
+    made: row.made,
+    test: row.test,
+    record: row.record,
+    tries: JSON.parse(row.tries) as Try[],
+  };
+}
+
+/**
+ * JSON that PostgreSQL takes: a text of its cannot hold U+0000, nor half a surrogate pair, and a user id or an answer
+ * may. They become U+FFFD.
+ */
+export function databaseJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  // In JSON a NUL is always spelled out. An even number of backslashes before it would be a text that looks like one.
+  return text.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\\ufffd');
+}

@@ -1,0 +1,157 @@
+import {
+  type AttemptEvent,
+  type DeliveryEvent,
+  type Outcome,
+  REPLAYED,
+  type UrlAttempt,
+} from '../../../shared/domain/attempt';
+import { type MessageType } from '../../../shared/domain/message';
+
+/**
+ * A delivery as the history knows it, and what an event of `attempts` does to it: pure.
+ *
+ * Events come at least once, in their order or, after a crash, with older ones among them. So an event of an earlier step
+ * (replay, then hop) than the one at hand changes no status, the same event twice changes nothing, and `delivered` is
+ * final: what comes after it is only added to the attempts.
+ */
+
+export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** One attempt. `n` begins anew with each replay. */
+export interface Try {
+  n: number;
+  replay: number;
+  at: string;
+  durationMs: number;
+  outcome: Outcome;
+  urls: UrlAttempt[];
+}
+
+/** Times are ms since 1970. */
+export interface DeliveryRow {
+  id: string;
+  acceptedAt: number;
+  message: string;
+  source: string;
+  destination: string;
+  type: MessageType;
+  userId: string | null;
+  status: Status;
+  /** why it waits or ended */
+  reason: string | null;
+  expiresAt: number;
+  nextAt: number | null;
+  /** when it was delivered, given up or cancelled */
+  settledAt: number | null;
+  replay: number;
+  hop: number;
+  /** attempts made since it was sent, or sent again */
+  made: number;
+  test: boolean;
+  /** the record that holds its body: topic/partition/offset */
+  record: string;
+  tries: Try[];
+}
+
+/** An endpoint without end of failures, or a tier of milliseconds, must not make a row without end. */
+const MAX_TRIES = 100;
+const MAX_RESPONSES = 30;
+
+export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent): DeliveryRow {
+  const row = before ?? firstRow(event);
+  const tries = event.kind === 'attempt' ? addTry(row.tries, event) : row.tries;
+  if (row.status === 'delivered' || isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
+  const status = statusOf(event);
+  const waits = status === 'waiting' || status === 'retrying';
+  const { topic, partition, offset } = event.record;
+  return {
+    ...row,
+    status,
+    reason: reasonOf(event, status),
+    expiresAt: Date.parse(event.expiresAt),
+    nextAt: waits && 'nextAttemptAt' in event && event.nextAttemptAt ? Date.parse(event.nextAttemptAt) : null,
+    settledAt: waits ? null : Date.parse(event.at),
+    replay: event.replay,
+    hop: event.hop,
+    made: event.n,
+    record: `${topic}/${String(partition)}/${String(offset)}`,
+    tries,
+  };
+}
+
+/** Before any of its events: older than each of them. */
+function firstRow(event: DeliveryEvent): DeliveryRow {
+  return {
+    id: event.delivery,
+    acceptedAt: Date.parse(event.acceptedAt),
+    message: event.message,
+    source: event.source,
+    destination: event.destination,
+    type: event.type,
+    userId: event.userId ?? null,
+    status: 'waiting',
+    reason: null,
+    expiresAt: Date.parse(event.expiresAt),
+    nextAt: null,
+    settledAt: null,
+    replay: -1,
+    hop: 0,
+    made: 0,
+    test: event.test === true,
+    record: '',
+    tries: [],
+  };
+}
+
+function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
+  // Written beside the replayed record: it may be read after what delivery says of that one.
+  if (event.kind === 'waiting' && event.reason === REPLAYED) return event.replay <= row.replay;
+  return event.replay < row.replay || (event.replay === row.replay && event.hop < row.hop);
+}
+
+function statusOf(event: DeliveryEvent): Status {
+  switch (event.kind) {
+    case 'attempt':
+      if (event.outcome === 'delivered') return 'delivered';
+      return event.nextAttemptAt === undefined ? 'dead' : 'retrying';
+    case 'waiting':
+      return event.n > 0 ? 'retrying' : 'waiting';
+    case 'dead':
+    case 'cancelled':
+      return event.kind;
+  }
+}
+
+function reasonOf(event: DeliveryEvent, status: Status): string | null {
+  if (status === 'delivered') return null;
+  // A test is tried once, and nothing more is said of it.
+  return event.reason ?? (status === 'dead' ? 'rejected' : null);
+}
+
+function addTry(tries: Try[], event: AttemptEvent): Try[] {
+  const { n, replay, at, durationMs, outcome, urls } = event;
+  const same = tries.filter((each) => each.n === n && each.replay === replay);
+  const added: Try = { n, replay, at, durationMs, outcome, urls };
+  if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
+  // Requests that ended after another URL's answer had settled the attempt. A crash may have repeated it: the last that
+  // lacks these URLs is the one.
+  const lacks = (each: Try) => !urls.some(({ url }) => each.urls.some((known) => known.url === url));
+  const target = same.findLast(lacks);
+  if (!target) return same.length > 0 ? tries : bounded([...tries, added]);
+  const merged = {
+    ...target,
+    durationMs: Math.max(target.durationMs, durationMs),
+    urls: [...target.urls, ...urls],
+  };
+  return tries.map((each) => (each === target ? merged : each));
+}
+
+function bounded(tries: Try[]): Try[] {
+  const kept = tries.slice(-MAX_TRIES);
+  return kept.map((each, i) => (i < kept.length - MAX_RESPONSES ? withoutResponses(each) : each));
+}
+
+function withoutResponses(each: Try): Try {
+  return { ...each, urls: each.urls.map(({ response, ...rest }) => rest) };
+}

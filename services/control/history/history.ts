@@ -1,0 +1,267 @@
+import { AppError, messageOf } from '../../../shared/errors';
+import { Problem } from '../../../shared/http/problem';
+import { type Consumption, type Kafka } from '../../../shared/kafka/port';
+import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
+import { type Log } from '../../../shared/telemetry/log';
+import { parseNote, recordAudit, type AuditRow } from './audit';
+import { type Database } from './database';
+import { type Deletion, deletionsSince, Forgotten, recordDeletion } from './deletions';
+import { Feed } from './feed';
+import { type Part } from './parts';
+import { type Event, parseEvent } from './parse-event';
+import { readParts, recordEvents } from './record-events';
+import { cleanUp, type Keep, keepWithin } from './retention';
+import { databaseId, migrate } from './schema';
+
+/**
+ * The history: fed from `attempts`, asked by the API. It is on nobody's path: where its database cannot be used, that is
+ * said, tried again, and everything else of control goes on.
+ */
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+const KEEP_EVERY_MS = 60_000;
+/** Who catches up writes more in a minute than there may be room for: about 50 MB. */
+const KEEP_EVERY_ROWS = 50_000;
+/** Longer than `attempts` keeps a record. */
+const FORGOTTEN_FOR_MS = 8 * 86_400_000;
+/** Rows that were deleted are cleared away with the next look, also where they are few. */
+const CLEAN_UP_SOON = 1_000_000;
+
+export interface HistoryOptions {
+  /** opens the database; called again after it failed */
+  open: () => Promise<Database>;
+  kafka: Pick<Kafka, 'consume'>;
+  keep: Keep;
+  now: () => number;
+  log: Log;
+  onFatal: (error: unknown) => void;
+}
+
+export class History {
+  #database: Database | undefined;
+  #why: string | undefined = 'the database is being opened';
+  #parts: Part[] = [];
+  #forgotten = new Forgotten();
+  /** rows written to each part since it was last cleaned up */
+  readonly #written = new Map<string, number>();
+  /** written since the room was looked at */
+  #unlooked = 0;
+  #consumptions: Consumption[] = [];
+  #keeping: NodeJS.Timeout | undefined;
+  #busy: Promise<void> = Promise.resolve();
+  #stopped = false;
+  readonly #feed: Feed<Event>;
+  readonly #audit: Feed<AuditRow>;
+
+  constructor(private readonly options: HistoryOptions) {
+    const common = { isDataError, onRoom: () => this.#resume(), log: options.log };
+    this.#feed = new Feed({
+      ...common,
+      parse: parseEvent,
+      write: (events) => this.#writing((database) => this.#write(database, events)),
+    });
+    this.#audit = new Feed({
+      ...common,
+      parse: parseNote,
+      write: (rows) => this.#writing((database) => recordAudit(database, rows)),
+    });
+  }
+
+  /** Resolves when the database was opened, or could not be; then it is tried again for as long as it takes. */
+  async start(): Promise<void> {
+    await this.#open();
+    if (!this.#database) void this.#openLater();
+  }
+
+  /** Why it cannot be asked, or lags behind; undefined where all is well. */
+  get trouble(): string | undefined {
+    return this.#why ?? this.#feed.trouble ?? this.#audit.trouble;
+  }
+
+  /**
+   * Asks the database.
+   * @throws Problem `unavailable` where it cannot be asked
+   */
+  async ask<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    const database = this.#database;
+    if (!database) throw unavailable(this.#why ?? 'it is closed');
+    try {
+      return await work(database);
+    } catch (error) {
+      if (!isAway(error, database)) throw error;
+      this.options.log.warn({ reason: messageOf(error) }, 'history.away');
+      this.#reopenIfBroken(database);
+      throw unavailable('it does not answer');
+    }
+  }
+
+  /**
+   * Removes the rows of users, and takes in no more of what was accepted from them before.
+   * @returns how many rows were removed
+   * @throws Problem `unavailable`
+   */
+  async forget(deletion: Deletion): Promise<number> {
+    // First: what is written meanwhile would stay.
+    this.#forgotten.add(deletion);
+    const rows = await this.ask((database) => this.#inTurn(() => recordDeletion(database, deletion)));
+    if (rows > 0) for (const { name } of this.#parts) this.#written.set(name, CLEAN_UP_SOON);
+    return rows;
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#keeping);
+    await Promise.all([this.#feed.stop(), this.#audit.stop()]);
+    await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
+    await this.#busy;
+    await this.#database?.close();
+    this.#database = undefined;
+    this.#why = 'it is closed';
+  }
+
+  async #open(): Promise<void> {
+    const { open, log } = this.options;
+    let database: Database | undefined;
+    try {
+      database = await open();
+      await migrate(database);
+      this.#parts = await readParts(database);
+      this.#forgotten = await readForgotten(database, this.options.now());
+      await this.#consume(database);
+      this.#database = database;
+      this.#why = undefined;
+      log.info({ kind: database.kind }, 'history.opened');
+      this.#keeping ??= setInterval(() => void this.#keep(), KEEP_EVERY_MS);
+    } catch (error) {
+      // What is known of such errors names no password: the URL itself is never in them.
+      this.#why = error instanceof AppError ? error.message : 'it cannot be opened; the log tells why';
+      log.error({ reason: messageOf(error) }, 'history.not_opened');
+      await database?.close().catch(() => undefined);
+    }
+  }
+
+  async #openLater(): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#database; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
+      if (this.#stopped) return;
+      await this.#open();
+    }
+  }
+
+  #reopenIfBroken(database: Database): void {
+    if (database.broken === undefined || this.#database !== database) return;
+    this.#why = 'it ended, and is being opened again';
+    this.#database = undefined;
+    void database
+      .close()
+      .catch(() => undefined)
+      .then(() => this.#openLater());
+  }
+
+  /** The groups are the database's own: a new one reads again all that the topics still have. */
+  async #consume(database: Database): Promise<void> {
+    if (this.#consumptions.length > 0) return;
+    const { kafka, onFatal } = this.options;
+    const id = await databaseId(database);
+    const consume = (name: string, topic: string, feed: Feed<Event> | Feed<AuditRow>) =>
+      kafka.consume({ group: `control-${name}-${id}`, topics: [topic], onRecord: feed.onRecord.bind(feed), onFatal });
+    this.#consumptions = [await consume('history', ATTEMPTS, this.#feed), await consume('audit', CONFIG, this.#audit)];
+  }
+
+  #resume(): void {
+    for (const consumption of this.#consumptions) consumption.resume();
+  }
+
+  async #write(database: Database, events: readonly Event[]): Promise<void> {
+    const oldest = this.options.now() - this.options.keep.forMs;
+    const kept = events.filter(
+      (event) => event.kind === 'circuit' || (Date.parse(event.acceptedAt) >= oldest && !this.#forgotten.has(event)),
+    );
+    try {
+      await recordEvents(database, kept, this.#parts);
+    } catch (error) {
+      // Another process may have made the part that was missing.
+      this.#parts = await readParts(database);
+      throw error;
+    }
+    this.#unlooked += kept.length;
+    if (this.#unlooked >= KEEP_EVERY_ROWS) void this.#keep();
+    for (const { name, from, to } of this.#parts) {
+      const rows = kept.filter((event) => {
+        if (event.kind === 'circuit') return false;
+        const at = Date.parse(event.acceptedAt);
+        return from <= at && at < to;
+      }).length;
+      this.#written.set(name, (this.#written.get(name) ?? 0) + rows);
+    }
+  }
+
+  async #keep(): Promise<void> {
+    const { keep, now, log } = this.options;
+    this.#unlooked = 0;
+    try {
+      await this.#writing(async (database) => {
+        this.#parts = await keepWithin(database, keep, now());
+        await cleanUp(database, this.#parts, this.#written);
+      });
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'history.not_kept_within');
+    }
+  }
+
+  /** One after the other: what writes events must not meet what drops their part. */
+  #writing(work: (database: Database) => Promise<void>): Promise<void> {
+    return this.#inTurn(async () => {
+      const database = this.#database;
+      if (!database) throw new Error(this.#why);
+      try {
+        await work(database);
+      } catch (error) {
+        this.#reopenIfBroken(database);
+        throw error;
+      }
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#busy.then(work);
+    this.#busy = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    return turn;
+  }
+}
+
+async function readForgotten(database: Database, nowMs: number): Promise<Forgotten> {
+  const forgotten = new Forgotten();
+  for (const deletion of await deletionsSince(database, nowMs - FORGOTTEN_FOR_MS)) forgotten.add(deletion);
+  return forgotten;
+}
+
+function unavailable(why: string): Problem {
+  return new Problem(
+    'unavailable',
+    `The history cannot be read now: ${why}. Configuration can be changed all the same`,
+    {
+      headers: { 'Retry-After': '5' },
+    },
+  );
+}
+
+/** SQLSTATE classes: data that does not fit, and constraints. */
+function isDataError(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error));
+}
+
+/** Not an answer of the database to this query, but none at all: connection, resources, shutdown, or the thread's end. */
+function isAway(error: unknown, database: Database): boolean {
+  if (error instanceof Problem || error instanceof AppError || error instanceof TypeError) return false;
+  return database.broken !== undefined || /^(08|53|57|58|XX)/.test(sqlState(error)) || sqlState(error) === '';
+}
+
+function sqlState(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : '';
+}

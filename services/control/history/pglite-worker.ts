@@ -1,0 +1,69 @@
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { PGlite } from '@electric-sql/pglite';
+import { messageOf } from '../../../shared/errors';
+import { type Param } from './database';
+
+/**
+ * The embedded PostgreSQL in a thread of its own: it runs while a query runs, and whoever shares a thread with it stands
+ * still. It gives way to everything else on the machine: a history that lags harms nobody, a late delivery does.
+ */
+
+export interface WorkerData {
+  dir: string;
+  /** only make the files, and end: making them takes 500 MB that are never given back */
+  create: boolean;
+}
+export interface Question {
+  id: number;
+  sql: string;
+  params: readonly Param[];
+}
+export type Answer = { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
+
+const NICENESS = 10;
+
+/**
+ * Beside the default of 1 GB for the log and 128 MB for buffers this is little, and enough: one writer, few readers. No
+ * full replication log is needed. A crash of the process loses nothing; the power of the machine is another matter.
+ */
+const SETTINGS = [
+  "max_wal_size = '64MB'",
+  "min_wal_size = '32MB'",
+  "shared_buffers = '32MB'",
+  "maintenance_work_mem = '32MB'",
+  'max_wal_senders = 0',
+  "wal_level = 'minimal'",
+];
+
+async function main(): Promise<void> {
+  const { dir, create } = workerData as WorkerData;
+  setPriority(NICENESS);
+  const database = await PGlite.create(dir);
+  if (create) {
+    for (const setting of SETTINGS) await database.query(`alter system set ${setting}`);
+    await database.close();
+    return;
+  }
+  parentPort?.on('message', (question: Question | 'close') => {
+    if (question === 'close') void database.close().then(() => process.exit(0));
+    else void answer(database, question);
+  });
+  parentPort?.postMessage('ready');
+}
+
+async function answer(database: PGlite, { id, sql, params }: Question): Promise<void> {
+  let reply: Answer;
+  try {
+    const { rows } = await database.query(sql, [...params]);
+    reply = { id, rows };
+  } catch (error) {
+    reply = { id, error: messageOf(error), code: (error as { code?: string }).code };
+  }
+  parentPort?.postMessage(reply);
+}
+
+void main().catch((error: unknown) => {
+  // A WebAssembly module that failed to begin throws a number or an object without a message.
+  throw error instanceof Error ? error : new Error(`PGlite could not open its files (${JSON.stringify(error)})`);
+});

@@ -1,0 +1,152 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../../../shared/errors';
+import { takeLock } from '../../../shared/lock';
+import { ROOT } from '../../../shared/root';
+import { type Database, type Param, type Queries, type Row } from './database';
+import { type Answer, type Question, type WorkerData } from './pglite-worker';
+
+/** The embedded database as the rest sees it: files in the data dir, and a thread that holds them open (pglite-worker.ts). */
+
+const CLOSE_MS = 10_000;
+
+/** Also where this runs from source (in tests), the thread runs what was compiled: Node reads no TypeScript. */
+const WORKER_FILE = join(
+  __dirname.startsWith(join(ROOT, 'dist')) ? __dirname : join(ROOT, 'dist', relative(ROOT, __dirname)),
+  'pglite-worker.js',
+);
+
+/**
+ * Opens the database in a folder, which is made where it is missing.
+ * @throws AppError `cannot_start` where another process has it open
+ */
+export async function openPglite(folder: string): Promise<Database> {
+  mkdirSync(folder, { recursive: true });
+  const lock = takeLock(folder);
+  try {
+    const dir = join(folder, 'pg');
+    if (!existsSync(dir)) await createFiles(folder, dir);
+    const worker = new Worker(WORKER_FILE, { workerData: { dir, create: false } satisfies WorkerData });
+    return await databaseInThread(worker, () => lock.release());
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** They appear complete or not at all: half a database would never open. */
+async function createFiles(folder: string, dir: string): Promise<void> {
+  const draft = join(folder, 'pg.new');
+  rmSync(draft, { recursive: true, force: true });
+  const worker = new Worker(WORKER_FILE, { workerData: { dir: draft, create: true } satisfies WorkerData });
+  await new Promise<void>((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`the thread that made the database ended with ${String(code)}`));
+    });
+  });
+  renameSync(draft, dir);
+}
+
+interface Thread {
+  query(sql: string, params: readonly Param[]): Promise<Row[]>;
+  readonly broken: string | undefined;
+  close(): Promise<void>;
+}
+
+async function openThread(worker: Worker): Promise<Thread> {
+  const waiting = new Map<number, { resolve: (rows: Row[]) => void; reject: (error: Error) => void }>();
+  let lastId = 0;
+  let broken: string | undefined;
+  const end = (why: string) => {
+    broken ??= why;
+    for (const asker of waiting.values()) asker.reject(new Error(broken));
+    waiting.clear();
+  };
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', (code) => {
+      end(`the embedded database ended with ${String(code)}`);
+      resolve();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    worker.on('error', (error) => {
+      end(`the embedded database failed: ${messageOf(error)}`);
+      reject(error);
+    });
+    void exited.then(() => reject(new Error(broken)));
+    worker.on('message', (message: Answer | 'ready') => {
+      if (message === 'ready') {
+        resolve();
+        return;
+      }
+      const asker = waiting.get(message.id);
+      waiting.delete(message.id);
+      if ('rows' in message) asker?.resolve(message.rows as Row[]);
+      else asker?.reject(Object.assign(new Error(message.error), { code: message.code }));
+    });
+  });
+  return {
+    query: (sql, params) =>
+      new Promise((resolve, reject) => {
+        if (broken !== undefined) {
+          reject(new Error(broken));
+          return;
+        }
+        waiting.set(++lastId, { resolve, reject });
+        worker.postMessage({ id: lastId, sql, params } satisfies Question);
+      }),
+    get broken() {
+      return broken;
+    },
+    close: async () => {
+      if (broken === undefined) worker.postMessage('close');
+      const timer = setTimeout(() => void worker.terminate(), CLOSE_MS);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * The database that a thread speaks for. One connection: who wants a transaction has it alone meanwhile, and so has every
+ * other query.
+ */
+export async function databaseInThread(worker: Worker, onClosed: () => void): Promise<Database> {
+  const thread = await openThread(worker);
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+  const queries: Queries = {
+    query: async <T extends Row>(sql: string, params: readonly Param[] = []) =>
+      (await thread.query(sql, params)) as T[],
+  };
+  return {
+    kind: 'embedded',
+    get broken() {
+      return thread.broken;
+    },
+    query: (sql, params) => inTurn(() => queries.query(sql, params)),
+    transaction: (work) =>
+      inTurn(async () => {
+        await queries.query('begin');
+        try {
+          const result = await work(queries);
+          await queries.query('commit');
+          return result;
+        } catch (error) {
+          await queries.query('rollback').catch(() => undefined);
+          throw error;
+        }
+      }),
+    close: async () => {
+      await inTurn(() => thread.close());
+      onClosed();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { COLUMNS, fromColumns } from './columns';
+import { type Database, type Param } from './database';
+import { type DeliveryRow, type Status } from './delivery-row';
+
+/** What is asked of the history. Each filter has an index in the order of the list; see schema.ts. */
+
+export interface Filter {
+  destination?: string | undefined;
+  source?: string | undefined;
+  status?: Status | undefined;
+  message?: string | undefined;
+  user?: string | undefined;
+  type?: string | undefined;
+  /** accepted at this time or later, ms since 1970 */
+  since?: number | undefined;
+  /** accepted before this time */
+  until?: number | undefined;
+}
+
+/** Where the page before ended. */
+export interface Cursor {
+  acceptedAt: number;
+  id: string;
+}
+
+/** The newest first; of the same millisecond, by id. */
+export async function listDeliveries(
+  database: Database,
+  filter: Filter,
+  page: { limit: number; after?: Cursor | undefined },
+): Promise<DeliveryRow[]> {
+  const params: Param[] = [];
+  // No text of PostgreSQL's holds a NUL: what was written has U+FFFD in its place (columns.ts).
+  const param = (value: Param) =>
+    `$${params.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)}`;
+  const equal = { destination: filter.destination, source: filter.source, status: filter.status, type: filter.type };
+  const where = Object.entries({ ...equal, message: filter.message, user_id: filter.user }).flatMap(
+    ([column, value]) => (value === undefined ? [] : [`${column} = ${param(value)}`]),
+  );
+  if (filter.since !== undefined) where.push(`accepted_at >= ${param(filter.since)}::bigint`);
+  if (filter.until !== undefined) where.push(`accepted_at < ${param(filter.until)}::bigint`);
+  if (page.after) {
+    const [at, id] = [`${param(page.after.acceptedAt)}::bigint`, param(page.after.id)];
+    // The first condition is what an index by time can use.
+    where.push(`accepted_at <= ${at}`, `(accepted_at, id) < (${at}, ${id})`);
+  }
+  const rows = await database.query(
+    `select ${COLUMNS} from waypost.deliveries ${where.length > 0 ? `where ${where.join(' and ')}` : ''}
+     order by accepted_at desc, id desc limit ${param(page.limit)}::int`,
+    params,
+  );
+  return rows.map(fromColumns);
+}
+
+export async function getDelivery(database: Database, id: string): Promise<DeliveryRow | undefined> {
+  const [row] = await database.query(`select ${COLUMNS} from waypost.deliveries where id = $1`, [id]);
+  return row && fromColumns(row);
+}
+
+export interface DestinationCount {
+  destination: string;
+  what: string;
+  count: number;
+}
+
+/** What was counted from a time on, by destination. */
+export function countsSince(database: Database, sinceMs: number): Promise<DestinationCount[]> {
+  return database.query<DestinationCount & Record<string, unknown>>(
+    `select destination, what, sum(count)::bigint as count from waypost.counts
+     where minute >= $1::bigint group by destination, what`,
+    [sinceMs],
+  );
+}
+
+export interface SeriesCount {
+  at: number;
+  what: string;
+  count: number;
+}
+
+/** The same in steps of time: of one destination, or of all together. */
+export function countsInSteps(
+  database: Database,
+  { sinceMs, stepMs, destination }: { sinceMs: number; stepMs: number; destination: string | undefined },
+): Promise<SeriesCount[]> {
+  return database.query<SeriesCount & Record<string, unknown>>(
+    `select (minute / $2::bigint) * $2::bigint as at, what, sum(count)::bigint as count
+     from waypost.counts where minute >= $1::bigint and ($3::text is null or destination = $3)
+group by 1, 2 order by 1`,
+    [sinceMs, stepMs, destination ?? null],
+  );
+}
+
+/** Deliveries under way now, by destination and status. */
+export function openDeliveries(database: Database): Promise<{ destination: string; status: string; count: number }[]> {
+  return database.query(
+    `select destination, status, count(*)::bigint as count from waypost.deliveries
+     where status in ('waiting', 'retrying') and not test group by destination, status`,
+  );
+}
+
+export interface CircuitRow {
+  destination: string;
+  url: string;
+  origin: string;
+  state: 'open' | 'closed';
+  why: string;
+  at: number;
+}
+
+export function openCircuits(database: Database): Promise<CircuitRow[]> {
+  return database.query<CircuitRow & Record<string, unknown>>(
+    `select destination, url, origin, state, why, at from waypost.circuits where state = 'open'`,
+  );
+}

@@ -1,0 +1,74 @@
+import { type Database } from './database';
+import { type Part, partsToDrop, partToEnd, type SizedPart } from './parts';
+import { readParts } from './record-events';
+
+/** Keeps the history within its time and its room. */
+
+export interface Keep {
+  /** ms */
+  forMs: number;
+  maxBytes: number;
+}
+
+/** Changed rows leave their old version behind: from so many on they are cleared away, where no server does it. */
+const VACUUM_AFTER_ROWS = 20_000;
+
+/** They are needed for as long as `attempts` may still tell of their users. */
+const DELETIONS_MS = 30 * 86_400_000;
+
+/** Longer than a year: who changed this is asked late. */
+const AUDIT_MS = 400 * 86_400_000;
+
+/** @returns the parts that are left, as the database has them */
+export async function keepWithin(database: Database, keep: Keep, nowMs: number): Promise<Part[]> {
+  const sized = await readSizes(database);
+  const sinceMs = nowMs - keep.forMs;
+  const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes });
+  for (const part of drop) {
+    await database.transaction(async ({ query }) => {
+      await query(`drop table waypost.${part.name}`);
+      await query('delete from waypost.parts where name = $1', [part.name]);
+    });
+  }
+  const left = sized.filter((part) => !drop.includes(part));
+  const full = partToEnd(left, keep);
+  if (full) await endPart(database, full);
+  await database.query('delete from waypost.counts where minute < $1', [sinceMs]);
+  await database.query('delete from waypost.deletions where at < $1', [Math.min(sinceMs, nowMs - DELETIONS_MS)]);
+  await database.query('delete from waypost.audit where at < $1', [nowMs - AUDIT_MS]);
+  await database.query(`delete from waypost.circuits where state = 'closed' and at < $1`, [sinceMs]);
+  return readParts(database);
+}
+
+/** The part ends behind the newest that is in it: what is accepted from now on finds another. */
+async function endPart(database: Database, { name, from }: SizedPart): Promise<void> {
+  await database.transaction(async ({ query }) => {
+    await query(`alter table waypost.deliveries detach partition waypost.${name}`);
+    const [row] = await query<{ last: number }>(`select max(accepted_at) as last from waypost.${name}`);
+    const to = (row?.last ?? from) + 1;
+    await query(`alter table waypost.deliveries attach partition waypost.${name} for values from (${from}) to (${to})`);
+    await query('update waypost.parts set to_ms = $2 where name = $1', [name, to]);
+  });
+}
+
+async function readSizes(database: Database): Promise<SizedPart[]> {
+  const rows = await database.query<{ name: string; from_ms: number; to_ms: number; bytes: number }>(
+    `select name, from_ms, to_ms, pg_total_relation_size(('waypost.' || name)::regclass) as bytes from waypost.parts`,
+  );
+  return rows.map(({ name, from_ms: from, to_ms: to, bytes }) => ({ name, from, to, bytes }));
+}
+
+/**
+ * An embedded database has nobody who cleans up and looks at how values are spread; a server does both by itself.
+ * @param written what was written to each part since it was last cleaned
+ */
+export async function cleanUp(database: Database, parts: readonly Part[], written: Map<string, number>): Promise<void> {
+  if (database.kind !== 'embedded') return;
+  const grown = parts.filter(({ name }) => (written.get(name) ?? 0) >= VACUUM_AFTER_ROWS);
+  for (const { name } of grown) {
+    written.delete(name);
+    await database.query(`vacuum analyze waypost.${name}`);
+  }
+  // Each count is written over and over.
+  if (grown.length > 0) await database.query('vacuum analyze waypost.counts');
+}

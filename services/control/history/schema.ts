@@ -1,0 +1,122 @@
+import { AppError } from '../../../shared/errors';
+import { type Database } from './database';
+
+/** The tables, made and changed step by step: each list is one step, run once and never edited afterwards. */
+
+const STEPS: readonly (readonly string[])[] = [
+  [
+    `create table waypost.deliveries (
+       accepted_at bigint not null,
+       id text not null,
+       message text not null,
+       source text not null,
+       destination text not null,
+       type text not null,
+       user_id text,
+       status text not null,
+       reason text,
+       expires_at bigint not null,
+       next_at bigint,
+       settled_at bigint,
+       replay int not null,
+       hop int not null,
+       made int not null,
+       test boolean not null,
+       record text not null,
+       tries text not null,
+       primary key (accepted_at, id)
+     ) partition by range (accepted_at)`,
+    // One for each filter, in the order of the list. Ids are looked up alone: their hash is half the size.
+    'create index on waypost.deliveries (destination, accepted_at)',
+    'create index on waypost.deliveries (source, accepted_at)',
+    'create index on waypost.deliveries (status, accepted_at)',
+    'create index on waypost.deliveries (type, accepted_at)',
+    'create index on waypost.deliveries (user_id, accepted_at)',
+    'create index on waypost.deliveries using hash (id)',
+    'create index on waypost.deliveries using hash (message)',
+    'create table waypost.parts (name text primary key, from_ms bigint not null, to_ms bigint not null)',
+    `create table waypost.counts (
+       minute bigint not null,
+       destination text not null,
+       what text not null,
+       count bigint not null,
+       primary key (minute, destination, what)
+     )`,
+    `create table waypost.circuits (
+       destination text not null,
+       url text not null,
+       origin text not null,
+       state text not null,
+       why text not null,
+       at bigint not null,
+       primary key (destination, url)
+     )`,
+  ],
+  [
+    `create table waypost.deletions (
+       id text primary key,
+       at bigint not null,
+       users text not null,
+       sources text not null,
+       affected text not null,
+       messages int not null
+     )`,
+  ],
+  ['create table waypost.replays (id text primary key, at bigint not null, job text not null)'],
+  [
+    `create table waypost.audit (
+       entry text not null,
+       version int not null,
+       kind text not null,
+       at bigint not null,
+       action text not null,
+       name text not null,
+       by_id text not null,
+       by_name text not null,
+       by_role text not null,
+       changes text not null,
+       primary key (entry, version)
+     )`,
+    'create index on waypost.audit (at, entry, version)',
+  ],
+  [
+    // What did not arrive, of one destination: few among many. The overview counts what is under way by it alone.
+    `create index on waypost.deliveries (destination, status, accepted_at) include (test) where status <> 'delivered'`,
+  ],
+];
+
+/** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */
+const LOCK = 7_290_316;
+
+/**
+ * Brings the tables up to date.
+ * @throws AppError `newer_format` where a newer Waypost made them
+ */
+export async function migrate(database: Database): Promise<void> {
+  await database.transaction(async ({ query }) => {
+    await query(`select pg_advisory_xact_lock(${LOCK})`);
+    await query('create schema if not exists waypost');
+    await query('create table if not exists waypost.meta (key text primary key, value text not null)');
+    const [row] = await query<{ value: string }>(`select value from waypost.meta where key = 'version'`);
+    const version = Number(row?.value ?? 0);
+    if (version > STEPS.length) {
+      throw new AppError(
+        'newer_format',
+        `the history's database was made by a newer Waypost (version ${version}; this one knows ${STEPS.length}): upgrade this process`,
+      );
+    }
+    for (const step of STEPS.slice(version)) for (const sql of step) await query(sql);
+    await query(
+      `insert into waypost.meta values ('version', $1) on conflict (key) do update set value = excluded.value`,
+      [String(STEPS.length)],
+    );
+    // Names this database: the consumer group of another one has read what this one lacks.
+    await query(`insert into waypost.meta values ('id', gen_random_uuid()::text) on conflict (key) do nothing`);
+  });
+}
+
+/** The name that the database was given when it was made. */
+export async function databaseId(database: Database): Promise<string> {
+  const [row] = await database.query<{ value: string }>(`select value from waypost.meta where key = 'id'`);
+  return row?.value ?? '';
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { type FieldError, Problem } from '../../shared/http/problem';
+
+/** Query parameters: checked by a schema, which the OpenAPI document shows as well. */
+
+/** ISO 8601 or ms since 1970 → ms since 1970. */
+export const timeParameter = z
+  .string()
+  .transform((text, ctx) => {
+    const ms = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
+    if (!Number.isNaN(ms)) return ms;
+    ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-01-31T12:00:00Z' });
+    return z.NEVER;
+  })
+  .meta({ format: 'date-time' });
+
+const MAX_LIMIT = 200;
+const DEFAULT_LIMIT = 50;
+
+const limit = z
+  .string()
+  .default(String(DEFAULT_LIMIT))
+  .transform((text, ctx) => {
+    const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+    if (number >= 1 && number <= MAX_LIMIT) return number;
+    ctx.addIssue({ code: 'custom', message: `must be a whole number from 1 to ${MAX_LIMIT}` });
+    return z.NEVER;
+  })
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT });
+
+/** Of every list in pages. */
+export const pageParameters = z.strictObject({
+  limit,
+  after: z.string().optional().meta({ description: 'The `next` of the page before' }),
+});
+
+/**
+ * @param query as Express parsed it
+ * @throws Problem `invalid_fields` that names every bad parameter
+ */
+export function parseQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
+  const parsed = schema.safeParse(query, { error: inWords });
+  if (parsed.success) return parsed.data;
+  const errors = parsed.error.issues.flatMap((issue): FieldError[] =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ parameter: key.slice(0, 100), detail: 'is not a parameter of this' }))
+      : [{ parameter: String(issue.path[0] ?? ''), detail: issue.message }],
+  );
+  throw new Problem('invalid_fields', 'The parameters cannot be read', { errors });
+}
+
+function inWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') return issue.input === undefined ? 'is required' : 'must be given once';
+  if (issue.code === 'invalid_value') return `must be ${issue.values.map((value) => String(value)).join(' or ')}`;
+  return undefined;
+}
+
+/** `next` and `after` of a list that is ordered by time and id. */
+export function encodeCursor(at: number, id: string): string {
+  return Buffer.from(`${at} ${id}`).toString('base64url');
+}
+
+/** @throws Problem `invalid_fields` */
+export function decodeCursor(after: string | undefined): { at: number; id: string } | undefined {
+  if (after === undefined) return undefined;
+  const [, at, id] = /^(\d{1,15}) (.+)$/s.exec(Buffer.from(after, 'base64url').toString()) ?? [];
+  if (at !== undefined && id !== undefined) return { at: Number(at), id };
+  const errors = [{ parameter: 'after', detail: 'is not the `next` of a page before' }];
+  throw new Problem('invalid_fields', 'The page asked for cannot be read', { errors });
+}

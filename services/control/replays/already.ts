@@ -1,0 +1,45 @@
+import { REPLAYED, type WaitingEvent } from '../../../shared/domain/attempt';
+import { type Kafka } from '../../../shared/kafka/port';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { type Job } from './job';
+
+/**
+ * What a job had sent when its process was killed, and not written down any more: the piece that was under way. The
+ * history may lag behind it, topic `attempts` does not: each record sent has its event beside it.
+ */
+
+const READ_BYTES = 1024 * 1024;
+/** Of the clocks of brokers and control, either way. */
+const SLACK_MS = 10_000;
+/**
+ * Longer than a job is not written down: it waits for the slowest rate, or for a Kafka that is away. Reading on for all
+ * that control was down could be a day's events.
+ */
+const LONGEST_PIECE_MS = 900_000;
+
+/** @returns ids of deliveries */
+export async function sentUnsaved(kafka: Pick<Kafka, 'read' | 'ranges'>, job: Job): Promise<ReadonlySet<string>> {
+  const sent = new Set<string>();
+  if (job.pass !== 'running') return sent;
+  const until = job.updatedAt + LONGEST_PIECE_MS + SLACK_MS;
+  for (const { partition, low, high } of await kafka.ranges(ATTEMPTS, job.updatedAt - SLACK_MS)) {
+    for (let offset = low; offset < high;) {
+      const { records, next } = await kafka.read({ topic: ATTEMPTS, partition, offset, maxBytes: READ_BYTES });
+      for (const { value } of records) {
+        const id = sentBy(job.id, value);
+        if (id !== undefined) sent.add(id);
+      }
+      const last = records.at(-1);
+      if (!last || last.timestampMs > until || next <= offset) break;
+      offset = next;
+    }
+  }
+  return sent;
+}
+
+function sentBy(job: string, value: Buffer | null): string | undefined {
+  // Most events are of something else: they need not be parsed.
+  if (!value?.includes(`"job":"${job}"`)) return undefined;
+  const event = JSON.parse(value.toString()) as WaitingEvent;
+  return event.reason === REPLAYED && event.job === job ? event.delivery : undefined;
+}

@@ -1,0 +1,128 @@
+import { type ConfigView } from '../../../shared/config/view';
+import { REPLAYED, type WaitingEvent } from '../../../shared/domain/attempt';
+import { renderBody } from '../../../shared/domain/body';
+import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
+import { firstDelivery, parseMessage, readHead } from '../../../shared/domain/message-record';
+import { route } from '../../../shared/domain/route';
+import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
+import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
+import { type DeliveryRow } from '../history/delivery-row';
+import { type Scope } from './scope';
+
+/** Which records a replay sends again, and as what. Pure. */
+
+export interface Candidate {
+  delivery: Delivery;
+  key: string | null;
+  body: Buffer | string;
+  /** the record that it was made of */
+  record: { topic: string; partition: number; offset: number };
+}
+
+/** What the history knows of a delivery, as far as it matters here. */
+export type Known = Pick<DeliveryRow, 'status' | 'replay'>;
+
+/** The delivery that a record stands for, where it is within the scope. */
+export function candidateOf(
+  record: InRecord,
+  scope: Scope,
+  config: Pick<ConfigView, 'source' | 'destination'>,
+): Candidate | undefined {
+  const found = scope.origin === 'dead_letters' ? heldDelivery(record) : fromMessage(record, scope, config);
+  if (!found) return undefined;
+  const { destinationId, acceptedAt, type, test } = found.delivery;
+  const wanted =
+    destinationId === scope.destination &&
+    (scope.type === null || scope.type === type) &&
+    (scope.from === null || scope.from <= acceptedAt) &&
+    acceptedAt < scope.to &&
+    !test;
+  return wanted ? found : undefined;
+}
+
+/** The delivery that a record of any webhooks topic holds; undefined where it cannot be read. */
+export function heldDelivery(record: InRecord): Candidate | undefined {
+  const decoded = decodeDelivery(record.headers);
+  if (decoded.kind !== 'delivery') return undefined;
+  const { topic, partition, offset } = record;
+  return {
+    delivery: decoded.delivery,
+    key: record.key?.toString() ?? null,
+    body: Buffer.from(record.value ?? ''),
+    record: { topic, partition, offset },
+  };
+}
+
+/** A message as the router would route it to this destination today, under the same rules. */
+function fromMessage(
+  record: InRecord,
+  { destination: id }: Scope,
+  config: Pick<ConfigView, 'source' | 'destination'>,
+): Candidate | undefined {
+  const head = readHead(record.headers);
+  const destination = config.destination(id)?.data;
+  if (head.kind !== 'message' || !destination) return undefined;
+  const source = config.source(head.sourceId)?.data;
+  const message = parseMessage(record.value);
+  if (!source || typeof message === 'string') return undefined;
+  if (route(message, source, [destination]).length === 0) return undefined;
+  const { topic, partition, offset } = record;
+  const { delivery, key } = firstDelivery({ head, message, destination, expiresAt: 0 });
+  return { delivery, key, body: renderBody(message), record: { topic, partition, offset } };
+}
+
+/**
+ * The number that the replay of a candidate has, or undefined where it is left out: what is under way, what succeeded
+ * (unless asked for), what the history says is of another status than the scope's, and letters of an earlier life.
+ */
+export function replayNumber(candidate: Candidate, known: Known | undefined, scope: Scope): number | undefined {
+  const { replay } = candidate.delivery;
+  if (!known) return scope.status === null || scope.status === 'dead' ? replay + 1 : undefined;
+  if (known.status === 'delivered' && !scope.includeDelivered) return undefined;
+  if (scope.origin === 'dead_letters') {
+    // A later life has its own letter, or is under way. A history that lags may not know of this death yet.
+    if (known.replay > replay) return undefined;
+    const status = known.status === 'waiting' || known.status === 'retrying' ? 'dead' : known.status;
+    return scope.status === null || scope.status === status ? replay + 1 : undefined;
+  }
+  if (known.status === 'waiting' || known.status === 'retrying') return undefined;
+  return scope.status === null || scope.status === known.status ? Math.max(0, known.replay) + 1 : undefined;
+}
+
+/**
+ * The same delivery with a window of its own, and the event that says so. It goes where retries go that are due: what
+ * comes in fresh is not held up by it.
+ */
+export function replayRecords(
+  { delivery, key, body, record }: Candidate,
+  replay: number,
+  { nowMs, windowMs, job }: { nowMs: number; windowMs: number; job?: string },
+): OutRecord[] {
+  const { notBefore, final, reason, error, test, ...rest } = delivery;
+  const again: Delivery = { ...rest, attempt: 0, hop: 0, replay, closed: [], expiresAt: nowMs + windowMs };
+  const at = new Date(nowMs).toISOString();
+  const event: WaitingEvent = {
+    kind: 'waiting',
+    delivery: again.id,
+    message: again.messageId,
+    source: again.sourceId,
+    destination: again.destinationId,
+    type: again.type,
+    ...(again.userId !== undefined && { userId: again.userId }),
+    acceptedAt: new Date(again.acceptedAt).toISOString(),
+    expiresAt: new Date(again.expiresAt).toISOString(),
+    replay,
+    hop: 0,
+    traceparent: again.traceparent,
+    record,
+    at,
+    n: 0,
+    reason: REPLAYED,
+    nextAttemptAt: at,
+    ...(job !== undefined && { job }),
+  };
+  return [
+    { topic: ATTEMPTS, key: again.id, value: JSON.stringify(event) },
+    { topic: DUE, key, value: body, headers: encodeDelivery(again) },
+  ];
+}

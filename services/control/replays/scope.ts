@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { type ConfigView } from '../../../shared/config/view';
+import { MESSAGE_TYPES, type MessageType } from '../../../shared/domain/message';
+import { type FieldError, pointer, Problem } from '../../../shared/http/problem';
+import { invalidFields, parseBody } from '../fields';
+import { type Status, STATUSES } from '../history/delivery-row';
+
+/** What a replay is asked to send. Pure. */
+
+export const ORIGINS = ['dead_letters', 'messages'] as const;
+export type Origin = (typeof ORIGINS)[number];
+
+const MAX_PER_SECOND = 10_000;
+/** What comes back must not be the next outage. */
+const DEFAULT_PER_SECOND = 200;
+
+const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' });
+
+export const replaySchema = z.strictObject({
+  destination: z.string().min(1),
+  from: time.optional().meta({ description: 'Accepted at this time or later; absent: all that is kept' }),
+  to: time.optional().meta({ description: 'Accepted before this time; absent: now' }),
+  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries that the history knows to be so' }),
+  type: z.enum(MESSAGE_TYPES).optional(),
+  origin: z
+    .enum(ORIGINS)
+    .optional()
+    .meta({ description: 'dead_letters; or messages: all that were accepted, also before the destination was there' }),
+  includeDelivered: z.boolean().default(false).meta({ description: 'Also what was delivered already' }),
+  preview: z.boolean().default(false).meta({ description: 'Count, and send nothing' }),
+  maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).default(DEFAULT_PER_SECOND),
+});
+
+/** Times are ms since 1970. */
+export interface Scope {
+  destination: string;
+  origin: Origin;
+  from: number | null;
+  to: number;
+  status: Status | null;
+  type: MessageType | null;
+  includeDelivered: boolean;
+}
+
+export interface Wanted {
+  scope: Scope;
+  preview: boolean;
+  maxPerSecond: number;
+}
+
+/** @throws Problem `invalid_fields`, or `conflict` where the destination is off: what it got would be cancelled */
+export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'>, now: Date): Wanted {
+  const fields = parseBody(replaySchema, body);
+  const { destination, status, type, preview, maxPerSecond } = fields;
+  const errors: FieldError[] = [];
+  const wrong = (field: string, detail: string) => errors.push({ pointer: pointer([field]), detail });
+  if (!config.destination(destination)) wrong('destination', 'there is no such destination');
+  const from = fields.from === undefined ? null : Date.parse(fields.from);
+  // What is accepted from now on is on its way already.
+  const to = Math.min(fields.to === undefined ? Infinity : Date.parse(fields.to), now.getTime());
+  if (from !== null && from >= to) wrong('to', 'must be later than `from`');
+  if (status === 'waiting' || status === 'retrying') wrong('status', 'what is under way is not sent again');
+  // Only the dead have letters.
+  const origin = fields.origin ?? (status === undefined || status === 'dead' ? 'dead_letters' : 'messages');
+  if (errors.length > 0) throw invalidFields(errors);
+  requireOn(config, destination);
+  const includeDelivered = fields.includeDelivered || status === 'delivered';
+  const scope = { destination, origin, from, to, status: status ?? null, type: type ?? null, includeDelivered };
+  return { scope, preview, maxPerSecond };
+}
+
+/** @throws Problem `conflict` */
+export function requireOn(config: Pick<ConfigView, 'destination'>, id: string): void {
+  if (config.destination(id)?.data.enabled) return;
+  throw new Problem('conflict', 'The destination is off: what it is sent would be cancelled. Switch it on first');
+}

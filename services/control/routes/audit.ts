@@ -1,0 +1,26 @@
+import { Router } from 'express';
+import { methodNotAllowed } from '../../../shared/http/problem';
+import { auditQuery } from '../audit-query';
+import { type ControlDeps } from '../deps';
+import { auditId, listAudit } from '../history/audit';
+import { decodeCursor, encodeCursor, parseQuery } from '../query';
+
+/** /api/v1/audit */
+export function auditRoutes({ history }: ControlDeps): Router {
+  const router = Router();
+  router
+    .route('/')
+    .get(async (req, res) => {
+      const { limit, after, ...filter } = parseQuery(auditQuery, req.query);
+      const page = { limit: limit + 1, after: decodeCursor(after) };
+      const found = await history.ask((database) => listAudit(database, filter, page));
+      const rows = found.slice(0, limit);
+      const last = rows.at(-1);
+      res.json({
+        data: rows.map(({ at, ...row }) => ({ at: new Date(at).toISOString(), ...row })),
+        next: found.length > limit && last ? encodeCursor(last.at, auditId(last)) : null,
+      });
+    })
+    .all(methodNotAllowed(['GET', 'HEAD']));
+  return router;
+}

@@ -1,0 +1,60 @@
+import { Router } from 'express';
+import { methodNotAllowed, Problem } from '../../../shared/http/problem';
+import { newTraceparent } from '../../../shared/telemetry/trace';
+import { deleteRecords, deletionListView, deletionsQuery, deletionView, readDeletion } from '../deletions';
+import { type ControlDeps } from '../deps';
+import { type Deletion, getDeletion, listDeletions } from '../history/deletions';
+import { newId } from '../ids';
+import { decodeCursor, encodeCursor, parseQuery } from '../query';
+
+/** So many in one append: its buffer is bounded. */
+const CHUNK = 2_000;
+
+/** /api/v1/deletions */
+export function deletionRoutes(deps: ControlDeps): Router {
+  const { history } = deps;
+  const router = Router();
+  router
+    .route('/')
+    .get(async (req, res) => {
+      const { limit, after } = parseQuery(deletionsQuery, req.query);
+      const page = { limit: limit + 1, after: decodeCursor(after) };
+      const found = await history.ask((database) => listDeletions(database, page));
+      const data = found.slice(0, limit);
+      const last = data.at(-1);
+      const next = found.length > limit && last ? encodeCursor(last.at, last.id) : null;
+      res.json({ data: data.map(deletionListView), next });
+    })
+    .post(async (req, res) => {
+      const deletion = await deleteUsers(deps, req.body);
+      res.status(202).location(`${req.baseUrl}/${deletion.id}`).json(deletionView(deletion));
+    })
+    .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
+  router
+    .route('/:id')
+    .get(async (req, res) => {
+      const found = await history.ask((database) => getDeletion(database, req.params.id));
+      if (!found) throw new Problem('not_found', `There is no deletion ${JSON.stringify(req.params.id.slice(0, 100))}`);
+      res.json(deletionView(found));
+    })
+    .all(methodNotAllowed(['GET', 'HEAD']));
+  return router;
+}
+
+async function deleteUsers(deps: ControlDeps, body: unknown): Promise<Deletion> {
+  const { config, history, events, appender, log } = deps;
+  const wanted = readDeletion(body, config);
+  // Before anything is sent: half a deletion would have to be explained.
+  await history.ask(({ query }) => query('select 1'));
+  const now = deps.now();
+  const id = newId('del', now);
+  const records = deleteRecords(wanted, { id, now, traceparent: newTraceparent });
+  for (let i = 0; i < records.length; i += CHUNK) await appender.append(records.slice(i, i + CHUNK));
+  const deletion: Deletion = { ...wanted, id, at: now.getTime(), messages: records.length };
+  const rows = await history.forget(deletion);
+  const sources = wanted.sources ?? config.list('source').map(({ data }) => data.id);
+  events.ring.forget(new Set(wanted.users), new Set(sources));
+  // Who was deleted is nobody's business in a log.
+  log.info({ deletion: id, users: wanted.users.length, messages: records.length, rows }, 'users.deleted');
+  return deletion;
+}

@@ -1,0 +1,80 @@
+import { Router } from 'express';
+import { methodNotAllowed, Problem } from '../../../shared/http/problem';
+import { seesSecrets } from '../access/authenticate';
+import { bodyJson, findRecord } from '../bodies';
+import { deliveriesQuery, deliveryDetail, deliveryView, filterOf } from '../deliveries';
+import { type ControlDeps } from '../deps';
+import { type DeliveryRow } from '../history/delivery-row';
+import { getDelivery, listDeliveries } from '../history/queries';
+import { decodeCursor, encodeCursor, parseQuery } from '../query';
+import { heldDelivery, replayRecords } from '../replays/candidates';
+import { requireOn } from '../replays/scope';
+import { openWebhooks } from '../webhooks';
+
+/** /api/v1/deliveries */
+export function deliveryRoutes(deps: ControlDeps): Router {
+  const router = Router();
+  const read = methodNotAllowed(['GET', 'HEAD']);
+  router
+    .route('/')
+    .get(async (req, res) => {
+      const query = parseQuery(deliveriesQuery, req.query);
+      const cursor = decodeCursor(query.after);
+      const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
+      // One more tells whether there is a next page.
+      const page = { limit: query.limit + 1, after };
+      const found = await deps.history.ask((database) => listDeliveries(database, filterOf(query), page));
+      const rows = found.slice(0, query.limit);
+      const last = rows.at(-1);
+      const next = found.length > rows.length && last ? encodeCursor(last.acceptedAt, last.id) : null;
+      res.json({ data: rows.map(deliveryView), next });
+    })
+    .all(read);
+  router
+    .route('/:id')
+    .get(async (req, res) => {
+      res.json(await showDelivery(deps, req.params.id, seesSecrets(res)));
+    })
+    .all(read);
+  router
+    .route('/:id/replay')
+    .post(async (req, res) => {
+      res.status(202).json(await replayDelivery(deps, req.params.id));
+    })
+    .all(methodNotAllowed(['POST']));
+  return router;
+}
+
+async function find({ history }: ControlDeps, id: string): Promise<DeliveryRow> {
+  const row = await history.ask((database) => getDelivery(database, id));
+  if (row) return row;
+  throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
+}
+
+/** Sends one more: also one that was delivered, since that very one was asked for. */
+async function replayDelivery(deps: ControlDeps, id: string) {
+  const { kafka, config, appender, windowMs, now, log } = deps;
+  const row = await find(deps, id);
+  if (row.status === 'waiting' || row.status === 'retrying') {
+    throw new Problem('conflict', `The delivery is under way (${row.status}): it is not sent twice`);
+  }
+  requireOn(config, row.destination);
+  const nowMs = now().getTime();
+  const record = await findRecord(kafka, row, nowMs);
+  const candidate = record && heldDelivery(record);
+  if (!candidate) throw new Problem('conflict', 'Kafka no longer has its body: it cannot be sent again');
+  const replay = Math.max(0, row.replay) + 1;
+  await appender.append(replayRecords(candidate, replay, { nowMs, windowMs }));
+  log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
+  return { id, replay, status: 'waiting' };
+}
+
+async function showDelivery(deps: ControlDeps, id: string, withAddresses: boolean) {
+  const { kafka, config, sealer, now } = deps;
+  const row = await find(deps, id);
+  const destination = config.destination(row.destination)?.data;
+  const known = destination && withAddresses ? openWebhooks(destination, sealer) : [];
+  const urls = new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, url]])));
+  const record = await findRecord(kafka, row, now().getTime());
+  return { ...deliveryDetail(row, { urls, destination }), body: record?.value ? bodyJson(record.value) : null };
+}

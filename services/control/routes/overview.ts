@@ -1,0 +1,34 @@
+import { Router } from 'express';
+import { methodNotAllowed } from '../../../shared/http/problem';
+import { type ControlDeps } from '../deps';
+import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
+import { overviewOf, overviewQuery, seriesOf, spanOf } from '../overview';
+import { parseQuery } from '../query';
+
+/** /api/v1/overview */
+export function overviewRoutes({ config, history, now }: ControlDeps): Router {
+  const router = Router();
+  router
+    .route('/')
+    .get(async (req, res) => {
+      const { since, destination } = parseQuery(overviewQuery, req.query);
+      const { sinceMs, stepMs } = spanOf(since, now().getTime());
+      const [counts, steps, open, circuits] = await history.ask((database) =>
+        Promise.all([
+          countsSince(database, sinceMs),
+          countsInSteps(database, { sinceMs, stepMs, destination }),
+          openDeliveries(database),
+          openCircuits(database),
+        ]),
+      );
+      const destinations = config.list('destination').map(({ data }) => data);
+      res.json({
+        since: new Date(sinceMs).toISOString(),
+        stepSeconds: stepMs / 1_000,
+        data: overviewOf(destinations, { counts, open, circuits }),
+        series: seriesOf(steps),
+      });
+    })
+    .all(methodNotAllowed(['GET', 'HEAD']));
+  return router;
+}

@@ -1,0 +1,27 @@
+import { type Phase, type Phases } from '../../shared/domain/attempt';
+
+/** Something that goes through phases, and knows how long each took. */
+export class Phased {
+  readonly startedAt = performance.now();
+  #phase: Phase = 'connect';
+  #phaseAt = this.startedAt;
+  #phases: Phases | undefined;
+
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  set phase(next: Phase) {
+    const now = performance.now();
+    const ms = Math.round(now - this.#phaseAt);
+    if (ms > 0) (this.#phases ??= {})[this.#phase] = ms;
+    this.#phase = next;
+    this.#phaseAt = now;
+  }
+
+  /** Ends the last one. @returns undefined where none took a millisecond */
+  endPhases(): Phases | undefined {
+    this.phase = this.#phase;
+    return this.#phases;
+  }
+}

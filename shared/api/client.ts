@@ -1,0 +1,86 @@
+import { type Operations, type Problem } from './operations';
+
+/**
+ * A client of the control API whose calls are checked by the compiler against the types generated from its OpenAPI document. Runs
+ * where there is `fetch`: in a page, whose cookie it sends, as in Node.
+ */
+
+type Name = keyof Operations;
+
+type Input<N extends Name> = {
+  ifMatch?: string;
+  signal?: AbortSignal;
+} & (N extends `${string}{id}${string}` ? { id: string } : unknown) &
+  (Operations[N]['query'] extends undefined ? unknown : { query?: Operations[N]['query'] }) &
+  (Operations[N]['body'] extends undefined ? unknown : { body: Operations[N]['body'] });
+
+interface Answer<N extends Name> {
+  data: Operations[N]['answer'];
+  /** of one entry: give it back as `ifMatch` to change just what was read */
+  etag: string | undefined;
+}
+
+/** The API refused, and said why. */
+export class ApiProblem extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Partial<Problem>,
+  ) {
+    super(problem.detail ?? problem.title ?? `the API answered ${String(status)}`);
+    this.name = 'ApiProblem';
+  }
+}
+
+interface ClientOptions {
+  /** with /api/v1 */
+  base: string;
+  /** without: the session's cookie is all that is sent */
+  token?: string;
+}
+
+/** What any input may hold, whatever the types say of the one operation. */
+interface AnyInput {
+  id?: string;
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: unknown;
+  ifMatch?: string;
+  signal?: AbortSignal;
+}
+
+type Call = <N extends Name>(name: N, input: Input<N>) => Promise<Answer<N>>;
+
+/** @returns a function that throws ApiProblem where the API refuses, and what `fetch` throws where it cannot be reached */
+export function createClient({ base, token }: ClientOptions): Call {
+  return async <N extends Name>(name: N, input: Input<N>): Promise<Answer<N>> => {
+    const given: AnyInput = input;
+    const [method = '', path = ''] = name.split(' ');
+    const response = await fetch(urlOf(base + path, given), {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(given.body !== undefined && { 'content-type': 'application/json' }),
+        ...(given.ifMatch !== undefined && { 'if-match': given.ifMatch }),
+      },
+      ...(given.body !== undefined && { body: JSON.stringify(given.body) }),
+      ...(given.signal && { signal: given.signal }),
+    });
+    const data = jsonOf(await response.text());
+    if (!response.ok) throw new ApiProblem(response.status, data ?? {});
+    return { data: data as Operations[N]['answer'], etag: response.headers.get('etag') ?? undefined };
+  };
+}
+
+function urlOf(pattern: string, { id, query = {} }: AnyInput): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
+  return pattern.replace('{id}', encodeURIComponent(id ?? '')) + (search.size === 0 ? '' : `?${search.toString()}`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Nothing, or the page of a proxy.
+    return undefined;
+  }
+}

@@ -1,0 +1,912 @@
+/** Generated from the OpenAPI document by `npm run generate`: change services/control/operations.ts instead. */
+
+export type Source = {
+  id: string;
+  name: string;
+  enabled: boolean;
+  writeKey: string | null;
+  oldWriteKeys: ({
+    key: string;
+    until: string;
+  })[];
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type Sources = {
+  data: ({
+    id: string;
+    name: string;
+    enabled: boolean;
+    writeKey: string | null;
+    oldWriteKeys: ({
+      key: string;
+      until: string;
+    })[];
+    version: number;
+    createdAt: string;
+    updatedAt: string;
+  })[];
+  next: string | null;
+};
+
+export type Destination = {
+  id: string;
+  name: string;
+  type: "webhooks";
+  enabled: boolean;
+  paused: boolean;
+  sources: string[];
+  webhooks: ({
+    id: string;
+    url: string | null;
+    headers: Record<string, {
+      keep: true;
+    }>;
+  })[];
+  hasSharedSecret: boolean;
+  secretRotation: {
+    overlapUntil: string;
+    switchAt: string;
+  } | null;
+  types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+  maxPerSecond: number | null;
+  shards: number;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type Destinations = {
+  data: ({
+    id: string;
+    name: string;
+    type: "webhooks";
+    enabled: boolean;
+    paused: boolean;
+    sources: string[];
+    webhooks: ({
+      id: string;
+      url: string | null;
+      headers: Record<string, {
+        keep: true;
+      }>;
+    })[];
+    hasSharedSecret: boolean;
+    secretRotation: {
+      overlapUntil: string;
+      switchAt: string;
+    } | null;
+    types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+    maxPerSecond: number | null;
+    shards: number;
+    version: number;
+    createdAt: string;
+    updatedAt: string;
+  })[];
+  next: string | null;
+};
+
+export type RotatedDestination = {
+  id: string;
+  name: string;
+  type: "webhooks";
+  enabled: boolean;
+  paused: boolean;
+  sources: string[];
+  webhooks: ({
+    id: string;
+    url: string | null;
+    headers: Record<string, {
+      keep: true;
+    }>;
+  })[];
+  hasSharedSecret: boolean;
+  secretRotation: {
+    overlapUntil: string;
+    switchAt: string;
+  } | null;
+  types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+  maxPerSecond: number | null;
+  shards: number;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  /** Where it was made here: shown this once */
+  sharedSecret?: string;
+};
+
+export type Test = {
+  delivery: string;
+  status: "delivered" | "dead" | "cancelled";
+  reason: string | null;
+  attempt: {
+    n: number;
+    at: string;
+    durationMs: number;
+    outcome: "delivered" | "retry" | "rejected";
+    urls: ({
+      /** The webhook's id */
+      url: string;
+      origin: string;
+      outcome: "delivered" | "retry" | "rejected";
+      status?: number;
+      durationMs: number;
+      /** ms by phase; what took none is left out */
+      phases?: Partial<Record<"dns" | "connect" | "tls" | "headers" | "body", number>>;
+      error?: {
+        code: string;
+        phase?: string;
+        message: string;
+      };
+      response?: {
+        headers: Record<string, string>;
+        body: string;
+        truncated: boolean;
+      };
+    })[];
+  } | null;
+};
+
+export type Deliveries = {
+  data: ({
+    id: string;
+    messageId: string;
+    source: string;
+    destination: string;
+    type: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+    userId: string | null;
+    status: "waiting" | "retrying" | "delivered" | "dead" | "cancelled";
+    /** Why it waits or ended */
+    reason: string | null;
+    acceptedAt: string;
+    expiresAt: string;
+    nextAttemptAt: string | null;
+    /** When it was delivered, given up or cancelled */
+    settledAt: string | null;
+    /** How many times it was sent anew */
+    replay: number;
+    /** Since it was sent, or sent anew */
+    attemptsMade: number;
+    test: boolean;
+    attempts: ({
+      n: number;
+      replay: number;
+      at: string;
+      durationMs: number;
+      outcome: "delivered" | "retry" | "rejected";
+      urls: ({
+        /** The webhook's id */
+        url: string;
+        origin: string;
+        outcome: "delivered" | "retry" | "rejected";
+        status?: number;
+        durationMs: number;
+        /** ms by phase; what took none is left out */
+        phases?: Partial<Record<"dns" | "connect" | "tls" | "headers" | "body", number>>;
+        error?: {
+          code: string;
+          phase?: string;
+          message: string;
+        };
+        response?: {
+          headers: Record<string, string>;
+          body: string;
+          truncated: boolean;
+        };
+        /** The whole URL as it is now; null where unknown */
+        address?: string | null;
+        /** As the destination stands now; what is secret, or of that moment alone, is *** */
+        request?: {
+          headers: Record<string, string>;
+        };
+      })[];
+    })[];
+  })[];
+  next: string | null;
+};
+
+export type Delivery = {
+  id: string;
+  messageId: string;
+  source: string;
+  destination: string;
+  type: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+  userId: string | null;
+  status: "waiting" | "retrying" | "delivered" | "dead" | "cancelled";
+  /** Why it waits or ended */
+  reason: string | null;
+  acceptedAt: string;
+  expiresAt: string;
+  nextAttemptAt: string | null;
+  /** When it was delivered, given up or cancelled */
+  settledAt: string | null;
+  /** How many times it was sent anew */
+  replay: number;
+  /** Since it was sent, or sent anew */
+  attemptsMade: number;
+  test: boolean;
+  attempts: ({
+    n: number;
+    replay: number;
+    at: string;
+    durationMs: number;
+    outcome: "delivered" | "retry" | "rejected";
+    urls: ({
+      /** The webhook's id */
+      url: string;
+      origin: string;
+      outcome: "delivered" | "retry" | "rejected";
+      status?: number;
+      durationMs: number;
+      /** ms by phase; what took none is left out */
+      phases?: Partial<Record<"dns" | "connect" | "tls" | "headers" | "body", number>>;
+      error?: {
+        code: string;
+        phase?: string;
+        message: string;
+      };
+      response?: {
+        headers: Record<string, string>;
+        body: string;
+        truncated: boolean;
+      };
+      /** The whole URL as it is now; null where unknown */
+      address?: string | null;
+      /** As the destination stands now; what is secret, or of that moment alone, is *** */
+      request?: {
+        headers: Record<string, string>;
+      };
+    })[];
+  })[];
+  budget: {
+    attemptsMade: number;
+    nextAttemptAt: string | null;
+    expiresAt: string;
+    waitsFor: string | null;
+  };
+  /** The JSON that is POSTed; null where Kafka no longer has it */
+  body: unknown;
+};
+
+export type Events = {
+  data: ({
+    id: string;
+    at: string;
+    source: string;
+    accepted: boolean;
+    /** The message as accepted, or the call as it was rejected */
+    call: unknown;
+    /** Why it was rejected, for programs */
+    code?: string;
+    /** The same for people */
+    message?: string;
+  })[];
+  next: string | null;
+};
+
+export type Event = {
+  id: string;
+  at: string;
+  source: string;
+  accepted: boolean;
+  /** The message as accepted, or the call as it was rejected */
+  call: unknown;
+  /** Why it was rejected, for programs */
+  code?: string;
+  /** The same for people */
+  message?: string;
+};
+
+export type Deletion = {
+  id: string;
+  at: string;
+  users: number;
+  /** In a list the first 20 */
+  userIds: string[];
+  /** null: all */
+  sources: string[] | null;
+  /** The sources that messages were sent for */
+  affected: string[];
+  messages: number;
+};
+
+export type Deletions = {
+  data: ({
+    id: string;
+    at: string;
+    users: number;
+    /** In a list the first 20 */
+    userIds: string[];
+    /** null: all */
+    sources: string[] | null;
+    /** The sources that messages were sent for */
+    affected: string[];
+    messages: number;
+  })[];
+  next: string | null;
+};
+
+export type ReplayedDelivery = {
+  id: string;
+  replay: number;
+  status: "waiting";
+};
+
+export type Replay = {
+  id: string;
+  status: "counting" | "running" | "done" | "cancelled" | "failed";
+  matched: number;
+  sent: number;
+  from: string | null;
+  to: string;
+  destination: string;
+  origin: "dead_letters" | "messages";
+  deliveryStatus: "waiting" | "retrying" | "delivered" | "dead" | "cancelled" | null;
+  type: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete" | null;
+  includeDelivered: boolean;
+  preview: boolean;
+  maxPerSecond: number;
+  pass: "counting" | "running";
+  /** Of the present pass, 0 to 1 */
+  progress: number;
+  error: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type Replays = {
+  data: ({
+    id: string;
+    status: "counting" | "running" | "done" | "cancelled" | "failed";
+    matched: number;
+    sent: number;
+    from: string | null;
+    to: string;
+    destination: string;
+    origin: "dead_letters" | "messages";
+    deliveryStatus: "waiting" | "retrying" | "delivered" | "dead" | "cancelled" | null;
+    type: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete" | null;
+    includeDelivered: boolean;
+    preview: boolean;
+    maxPerSecond: number;
+    pass: "counting" | "running";
+    /** Of the present pass, 0 to 1 */
+    progress: number;
+    error: string | null;
+    createdAt: string;
+    updatedAt: string;
+  })[];
+  next: string | null;
+};
+
+export type Token = {
+  id: string;
+  name: string;
+  role: "admin" | "operator" | "read_only";
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type Tokens = {
+  data: ({
+    id: string;
+    name: string;
+    role: "admin" | "operator" | "read_only";
+    version: number;
+    createdAt: string;
+    updatedAt: string;
+  })[];
+  next: string | null;
+};
+
+export type NewToken = {
+  id: string;
+  name: string;
+  role: "admin" | "operator" | "read_only";
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  /** Shown this once */
+  token: string;
+};
+
+export type Session = {
+  id: string;
+  name: string;
+  role: "admin" | "operator" | "read_only";
+  expiresAt: string | null;
+};
+
+export type Audit = {
+  data: ({
+    at: string;
+    by: {
+      id: string;
+      name: string;
+      role: "admin" | "operator" | "read_only";
+    };
+    action: "created" | "changed" | "deleted";
+    kind: "source" | "destination" | "token";
+    entry: string;
+    name: string;
+    version: number;
+    /** What is secret reads *** */
+    changes: ({
+      field: string;
+      from: unknown;
+      to: unknown;
+    })[];
+  })[];
+  next: string | null;
+};
+
+export type Overview = {
+  since: string;
+  stepSeconds: number;
+  data: ({
+    destination: string;
+    name: string;
+    enabled: boolean;
+    paused: boolean;
+    delivered: number;
+    dead: number;
+    cancelled: number;
+    attempts: number;
+    failedAttempts: number;
+    latencyMs: {
+      p50: number | null;
+      p95: number | null;
+    };
+    waiting: number;
+    retrying: number;
+    circuits: ({
+      /** The webhook's id */
+      url: string;
+      origin: string;
+      state: "open";
+      why: string;
+      at: string;
+    })[];
+  })[];
+  series: ({
+    at: string;
+    delivered: number;
+    dead: number;
+    cancelled: number;
+    attempts: number;
+    failedAttempts: number;
+    latencyMs: {
+      p50: number | null;
+      p95: number | null;
+    };
+  })[];
+};
+
+export type Catalog = {
+  data: ({
+    type: string;
+    name: string;
+    description: string;
+    /** JSON Schema */
+    settings: Record<string, never>;
+  })[];
+  next: string | null;
+};
+
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  errors?: ({
+    pointer?: string;
+    parameter?: string;
+    detail: string;
+  })[];
+};
+
+export interface Operations {
+  /** The integrations there are */
+  "GET /catalog": {
+    query: undefined;
+    body: undefined;
+    answer: Catalog;
+  };
+  /** All sources, in pages */
+  "GET /sources": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Sources;
+  };
+  /** Make a source */
+  "POST /sources": {
+    query: undefined;
+    body: {
+      /** For people */
+      name: string;
+      /** Off: its calls are refused */
+      enabled?: boolean;
+    };
+    answer: Source;
+  };
+  /** One source */
+  "GET /sources/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Source;
+  };
+  /** Change a source */
+  "PATCH /sources/{id}": {
+    query: undefined;
+    body: {
+      /** For people */
+      name?: string;
+      enabled?: boolean | null;
+    };
+    answer: Source;
+  };
+  /** Delete a source */
+  "DELETE /sources/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Give it a new write key */
+  "POST /sources/{id}/rotate-key": {
+    query: undefined;
+    body: {
+      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      overlap?: string;
+    };
+    answer: Source;
+  };
+  /** All destinations, in pages */
+  "GET /destinations": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Destinations;
+  };
+  /** Make a destination */
+  "POST /destinations": {
+    query: undefined;
+    body: {
+      /** For people */
+      name: string;
+      type: "webhooks";
+      /** Off: gets nothing, and what waits is cancelled */
+      enabled?: boolean;
+      /** On hold: what comes waits, within its window */
+      paused?: boolean;
+      /** Ids of the sources that it is connected to */
+      sources: string[];
+      webhooks: ({
+        /** On PATCH: the webhook that this was. Given by Waypost */
+        id?: string;
+        /** http or https, without user info and fragment, at most 2,048 characters */
+        url: string;
+        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
+        headers?: Record<string, string | {
+          keep: true;
+        }>;
+      })[];
+      /** Signs each request. Write-only */
+      sharedSecret?: string;
+      /** The types that it wants; absent: all */
+      types?: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[];
+      /** At most so many requests a second to each URL; absent: no limit */
+      maxPerSecond?: number;
+      /** Over how many shards its users are spread; absent: 4 */
+      shards?: number;
+    };
+    answer: Destination;
+  };
+  /** One destination */
+  "GET /destinations/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Destination;
+  };
+  /** Change a destination */
+  "PATCH /destinations/{id}": {
+    query: undefined;
+    body: {
+      /** For people */
+      name?: string;
+      type?: "webhooks";
+      enabled?: boolean | null;
+      paused?: boolean | null;
+      /** Ids of the sources that it is connected to */
+      sources?: string[];
+      webhooks?: ({
+        /** On PATCH: the webhook that this was. Given by Waypost */
+        id?: string;
+        /** http or https, without user info and fragment, at most 2,048 characters */
+        url: string;
+        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
+        headers?: Record<string, string | {
+          keep: true;
+        }>;
+      })[];
+      sharedSecret?: string | null;
+      types?: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+      maxPerSecond?: number | null;
+      shards?: number | null;
+    };
+    answer: Destination;
+  };
+  /** Delete a destination: what waits is cancelled */
+  "DELETE /destinations/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Give it a new shared secret */
+  "POST /destinations/{id}/rotate-secret": {
+    query: undefined;
+    body: {
+      /** Signs each request. Write-only */
+      sharedSecret?: string;
+      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      overlap?: string;
+      /** When X-Signature changes; absent: at the end of the overlap */
+      switchAt?: string;
+    };
+    answer: RotatedDestination;
+  };
+  /** Send a test and wait for its attempt */
+  "POST /destinations/{id}/test": {
+    query: undefined;
+    body: {
+      type?: "identify" | "track" | "page" | "screen" | "group" | "alias";
+      userId?: string;
+      event?: string;
+      name?: string;
+      groupId?: string;
+      previousId?: string;
+      properties?: Record<string, unknown>;
+      traits?: Record<string, unknown>;
+    };
+    answer: Test;
+  };
+  /** Deliveries, the newest first, in pages */
+  "GET /deliveries": {
+    query: {
+      destination?: string;
+      source?: string;
+      status?: "waiting" | "retrying" | "delivered" | "dead" | "cancelled";
+      /** The message's id */
+      message?: string;
+      /** The user's id */
+      user?: string;
+      type?: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+      /** Accepted at this time or later */
+      since?: string;
+      /** Accepted before this time */
+      until?: string;
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Deliveries;
+  };
+  /** One delivery with its body, attempts and budget */
+  "GET /deliveries/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Delivery;
+  };
+  /** What sources sent lately, the newest first */
+  "GET /events": {
+    query: {
+      source?: string;
+      type?: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+      /** userId or anonymousId */
+      user?: string;
+      /** false: the rejected ones alone */
+      accepted?: "true" | "false";
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Events;
+  };
+  /** The same live, as Server-Sent Events; resumes by Last-Event-ID */
+  "GET /events/stream": {
+    query: {
+      source?: string;
+      type?: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+      /** userId or anonymousId */
+      user?: string;
+      /** false: the rejected ones alone */
+      accepted?: "true" | "false";
+    };
+    body: undefined;
+    answer: Event;
+  };
+  /** Deletions of users, the newest first, in pages */
+  "GET /deletions": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Deletions;
+  };
+  /** Delete users: a message to each affected source, and the history forgets them */
+  "POST /deletions": {
+    query: undefined;
+    body: {
+      userIds: string[];
+      /** Ids of sources; absent: all */
+      sources?: string[];
+    };
+    answer: Deletion;
+  };
+  /** One deletion */
+  "GET /deletions/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Deletion;
+  };
+  /** Send one more time */
+  "POST /deliveries/{id}/replay": {
+    query: undefined;
+    body: undefined;
+    answer: ReplayedDelivery;
+  };
+  /** Replays, the newest first, in pages */
+  "GET /replays": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Replays;
+  };
+  /** Send all within a scope anew */
+  "POST /replays": {
+    query: undefined;
+    body: {
+      destination: string;
+      /** Accepted at this time or later; absent: all that is kept */
+      from?: string;
+      /** Accepted before this time; absent: now */
+      to?: string;
+      /** Only deliveries that the history knows to be so */
+      status?: "waiting" | "retrying" | "delivered" | "dead" | "cancelled";
+      type?: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+      /** dead_letters; or messages: all that were accepted, also before the destination was there */
+      origin?: "dead_letters" | "messages";
+      /** Also what was delivered already */
+      includeDelivered?: boolean;
+      /** Count, and send nothing */
+      preview?: boolean;
+      maxPerSecond?: number;
+    };
+    answer: Replay;
+  };
+  /** One replay and how far it is */
+  "GET /replays/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Replay;
+  };
+  /** Stop it */
+  "POST /replays/{id}/cancel": {
+    query: undefined;
+    body: undefined;
+    answer: Replay;
+  };
+  /** Go on where it was stopped */
+  "POST /replays/{id}/resume": {
+    query: undefined;
+    body: undefined;
+    answer: Replay;
+  };
+  /** How each destination fares, and in steps of time */
+  "GET /overview": {
+    query: {
+      /** Counted from this time on; absent: the last 24 hours */
+      since?: string;
+      /** The series of this destination alone */
+      destination?: string;
+    };
+    body: undefined;
+    answer: Overview;
+  };
+  /** Begin a session of a browser */
+  "POST /session": {
+    query: undefined;
+    body: {
+      token: string;
+    };
+    answer: Session;
+  };
+  /** Who asks */
+  "GET /session": {
+    query: undefined;
+    body: undefined;
+    answer: Session;
+  };
+  /** End the session */
+  "DELETE /session": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** All tokens of the API, in pages */
+  "GET /tokens": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Tokens;
+  };
+  /** Make a token: shown in this answer alone */
+  "POST /tokens": {
+    query: undefined;
+    body: {
+      /** For people */
+      name: string;
+      /** admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks */
+      role: "admin" | "operator" | "read_only";
+    };
+    answer: NewToken;
+  };
+  /** One token */
+  "GET /tokens/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Token;
+  };
+  /** Change a token */
+  "PATCH /tokens/{id}": {
+    query: undefined;
+    body: {
+      /** For people */
+      name?: string;
+      /** admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks */
+      role?: "admin" | "operator" | "read_only";
+    };
+    answer: Token;
+  };
+  /** Delete a token: it opens nothing more */
+  "DELETE /tokens/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Changes of configuration, the newest first */
+  "GET /audit": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+      kind?: "source" | "destination" | "token";
+      /** The entry's id */
+      entry?: string;
+      /** The id of the token; `admin`: that of the settings */
+      by?: string;
+    };
+    body: undefined;
+    answer: Audit;
+  };
+}

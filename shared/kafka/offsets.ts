@@ -1,0 +1,27 @@
+/**
+ * Asks brokers for offsets, and again while leaders are being found: a topic that another process made a moment ago is
+ * listed before its partitions are led, and kafkajs gives up at the first broker that says so.
+ */
+
+const WITHIN_MS = 10_000;
+const PAUSE_MS = 100;
+
+/** @throws what `look` throws, where it is not worth another try or none has helped within `withinMs` */
+export async function whileLeadersAreFound<T>(look: () => Promise<T>, withinMs = WITHIN_MS): Promise<T> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!isLeaderless(error) || Date.now() >= until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+}
+
+function isLeaderless(error: unknown): boolean {
+  const type = (error as { type?: unknown } | null)?.type;
+  return (
+    type === 'NOT_LEADER_FOR_PARTITION' || type === 'LEADER_NOT_AVAILABLE' || type === 'UNKNOWN_TOPIC_OR_PARTITION'
+  );
+}

@@ -1,0 +1,204 @@
+import { openStage, type Stage } from '../support/stage';
+import { eventually } from '../support/eventually';
+import { aTrack } from '../support/make';
+import { type Json } from '../support/system';
+
+/** What people ask afterwards: did it arrive, if not why, and can I have it again. */
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
+});
+afterAll(() => stage.close());
+
+/** Asks the API, and again until the answer fits. */
+async function ask(path: string, fits: (body: Json) => void): Promise<Json> {
+  return eventually(async () => {
+    const { status, body } = await stage.system.control('GET', path);
+    expect(status).toBe(200);
+    fits(body);
+    return body;
+  });
+}
+const post = async (path: string, body: object = {}) => (await stage.system.control('POST', path, body)).body;
+const finished = (id: string) => ask(`/replays/${id}`, ({ status }) => expect(status).toBe('done'));
+
+test('each delivery is found by its message, with what was sent and what came back', async () => {
+  // Given an endpoint that fails once; then the history tells both attempts, and the body that arrived.
+  const { sink } = stage;
+  sink.on('/twice', [{ status: 503, body: 'not now' }, { status: 200 }]);
+  const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/twice') }] });
+  const { messageId, userId } = await send();
+  const list = await ask(`/deliveries?message=${messageId}`, ({ data }) => expect(data[0]?.status).toBe('delivered'));
+  expect(list.data).toHaveLength(1);
+  expect(list.data[0]).toMatchObject({ destination: destination.id, userId, attemptsMade: 2 });
+
+  const { body } = await stage.system.control('GET', `/deliveries/${list.data[0].id}`);
+  expect(body.attempts.map(({ outcome }: Json) => outcome)).toEqual(['retry', 'delivered']);
+  expect(body.attempts[0].urls[0]).toMatchObject({ status: 503, response: { body: 'not now' } });
+  const [, request] = await sink.waitFor(2, { path: '/twice' });
+  expect(JSON.stringify(body.body)).toBe(request!.body.toString());
+  expect(request!.headers['webhook-id']).toBe(body.id);
+});
+
+test('what died is sent again to an endpoint that is well, and what was delivered is not', async () => {
+  // Given five dead letters and one delivery; then a replay sends the five, each with its id of before, and no other.
+  const { sink } = stage;
+  sink.on('/mended', { status: 410 });
+  const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/mended') }] });
+  for (let i = 0; i < 5; i++) await send(aTrack({ userId: `user-${i}` }));
+  const dead = await ask(`/deliveries?destination=${destination.id}&status=dead`, ({ data }) =>
+    expect(data).toHaveLength(5),
+  );
+  sink.on('/mended', { status: 200 });
+  await send();
+  await ask(`/deliveries?destination=${destination.id}&status=delivered`, ({ data }) => expect(data).toHaveLength(1));
+
+  const counted = await finished((await post('/replays', { destination: destination.id, preview: true })).id);
+  expect(counted).toMatchObject({ matched: 5, sent: 0 });
+  const replay = await finished((await post('/replays', { destination: destination.id })).id);
+  expect(replay).toMatchObject({ matched: 5, sent: 5 });
+  const ids = (dead.data as Json[]).map(({ id }) => id as string).sort();
+  const delivered = await ask(`/deliveries?destination=${destination.id}&status=delivered`, ({ data }) =>
+    expect(data).toHaveLength(6),
+  );
+  const replayed = (delivered.data as Json[]).filter((each) => each.replay === 1);
+  expect(replayed.map(({ id }) => id as string).sort()).toEqual(ids);
+  const requests = await sink.waitFor(11, { path: '/mended' });
+  expect(
+    requests
+      .slice(6)
+      .map(({ headers }) => headers['webhook-id']!)
+      .sort(),
+  ).toEqual(ids);
+  // Once more: nothing is left to be sent.
+  expect(await finished((await post('/replays', { destination: destination.id })).id)).toMatchObject({ matched: 0 });
+});
+
+test('a replay that is cancelled, resumed and cut off by a killed control sends each dead letter once, and no other', async () => {
+  // Given forty dead letters, five deliveries and letters of another endpoint; then just the forty arrive, with their ids.
+  const { sink, system } = stage;
+  sink.on('/recovered', { status: 410 });
+  sink.on('/other', { status: 410 });
+  const { source, send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/recovered') }] });
+  await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/other') }] });
+  await stage.settled();
+  await Promise.all(Array.from({ length: 40 }, (_, i) => send(aTrack({ userId: `user-${i}` }))));
+  const dead = await ask(`/deliveries?destination=${destination.id}&status=dead&limit=100`, ({ data }) =>
+    expect(data).toHaveLength(40),
+  );
+  sink.on('/recovered', { status: 200 });
+  sink.on('/other', { status: 200 });
+  for (let i = 0; i < 5; i++) await send();
+  await sink.waitFor(45, { path: '/recovered' });
+  await sink.waitFor(45, { path: '/other' });
+
+  const { id } = await post('/replays', { destination: destination.id, maxPerSecond: 20 });
+  await sink.waitFor(53, { path: '/recovered' });
+  const cancelled = (await post(`/replays/${id}/cancel`)) as { status: string; sent: number };
+  expect(cancelled).toMatchObject({ status: 'cancelled', matched: 40 });
+  expect(cancelled.sent).toBeLessThan(40);
+  expect(await post(`/replays/${id}/resume`)).toMatchObject({ status: 'running' });
+  await sink.waitFor(45 + cancelled.sent + 4, { path: '/recovered' });
+  const [pid] = system.pids('control');
+  system.kill('control', 'SIGKILL');
+  await eventually(
+    async () => {
+      expect(system.pids('control')).not.toContain(pid);
+      const { body } = await system.control('GET', `/replays/${id}`);
+      expect(body).toMatchObject({ status: 'done', matched: 40, sent: 40 });
+    },
+    { deadlineMs: 60_000 },
+  );
+  const requests = await sink.waitFor(85, { path: '/recovered' });
+  const replayed = requests.slice(45).map(({ headers }) => headers['webhook-id']!);
+  expect(replayed.sort()).toEqual((dead.data as Json[]).map((each) => each.id as string).sort());
+  expect(await sink.waitFor(45, { path: '/other' })).toHaveLength(45);
+}, 120_000);
+
+test('one delivery is sent once more, when that is asked for', async () => {
+  // Given a delivery that arrived; then it arrives once more with the same id and body.
+  const { sink } = stage;
+  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/again') }] });
+  const { messageId } = await send();
+  const { data } = await ask(`/deliveries?message=${messageId}`, (body) => expect(body.data).toHaveLength(1));
+  expect(await post(`/deliveries/${data[0].id}/replay`)).toMatchObject({ replay: 1 });
+  const [first, second] = await sink.waitFor(2, { path: '/again' });
+  expect(second!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+  expect(second!.body.equals(first!.body)).toBe(true);
+});
+
+test('old messages go to a destination that was not there yet, under the rules of routing', async () => {
+  // Given messages to a source; then a destination that is made afterwards gets those that are for it.
+  const { sink, system } = stage;
+  const { send, source } = await stage.connect({ webhooks: [{ url: sink.url('/old') }] });
+  const wanted = await send();
+  await send(aTrack({ integrations: { All: false } }));
+  await sink.waitFor(1, { path: '/old' });
+  const fresh = await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/new') }] });
+  await stage.settled();
+  const replay = await finished((await post('/replays', { destination: fresh.id, origin: 'messages' })).id);
+  expect(replay).toMatchObject({ matched: 1, sent: 1 });
+  const [request] = await sink.waitFor(1, { path: '/new' });
+  expect(JSON.parse(request!.body.toString())).toMatchObject({ messageId: wanted.messageId });
+});
+
+test('a write key is rotated without losing a call', async () => {
+  // Given a client that still has the old key; then both keys are taken, until the old one is ended.
+  const { sink, system } = stage;
+  const { source } = await stage.connect({ webhooks: [{ url: sink.url('/rotated') }] });
+  const { writeKey } = await post(`/sources/${source.id}/rotate-key`, { overlap: '1h' });
+  const status = async (key: string) => (await system.send(key, 'track', aTrack())).status;
+  await eventually(async () => expect(await status(writeKey)).toBe(200));
+  expect(await status(source.writeKey)).toBe(200);
+  const newest = (await post(`/sources/${source.id}/rotate-key`, { overlap: '0s' })).writeKey;
+  await eventually(async () => expect(await status(source.writeKey)).toBe(401));
+  expect([await status(writeKey), await status(newest)]).toEqual([401, 200]);
+});
+
+test('a deleted user is told to the destinations, and forgotten here', async () => {
+  // Given a delivery of a user; then the deletion arrives as a message of its own, and is all that the history knows.
+  const { sink } = stage;
+  const { send, source } = await stage.connect({ webhooks: [{ url: sink.url('/deleted') }] });
+  await send(aTrack({ userId: 'leaving' }));
+  await ask('/deliveries?user=leaving&status=delivered', ({ data }) => expect(data).toHaveLength(1));
+  const deletion = await post('/deletions', { userIds: ['leaving'], sources: [source.id] });
+  expect(deletion).toMatchObject({ affected: [source.id], messages: 1 });
+  const [, request] = await sink.waitFor(2, { path: '/deleted' });
+  expect(JSON.parse(request!.body.toString())).toEqual({ type: 'delete', userId: 'leaving', timestamp: deletion.at });
+  await ask('/deliveries?user=leaving', ({ data }) =>
+    expect((data as Json[]).map(({ type, status }) => [type, status])).toEqual([['delete', 'delivered']]),
+  );
+});
+
+test('the debugger shows what a source sent, and why a call was rejected', async () => {
+  // Given a good call and a bad one in a batch; then both are there, the bad one with its reason.
+  const { sink, system } = stage;
+  const { source } = await stage.connect({ webhooks: [{ url: sink.url('/debug') }] });
+  const good = aTrack();
+  await system.send(source.writeKey, 'batch', { batch: [good, { type: 'track', event: 'nobody' }] });
+  const { data } = await ask(`/events?source=${source.id}`, (body) => expect(body.data).toHaveLength(2));
+  const rejected = (data as Json[]).find(({ accepted }) => !accepted);
+  expect(rejected).toMatchObject({ code: 'no_user_anon_id', call: { event: 'nobody' } });
+  expect((data as Json[]).find(({ accepted }) => accepted).call.messageId).toBe(good.messageId);
+});
+
+test('all of it is there after control was killed', async () => {
+  // Given a history; then a control that was killed comes back with it, and with what happened meanwhile.
+  const { sink, system } = stage;
+  const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/kept') }] });
+  await send();
+  await ask(`/deliveries?destination=${destination.id}`, ({ data }) => expect(data).toHaveLength(1));
+  const [pid] = system.pids('control');
+  system.kill('control', 'SIGKILL');
+  await send();
+  await sink.waitFor(2, { path: '/kept' });
+  await eventually(
+    async () => {
+      expect(system.pids('control')).not.toContain(pid);
+      const { status, body } = await system.control('GET', `/deliveries?destination=${destination.id}`);
+      expect([status, body.data?.length]).toEqual([200, 2]);
+    },
+    { deadlineMs: 60_000 },
+  );
+});

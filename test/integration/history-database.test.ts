@@ -1,0 +1,310 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Database } from '../../services/control/history/database';
+import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/history/audit';
+import { deletionsSince, getDeletion, listDeletions, recordDeletion } from '../../services/control/history/deletions';
+import { getJob, knownOf, listJobs, saveJob, unfinishedJobs } from '../../services/control/history/replays';
+import { type Job, newJob } from '../../services/control/replays/job';
+import { openPglite } from '../../services/control/history/pglite';
+import { openPostgres } from '../../services/control/history/postgres';
+import { type Part } from '../../services/control/history/parts';
+import {
+  countsSince,
+  type Filter,
+  getDelivery,
+  listDeliveries,
+  openCircuits,
+  openDeliveries,
+} from '../../services/control/history/queries';
+import { readParts, recordEvents } from '../../services/control/history/record-events';
+import { cleanUp, keepWithin } from '../../services/control/history/retention';
+import { databaseId, migrate } from '../../services/control/history/schema';
+import { type CircuitEvent, type DeliveryEvent } from '../../shared/domain/attempt';
+import { type PostgresServer, postgresServer } from '../support/database';
+import { aCancellation, aDeath, aFailure, anAttempt, at, aWait, START } from '../support/events';
+
+/** The same story on both databases: what is written of events, found by filters, and dropped in time. */
+
+interface Kind {
+  open(): Promise<Database>;
+  remove(): Promise<void>;
+}
+
+const kinds: Record<string, () => Promise<Kind>> = {
+  PGlite: () => {
+    const dir = mkdtempSync(join(tmpdir(), 'waypost-history-'));
+    const remove = () => {
+      rmSync(dir, { recursive: true, force: true });
+      return Promise.resolve();
+    };
+    return Promise.resolve({ open: () => openPglite(join(dir, 'history')), remove });
+  },
+  PostgreSQL: async () => {
+    const server: PostgresServer = await postgresServer();
+    return { open: () => openPostgres(server.url), remove: () => server.stop() };
+  },
+};
+
+describe.each(Object.keys(kinds))('%s', (name) => {
+  let kind: Kind;
+  let database: Database;
+  let parts: Part[] = [];
+  beforeAll(async () => {
+    kind = await kinds[name]!();
+    database = await kind.open();
+    await migrate(database);
+  });
+  afterAll(async () => {
+    await database.close();
+    await kind.remove();
+  });
+  beforeEach(async () => {
+    for (const part of parts) await database.query(`drop table waypost.${part.name}`);
+    for (const table of ['parts', 'counts', 'circuits', 'deletions', 'replays', 'audit'])
+      await database.query(`delete from waypost.${table}`);
+    parts = [];
+  });
+  const record = (...events: (DeliveryEvent | CircuitEvent)[]) => recordEvents(database, events, parts);
+  const list = async (filter: Filter = {}, limit = 100) =>
+    (await listDeliveries(database, filter, { limit })).map(({ id }) => id);
+  const total = async (what: string) =>
+    (await countsSince(database, 0)).filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0);
+
+  it('makes its tables once, and keeps its name', async () => {
+    const id = await databaseId(database);
+    await migrate(database);
+    expect(await databaseId(database)).toBe(id);
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('refuses tables of a newer version', async () => {
+    const [{ value: version }] = (await database.query<{ value: string }>(
+      `select value from waypost.meta where key = 'version'`,
+    )) as [{ value: string }];
+    await database.query(`update waypost.meta set value = '999' where key = 'version'`);
+    await expect(migrate(database)).rejects.toMatchObject({ code: 'newer_format' });
+    await database.query(`update waypost.meta set value = $1 where key = 'version'`, [version]);
+  });
+
+  it('gives a delivery back as its events made it', async () => {
+    await record(aFailure());
+    await record(anAttempt({ n: 2, hop: 1, at: at(12) }));
+    const row = await getDelivery(database, 'dlv_1');
+    expect(row).toMatchObject({ status: 'delivered', made: 2, acceptedAt: START, userId: 'user-1' });
+    expect(row!.tries.map(({ outcome }) => outcome)).toEqual(['retry', 'delivered']);
+    expect(await getDelivery(database, 'dlv_none')).toBeUndefined();
+  });
+
+  it('counts and keeps once what it is told again, in any cut', async () => {
+    const story = [
+      aFailure(),
+      aWait({ n: 1, hop: 1 }),
+      aFailure({ n: 2, hop: 2, at: at(70) }),
+      aDeath({ n: 2, hop: 3, at: at(90) }),
+    ];
+    const others = [anAttempt({ delivery: 'dlv_2' }), aCancellation({ delivery: 'dlv_3' })];
+    await record(...story.slice(0, 2), others[0]!);
+    await record(...story, ...others);
+    await record(...story, ...others);
+    expect(await list()).toEqual(['dlv_3', 'dlv_2', 'dlv_1']);
+    expect(await getDelivery(database, 'dlv_1')).toMatchObject({ status: 'dead', made: 2 });
+    expect([await total('attempts'), await total('failed'), await total('dead')]).toEqual([3, 2, 1]);
+    expect([await total('delivered'), await total('cancelled')]).toEqual([1, 1]);
+  });
+
+  it('writes all of a batch or nothing', async () => {
+    const impossible = anAttempt({ delivery: 'dlv_2', hop: 2 ** 40 });
+    await expect(record(anAttempt(), impossible)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
+    expect(await list()).toEqual([]);
+    expect(parts).toEqual([]);
+    expect(await readParts(database)).toEqual([]);
+  });
+
+  it('takes texts that a database could not hold', async () => {
+    await record(anAttempt({ userId: 'a\0b\ud800', reason: 'x\0' }));
+    expect(await list({ user: 'a\0b\ufffd' })).toEqual(['dlv_1']);
+  });
+
+  describe('lists', () => {
+    beforeEach(async () => {
+      const events = Array.from({ length: 30 }, (_, i) =>
+        anAttempt({
+          delivery: `dlv_${String(i).padStart(2, '0')}`,
+          message: `msg-${i % 10}`,
+          source: `src_${i % 3}`,
+          destination: `dst_${i % 5}`,
+          type: i % 2 === 0 ? 'track' : 'page',
+          userId: `user-${i % 6}`,
+          // Three of each second, and a day between the halves.
+          acceptedAt: at(Math.floor(i / 3) + (i < 15 ? 0 : 86_400)),
+        }),
+      );
+      await record(...events, aDeath({ delivery: 'dlv_dead', acceptedAt: at(1), userId: 'user-x' }));
+    });
+
+    it.each<[string, Filter, number]>([
+      ['all', {}, 31],
+      ['a destination', { destination: 'dst_4' }, 6],
+      ['a source', { source: 'src_2' }, 10],
+      ['a status', { status: 'dead' }, 1],
+      ['a message', { message: 'msg-7' }, 3],
+      ['a user', { user: 'user-5' }, 5],
+      ['a type', { type: 'page' }, 15],
+      ['a time on', { since: START + 86_400_000 }, 15],
+      ['until a time', { until: START + 1_000 }, 3],
+      ['several', { source: 'src_2', type: 'page', destination: 'dst_1' }, 1],
+      ['none', { source: 'src_2', status: 'dead' }, 0],
+    ])('%s', async (_, filter, count) => {
+      expect(await list(filter)).toHaveLength(count);
+    });
+
+    it('the newest first, page by page, each once', async () => {
+      const all = await listDeliveries(database, {}, { limit: 100 });
+      const order = all.map(({ acceptedAt, id }) => `${acceptedAt} ${id}`);
+      expect(order).toEqual([...order].sort().reverse());
+      const paged: string[] = [];
+      let after: { acceptedAt: number; id: string } | undefined;
+      for (;;) {
+        const page = await listDeliveries(database, { source: 'src_1' }, { limit: 4, after });
+        paged.push(...page.map(({ id }) => id));
+        after = page.at(-1);
+        if (!after) break;
+      }
+      expect(paged).toEqual(all.filter(({ source }) => source === 'src_1').map(({ id }) => id));
+    });
+  });
+
+  it('knows what is under way, and which circuits are open', async () => {
+    const circuit = {
+      kind: 'circuit',
+      destination: 'dst_1',
+      url: 'whk_1',
+      origin: 'https://a.example',
+      why: 'timeout',
+    } as const;
+    await record(
+      aWait(),
+      aFailure({ delivery: 'dlv_2' }),
+      aFailure({ delivery: 'dlv_3' }),
+      anAttempt({ delivery: 'dlv_4' }),
+      { ...circuit, state: 'open', at: at(1) },
+      { ...circuit, state: 'closed', at: at(2) },
+      { ...circuit, url: 'whk_2', state: 'open', at: at(3) },
+    );
+    const open = await openDeliveries(database);
+    expect(open.map(({ status, count }) => [status, count]).sort()).toEqual([
+      ['retrying', 2],
+      ['waiting', 1],
+    ]);
+    await record({ ...circuit, url: 'whk_2', state: 'closed', at: at(2) });
+    expect((await openCircuits(database)).map(({ url, at: since }) => [url, since])).toEqual([
+      ['whk_2', Date.parse(at(3))],
+    ]);
+  });
+
+  it('keeps each change of configuration once, the newest first', async () => {
+    const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
+    const row = (version: number, over: Partial<AuditRow> = {}): AuditRow => ({
+      ...{ kind: 'source', entry: 'src_1', version, at: START + version, action: 'changed', name: 'Site', by },
+      changes: [{ field: 'name', from: 'a', to: 'b\0' }],
+      ...over,
+    });
+    const rows = [row(1), row(2), row(1, { kind: 'token', entry: 'tok_2', by: { ...by, id: 'admin' } })];
+    await recordAudit(database, rows);
+    await recordAudit(database, [...rows, row(3)]);
+    const found = async (filter: AuditFilter, page = { limit: 10 }) =>
+      (await listAudit(database, filter, page)).map(({ entry, version }) => `${entry}.${version}`);
+    expect(await found({})).toEqual(['src_1.3', 'src_1.2', 'tok_2.1', 'src_1.1']);
+    expect(await found({ kind: 'token' })).toEqual(['tok_2.1']);
+    expect(await found({ entry: 'src_1', by: 'tok_1' })).toEqual(['src_1.3', 'src_1.2', 'src_1.1']);
+    const after = { at: START + 2, id: auditId(rows[1]!) };
+    expect((await listAudit(database, {}, { limit: 2, after })).map(auditId)).toEqual(['tok_2.1', 'src_1.1']);
+    expect((await listAudit(database, { by: 'admin' }, { limit: 1 }))[0]).toEqual(rows[2]);
+  });
+
+  it('keeps a replay as it stands, and knows which were not ended', async () => {
+    const scope = { destination: 'dst_1', origin: 'messages', from: null, to: 1, status: null, type: null } as const;
+    const job = (id: string, over: Partial<Job> = {}): Job => ({
+      ...newJob(
+        { scope: { ...scope, includeDelivered: false }, preview: false, maxPerSecond: 1 },
+        { id, now: new Date(START), places: [{ partition: 0, low: 1, next: 2, end: 3 }] },
+      ),
+      ...over,
+    });
+    await saveJob(database, job('rpl_1'));
+    await saveJob(database, job('rpl_2', { status: 'done' }));
+    await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }));
+    expect(await getJob(database, 'rpl_1')).toEqual(job('rpl_1', { status: 'running', sent: 5 }));
+    expect((await unfinishedJobs(database)).map(({ id }) => id)).toEqual(['rpl_1']);
+    expect((await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(({ id }) => id)).toEqual([
+      'rpl_1',
+    ]);
+    await record(anAttempt(), aFailure({ delivery: 'dlv_2', replay: 1 }));
+    expect([...(await knownOf(database, ['dlv_1', 'dlv_2', 'dlv_3']))]).toEqual([
+      ['dlv_1', { status: 'delivered', replay: 0 }],
+      ['dlv_2', { status: 'retrying', replay: 1 }],
+    ]);
+  });
+
+  it('forgets the rows of a user, of all sources or of those named, and lists who was deleted', async () => {
+    const about = [
+      { delivery: 'd1', userId: 'kim' },
+      { delivery: 'd2', userId: 'kim', source: 'src_2' },
+      { delivery: 'd3', userId: 'lee' },
+      { delivery: 'd4', userId: 'kim', acceptedAt: at(100) },
+    ];
+    await record(...about.map((each) => anAttempt(each)));
+    const deletion = { id: 'del_1', at: Date.parse(at(50)), users: ['kim', 'x\0'], affected: [], messages: 0 };
+    expect(await recordDeletion(database, { ...deletion, sources: ['src_2'] })).toBe(1);
+    expect(await list()).toEqual(['d4', 'd3', 'd1']);
+    expect(await recordDeletion(database, { ...deletion, id: 'del_2', sources: null })).toBe(1);
+    expect(await list()).toEqual(['d4', 'd3']);
+    expect(await getDeletion(database, 'del_1')).toMatchObject({ users: ['kim', 'x\ufffd'], sources: ['src_2'] });
+    const page = { limit: 5, after: { at: deletion.at, id: 'del_2' } };
+    expect((await listDeletions(database, page)).map(({ id }) => id)).toEqual(['del_1']);
+    expect(await deletionsSince(database, deletion.at + 1)).toEqual([]);
+  });
+
+  describe('drops', () => {
+    const big = { headers: {}, body: '', truncated: false };
+    const fill = async (day: number, count: number, from = 0) => {
+      const acceptedAt = (i: number) => at(day * 86_400 + i);
+      const events = Array.from({ length: count }, (_, i) => {
+        // Random, since the database compresses.
+        const body = Array.from({ length: 200 }, () => Math.random().toString(36)).join('');
+        const attempt = anAttempt({ delivery: `d${day}-${from + i}`, acceptedAt: acceptedAt(from + i) });
+        return { ...attempt, urls: attempt.urls.map((url) => ({ ...url, response: { ...big, body } })) };
+      });
+      await record(...events);
+    };
+
+    it('what is too old, and takes on the rest', async () => {
+      for (const day of [0, 1, 2]) await record(anAttempt({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
+      const day = 86_400_000;
+      const midnight = Math.floor(START / day) * day;
+      parts = await keepWithin(database, { forMs: day, maxBytes: 1e12 }, midnight + 2 * day);
+      expect(await list()).toEqual(['d2', 'd1']);
+      await record(anAttempt({ delivery: 'd0', acceptedAt: at(0) }));
+      expect(await list()).toEqual(['d2', 'd1', 'd0']);
+    });
+
+    it('the oldest where the room is used up, and never stops taking what comes', async () => {
+      const keep = { forMs: 1e12, maxBytes: 2_000_000 };
+      for (let i = 0; i < 12; i++) {
+        await fill(0, 150, i * 150);
+        parts = await keepWithin(database, keep, START);
+      }
+      const left = await list({}, 10_000);
+      expect(left[0]).toBe('d0-1799');
+      expect(left.length).toBeGreaterThan(149);
+      expect(left.length).toBeLessThan(1_500);
+      const [size] = await database.query<{ bytes: number }>(
+        `select sum(pg_total_relation_size(('waypost.' || name)::regclass))::bigint as bytes from waypost.parts`,
+      );
+      // Within its room and what was written between two looks.
+      expect(size!.bytes).toBeLessThan(keep.maxBytes * 2);
+      await cleanUp(database, parts, new Map(parts.map((part) => [part.name, 1e6])));
+    });
+  });
+});

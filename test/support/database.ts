@@ -1,0 +1,121 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { type Database } from '../../services/control/history/database';
+import { databaseInThread } from '../../services/control/history/pglite';
+import { migrate } from '../../services/control/history/schema';
+import { eventually, Final } from './eventually';
+import { freePort } from './free-port';
+
+/** Databases for tests: a PostgreSQL in memory, and a server of the test's own. */
+
+/** Outside jest's own loader, in which it cannot load its parts. */
+const IN_MEMORY = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { PGlite } = require(workerData);
+  PGlite.create().then((database) => {
+    parentPort.on('message', async (question) => {
+      if (question === 'close') process.exit(0);
+      const { id, sql, params } = question;
+      const answer = await database.query(sql, params).catch((error) => ({ error: error.message, code: error.code }));
+      parentPort.postMessage({ id, ...answer });
+    });
+    parentPort.postMessage('ready');
+  });
+`;
+
+/** Real PostgreSQL, without files. */
+export async function memoryDatabase(): Promise<Database> {
+  const worker = new Worker(IN_MEMORY, { eval: true, workerData: require.resolve('@electric-sql/pglite') });
+  // A test that ends before it is open must not wait for it.
+  worker.unref();
+  const database = await databaseInThread(worker, () => undefined);
+  await migrate(database);
+  return database;
+}
+
+export interface PostgresServer {
+  url: string;
+  /** ends it at once, as a crash would */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * A PostgreSQL server with files of its own, which are removed at the end.
+ * @throws where none is installed: the history is made for both databases, and tested on both
+ */
+export async function postgresServer(): Promise<PostgresServer> {
+  const bin = postgresBinaries();
+  const dir = mkdtempSync(join(tmpdir(), 'waypost-postgres-'));
+  const port = await freePort();
+  // PostgreSQL refuses to run as root.
+  const owner = userInfo().uid === 0 ? postgresUser() : undefined;
+  if (owner) chownSync(dir, owner.uid, owner.gid);
+  chmodSync(dir, 0o700);
+  const data = join(dir, 'data');
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'waypost', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
+    ...owner,
+    cwd: dir,
+    stdio: 'pipe',
+  });
+  const args = [
+    '-D',
+    data,
+    '-p',
+    String(port),
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    `unix_socket_directories=${dir}`,
+  ];
+  const url = `postgres://waypost@127.0.0.1:${String(port)}/postgres`;
+  let end: (signal: NodeJS.Signals) => Promise<void> = () => Promise.resolve();
+  const start = async () => {
+    const server = spawn(join(bin, 'postgres'), args, { ...owner, cwd: dir, stdio: 'pipe' });
+    let text = '';
+    server.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+    end = async (signal) => {
+      server.kill(signal);
+      await exited;
+    };
+    process.once('exit', () => server.kill('SIGKILL'));
+    await eventually(
+      () => {
+        if (server.exitCode !== null) throw new Final(`PostgreSQL ended: ${text}`);
+        if (!text.includes('ready to accept connections')) throw new Error(text);
+      },
+      { deadlineMs: 30_000 },
+    );
+  };
+  await start();
+  return {
+    url,
+    start,
+    // Immediate shutdown: no checkpoint, as after a crash; SIGKILL would leave its children behind.
+    kill: () => end('SIGQUIT'),
+    stop: async () => {
+      await end('SIGQUIT');
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function postgresBinaries(): string {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  const found = versions.map((version) => join(root, version, 'bin')).find((bin) => existsSync(join(bin, 'postgres')));
+  if (found) return found;
+  const [path] = (process.env.PATH ?? '').split(':').filter((dir) => existsSync(join(dir, 'postgres')));
+  if (path) return path;
+  throw new Error('No PostgreSQL is installed, and the history is tested on it: apt-get install postgresql');
+}
+
+function postgresUser(): { uid: number; gid: number } {
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}

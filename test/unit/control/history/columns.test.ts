@@ -1,0 +1,19 @@
+import { databaseJson, fromColumns, toColumns } from '../../../../services/control/history/columns';
+import { applyEvent } from '../../../../services/control/history/delivery-row';
+import { anAttempt } from '../../../support/events';
+
+it('gives back the row that it was given', () => {
+  const row = applyEvent(undefined, anAttempt());
+  expect(fromColumns(toColumns(row))).toEqual(row);
+});
+
+it.each([
+  ['a NUL', 'a\0b', 'a\ufffdb'],
+  ['half a pair', 'a\ud800b\udc00', 'a\ufffdb\ufffd'],
+  ['a whole pair', '😀', '😀'],
+  ['the spelling of a NUL', 'a\\u0000b', 'a\\u0000b'],
+  ['a backslash and a NUL', 'a\\\0b', 'a\\\ufffdb'],
+  ['a JSON text that holds a NUL', JSON.stringify('a\0b'), JSON.stringify('a\0b')],
+])('writes %s so that PostgreSQL takes it', (_, given, taken) => {
+  expect(JSON.parse(databaseJson({ key: given }))).toEqual({ key: taken });
+});

@@ -1,0 +1,101 @@
+import pino from 'pino';
+import { Feed } from '../../../../services/control/history/feed';
+import { parseEvent } from '../../../../services/control/history/parse-event';
+import { type OpenRecord } from '../../../../shared/kafka/port';
+import { eventually } from '../../../support/eventually';
+import { anAttempt } from '../../../support/events';
+
+/** A feed before a database that does what the test says. */
+function feedUnderTest(write: (ids: string[]) => Promise<void>) {
+  const lines: string[] = [];
+  let room = 0;
+  const feed = new Feed({
+    parse: parseEvent,
+    write: (events) => write(events.map((event) => ('delivery' in event ? event.delivery : event.kind))),
+    isDataError: (error) => String(error).includes('data'),
+    onRoom: () => room++,
+    log: pino({}, { write: (line) => lines.push(line) }),
+  });
+  const done: number[] = [];
+  let offset = 0;
+  const give = (value: string | null) => {
+    const own = offset++;
+    const record = { topic: 'attempts', partition: 0, offset: own, value: value === null ? null : Buffer.from(value) };
+    return feed.onRecord({ ...record, done: () => done.push(own) } as unknown as OpenRecord);
+  };
+  const giveEvent = (delivery: string) => give(JSON.stringify(anAttempt({ delivery })));
+  return { feed, done, give, giveEvent, lines, room: () => room };
+}
+
+it('writes what gathered together, and is done with it only then', async () => {
+  const written: string[][] = [];
+  let commit: () => void = () => undefined;
+  const { done, giveEvent } = feedUnderTest((ids) => {
+    written.push(ids);
+    return new Promise((resolve) => (commit = resolve));
+  });
+  giveEvent('a');
+  giveEvent('b');
+  await eventually(() => expect(written).toEqual([['a', 'b']]));
+  giveEvent('c');
+  expect(done).toEqual([]);
+  commit();
+  await eventually(() => expect(written).toEqual([['a', 'b'], ['c']]));
+  expect(done).toEqual([0, 1]);
+  commit();
+  await eventually(() => expect(done).toEqual([0, 1, 2]));
+});
+
+it('tries again while the database is away, and says so', async () => {
+  let away = true;
+  const { feed, done, giveEvent } = feedUnderTest(() => (away ? Promise.reject(new Error('away')) : Promise.resolve()));
+  giveEvent('a');
+  await eventually(() => expect(feed.trouble).toBe('away'));
+  expect(done).toEqual([]);
+  away = false;
+  await eventually(() => expect(done).toEqual([0]));
+  expect(feed.trouble).toBeUndefined();
+});
+
+it('leaves out the one event that the database refuses', async () => {
+  const written: string[] = [];
+  const { done, giveEvent, lines } = feedUnderTest((ids) => {
+    if (ids.includes('bad')) return Promise.reject(new Error('data'));
+    written.push(...ids);
+    return Promise.resolve();
+  });
+  for (const id of ['a', 'b', 'bad', 'c', 'd']) giveEvent(id);
+  await eventually(() => expect(done).toHaveLength(5));
+  expect(written.sort()).toEqual(['a', 'b', 'c', 'd']);
+  expect(lines.filter((line) => line.includes('history.not_recorded'))).toHaveLength(1);
+});
+
+it.each([
+  ['no value', null],
+  ['no JSON', '{'],
+  ['no event', '{"kind":"other","destination":"d","at":"2026-01-01T00:00:00.000Z"}'],
+  ['no delivery', JSON.stringify({ ...anAttempt(), delivery: undefined })],
+  ['no time', JSON.stringify(anAttempt({ acceptedAt: 'yesterday' }))],
+  ['null', 'null'],
+])('passes over a record with %s', async (_, value) => {
+  const { done, give, lines } = feedUnderTest(() => Promise.reject(new Error('never')));
+  give(value);
+  await eventually(() => expect(done).toEqual([0]));
+  expect(lines.join('')).toContain('history.unreadable');
+});
+
+it('takes so much and no more while the database is away, and asks again when there is room', async () => {
+  let away = true;
+  const { feed, done, giveEvent, room } = feedUnderTest(() =>
+    away ? Promise.reject(new Error('away')) : Promise.resolve(),
+  );
+  let taken = 0;
+  while (giveEvent(`d${taken}`) === 'taken') taken++;
+  expect(taken).toBe(6_000);
+  expect(room()).toBe(0);
+  away = false;
+  await eventually(() => expect(done).toHaveLength(taken));
+  expect(room()).toBe(1);
+  await feed.stop();
+  expect(giveEvent('late')).toBe('full');
+});

@@ -1,0 +1,66 @@
+import {
+  chunkOf,
+  currentPlace,
+  type Job,
+  newJob,
+  nextPass,
+  progressOf,
+} from '../../../../services/control/replays/job';
+
+const scope = {
+  destination: 'dst_1',
+  origin: 'dead_letters' as const,
+  from: null,
+  to: 10,
+  status: null,
+  type: null,
+  includeDelivered: false,
+};
+const places = [
+  { partition: 0, low: 0, next: 0, end: 10 },
+  { partition: 1, low: 5, next: 5, end: 5 },
+  { partition: 2, low: 0, next: 0, end: 30 },
+];
+const job = (over: Partial<Job> = {}): Job => ({
+  ...newJob({ scope, preview: false, maxPerSecond: 10 }, { id: 'rpl_1', now: new Date(0), places }),
+  ...over,
+});
+const at = (...next: number[]) => places.map((place, i) => ({ ...place, next: next[i]! }));
+
+it('goes through its partitions one after the other', () => {
+  expect(currentPlace(job())?.partition).toBe(0);
+  expect(currentPlace(job({ places: at(10, 5, 0) }))?.partition).toBe(2);
+  expect(currentPlace(job({ places: at(10, 5, 30) }))).toBeUndefined();
+});
+
+it('sends after it has counted, from the beginning', () => {
+  const counted = job({ places: at(10, 5, 30), matched: 4 });
+  expect(nextPass(counted)).toEqual({ ...counted, status: 'running', pass: 'running', places });
+});
+
+it.each<[string, Partial<Job>]>([
+  ['only counted', { preview: true, matched: 4 }],
+  ['found nothing', { matched: 0 }],
+  ['sent all', { status: 'running', pass: 'running', matched: 4 }],
+])('is done where it %s', (_, over) => {
+  expect(nextPass(job(over)).status).toBe('done');
+});
+
+it.each<[string, Partial<Job>, number]>([
+  ['nothing yet', {}, 0],
+  ['a part', { places: at(10, 5, 0) }, 0.25],
+  ['all', { places: at(10, 5, 30) }, 1],
+  ['nothing to do', { places: [] }, 1],
+  ['done', { status: 'done' }, 1],
+])('tells how far it is: %s', (_, over, progress) => {
+  expect(progressOf(job(over))).toBe(progress);
+});
+
+it.each([
+  [0.1, 1],
+  [7, 1],
+  [100, 20],
+  [10_000, 500],
+])('at %d a second it sends in pieces of %d', (rate, size) => {
+  expect(chunkOf(rate)).toBe(size);
+});

@@ -1,0 +1,233 @@
+import { type Database } from '../../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { type DeliveryEvent } from '../../../../shared/domain/attempt';
+import { decodeDelivery, encodeDelivery } from '../../../../shared/domain/delivery';
+import { AppError } from '../../../../shared/errors';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
+import { aDeath, anAttempt, aWait, at, START } from '../../../support/events';
+
+let database: Database;
+let control: ControlUnderTest;
+let destination: string;
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  control = await controlUnderTest({ database });
+  control.clock.now = new Date(at(3_600));
+  await database.query('delete from waypost.deliveries');
+  await database.query('delete from waypost.replays');
+  const body = {
+    name: 'Hooks',
+    type: 'webhooks',
+    sources: [],
+    webhooks: [{ url: 'https://a.example/' }],
+    enabled: true,
+  };
+  destination = (await control.call('post', '/destinations').send(body)).body.id;
+});
+const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+
+/** Dead letters, and what the history says of them. */
+async function bury(count: number, prefix = 'dlv') {
+  const letters = Array.from({ length: count }, (_, i) => ({ id: `${prefix}_${i}`, offset: 0 }));
+  for (const letter of letters) {
+    letter.offset = control.memory.records('webhooks.dead').length;
+    const delivery = {
+      ...{ id: letter.id, messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' as const },
+      ...{ acceptedAt: START, expiresAt: START, attempt: 1, hop: 0, replay: 0, closed: [], traceparent: '' },
+    };
+    const headers = encodeDelivery(delivery);
+    control.memory.append([
+      { topic: 'webhooks.dead', key: `${destination}:0`, value: `{"id":"${letter.id}"}`, headers },
+    ]);
+  }
+  await record(
+    ...letters.map(({ id, offset }) =>
+      aDeath({ delivery: id, destination, record: { topic: 'webhooks.dead', partition: 0, offset } }),
+    ),
+  );
+}
+const due = () =>
+  control.memory.records('webhooks.due').map(({ headers }) => {
+    const decoded = decodeDelivery(headers);
+    if (decoded.kind !== 'delivery') throw new Error('unreadable');
+    return `${decoded.delivery.id}/${decoded.delivery.replay}`;
+  });
+const start = async (body: object = {}) =>
+  control.call('post', '/replays').send({ destination, maxPerSecond: 10_000, ...body });
+const ended = (id: string) =>
+  eventually(async () => {
+    const { body } = await control.call('get', `/replays/${id}`);
+    expect(body.status).toMatch(/done|failed|cancelled/);
+    return body;
+  });
+
+describe('one delivery', () => {
+  it('is sent once more, with its body and a new window', async () => {
+    await bury(1);
+    const answer = await control.call('post', '/deliveries/dlv_0/replay');
+    expect([answer.status, answer.body]).toEqual([202, { id: 'dlv_0', replay: 1, status: 'waiting' }]);
+    expect(due()).toEqual(['dlv_0/1']);
+    expect(String(control.memory.records('webhooks.due')[0]!.value)).toBe('{"id":"dlv_0"}');
+    expect(control.memory.records('attempts')).toHaveLength(1);
+  });
+
+  it('is not, while it is under way, its destination is off, or its body is gone', async () => {
+    await record(aWait({ delivery: 'dlv_w', destination }), anAttempt({ delivery: 'dlv_gone', destination }));
+    const statuses = async () =>
+      Promise.all(
+        ['dlv_w', 'dlv_gone', 'dlv_none'].map(
+          async (id) => (await control.call('post', `/deliveries/${id}/replay`)).status,
+        ),
+      );
+    expect(await statuses()).toEqual([409, 409, 404]);
+    await bury(1);
+    await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
+    expect((await control.call('post', '/deliveries/dlv_0/replay')).status).toBe(409);
+    expect(due()).toEqual([]);
+  });
+});
+
+describe('all within a scope', () => {
+  it('are counted, then sent, each once; what succeeded is left out', async () => {
+    await bury(40);
+    await bury(2, 'delivered');
+    await record(
+      anAttempt({ delivery: 'delivered_0', destination, replay: 1 }),
+      anAttempt({ delivery: 'delivered_1', destination }),
+    );
+    const { status, body } = await start();
+    expect([status, body.status, body.origin]).toEqual([202, 'counting', 'dead_letters']);
+    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 40, sent: 40, progress: 1 });
+    expect(due().sort()).toEqual(Array.from({ length: 40 }, (_, i) => `dlv_${i}/1`).sort());
+  });
+
+  it('may only be counted', async () => {
+    await bury(7);
+    const { body } = await start({ preview: true });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 7, sent: 0, preview: true });
+    expect(due()).toEqual([]);
+  });
+
+  it('are of the times asked for', async () => {
+    await bury(3);
+    for (const [times, matched] of [
+      [{ from: at(0), to: at(1) }, 3],
+      [{ from: at(1) }, 0],
+      [{ to: at(0) }, 0],
+    ] as const) {
+      const { body } = await start({ ...times, preview: true });
+      expect(await ended(body.id)).toMatchObject({ matched });
+    }
+  });
+
+  it('stop when they are cancelled, and go on where they stopped', async () => {
+    await bury(50);
+    // The clock of the test stands still: the first piece is sent, and the next waits for ever.
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    const cancelled = (await control.call('post', `/replays/${body.id}/cancel`)).body;
+    expect(cancelled).toMatchObject({ status: 'cancelled', matched: 50, sent: 10 });
+    expect((await control.call('post', `/replays/${body.id}/cancel`)).status).toBe(409);
+    const advance = setInterval(() => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)), 5);
+    expect((await control.call('post', `/replays/${body.id}/resume`)).body).toMatchObject({ status: 'running' });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
+    clearInterval(advance);
+    expect(new Set(due()).size).toBe(50);
+    expect(due()).toHaveLength(50);
+    expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
+  });
+
+  it('go on in the next process', async () => {
+    await bury(50);
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    await control.replays.stop();
+    const next = await controlUnderTest({ database, memory: control.memory });
+    next.clock.now = new Date(at(3_600));
+    const advance = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
+    control = next;
+    await next.replays.resumeAll();
+    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
+    clearInterval(advance);
+    expect(due()).toHaveLength(50);
+  });
+
+  it('go on behind what a process had sent when it was killed, and not written down', async () => {
+    await bury(50);
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    await control.replays.stop();
+    const [row] = await database.query<{ job: string }>('select job from waypost.replays');
+    const job = JSON.parse(row!.job) as { places: { low: number }[] };
+    const places = job.places.map((place) => ({ ...place, next: place.low }));
+    await database.query('update waypost.replays set job = $1', [JSON.stringify({ ...job, places, sent: 0 })]);
+    const next = await controlUnderTest({ database, memory: control.memory });
+    next.clock.now = new Date(at(3_600));
+    const advance = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
+    control = next;
+    await next.replays.resumeAll();
+    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
+    clearInterval(advance);
+    expect(due()).toHaveLength(50);
+  });
+
+  it('wait while Kafka takes nothing', async () => {
+    await bury(5);
+    control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
+    const { body } = await start();
+    await eventually(async () => {
+      expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({ status: 'running', sent: 0 });
+    });
+    control.memory.failWith(undefined);
+    const advance = setInterval(() => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)), 5);
+    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 5 });
+    clearInterval(advance);
+    expect(due()).toHaveLength(5);
+  });
+
+  it('fail where the destination is switched off meanwhile', async () => {
+    await bury(50);
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
+    expect(await ended(body.id)).toMatchObject({ status: 'failed', sent: 10, error: expect.stringContaining('off') });
+    expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
+  });
+
+  it('are listed', async () => {
+    const first = (await start()).body;
+    await ended(first.id);
+    control.clock.now = new Date(at(3_700));
+    const second = (await start()).body;
+    await ended(second.id);
+    const list = (await control.call('get', '/replays?limit=1')).body;
+    expect(list.data.map(({ id }: { id: string }) => id)).toEqual([second.id]);
+    expect((await control.call('get', `/replays?limit=1&after=${list.next}`)).body).toMatchObject({
+      data: [{ id: first.id }],
+      next: null,
+    });
+    expect((await control.call('get', '/replays/rpl_none')).status).toBe(404);
+  });
+
+  it.each([
+    ['no destination', { destination: undefined }, 422, '#/destination'],
+    ['one that is none', { destination: 'dst_none' }, 422, '#/destination'],
+    ['times the wrong way round', { from: at(10), to: at(5) }, 422, '#/to'],
+    ['what is under way', { status: 'retrying' }, 422, '#/status'],
+    ['a time that is none', { from: 'yesterday' }, 422, '#/from'],
+    ['an unknown word', { since: at(1) }, 422, '#/since'],
+  ])('are refused: %s', async (_, body, status, pointer) => {
+    const answer = await start(body);
+    expect([answer.status, answer.body.errors[0].pointer]).toEqual([status, pointer]);
+  });
+
+  it('are refused where the destination is off', async () => {
+    await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
+    expect((await start()).status).toBe(409);
+  });
+});
