@@ -34,8 +34,7 @@ export interface Outcome {
 
 const PROGRESS_MS = 10_000;
 /** A short run is to end soon; a long one should see deliveries wait through several faults. */
-const SHORT_MS = 120_000;
-const WINDOW_MS = { short: 60_000, long: 120_000 };
+const windowOf = (forMs: number) => Math.min(120_000, Math.max(30_000, forMs));
 const DRAIN_SLACK_MS = 180_000;
 const TRACED = 3;
 
@@ -85,7 +84,7 @@ async function setScene(from: {
   const { options, dir, say, undo } = from;
   const startedAt = Date.now();
   const note = (text: string) => say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(7)} s  ${text}`);
-  const windowMs = options.forMs <= SHORT_MS ? WINDOW_MS.short : WINDOW_MS.long;
+  const windowMs = windowOf(options.forMs);
   const endpoints = await openEndpoints(randomOf(options.seed + 1));
   undo.push(() => endpoints.close());
   let cluster: Cluster | undefined;

@@ -1,0 +1,17 @@
+import { type Outcome, runChaos } from '../chaos/run';
+
+/** Half a minute of random faults under load, the same each time; `npm run chaos` goes on for longer, and otherwise. */
+
+const SEED = 20_240;
+
+test('whatever is killed, every acknowledged call has one end, and repeats are explained', async () => {
+  // Given kills, stops and freezes of services and broker, and endpoints that misbehave; then the promise holds.
+  const lines: string[] = [];
+  const options = { seed: SEED, forMs: 30_000, brokers: 1, perSecond: 150, logLevel: 'warn', keep: false };
+  const outcome: Outcome = await runChaos(options, (line) => lines.push(line));
+  const told = [`seed ${SEED}`, ...lines, ...outcome.lines].join('\n');
+  process.stdout.write(`${told}\n`);
+  expect(outcome.violations).toEqual([]);
+  expect(outcome.verdict.acknowledged).toBeGreaterThan(options.perSecond);
+  expect(outcome.faults).toBeGreaterThan(3);
+}, 400_000);
