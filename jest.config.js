@@ -29,4 +29,5 @@ module.exports = {
   testTimeout: 60_000,
   // Most of them wait rather than compute: on two cores one at a time takes twice as long.
   maxWorkers: 2,
+  testSequencer: '<rootDir>/test/support/sequencer.js',
 };

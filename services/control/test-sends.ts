@@ -52,7 +52,8 @@ export async function openTestSends(options: TestSendsOptions): Promise<TestSend
       log.error({ offset, delivery: key?.toString() }, 'attempt.unreadable');
     }
   };
-  const tail = await kafka.tail({ name: 'control-tests', topic: ATTEMPTS, from: 'end', onRecord, onFatal });
+  const follow = { name: 'control-tests', topic: ATTEMPTS, from: 'end', patient: true } as const;
+  const tail = await kafka.tail({ ...follow, onRecord, onFatal });
 
   const send = async (destination: Destination, body: unknown) => {
     if (waiting.size >= MAX_WAITING) throw new AppError('overloaded', 'Too many tests wait for their answer', true);

@@ -28,6 +28,7 @@ const REBALANCE_MS = 15_000;
 /** Record values are slices of the whole answer: its size bounds what one slow record keeps alive. */
 const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
+const PATIENT_BYTES = 64 * 1024;
 
 /**
  * Connects to Kafka, makes and checks the topics, and gives the port of `port.ts`.
@@ -90,9 +91,9 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
     consume: async (consumeOptions) => {
       const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
-      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs: maxWaitTimeInMs = FETCH_WAIT_MS } = consumeOptions;
-      const make = () =>
-        consumer(groupId, { partitionAssigners: [membership.assigner], maxBytesPerPartition, maxWaitTimeInMs });
+      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs = FETCH_WAIT_MS, patient } = consumeOptions;
+      const fetching = { maxBytesPerPartition, maxWaitTimeInMs: fetchWaitMs, minBytes: leastBytes(patient) };
+      const make = () => consumer(groupId, { partitionAssigners: [membership.assigner], ...fetching });
       const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
       const parts = { make, admin, membership, groupId, prefix, log, partitionOf };
       const consumption = new KafkaConsumption(parts, consumeOptions);
@@ -101,7 +102,8 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
     },
     tail: async (tailOptions) => {
       const groupId = `${prefix}waypost-${tailOptions.name}-${randomUUID()}`;
-      const tail = new KafkaTail(() => consumer(groupId), admin, { ...tailOptions, prefix, group: groupId, log });
+      const make = () => consumer(groupId, { minBytes: leastBytes(tailOptions.patient) });
+      const tail = new KafkaTail(make, admin, { ...tailOptions, prefix, group: groupId, log });
       await tail.start();
       return tail;
     },
@@ -114,6 +116,11 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       await admin.disconnect();
     },
   };
+}
+
+/** A fetch waits for so many, at most its time. */
+function leastBytes(patient = false): number {
+  return patient ? PATIENT_BYTES : 1;
 }
 
 async function readRanges(admin: Admin, topic: string, sinceMs: number | undefined): Promise<Range[]> {

@@ -90,6 +90,8 @@ export interface ConsumeOptions {
   maxBytesPerPartition?: number;
   /** how long a fetch waits for records where there are none (default 100 ms); a resumed partition may have to wait so long */
   fetchWaitMs?: number;
+  /** a tenth of a second more is nothing to it: its fetches wait for more than the first record, and are far fewer */
+  patient?: boolean;
   /** the consumer cannot go on: end the process */
   onFatal(error: unknown): void;
 }
@@ -110,6 +112,8 @@ export interface TailOptions {
   topic: string;
   /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, and no more than about `atMost` */
   from: 'beginning' | 'end' | { sinceMs: number; atMost: number };
+  /** as of `ConsumeOptions` */
+  patient?: boolean;
   onRecord(record: InRecord): void;
   onFatal(error: unknown): void;
 }

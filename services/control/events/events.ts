@@ -28,7 +28,7 @@ export async function openEvents({ kafka, now, onFatal }: EventsOptions): Promis
   const follow = (topic: string, accepted: boolean): Promise<Tail> => {
     const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
     const onRecord = (record: InRecord) => streams.publish(ring.add(record, accepted));
-    return kafka.tail({ name: `control-${topic}`, topic, from, onRecord, onFatal });
+    return kafka.tail({ name: `control-${topic}`, topic, from, patient: true, onRecord, onFatal });
   };
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
   return {

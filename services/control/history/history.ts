@@ -165,7 +165,10 @@ export class History {
     const { kafka, onFatal } = this.options;
     const id = await databaseId(database);
     const consume = (name: string, topic: string, feed: Feed<Event> | Feed<AuditRow>) =>
-      kafka.consume({ group: `control-${name}-${id}`, topics: [topic], onRecord: feed.onRecord.bind(feed), onFatal });
+      kafka.consume({
+        ...{ group: `control-${name}-${id}`, topics: [topic], patient: true },
+        ...{ onRecord: feed.onRecord.bind(feed), onFatal },
+      });
     this.#consumptions = [await consume('history', ATTEMPTS, this.#feed), await consume('audit', CONFIG, this.#audit)];
   }
 
