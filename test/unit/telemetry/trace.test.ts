@@ -17,14 +17,11 @@ test('a child keeps its trace and whether it is sampled, and has a span of its o
   expect(new Set([parent, ...children].map((child) => child.slice(36, 52))).size).toBe(children.length + 1);
 });
 
-test.each([
-  '',
-  'nonsense',
-  newTraceparent().toUpperCase(),
-  `01${newTraceparent().slice(2)}`,
-  `${newTraceparent()}-x`,
-])('what cannot be read begins a new trace: %j', (parent) => {
-  const child = childTraceparent(parent);
-  expect(child).toMatch(FORM);
-  expect(child.slice(3, 35)).not.toBe(parent.slice(3, 35));
-});
+test.each(['', 'nonsense', newTraceparent().toUpperCase(), `01${newTraceparent().slice(2)}`, `${newTraceparent()}-x`])(
+  'what cannot be read begins a new trace: %j',
+  (parent) => {
+    const child = childTraceparent(parent);
+    expect(child).toMatch(FORM);
+    expect(child.slice(3, 35)).not.toBe(parent.slice(3, 35));
+  },
+);
