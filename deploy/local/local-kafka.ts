@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/errors';
-import { kafkaAddress, waitForKafka } from '../../shared/kafka/ready';
+import { kafkaAddress, lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
 import { type Settings } from '../../shared/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';
 import { keep, type Kept } from './keep';
 import { type Output } from './output';
+import { refusesGroups } from './stuck-groups';
 
 /** The Kafka of a local system: the one that KAFKA_BROKERS names, else one of its own that is kept running. */
 
@@ -52,6 +53,8 @@ export async function localKafka(options: {
         options.fatal(
           new AppError('cannot_start', `Kafka ended, and something else now listens on ${address}; start again.`),
         );
+      } else {
+        void startAnewIfStuck(broker, output);
       }
     };
     options.started(
@@ -69,6 +72,15 @@ export async function localKafka(options: {
       }),
     );
   });
+}
+
+/** The keeper starts what ends. */
+async function startAnewIfStuck(broker: Broker, output: Output): Promise<void> {
+  const ended = new AbortController();
+  void broker.ended.then(() => ended.abort());
+  if (!(await refusesGroups(() => lookAtKafka({ brokers: [broker.address] }), ended.signal))) return;
+  output.event('kafka.stuck', { why: 'it refuses consumer groups since its last start', then: 'it is started anew' });
+  broker.kill();
 }
 
 async function waitForGiven(settings: Settings): Promise<void> {

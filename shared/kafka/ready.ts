@@ -37,33 +37,40 @@ const PROBES = ['waypost-ready-a', 'waypost-ready-b', 'waypost-ready-c'];
 export async function waitForKafka(address: KafkaAddress, deadlineMs: number, giveUp?: AbortSignal): Promise<void> {
   const until = Date.now() + deadlineMs;
   for (;;) {
-    const reason = await attempt(address);
-    if (reason === undefined) return;
+    const look = await lookAtKafka(address);
+    if (look.state === 'ready') return;
     if (giveUp?.aborted || Date.now() + PAUSE_MS >= until) {
-      throw new AppError('cannot_start', `Kafka cannot be reached at ${address.brokers.join(', ')}: ${reason}.`);
+      throw new AppError('cannot_start', `Kafka cannot be reached at ${address.brokers.join(', ')}: ${look.reason}.`);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
 
-/** One look at Kafka. Returns why it is not ready, or undefined where it is. */
-async function attempt(address: KafkaAddress): Promise<string | undefined> {
+/** What one look at Kafka found. `refuses_groups`: it answers, but no consumer can work with it. */
+export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reason: string };
+
+/** One look, which takes no longer than a request may. */
+export async function lookAtKafka(address: KafkaAddress): Promise<Look> {
   const admin = new KafkaJs({ ...clientConfig(address), clientId: 'waypost-ready' }).admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
-    return await probe(admin);
+    const { controller } = await admin.describeCluster();
+    if (controller === null || controller < 0) return { state: 'away', reason: 'it has no controller yet' };
+    return await lookAtGroups(admin);
   } catch (error) {
-    return plainReason(error);
+    return { state: 'away', reason: plainReason(error) };
   } finally {
     await admin.disconnect();
   }
 }
 
-async function probe(admin: Admin): Promise<string | undefined> {
-  const { controller } = await admin.describeCluster();
-  if (controller === null || controller < 0) return 'it has no controller yet';
-  for (const groupId of PROBES) await admin.fetchOffsets({ groupId, topics: [] });
-  return undefined;
+async function lookAtGroups(admin: Admin): Promise<Look> {
+  try {
+    for (const groupId of PROBES) await admin.fetchOffsets({ groupId, topics: [] });
+    return { state: 'ready' };
+  } catch (error) {
+    return { state: 'refuses_groups', reason: plainReason(error) };
+  }
 }
 
 function clientConfig(address: KafkaAddress): KafkaConfig {

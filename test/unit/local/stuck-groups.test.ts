@@ -1,0 +1,41 @@
+import { refusesGroups } from '../../../deploy/local/stuck-groups';
+import { type Look } from '../../../shared/kafka/ready';
+
+type State = Look['state'];
+const BRISK = { stuckAfterMs: 60, pauseMs: 5 };
+
+/** A broker that is found in these states one after the other, and then in the last one. */
+function broker(...states: State[]) {
+  const ended = new AbortController();
+  let looks = 0;
+  const look = (): Promise<Look> => {
+    const state = states[Math.min(looks++, states.length - 1)] ?? 'away';
+    return Promise.resolve(state === 'ready' ? { state } : { state, reason: 'a test' });
+  };
+  return { look, ended, looks: () => looks };
+}
+
+test.each<[string, State[], boolean]>([
+  ['it is ready: left alone', ['ready'], false],
+  ['it is ready after a while: left alone', ['away', 'refuses_groups', 'refuses_groups', 'ready'], false],
+  ['it answers, and refuses groups without end: started anew', ['away', 'refuses_groups'], true],
+])('%s', async (_, states, stuck) => {
+  const { look, ended } = broker(...states);
+  expect(await refusesGroups(look, ended.signal, BRISK)).toBe(stuck);
+});
+
+test('one that does not answer is waited for, however long', async () => {
+  const { look, ended, looks } = broker('refuses_groups', 'away');
+  const watched = refusesGroups(look, ended.signal, BRISK);
+  await new Promise((resolve) => setTimeout(resolve, 2 * BRISK.stuckAfterMs));
+  expect(looks()).toBeGreaterThan(2);
+  ended.abort();
+  expect(await watched).toBe(false);
+});
+
+test('one that refuses, is away and refuses again has not refused all the while', async () => {
+  const states = Array.from({ length: 8 }, (): State[] => ['refuses_groups', 'refuses_groups', 'away']).flat();
+  const { look, ended, looks } = broker(...states, 'ready');
+  expect(await refusesGroups(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(false);
+  expect(looks()).toBe(states.length + 1);
+});
