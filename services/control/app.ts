@@ -5,6 +5,7 @@ import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
 import { auditRoutes } from './routes/audit';
 import { catalogRoutes } from './routes/catalog';
+import { consoleRoutes } from './routes/console';
 import { deletionRoutes } from './routes/deletions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
@@ -33,6 +34,7 @@ export function createApp(deps: ControlDeps, access: Access): Express {
     ...jsonBody(),
     api(deps),
   );
+  app.use(consoleRoutes());
   app.use(noSuchPath);
   app.use(answerProblems(deps.log));
   return app;
