@@ -30,9 +30,10 @@ it('makes, lists, changes and deletes', async () => {
   expect([source.name, source.enabled, etag]).toEqual(['Site & shop', true, '"1"']);
   await call('POST /sources', { body: { name: 'Second' } });
   const { data: page } = await call('GET /sources', { query: { limit: 1 } });
-  expect(page.data.map(({ id }) => id)).toEqual([source.id]);
   const rest = await call('GET /sources', { query: { limit: 1, after: page.next! } });
-  expect(rest.data.data.map(({ name }) => name)).toEqual(['Second']);
+  // Both were made in the same millisecond: which comes first is left open.
+  expect([page, rest.data].map(({ data }) => data.length)).toEqual([1, 1]);
+  expect(new Set([...page.data, ...rest.data.data].map(({ name }) => name))).toEqual(new Set(['Site & shop', 'Second']));
   expect((await call('DELETE /sources/{id}', { id: source.id })).data).toBeUndefined();
 });
 
