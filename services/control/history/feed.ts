@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../../shared/errors';
 import { type OpenRecord, type Verdict } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
@@ -135,8 +136,4 @@ export class Feed<E extends object> {
     this.#refused = false;
     this.options.onRoom();
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 /** How soon who waits sees that it is to stop. */
 const LOOK_MS = 100;
 
@@ -17,8 +19,4 @@ export class Pace {
     }
     this.#freeAt = Math.max(this.#freeAt, this.now()) + (count * 1_000) / this.perSecond;
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -33,7 +33,9 @@ it('makes, lists, changes and deletes', async () => {
   const rest = await call('GET /sources', { query: { limit: 1, after: page.next! } });
   // Both were made in the same millisecond: which comes first is left open.
   expect([page, rest.data].map(({ data }) => data.length)).toEqual([1, 1]);
-  expect(new Set([...page.data, ...rest.data.data].map(({ name }) => name))).toEqual(new Set(['Site & shop', 'Second']));
+  expect(new Set([...page.data, ...rest.data.data].map(({ name }) => name))).toEqual(
+    new Set(['Site & shop', 'Second']),
+  );
   expect((await call('DELETE /sources/{id}', { id: source.id })).data).toBeUndefined();
 });
 

@@ -142,18 +142,24 @@ describe('all within a scope', () => {
     expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
   });
 
+  /** Another process takes over. @returns what lets its time pass */
+  async function nextProcess(): Promise<NodeJS.Timeout> {
+    const next = await controlUnderTest({ database, memory: control.memory });
+    next.clock.now = new Date(at(3_600));
+    const passing = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
+    control = next;
+    await next.replays.resumeAll();
+    return passing;
+  }
+
   it('go on in the next process', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
     await control.replays.stop();
-    const next = await controlUnderTest({ database, memory: control.memory });
-    next.clock.now = new Date(at(3_600));
-    const advance = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
-    control = next;
-    await next.replays.resumeAll();
+    const passing = await nextProcess();
     expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
-    clearInterval(advance);
+    clearInterval(passing);
     expect(due()).toHaveLength(50);
   });
 
@@ -166,13 +172,9 @@ describe('all within a scope', () => {
     const job = JSON.parse(row!.job) as { places: { low: number }[] };
     const places = job.places.map((place) => ({ ...place, next: place.low }));
     await database.query('update waypost.replays set job = $1', [JSON.stringify({ ...job, places, sent: 0 })]);
-    const next = await controlUnderTest({ database, memory: control.memory });
-    next.clock.now = new Date(at(3_600));
-    const advance = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
-    control = next;
-    await next.replays.resumeAll();
+    const passing = await nextProcess();
     expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
-    clearInterval(advance);
+    clearInterval(passing);
     expect(due()).toHaveLength(50);
   });
 
