@@ -13,8 +13,12 @@ import { withSystem } from './with-system';
 
 /**
  * Ten thousand deliveries at once for one healthy endpoint that takes its time: to a lane that has learnt nothing yet,
- * and again to the same lane. The ideal is a lane as wide as it may get, from the first moment on.
+ * and again to the same lane. The ideal is a lane as wide as it may get, from the first moment on. The process has worked
+ * before, for another endpoint: its first seconds, in which V8 compiles, are another question.
  */
+
+/** What it has done before, for an endpoint that answers at once. */
+const WARM_UP = 20_000;
 
 const DEADLINE_MS = 120_000;
 const POLL_MS = 10;
@@ -27,7 +31,10 @@ export interface BacklogSize {
 
 export async function measureBacklog(bench: Bench, size: BacklogSize, progress: Progress): Promise<BacklogFigure> {
   const url = `${bench.endpoint.origin}/slow-${String(size.answerMs)}/`;
-  const open: { seeder?: Seeder; destinations: Destination[] } = { destinations: [] };
+  const open: { seeder?: Seeder; warmUp: Destination[]; destinations: Destination[] } = {
+    warmUp: [],
+    destinations: [],
+  };
   const before = async ({ env }: { env: Record<string, string> }) => {
     open.seeder = await openSeeder(env);
     open.destinations = await open.seeder.destinations([url]);
@@ -38,6 +45,10 @@ export async function measureBacklog(bench: Bench, size: BacklogSize, progress: 
       if (!seeder) throw new Error('nothing was seeded');
       const { ceiling } = laneOptions(loadSettings(system.env).WAYPOST_RETRY_DELAYS);
       const idealMs = (size.count * size.answerMs) / ceiling;
+      const before = firstAttempts(open.warmUp, { from: 0, count: WARM_UP });
+      await progress.during('a warm-up', idealMs, () =>
+        measureBurst(bench, seeder, before, { count: WARM_UP, answerMs: 0 }),
+      );
       const bursts: Pick<BurstFigure, 'drainMs' | 'repeats'>[] = [];
       for (const [i, lane] of ['new', 'used'].entries()) {
         const records = firstAttempts(destinations, { from: i * size.count, count: size.count });

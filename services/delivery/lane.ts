@@ -32,6 +32,8 @@ export interface Around {
   queued: Queued;
   /** Whether this process has nothing to spare: more at once then only makes each slower. */
   saturated(): boolean;
+  /** how much time the clock of all lanes has left out so far, ms */
+  stoodStillMs(): number;
   /** lanes that wait for a moment, not for an answer: to be ticked */
   timed: Set<{ tick(now: number): void }>;
 }
@@ -43,7 +45,7 @@ export class Lane {
   readonly #queue: LaneQueue<Job>;
   readonly #seat: Seat = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
   /** what is open, oldest first */
-  readonly #open = new Map<Job, { at: number; period: Period }>();
+  readonly #open = new Map<Job, { at: number; stoodStillMs: number; period: Period }>();
   /** sent away since it was last empty, and not come back: they are in the way of whoever is sent away next */
   #away = 0;
   /** when it was last used, by the loop clock */
@@ -114,7 +116,8 @@ export class Lane {
     this.#open.delete(job);
     this.usedAt = now;
     const change = this.circuit.ended(begun.period, signal, now);
-    this.pace.ended(signal, { startedAt: begun.at, now, inFullUse });
+    const stoodStillMs = this.around.stoodStillMs() - begun.stoodStillMs;
+    this.pace.ended(signal, { startedAt: begun.at, now, stoodStillMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.pace.broke();
     if (change === 'answering') this.pace.restart(now - begun.at);
     if (change === 'opened' || change === 'answering') this.onCircuit(change, signal.kind);
@@ -179,7 +182,7 @@ export class Lane {
 
   #start(job: Job, now: number): void {
     this.rate.take(now);
-    this.#open.set(job, { at: now, period: this.circuit.began() });
+    this.#open.set(job, { at: now, stoodStillMs: this.around.stoodStillMs(), period: this.circuit.began() });
     job.start();
   }
 

@@ -26,7 +26,7 @@ export interface LanesOptions {
   pool: PoolOptions;
   /** ms after which an unused lane is forgotten */
   keepMs: number;
-  clock: Pick<LoopClock, 'now' | 'saturated' | 'stop'>;
+  clock: Pick<LoopClock, 'now' | 'saturated' | 'stoodStillMs' | 'stop'>;
   /** default: the machine's */
   time?: Time;
   /** which part of a destination's rate is this process's, above 0 to 1: others have its other shards */
@@ -44,6 +44,7 @@ export class Lanes {
       pool: new Pool(options.pool),
       queued: { count: 0, bytes: 0 },
       saturated: () => options.clock.saturated,
+      stoodStillMs: () => options.clock.stoodStillMs,
       timed: new Set(),
     };
     const time = options.time ?? MACHINE;

@@ -7,14 +7,14 @@ import { MACHINE, type Time } from './time';
 
 const TICK_MS = 10;
 const MOST_PER_TICK_MS = 15;
-/** Ticks over which the loop's use is judged, and the use (0 to 1) from which it has nothing to spare. */
-const JUDGED_TICKS = 10;
+/** How long the loop's use is judged over, and the use (0 to 1) from which it has nothing to spare. */
+const JUDGED_MS = 100;
 const SATURATED = 0.95;
 
 export class LoopClock {
   #now = 0;
+  #stoodStillMs = 0;
   #last: number;
-  #ticks = 0;
   #judged: { atMs: number; busyMs: number };
   #saturated = false;
   readonly #stop: () => void;
@@ -30,6 +30,11 @@ export class LoopClock {
     return this.#now;
   }
 
+  /** how much time `now` has left out, or not counted yet: both together are the real time since it was made, ms */
+  get stoodStillMs(): number {
+    return this.#stoodStillMs + this.time.steadyMs() - this.#last;
+  }
+
   /** Whether the event loop was busy all of the last moment: what is slow now may be ourselves. */
   get saturated(): boolean {
     return this.#saturated;
@@ -41,9 +46,11 @@ export class LoopClock {
 
   #tick(): void {
     const real = this.time.steadyMs();
-    this.#now += Math.min(MOST_PER_TICK_MS, real - this.#last);
+    const counted = Math.min(MOST_PER_TICK_MS, real - this.#last);
+    this.#now += counted;
+    this.#stoodStillMs += real - this.#last - counted;
     this.#last = real;
-    if (++this.#ticks % JUDGED_TICKS !== 0) return;
+    if (real - this.#judged.atMs < JUDGED_MS) return;
     const busyMs = this.time.busyMs();
     this.#saturated = busyMs - this.#judged.busyMs >= SATURATED * (real - this.#judged.atMs);
     this.#judged = { atMs: real, busyMs };

@@ -15,6 +15,16 @@ export interface PaceOptions {
   ceiling: number;
 }
 
+/** An answer, or the lack of one; times in ms by the loop clock. */
+export interface Ended {
+  startedAt: number;
+  now: number;
+  /** what the clock left out between the two: the endpoint may have needed that long too */
+  stoodStillMs?: number;
+  /** all places were taken until now */
+  inFullUse: boolean;
+}
+
 /** A pace before anything has completed: neither trusting nor suspicious. */
 const FIRST_GUESS_MS = 100;
 const SMOOTHING = 0.1;
@@ -40,6 +50,8 @@ export class Pace {
   /** it broke when it was given twice as many */
   #frail = Infinity;
   #meanMs = FIRST_GUESS_MS;
+  /** the same, with the time that the clock left out */
+  #mostMs = FIRST_GUESS_MS;
   #usualMs = FIRST_GUESS_MS;
   #answers = 0;
   #answeredAt = 0;
@@ -67,10 +79,9 @@ export class Pace {
     return this.#meanMs <= QUICK * this.#usualMs + SLACK_MS;
   }
 
-  /** An answer. @param inFullUse all places were taken until now */
-  ended(signal: Signal, { startedAt, now, inFullUse }: { startedAt: number; now: number; inFullUse: boolean }): void {
+  ended(signal: Signal, { startedAt, now, stoodStillMs = 0, inFullUse }: Ended): void {
     if (signal.kind === 'withdrawn') return;
-    this.#learn(signal, now - startedAt, now);
+    this.#learn(signal, now - startedAt, stoodStillMs, now);
     const newWave = startedAt >= this.#shrunkAt;
     if (this.#untroubled && (signal.kind !== 'ok' || !this.#quick)) this.#calm(signal, now);
     if (signal.kind === 'timeout' || signal.kind === 'throttled') {
@@ -94,6 +105,7 @@ export class Pace {
     this.#limit = this.options.start;
     this.#untroubled = false;
     this.#meanMs = latencyMs;
+    this.#mostMs = latencyMs;
     this.#shrunkAt = -Infinity;
   }
 
@@ -137,16 +149,21 @@ export class Pace {
     this.#shrunkAt = now;
   }
 
-  #learn(signal: Signal, latencyMs: number, now: number): void {
-    if (signal.kind !== 'ok') {
-      this.#meanMs += SMOOTHING * (latencyMs - this.#meanMs);
-      return;
-    }
-    this.#answers++;
-    this.#meanMs += Math.max(SMOOTHING, 1 / this.#answers) * (latencyMs - this.#meanMs);
-    const rise = this.#limit <= this.options.start ? Math.min(1, (now - this.#answeredAt) / RISE_MS) : 0;
-    const follow = this.#meanMs < this.#usualMs ? SMOOTHING : rise;
-    this.#usualMs += (this.#answers <= FIRST_ANSWERS ? 1 : follow) * (this.#meanMs - this.#usualMs);
+  /**
+   * What an answer took lies between the time that the clock counted and that with what it left out. Slow is judged by
+   * the least of it, and what is usual by the most: else a busy start of ours would make 20 ms usual for an endpoint
+   * that takes 100, and all its answers slow from then on.
+   */
+  #learn(signal: Signal, leastMs: number, stoodStillMs: number, now: number): void {
+    const weight = signal.kind === 'ok' ? Math.max(SMOOTHING, 1 / ++this.#answers) : SMOOTHING;
+    this.#meanMs += weight * (leastMs - this.#meanMs);
+    if (signal.kind !== 'ok') return;
+    this.#mostMs += weight * (leastMs + stoodStillMs - this.#mostMs);
+    const first = this.#answers <= FIRST_ANSWERS;
+    const mayRise = this.#limit <= this.options.start && this.#meanMs > this.#usualMs;
+    if (first) this.#usualMs = this.#mostMs;
+    else if (this.#mostMs < this.#usualMs) this.#usualMs += SMOOTHING * (this.#mostMs - this.#usualMs);
+    else if (mayRise) this.#usualMs += Math.min(1, (now - this.#answeredAt) / RISE_MS) * (this.#meanMs - this.#usualMs);
     this.#answeredAt = now;
   }
 }

@@ -14,7 +14,11 @@ export class Phased {
   set phase(next: Phase) {
     const now = performance.now();
     const ms = Math.round(now - this.#phaseAt);
-    if (ms > 0) (this.#phases ??= {})[this.#phase] = ms;
+    if (ms > 0) {
+      const phases = (this.#phases ??= {});
+      // It may come back to one: from the name's resolution to connecting.
+      phases[this.#phase] = (phases[this.#phase] ?? 0) + ms;
+    }
     this.#phase = next;
     this.#phaseAt = now;
   }

@@ -1,10 +1,10 @@
 /** When a delayed record is due, and when a partition whose head is not due is looked at again: pure. */
 
 /**
- * A partition is not read again for each record that falls due: rereading a fetch for a few records each time cost
- * gigabytes. Half a second late is within the promise of one; tiers shorter than that are looked at more often.
+ * A partition is not looked at again for each record that falls due: what is due by then goes in one request. A fifth of
+ * a second late is within the promise of one; tiers shorter than that are looked at more often.
  */
-const LEAST_PAUSE_MS = 500;
+const LEAST_PAUSE_MS = 200;
 
 /** `now`, or the time (ms since 1970) at which to read it again. */
 export type Due = 'now' | { againAtMs: number };

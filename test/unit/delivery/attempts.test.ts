@@ -45,7 +45,7 @@ class Story {
       lane: laneOptions(TIERS),
       pool: { total: 100, reserve: 10 },
       keepMs: keepLaneMs(TIERS),
-      clock: { now: () => Date.now() - START, saturated: false, stop: () => undefined },
+      clock: { now: () => Date.now() - START, saturated: false, stoodStillMs: 0, stop: () => undefined },
       rateShare: () => 1,
       onCircuit: record,
     });

@@ -26,11 +26,12 @@ interface Given extends Job {
 
 /** Lanes that share a pool, and what became of their jobs. */
 function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
-  const process = { saturated: false };
+  const process = { saturated: false, stoodStillMs: 0 };
   const around: Around = {
     pool: new Pool({ total, reserve: 0 }),
     queued: { count: 0, bytes: 0 },
     saturated: () => process.saturated,
+    stoodStillMs: () => process.stoodStillMs,
     timed: new Set(),
   };
   const changes: string[] = [];

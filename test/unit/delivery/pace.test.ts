@@ -126,6 +126,17 @@ describe('the pace of an endpoint', () => {
     }
   });
 
+  test('a busy start of our own makes no endpoint look slow afterwards', () => {
+    const pace = new Pace(OPTIONS);
+    // It takes 100 ms, of which the clock counted 20 while the event loop stood still.
+    for (let now = 20; now <= 400; now += 20) {
+      for (let k = 0; k < 40; k++) pace.ended(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
+    }
+    expect(pace.limit).toBe(256);
+    rounds(pace, 50, 100, 1_000);
+    expect(pace.limit).toBe(256);
+  });
+
   test('after an outage it is as wide as at the start, and as quick as the answer that ended it', () => {
     const pace = new Pace(OPTIONS);
     for (let i = 0; i < 60; i++)
