@@ -38,7 +38,8 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): C
   return counts;
 }
 
-function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
+/** The attempts that a change of a delivery added. */
+export function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
   if (before?.tries === after.tries) return [];
   // A late addition replaces an attempt by itself with more URLs.
   const known = new Set(before?.tries.map(({ n, replay, at }) => `${n}/${replay}/${at}`));
