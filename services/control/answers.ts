@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { notice } from './alerts/answers';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
 
@@ -37,6 +38,7 @@ const destination = z.strictObject({
   types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
   maxPerSecond: z.number().nullable(),
   shards: z.int(),
+  switchOffAfter: z.string().nullable(),
   ...changed,
 });
 
@@ -149,6 +151,9 @@ const replay = z.strictObject({
   updatedAt: time,
 });
 
+const alerts = destination
+  .pick({ enabled: true, webhooks: true, hasSharedSecret: true, switchOffAfter: true })
+  .extend({ failingFor: z.string(), deadLettersEvery: z.string(), ...changed, version: count });
 const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
 const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
 const audit = z.strictObject({
@@ -236,6 +241,9 @@ export const ANSWERS = {
   ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),
   Replay: replay,
   Replays: list(replay),
+  Alerts: alerts,
+  Notice: notice,
+  Notices: list(notice),
   Token: token,
   Tokens: list(token),
   NewToken: token.extend({ token: z.string().meta({ description: 'Shown this once' }) }),
