@@ -42,6 +42,10 @@ const destination = z.strictObject({
   ...changed,
 });
 
+const rotated = {
+  sharedSecret: z.string().optional().meta({ description: 'Where it was made here: shown this once' }),
+};
+
 const outcome = z.enum(['delivered', 'retry', 'rejected']);
 const url = z.object({
   url: z.string().meta({ description: "The webhook's id" }),
@@ -152,7 +156,7 @@ const replay = z.strictObject({
 });
 
 const alerts = destination
-  .pick({ enabled: true, webhooks: true, hasSharedSecret: true, switchOffAfter: true })
+  .pick({ enabled: true, webhooks: true, hasSharedSecret: true, secretRotation: true, switchOffAfter: true })
   .extend({ failingFor: z.string(), deadLettersEvery: z.string(), ...changed, version: count });
 const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
 const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
@@ -228,9 +232,7 @@ export const ANSWERS = {
   Sources: list(source),
   Destination: destination,
   Destinations: list(destination),
-  RotatedDestination: destination.extend({
-    sharedSecret: z.string().optional().meta({ description: 'Where it was made here: shown this once' }),
-  }),
+  RotatedDestination: destination.extend(rotated),
   Test: test,
   Deliveries: list(delivery),
   Delivery: deliveryDetail,
@@ -242,6 +244,7 @@ export const ANSWERS = {
   Replay: replay,
   Replays: list(replay),
   Alerts: alerts,
+  RotatedAlerts: alerts.extend(rotated),
   Notice: notice,
   Notices: list(notice),
   Token: token,

@@ -122,6 +122,12 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
     get: { summary: 'When alerts are raised, and where they are sent', ok: [200, 'Alerts'] },
     patch: { summary: 'Change that', ok: [200, 'Alerts'], body: patchOf(alertsSchema), conditional: true },
   },
+  '/alerts/rotate-secret': {
+    post: { summary: 'Give it a new secret', ok: [200, 'RotatedAlerts'], body: rotateSecretSchema, conditional: true },
+  },
+  '/alerts/test': {
+    post: { role: 'operator', summary: 'Send a sample alert and wait for its attempt', ok: [200, 'Test'] },
+  },
   '/notices': {
     get: { summary: 'What was noticed, the newest first, in pages', ok: [200, 'Notices'], query: noticesQuery },
   },

@@ -394,12 +394,40 @@ export type Alerts = {
     }>;
   })[];
   hasSharedSecret: boolean;
+  secretRotation: {
+    overlapUntil: string;
+    switchAt: string;
+  } | null;
   switchOffAfter: string | null;
   failingFor: string;
   deadLettersEvery: string;
   version: number;
   createdAt: string;
   updatedAt: string;
+};
+
+export type RotatedAlerts = {
+  enabled: boolean;
+  webhooks: ({
+    id: string;
+    url: string | null;
+    headers: Record<string, {
+      keep: true;
+    }>;
+  })[];
+  hasSharedSecret: boolean;
+  secretRotation: {
+    overlapUntil: string;
+    switchAt: string;
+  } | null;
+  switchOffAfter: string | null;
+  failingFor: string;
+  deadLettersEvery: string;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  /** Where it was made here: shown this once */
+  sharedSecret?: string;
 };
 
 export type Notice = {
@@ -927,6 +955,25 @@ export interface Operations {
       switchOffAfter?: string | null;
     };
     answer: Alerts;
+  };
+  /** Give it a new secret */
+  "POST /alerts/rotate-secret": {
+    query: undefined;
+    body: {
+      /** Signs each request. Write-only */
+      sharedSecret?: string;
+      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      overlap?: string;
+      /** When X-Signature changes; absent: at the end of the overlap */
+      switchAt?: string;
+    };
+    answer: RotatedAlerts;
+  };
+  /** Send a sample alert and wait for its attempt */
+  "POST /alerts/test": {
+    query: undefined;
+    body: undefined;
+    answer: Test;
   };
   /** What was noticed, the newest first, in pages */
   "GET /notices": {

@@ -6,8 +6,11 @@ import { ATTEMPTS } from '../../../shared/kafka/topics';
  * destination failed yesterday, and not yet that it has been well since.
  */
 
-/** What cannot be read moves no position on. Nothing new in so long, and there is nothing else to come. */
-const IDLE_MS = 30_000;
+/**
+ * What cannot be read moves no position on. Nothing new in so long, and there is nothing else to come: after a crash Kafka
+ * keeps the partitions for the process that is gone, and that takes less.
+ */
+const IDLE_MS = 120_000;
 
 /** Pure. @param positions where `attempts` is read on, by partition */
 export function isBehind(ends: readonly Range[], positions: ReadonlyMap<number, number>): boolean {

@@ -37,13 +37,24 @@ export function alertRecord(
     destinationId: to.id,
     // Of the types that every delivery process knows, also one that is still of an earlier version.
     type: 'track',
-    acceptedAt: nowMs,
+    // Also the same whenever it is written: the history finds a delivery by it.
+    acceptedAt: notice.at,
     expiresAt: nowMs + windowMs,
     ...{ attempt: 0, hop: 0, replay: 0, closed: [] },
     traceparent,
   };
   const key = deliveryKey(to.id, notice.destination, to.shards ?? DEFAULT_SHARDS);
   return { topic: WEBHOOKS, key, value: JSON.stringify(alertBody(notice)), headers: encodeDelivery(delivery) };
+}
+
+/** What a test sends: an alert as any other, of a destination that there is not. */
+export function sampleAlert(nowMs: number): string {
+  const sample: Notice = {
+    ...{ id: 'ntc_test', at: nowMs, destination: 'dst_test', name: 'A test', kind: 'failing' },
+    ...{ since: nowMs, endedAt: null, failures: 1, deadLetters: 0, error: 'this is a test' },
+    ...{ alert: 'none', acknowledged: null },
+  };
+  return JSON.stringify(alertBody(sample));
 }
 
 /** In the form that Standard Webhooks proposes: `type`, `timestamp`, `data`. */

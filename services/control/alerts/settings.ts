@@ -107,13 +107,13 @@ export function alertsView(
   seesSecrets: boolean,
 ) {
   const making = { sealer, now, sourceExists: () => true };
-  const { enabled, webhooks, hasSharedSecret, version, createdAt, updatedAt } = destinationView(
+  const { enabled, webhooks, hasSharedSecret, secretRotation, version, createdAt, updatedAt } = destinationView(
     entry,
     making,
     seesSecrets,
   );
   return {
-    ...{ enabled, webhooks, hasSharedSecret },
+    ...{ enabled, webhooks, hasSharedSecret, secretRotation },
     ...inWords(settingsOf(entry.data)),
     ...{ version, createdAt, updatedAt },
   };

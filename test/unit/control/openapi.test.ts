@@ -45,6 +45,7 @@ beforeEach(async () => {
   ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
   ids['deliveries/replay'] = 'dlv_2';
   ids.notices = 'ntc_1';
+  await control.call('patch', '/alerts').send({ webhooks });
   await addNotices(database, [NOTICE]);
   for (const [name, status] of [
     ['replays', 'running'],

@@ -3,7 +3,7 @@ import { readParts, recordEvents } from '../../../../services/control/history/re
 import { type Database } from '../../../../services/control/history/database';
 import { parseNote } from '../../../../services/control/history/audit';
 import { type DeliveryEvent } from '../../../../shared/domain/attempt';
-import { decodeDelivery } from '../../../../shared/domain/delivery';
+import { decodeDelivery, type Delivery } from '../../../../shared/domain/delivery';
 import { AppError } from '../../../../shared/errors';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
@@ -42,15 +42,20 @@ const fails = (destination: string, seconds: number): DeliveryEvent =>
   aFailure({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds), nextAttemptAt: at(seconds) });
 const succeeds = (destination: string, seconds: number): DeliveryEvent =>
   anAttempt({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds) });
+interface Sent {
+  key: string;
+  delivery: Delivery | undefined;
+  body: Json;
+}
 const look = async (seconds: number) => {
   control.clock.now = new Date(at(seconds));
   await control.alerts.look();
 };
-const sent = () =>
+const sent = (): Sent[] =>
   control.memory.records('webhooks').map(({ key, value, headers }) => {
-    const decoded = decodeDelivery(headers as Record<string, string>);
+    const decoded = decodeDelivery(headers);
     const delivery = decoded.kind === 'delivery' ? decoded.delivery : undefined;
-    return { key: key!.toString(), delivery, body: JSON.parse(value!.toString()) as Json };
+    return { key: key!.toString(), delivery, body: JSON.parse(value!.toString()) };
   });
 const types = () => sent().map(({ body }) => body.type);
 const as = async (role: string) => {
@@ -132,6 +137,27 @@ describe('/alerts', () => {
     for (const call of calls) expect((await call).status).toBe(404);
   });
 
+  it('rotates its secret as a destination does', async () => {
+    await set({ sharedSecret: 'planted-secret' });
+    const { body, status } = await control.call('post', '/alerts/rotate-secret').send({ overlap: '1h' });
+    expect([status, body.sharedSecret]).toEqual([200, expect.stringMatching(/^whsec_/)]);
+    expect(body.secretRotation).toMatchObject({ overlapUntil: at(3_600) });
+    expect(await get('/alerts')).not.toHaveProperty('sharedSecret');
+    const operator = await as('operator');
+    expect((await operator('post', '/alerts/rotate-secret')).status).toBe(403);
+  });
+
+  it('sends a sample of an alert, where there is somewhere to send it', async () => {
+    const hasty = await controlUnderTest({ database, timeoutMs: -9_990 });
+    expect((await hasty.call('post', '/alerts/test')).status).toBe(409);
+    await hasty.call('patch', '/alerts').send({ webhooks: [{ url: URL }] });
+    // Nobody delivers here: it is sent, and nothing is heard of it.
+    expect((await hasty.call('post', '/alerts/test')).status).toBe(504);
+    const [record] = hasty.memory.records('webhooks');
+    expect(record!.headers).toMatchObject({ destination: 'alerts', test: '1' });
+    expect(JSON.parse(record!.value!.toString())).toMatchObject({ type: 'destination.failing' });
+  });
+
   it('is in the audit trail', async () => {
     await set({ failingFor: '5m' });
     await set({ failingFor: '10m' });
@@ -196,7 +222,7 @@ describe('a destination that fails', () => {
     control.memory.append([{ topic: 'attempts', key: 'k', value: 'no event' }]);
     await record(fails(id, 0), fails(id, 61));
     await look(61);
-    await look(92);
+    await look(182);
     expect(types()).toEqual(['destination.failing']);
   });
 
@@ -208,7 +234,7 @@ describe('a destination that fails', () => {
     const due = await get('/notices');
     expect(due.data).toMatchObject([{ kind: 'failing', alert: 'due', delivery: null }]);
     const later = await controlUnderTest({ database, memory: control.memory });
-    control.memory.failWith(undefined as never);
+    control.memory.failWith(undefined);
     later.clock.now = new Date(at(100));
     await later.alerts.look();
     await later.alerts.look();
