@@ -1,12 +1,13 @@
-import { openStage, type Stage } from '../support/stage';
+import { type Connection, openStage, type Stage } from '../support/stage';
 import { eventually } from '../support/eventually';
+import { type ReceivedRequest } from '../support/sink';
 import { type Json } from '../support/system';
 import { isSignedBy } from '../support/verify';
 
 /** What Waypost tells of its own accord: a destination fails, is well again, or gives up. */
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-const FAILING_MS = 3_000;
+const FAILING_MS = 2_000;
 
 let stage: Stage;
 beforeAll(async () => {
@@ -28,45 +29,52 @@ async function killControl(): Promise<void> {
   );
 }
 
-test('a failing destination is told of once, and so is its recovery, though control is killed in between', async () => {
-  // Given an operational webhook, and an endpoint that fails; then one signed alert after the stated time.
+const said = (request: ReceivedRequest): Json => JSON.parse(request.body.toString());
+
+test('destinations that fail are told of once, one is switched off and the other recovers, though control is killed', async () => {
+  // Given an operational webhook whose first address is forbidden; and two endpoints that fail, one of which is to be given up.
   const { sink, system } = stage;
-  const ops = { webhooks: [{ url: sink.url('/ops') }], sharedSecret: SECRET, failingFor: `${FAILING_MS}ms` };
-  expect((await system.control('PATCH', '/alerts', ops)).status).toBe(200);
-  sink.on('/sick', { status: 503 });
-  const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/sick') }] });
-  await send();
-  const [first] = await sink.waitFor(2, { path: '/sick' });
-  await killControl();
+  const webhooks = [{ url: 'http://169.254.169.254/ops' }, { url: sink.url('/ops') }];
+  const settings = { webhooks, sharedSecret: SECRET, failingFor: `${FAILING_MS}ms` };
+  expect((await system.control('PATCH', '/alerts', settings)).status).toBe(200);
+  for (const path of ['/sick', '/hopeless']) sink.on(path, { status: 503 });
+  const sick = await stage.connect({ webhooks: [{ url: sink.url('/sick') }] });
+  const hopeless = await stage.connect({ webhooks: [{ url: sink.url('/hopeless') }], switchOffAfter: '6s' });
+  await Promise.all([sick.send(), hopeless.send()]);
+  const [first] = await sink.waitFor(1, { path: '/sick' });
+
+  // Then one signed alert of each after the stated time. The forbidden address is asked nothing, and the other takes it.
   const [failing] = await sink.waitFor(1, { path: '/ops', timeoutMs: 60_000 });
-  const said = (body: Buffer): Json => JSON.parse(body.toString());
-  expect(said(failing!.body)).toMatchObject({
-    type: 'destination.failing',
-    data: { destination: destination.id, name: 'A destination' },
-  });
-  expect(Date.parse(said(failing!.body).timestamp) - first!.at).toBeGreaterThanOrEqual(FAILING_MS - 1_000);
+  expect(Date.parse(said(failing!).timestamp) - first!.at).toBeGreaterThanOrEqual(FAILING_MS - 1_000);
   expect(isSignedBy(SECRET, failing!)).toBe(true);
-
-  // Killed once more, while the console shows it as open; then it recovers.
   await killControl();
-  const open = await system.control('GET', `/notices?destination=${destination.id}&open=true`);
-  expect(open.body.data).toMatchObject([{ kind: 'failing', alert: 'sent', delivery: failing!.headers['webhook-id'] }]);
+  await eventually(
+    async () => {
+      const { body } = await system.control('GET', `/deliveries/${failing!.headers['webhook-id']!}`);
+      expect(body).toMatchObject({ destination: 'alerts', status: 'delivered' });
+      const outcomes = (body.attempts[0].urls as Json[]).map(({ outcome, error }) => [outcome, error?.code]);
+      expect(outcomes.sort()).toEqual([
+        ['delivered', undefined],
+        ['rejected', 'forbidden_address'],
+      ]);
+    },
+    { deadlineMs: 60_000 },
+  );
+
+  // The one is switched off by Waypost, though control was killed; the other recovers.
+  await eventually(
+    async () => {
+      const { body } = await system.control('GET', `/destinations/${hopeless.destination.id}`);
+      expect(body).toMatchObject({ enabled: false, version: 2 });
+    },
+    { deadlineMs: 60_000 },
+  );
   sink.on('/sick', { status: 200 });
-  const [, recovered] = await sink.waitFor(2, { path: '/ops', timeoutMs: 60_000 });
-  expect(said(recovered!.body)).toMatchObject({
-    type: 'destination.recovered',
-    data: { destination: destination.id, since: said(failing!.body).data.since },
-  });
-
-  // A dead letter is the next that is told of: nothing was repeated in between.
-  await killControl();
-  sink.on('/sick', { status: 410 });
-  await send();
-  const requests = await sink.waitFor(3, { path: '/ops', timeoutMs: 60_000 });
-  expect(requests.map(({ body }) => said(body).type as string)).toEqual([
-    'destination.failing',
-    'destination.recovered',
-    'destination.dead_letters',
-  ]);
-  expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+  const alerts = (await sink.waitFor(4, { path: '/ops', timeoutMs: 60_000 })).map(said);
+  const told = ({ destination }: Connection) =>
+    alerts.filter(({ data }) => data.destination === destination.id).map(({ type }) => type as string);
+  expect(told(sick)).toEqual(['destination.failing', 'destination.recovered']);
+  expect(told(hopeless)).toEqual(['destination.failing', 'destination.switched_off']);
+  const { body } = await system.control('GET', '/notices');
+  expect((body.data as Json[]).map(({ alert }) => alert as string)).toEqual(Array(4).fill('sent'));
 }, 240_000);
