@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { notice } from './alerts/answers';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
 
@@ -37,8 +38,13 @@ const destination = z.strictObject({
   types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
   maxPerSecond: z.number().nullable(),
   shards: z.int(),
+  switchOffAfter: z.string().nullable(),
   ...changed,
 });
+
+const rotated = {
+  sharedSecret: z.string().optional().meta({ description: 'Where it was made here: shown this once' }),
+};
 
 const outcome = z.enum(['delivered', 'retry', 'rejected']);
 const url = z.object({
@@ -149,6 +155,9 @@ const replay = z.strictObject({
   updatedAt: time,
 });
 
+const alerts = destination
+  .pick({ enabled: true, webhooks: true, hasSharedSecret: true, secretRotation: true, switchOffAfter: true })
+  .extend({ failingFor: z.string(), deadLettersEvery: z.string(), ...changed, version: count });
 const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
 const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
 const audit = z.strictObject({
@@ -223,9 +232,7 @@ export const ANSWERS = {
   Sources: list(source),
   Destination: destination,
   Destinations: list(destination),
-  RotatedDestination: destination.extend({
-    sharedSecret: z.string().optional().meta({ description: 'Where it was made here: shown this once' }),
-  }),
+  RotatedDestination: destination.extend(rotated),
   Test: test,
   Deliveries: list(delivery),
   Delivery: deliveryDetail,
@@ -236,6 +243,10 @@ export const ANSWERS = {
   ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),
   Replay: replay,
   Replays: list(replay),
+  Alerts: alerts,
+  RotatedAlerts: alerts.extend(rotated),
+  Notice: notice,
+  Notices: list(notice),
   Token: token,
   Tokens: list(token),
   NewToken: token.extend({ token: z.string().meta({ description: 'Shown this once' }) }),

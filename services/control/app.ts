@@ -3,11 +3,13 @@ import { answerProblems, noSuchPath } from '../../shared/http/problem';
 import { type Access, authenticate } from './access/authenticate';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
+import { alertRoutes } from './routes/alerts';
 import { auditRoutes } from './routes/audit';
 import { catalogRoutes } from './routes/catalog';
 import { deletionRoutes } from './routes/deletions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
+import { noticeRoutes } from './routes/notices';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
 import { overviewRoutes } from './routes/overview';
@@ -49,6 +51,8 @@ function api(deps: ControlDeps): Router {
   router.use('/replays', replayRoutes(deps));
   router.use('/tokens', tokenRoutes(deps));
   router.use('/audit', auditRoutes(deps));
+  router.use('/alerts', alertRoutes(deps));
+  router.use('/notices', noticeRoutes(deps));
   router.use('/overview', overviewRoutes(deps));
   return router;
 }

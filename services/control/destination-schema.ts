@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkStaticHeaders } from '../../shared/domain/static-headers';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { checkWebhookUrl } from '../../shared/domain/url';
-import { name } from './fields';
+import { name, switchOffAfter } from './fields';
 
 /**
  * What a destination may be set to: the one source of validation, of types and of the catalog's JSON Schema.
@@ -10,7 +10,7 @@ import { name } from './fields';
  * Each rule stands at its own field and none aborts another, so that one answer names every bad field.
  */
 
-const MAX_WEBHOOKS = 5;
+export const MAX_WEBHOOKS = 5;
 const MAX_SOURCES = 1_000;
 const MAX_SECRET_CHARACTERS = 512;
 const MAX_PER_SECOND = 100_000;
@@ -74,7 +74,7 @@ export const sharedSecret = z
   })
   .meta({ description: 'Signs each request. Write-only', writeOnly: true });
 
-const webhook = z.strictObject({
+export const webhook = z.strictObject({
   id: z.string().optional().meta({ description: 'On PATCH: the webhook that this was. Given by Waypost' }),
   url,
   headers,
@@ -101,6 +101,9 @@ export const destinationSchema = z.strictObject({
     .max(MAX_SHARDS)
     .optional()
     .meta({ description: 'Over how many shards its users are spread; absent: 4' }),
+  switchOffAfter: switchOffAfter
+    .optional()
+    .meta({ description: 'Switched off after failing for so long, such as 5d; 0s: never; absent: as /alerts says' }),
 });
 type DestinationFields = z.output<typeof destinationSchema>;
 export type WebhookFields = DestinationFields['webhooks'][number];

@@ -5,7 +5,7 @@ import { DEFAULT_SHARDS, type Destination } from '../../shared/domain/config';
 import { type Json, type JsonObject } from '../../shared/domain/message';
 import { type FieldError, pointer } from '../../shared/http/problem';
 import { destinationSchema } from './destination-schema';
-import { parseBody } from './fields';
+import { durationText, parseBody } from './fields';
 import { mergePatch } from './merge-patch';
 import { secretsNow } from './secrets';
 import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
@@ -48,19 +48,20 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
 
 /** What a patch merges into. Webhooks are a list, and lists do not merge; the secret is nobody's to read. */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
-  const { name, type, enabled, paused, types, maxPerSecond, shards } = destination;
+  const { name, type, enabled, paused, types, maxPerSecond, shards, switchOffAfterMs } = destination;
   return {
     ...{ name, type, enabled, paused, sources: destination.sources.filter(sourceExists) },
     ...(types && { types }),
     ...(maxPerSecond !== undefined && { maxPerSecond }),
     ...(shards !== undefined && { shards }),
+    ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
   };
 }
 
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
   const { id, now, sealer } = making;
   const at = now.toISOString();
-  const { types, maxPerSecond, shards } = fields;
+  const { types, maxPerSecond, shards, switchOffAfter } = fields;
   const secrets =
     fields.sharedSecret === undefined
       ? secretsNow(before?.secrets, now)
@@ -79,6 +80,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     ...(types && { types: [...new Set(types)] }),
     ...(maxPerSecond !== undefined && { maxPerSecond }),
     ...(shards !== undefined && { shards }),
+    ...(switchOffAfter !== undefined && { switchOffAfterMs: switchOffAfter }),
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
   };
@@ -129,6 +131,7 @@ export function destinationView(
     types: data.types ?? null,
     maxPerSecond: data.maxPerSecond ?? null,
     shards: data.shards ?? DEFAULT_SHARDS,
+    switchOffAfter: data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),
     version,
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { parseDuration } from '../../shared/domain/duration';
+import { formatDuration, parseDuration } from '../../shared/domain/duration';
 import { type FieldError, pointer, Problem } from '../../shared/http/problem';
 
 /** What is wrong with a body, field by field, in words; and the few kinds of field that several bodies share. */
 
 const MAX_NAME_CHARACTERS = 200;
-const MONTH_MS = 30 * 86_400_000;
+const DAY_MS = 86_400_000;
+const MONTH_MS = 30 * DAY_MS;
 
 export const name = z
   .string()
@@ -13,17 +14,32 @@ export const name = z
   .refine((text) => text.trim() !== '', 'must not be empty')
   .meta({ description: 'For people', minLength: 1 });
 
-/** How long the old of two keys or secrets still holds: ms. */
-export const overlap = z
-  .string()
-  .default('24h')
-  .transform((text, ctx) => {
-    const ms = parseDuration(text);
-    if (ms !== undefined && ms <= MONTH_MS) return ms;
-    ctx.addIssue({ code: 'custom', message: 'must be a duration such as 0s, 30m, 24h or 7d, at most 30d' });
+/** @returns ms */
+export function durationField<S extends z.ZodType<string>>(
+  text: S,
+  { leastMs = 0, mostMs = MONTH_MS }: { leastMs?: number; mostMs?: number } = {},
+) {
+  const bounds = `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ${durationText(mostMs)}`;
+  return text.transform((given, ctx) => {
+    const ms = parseDuration(given);
+    if (ms !== undefined && leastMs <= ms && ms <= mostMs) return ms;
+    ctx.addIssue({ code: 'custom', message: `must be a duration such as 0s, 30m, 24h or 7d, ${bounds}` });
     return z.NEVER;
-  })
-  .meta({ description: 'How long the old one still holds, such as 0s, 30m, 24h or 7d' });
+  });
+}
+
+/** As people write it: 604,800,000 → `7d`. */
+export function durationText(ms: number): string {
+  return ms > 0 && ms % DAY_MS === 0 ? `${String(ms / DAY_MS)}d` : formatDuration(ms);
+}
+
+/** How long the old of two keys or secrets still holds: ms. */
+export const overlap = durationField(z.string().default('24h')).meta({
+  description: 'How long the old one still holds, such as 0s, 30m, 24h or 7d',
+});
+
+/** How long a destination fails before it is switched off: ms. */
+export const switchOffAfter = durationField(z.string(), { mostMs: 90 * DAY_MS });
 
 /**
  * A body that fits its schema; no body at all is an empty one.

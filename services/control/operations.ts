@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type Role } from '../../shared/domain/config';
 import { type AnswerName } from './answers';
+import { noticesQuery } from './alerts/notice';
+import { alertsSchema } from './alerts/settings';
 import { tokenSchema } from './access/tokens';
 import { sessionSchema } from './access/session-schema';
 import { auditQuery } from './audit-query';
@@ -116,6 +118,23 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
   '/replays/{id}': { get: { summary: 'One replay and how far it is', ok: [200, 'Replay'] } },
   '/replays/{id}/cancel': { post: { role: 'operator', summary: 'Stop it', ok: [200, 'Replay'] } },
   '/replays/{id}/resume': { post: { role: 'operator', summary: 'Go on where it was stopped', ok: [200, 'Replay'] } },
+  '/alerts': {
+    get: { summary: 'When alerts are raised, and where they are sent', ok: [200, 'Alerts'] },
+    patch: { summary: 'Change that', ok: [200, 'Alerts'], body: patchOf(alertsSchema), conditional: true },
+  },
+  '/alerts/rotate-secret': {
+    post: { summary: 'Give it a new secret', ok: [200, 'RotatedAlerts'], body: rotateSecretSchema, conditional: true },
+  },
+  '/alerts/test': {
+    post: { role: 'operator', summary: 'Send a sample alert and wait for its attempt', ok: [200, 'Test'] },
+  },
+  '/notices': {
+    get: { summary: 'What was noticed, the newest first, in pages', ok: [200, 'Notices'], query: noticesQuery },
+  },
+  '/notices/{id}': { get: { summary: 'One notice', ok: [200, 'Notice'] } },
+  '/notices/{id}/acknowledge': {
+    post: { role: 'operator', summary: 'Say that it was seen', ok: [200, 'Notice'] },
+  },
   '/overview': {
     get: { summary: 'How each destination fares, and in steps of time', ok: [200, 'Overview'], query: overviewQuery },
   },

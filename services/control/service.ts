@@ -11,6 +11,7 @@ import { requireSecretKeys, type Settings } from '../../shared/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { openIdentities } from './access/identities';
 import { createSessions } from './access/sessions';
+import { Alerts } from './alerts/runner';
 import { createApp } from './app';
 import { openEntries } from './entries';
 import { openEvents } from './events/events';
@@ -59,6 +60,8 @@ export async function startControl(
   const now = () => new Date();
   const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
   void replays.resumeAll();
+  const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs, now, log });
+  alerts.start();
 
   const deps = { config, entries, sealer, tests, events, history, replays, windowMs, appender, kafka, log, now };
   const access = {
@@ -76,7 +79,7 @@ export async function startControl(
       health.ready = false;
       events.streams.stop();
       await closeServer(server, deadlineMs / 2);
-      await replays.stop();
+      await Promise.all([replays.stop(), alerts.stop()]);
       await Promise.all([backend.stop(deadlineMs / 2), history.stop(deadlineMs / 2)]);
       await kafka.close();
       healthServer.close();

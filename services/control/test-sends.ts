@@ -19,10 +19,11 @@ const MAX_WAITING = 100;
 
 export interface TestSends {
   /**
+   * @param value what is POSTed in place of the sample that `body` asks for
    * @throws Problem `invalid_fields`; `no_answer` where no event came in time
    * @throws AppError `kafka_unavailable`, `overloaded`
    */
-  send(destination: Destination, body: unknown): Promise<TestProgress & { delivery: string }>;
+  send(destination: Destination, body: unknown, value?: string): Promise<TestProgress & { delivery: string }>;
   stop(): Promise<void>;
 }
 
@@ -55,7 +56,7 @@ export async function openTestSends(options: TestSendsOptions): Promise<TestSend
   const follow = { name: 'control-tests', topic: ATTEMPTS, from: 'end', patient: true } as const;
   const tail = await kafka.tail({ ...follow, onRecord, onFatal });
 
-  const send = async (destination: Destination, body: unknown) => {
+  const send = async (destination: Destination, body: unknown, value?: string) => {
     if (waiting.size >= MAX_WAITING) throw new AppError('overloaded', 'Too many tests wait for their answer', true);
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
     const made = { now: now(), lifetimeMs, traceparent: newTraceparent() };
@@ -63,7 +64,7 @@ export async function openTestSends(options: TestSendsOptions): Promise<TestSend
     const answer = awaitEvents({ urls: destination.webhooks.length, deadlineMs: lifetimeMs });
     waiting.set(id, answer.hear);
     try {
-      await appender.append([record]);
+      await appender.append([value === undefined ? record : { ...record, value }]);
       log.info({ delivery: id, destination: destination.id }, 'test.sent');
       const progress = await answer.progress;
       if (progress) return { delivery: id, ...progress };

@@ -53,6 +53,7 @@ export type Destination = {
   types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
   maxPerSecond: number | null;
   shards: number;
+  switchOffAfter: string | null;
   version: number;
   createdAt: string;
   updatedAt: string;
@@ -81,6 +82,7 @@ export type Destinations = {
     types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
     maxPerSecond: number | null;
     shards: number;
+    switchOffAfter: string | null;
     version: number;
     createdAt: string;
     updatedAt: string;
@@ -110,6 +112,7 @@ export type RotatedDestination = {
   types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
   maxPerSecond: number | null;
   shards: number;
+  switchOffAfter: string | null;
   version: number;
   createdAt: string;
   updatedAt: string;
@@ -381,6 +384,109 @@ export type Replays = {
   next: string | null;
 };
 
+export type Alerts = {
+  enabled: boolean;
+  webhooks: ({
+    id: string;
+    url: string | null;
+    headers: Record<string, {
+      keep: true;
+    }>;
+  })[];
+  hasSharedSecret: boolean;
+  secretRotation: {
+    overlapUntil: string;
+    switchAt: string;
+  } | null;
+  switchOffAfter: string | null;
+  failingFor: string;
+  deadLettersEvery: string;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type RotatedAlerts = {
+  enabled: boolean;
+  webhooks: ({
+    id: string;
+    url: string | null;
+    headers: Record<string, {
+      keep: true;
+    }>;
+  })[];
+  hasSharedSecret: boolean;
+  secretRotation: {
+    overlapUntil: string;
+    switchAt: string;
+  } | null;
+  switchOffAfter: string | null;
+  failingFor: string;
+  deadLettersEvery: string;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  /** Where it was made here: shown this once */
+  sharedSecret?: string;
+};
+
+export type Notice = {
+  id: string;
+  at: string;
+  destination: string;
+  /** The destination's, at that time */
+  name: string;
+  kind: "failing" | "recovered" | "dead_letters" | "switched_off";
+  since: string;
+  /** null: it goes on */
+  endedAt: string | null;
+  failures: number;
+  deadLetters: number;
+  /** The last failure */
+  error: string | null;
+  /** due: still to be sent; none: nobody is told */
+  alert: "none" | "due" | "sent";
+  /** The delivery that tells of it */
+  delivery: string | null;
+  acknowledged: {
+    at: string;
+    by: {
+      id: string;
+      name: string;
+    };
+  } | null;
+};
+
+export type Notices = {
+  data: ({
+    id: string;
+    at: string;
+    destination: string;
+    /** The destination's, at that time */
+    name: string;
+    kind: "failing" | "recovered" | "dead_letters" | "switched_off";
+    since: string;
+    /** null: it goes on */
+    endedAt: string | null;
+    failures: number;
+    deadLetters: number;
+    /** The last failure */
+    error: string | null;
+    /** due: still to be sent; none: nobody is told */
+    alert: "none" | "due" | "sent";
+    /** The delivery that tells of it */
+    delivery: string | null;
+    acknowledged: {
+      at: string;
+      by: {
+        id: string;
+        name: string;
+      };
+    } | null;
+  })[];
+  next: string | null;
+};
+
 export type Token = {
   id: string;
   name: string;
@@ -609,6 +715,8 @@ export interface Operations {
       maxPerSecond?: number;
       /** Over how many shards its users are spread; absent: 4 */
       shards?: number;
+      /** Switched off after failing for so long, such as 5d; 0s: never; absent: as /alerts says */
+      switchOffAfter?: string;
     };
     answer: Destination;
   };
@@ -643,6 +751,7 @@ export interface Operations {
       types?: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
       maxPerSecond?: number | null;
       shards?: number | null;
+      switchOffAfter?: string | null;
     };
     answer: Destination;
   };
@@ -818,6 +927,80 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: Replay;
+  };
+  /** When alerts are raised, and where they are sent */
+  "GET /alerts": {
+    query: undefined;
+    body: undefined;
+    answer: Alerts;
+  };
+  /** Change that */
+  "PATCH /alerts": {
+    query: undefined;
+    body: {
+      enabled?: boolean | null;
+      webhooks?: ({
+        /** On PATCH: the webhook that this was. Given by Waypost */
+        id?: string;
+        /** http or https, without user info and fragment, at most 2,048 characters */
+        url: string;
+        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
+        headers?: Record<string, string | {
+          keep: true;
+        }>;
+      })[] | null;
+      sharedSecret?: string | null;
+      failingFor?: string | null;
+      deadLettersEvery?: string | null;
+      switchOffAfter?: string | null;
+    };
+    answer: Alerts;
+  };
+  /** Give it a new secret */
+  "POST /alerts/rotate-secret": {
+    query: undefined;
+    body: {
+      /** Signs each request. Write-only */
+      sharedSecret?: string;
+      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      overlap?: string;
+      /** When X-Signature changes; absent: at the end of the overlap */
+      switchAt?: string;
+    };
+    answer: RotatedAlerts;
+  };
+  /** Send a sample alert and wait for its attempt */
+  "POST /alerts/test": {
+    query: undefined;
+    body: undefined;
+    answer: Test;
+  };
+  /** What was noticed, the newest first, in pages */
+  "GET /notices": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+      destination?: string;
+      kind?: "failing" | "recovered" | "dead_letters" | "switched_off";
+      /** true: what goes on; false: what has ended */
+      open?: "true" | "false";
+      acknowledged?: "true" | "false";
+    };
+    body: undefined;
+    answer: Notices;
+  };
+  /** One notice */
+  "GET /notices/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Notice;
+  };
+  /** Say that it was seen */
+  "POST /notices/{id}/acknowledge": {
+    query: undefined;
+    body: undefined;
+    answer: Notice;
   };
   /** How each destination fares, and in steps of time */
   "GET /overview": {

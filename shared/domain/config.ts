@@ -59,11 +59,34 @@ export interface Destination {
   maxPerSecond?: number;
   /** over how many shards it is spread; default DEFAULT_SHARDS */
   shards?: number;
+  /** ms of failing after which Waypost switches it off; 0: never; absent: as the alerts' settings say */
+  switchOffAfterMs?: number;
+  /** of Waypost's own destination alone (ALERTS_ID) */
+  alerts?: AlertSettings;
   createdAt: string;
   updatedAt: string;
 }
 
 export const DEFAULT_SHARDS = 4;
+
+/**
+ * The id of Waypost's own destination, which alerts are sent to. To delivery it is one like any other, and so everything
+ * that holds for those holds for alerts: signatures, retries, the address guard, the history.
+ */
+export const ALERTS_ID = 'alerts';
+
+/** When alerts are raised. */
+export interface AlertSettings {
+  /** ms without a success, and with failures, after which a destination counts as failing */
+  failingForMs: number;
+  /** at most one alert of dead letters per destination in so many ms */
+  deadLettersEveryMs: number;
+  /** ms of failing after which a destination is switched off, where it says nothing else; absent: never */
+  switchOffAfterMs?: number;
+}
+
+const MINUTE_MS = 60_000;
+export const DEFAULT_ALERTS: AlertSettings = { failingForMs: 30 * MINUTE_MS, deadLettersEveryMs: 60 * MINUTE_MS };
 
 export const ROLES = ['admin', 'operator', 'read_only'] as const;
 export type Role = (typeof ROLES)[number];

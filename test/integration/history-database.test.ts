@@ -1,6 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Notice } from '../../services/control/alerts/notice';
+import {
+  acknowledge,
+  addNotices,
+  dueNotices,
+  endNotices,
+  getNotice,
+  listNotices,
+  lockHealth,
+  type NoticeFilter,
+  readPositions,
+  settleAlerts,
+  troubled,
+} from '../../services/control/history/alerts';
 import { type Database } from '../../services/control/history/database';
 import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/history/audit';
 import { deletionsSince, getDeletion, listDeletions, recordDeletion } from '../../services/control/history/deletions';
@@ -61,7 +75,17 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
   beforeEach(async () => {
     for (const part of parts) await database.query(`drop table waypost.${part.name}`);
-    for (const table of ['parts', 'counts', 'circuits', 'deletions', 'replays', 'audit'])
+    for (const table of [
+      'parts',
+      'counts',
+      'circuits',
+      'deletions',
+      'replays',
+      'audit',
+      'health',
+      'positions',
+      'notices',
+    ])
       await database.query(`delete from waypost.${table}`);
     parts = [];
   });
@@ -306,5 +330,71 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(size!.bytes).toBeLessThan(keep.maxBytes * 2);
       await cleanUp(database, parts, new Map(parts.map((part) => [part.name, 1e6])));
     });
+  });
+
+  it('knows how each destination fares, and how far it has read', async () => {
+    await recordEvents(
+      database,
+      [aFailure(), anAttempt({ delivery: 'd2', destination: 'dst_2' })],
+      parts,
+      new Map([[0, 8]]),
+    );
+    await recordEvents(
+      database,
+      [aFailure(), aDeath({ at: at(5) })],
+      parts,
+      new Map([
+        [0, 6],
+        [1, 3],
+      ]),
+    );
+    expect(await readPositions(database)).toEqual(
+      new Map([
+        [0, 8],
+        [1, 3],
+      ]),
+    );
+    const known = await troubled(database);
+    expect([...known.keys()]).toEqual(['dst_1']);
+    expect(known.get('dst_1')).toMatchObject({ failures: [{ count: 1 }], dead: { count: 1 } });
+    const locked = await database.transaction((queries) => lockHealth(queries, ['dst_2', 'dst_1', 'dst_none']));
+    expect([...locked.keys()].sort()).toEqual(['dst_1', 'dst_2']);
+  });
+
+  it('keeps notices, finds them, and knows what is still to be sent', async () => {
+    const notice = (over: Partial<Notice>): Notice => ({
+      ...{ id: 'ntc_1', at: START, destination: 'dst_1', name: 'Höoks', kind: 'failing', since: START, endedAt: null },
+      ...{ failures: 3, deadLetters: 0, error: 'status 503', alert: 'due', acknowledged: null },
+      ...over,
+    });
+    const [first, second] = [
+      notice({}),
+      notice({ id: 'ntc_2', at: START + 1, kind: 'recovered', endedAt: START, error: null }),
+    ];
+    await addNotices(database, [first, second]);
+    await addNotices(database, [notice({ failures: 99 })]);
+    const found = async (filter: NoticeFilter) =>
+      (await listNotices(database, filter, { limit: 9 })).map(({ id }) => id);
+    expect(await listNotices(database, {}, { limit: 9 })).toEqual([second, first]);
+    expect(await found({ open: true })).toEqual(['ntc_1']);
+    expect(await found({ open: false, kind: 'recovered', destination: 'dst_1', acknowledged: false })).toEqual([
+      'ntc_2',
+    ]);
+    const after = { at: START + 1, id: 'ntc_2' };
+    expect(await listNotices(database, {}, { limit: 1, after })).toEqual([first]);
+    expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2']);
+    await settleAlerts(database, ['ntc_1'], 'sent');
+    expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_2']);
+    await endNotices(database, [{ id: 'ntc_1', at: START + 5 }]);
+    const seen = { at: START + 6, by: { id: 'tok_1', name: 'Kim' } };
+    expect(await acknowledge(database, 'ntc_1', seen)).toEqual({
+      ...first,
+      alert: 'sent',
+      endedAt: START + 5,
+      acknowledged: seen,
+    });
+    expect(await acknowledge(database, 'ntc_1', { ...seen, at: 0 })).toMatchObject({ acknowledged: seen });
+    expect(await found({ acknowledged: true })).toEqual(['ntc_1']);
+    expect(await getNotice(database, 'ntc_none')).toBeUndefined();
   });
 });

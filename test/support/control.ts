@@ -3,6 +3,7 @@ import pino from 'pino';
 import supertest from 'supertest';
 import { openIdentities } from '../../services/control/access/identities';
 import { createSessions } from '../../services/control/access/sessions';
+import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/app';
 import { openEntries } from '../../services/control/entries';
 import { openEvents } from '../../services/control/events/events';
@@ -32,6 +33,8 @@ export interface ControlUnderTest {
   /** the clock of the API: set it */
   clock: { now: Date };
   replays: Replays;
+  /** looks when it is told to */
+  alerts: Alerts;
   /** a request with the admin token */
   call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
 }
@@ -55,6 +58,7 @@ export async function controlUnderTest(
   const history = historyOn(options.database);
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
+  const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs: WINDOW_MS, now, log });
   const deps = {
     config,
     entries,
@@ -78,6 +82,7 @@ export async function controlUnderTest(
     memory,
     clock,
     replays,
+    alerts,
     logged: () => lines.join(''),
     call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
   };

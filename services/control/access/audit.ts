@@ -1,5 +1,13 @@
-import { type Destination, type Kind, type Kinds, type Source, type Token } from '../../../shared/domain/config';
+import {
+  type AlertSettings,
+  type Destination,
+  type Kind,
+  type Kinds,
+  type Source,
+  type Token,
+} from '../../../shared/domain/config';
 import { type Json, type JsonObject } from '../../../shared/domain/message';
+import { durationText } from '../fields';
 import { type Actor } from './identities';
 
 /**
@@ -49,7 +57,8 @@ function shown(kind: Kind, data: Data | undefined): JsonObject {
       return { name, enabled, writeKeys: secret(writeKeys) };
     }
     case 'destination': {
-      const { name, enabled, paused, sources, webhooks, secrets, types, maxPerSecond, shards } = data as Destination;
+      const { name, enabled, paused, sources, webhooks, secrets, types, ...rest } = data as Destination;
+      const { maxPerSecond, shards, switchOffAfterMs, alerts } = rest;
       return {
         ...{ name, enabled, paused, sources },
         webhooks: webhooks.map(({ id, origin, url, headers }) => ({
@@ -60,6 +69,8 @@ function shown(kind: Kind, data: Data | undefined): JsonObject {
         ...(types && { types }),
         ...(maxPerSecond !== undefined && { maxPerSecond }),
         ...(shards !== undefined && { shards }),
+        ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
+        ...(alerts && shownAlerts(alerts)),
       };
     }
     case 'token': {
@@ -67,6 +78,14 @@ function shown(kind: Kind, data: Data | undefined): JsonObject {
       return { name, role, token: secret(hash) };
     }
   }
+}
+
+function shownAlerts({ failingForMs, deadLettersEveryMs, switchOffAfterMs }: AlertSettings): JsonObject {
+  return {
+    failingFor: durationText(failingForMs),
+    deadLettersEvery: durationText(deadLettersEveryMs),
+    ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
+  };
 }
 
 function masked(value: Json | undefined): Json {

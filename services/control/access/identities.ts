@@ -24,6 +24,9 @@ export interface Identities {
   ofSession(id: string, mark: string): Identity | undefined;
 }
 
+/** Waypost itself, where it changes something by the rules that somebody has set. */
+export const WAYPOST: Actor = { id: 'waypost', name: 'Waypost', role: 'operator' };
+
 const ROOT: Actor = { id: 'admin', name: 'WAYPOST_ADMIN_TOKEN', role: 'admin' };
 const MARK_LENGTH = 16;
 

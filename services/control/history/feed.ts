@@ -24,13 +24,19 @@ interface Queued<E> {
   event: E;
   bytes: number;
   record: OpenRecord;
+  /** where it lies: a record can be asked only while it is offered */
+  partition: number;
+  offset: number;
 }
 
 export interface FeedOptions<E> {
   /** What a record says; `skip`: nothing; undefined where it cannot be used. */
   parse(record: OpenRecord): E | 'skip' | undefined;
-  /** @throws whatever the database throws; nothing of the batch is written then */
-  write(events: E[]): Promise<void>;
+  /**
+   * @param positions where to read on behind them, by partition
+   * @throws whatever the database throws; nothing of the batch is written then
+   */
+  write(events: E[], positions: ReadonlyMap<number, number>): Promise<void>;
   /** Whether one of the events itself is what the database refuses, as far as its error tells. */
   isDataError(error: unknown): boolean;
   /** Room again after `full`. */
@@ -66,7 +72,7 @@ export class Feed<E extends object> {
       return 'taken';
     }
     const bytes = record.value?.length ?? 0;
-    this.#queue.push({ event, bytes, record });
+    this.#queue.push({ event, bytes, record, partition: record.partition, offset: record.offset });
     this.#bytes += bytes;
     this.#running ??= this.#run();
     return 'taken';
@@ -111,7 +117,11 @@ export class Feed<E extends object> {
   /** One event that the database cannot take must not stop all others: it is found by halves, told and left out. */
   async #write(batch: Queued<E>[]): Promise<void> {
     try {
-      await this.options.write(batch.map(({ event }) => event));
+      const positions = new Map(batch.map(({ partition, offset }) => [partition, offset + 1]));
+      await this.options.write(
+        batch.map(({ event }) => event),
+        positions,
+      );
     } catch (error) {
       if (!this.options.isDataError(error)) throw error;
       const [only, ...others] = batch;

@@ -59,7 +59,7 @@ export class History {
     this.#feed = new Feed({
       ...common,
       parse: parseEvent,
-      write: (events) => this.#writing((database) => this.#write(database, events)),
+      write: (events, positions) => this.#writing((database) => this.#write(database, events, positions)),
     });
     this.#audit = new Feed({
       ...common,
@@ -176,13 +176,13 @@ export class History {
     for (const consumption of this.#consumptions) consumption.resume();
   }
 
-  async #write(database: Database, events: readonly Event[]): Promise<void> {
+  async #write(database: Database, events: readonly Event[], positions: ReadonlyMap<number, number>): Promise<void> {
     const oldest = this.options.now() - this.options.keep.forMs;
     const kept = events.filter(
       (event) => event.kind === 'circuit' || (Date.parse(event.acceptedAt) >= oldest && !this.#forgotten.has(event)),
     );
     try {
-      await recordEvents(database, kept, this.#parts);
+      await recordEvents(database, kept, this.#parts, positions);
     } catch (error) {
       // Another process may have made the part that was missing.
       this.#parts = await readParts(database);

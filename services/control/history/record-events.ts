@@ -1,6 +1,8 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/domain/attempt';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns } from './columns';
 import { type Database, type Queries } from './database';
+import { type Evidence, evidenceOf } from '../alerts/evidence';
+import { addToHealth, savePositions } from './alerts';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import { newPart, type Part, partOf } from './parts';
 import { type Count, countsOf, sumCounts } from './tally';
@@ -13,11 +15,21 @@ import { type Count, countsOf, sumCounts } from './tally';
  * unseen, and read only where that finds them there already.
  */
 
-/** @param parts as known so far; what is made here is added */
+/** What the events change beside the rows. */
+interface Learned {
+  counts: Count[];
+  evidence: Evidence[];
+}
+
+/**
+ * @param parts as known so far; what is made here is added
+ * @param positions where the topic is to be read on, by partition
+ */
 export async function recordEvents(
   database: Database,
   events: readonly (DeliveryEvent | CircuitEvent)[],
   parts: Part[],
+  positions: ReadonlyMap<number, number> = new Map(),
 ): Promise<void> {
   const byDelivery = new Map<string, DeliveryEvent[]>();
   for (const event of events) {
@@ -29,11 +41,13 @@ export async function recordEvents(
   const made: Part[] = [];
   await database.transaction(async (queries) => {
     made.push(...(await makeParts(queries, [...byDelivery.values()], parts)));
-    const counts: Count[] = [];
+    const learned: Learned = { counts: [], evidence: [] };
     const [first, later] = split([...byDelivery.values()]);
-    const seen = await insertFirst(queries, first, counts);
-    await change(queries, [...later, ...seen], counts);
-    await addCounts(queries, sumCounts(counts));
+    const seen = await insertFirst(queries, first, learned);
+    await change(queries, [...later, ...seen], learned);
+    await addCounts(queries, sumCounts(learned.counts));
+    await addToHealth(queries, learned.evidence);
+    await savePositions(queries, positions);
     await turnCircuits(
       queries,
       events.filter((event) => event.kind === 'circuit'),
@@ -49,21 +63,22 @@ function split(deliveries: DeliveryEvent[][]): [first: DeliveryEvent[][], later:
   return [deliveries.filter(isFirst), deliveries.filter((events) => !isFirst(events))];
 }
 
-function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], counts: Count[]): DeliveryRow | undefined {
+function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], learned: Learned): DeliveryRow | undefined {
   let row = before;
   for (const event of events) {
     const after = applyEvent(row, event);
-    counts.push(...countsOf(row, after));
+    learned.counts.push(...countsOf(row, after));
+    learned.evidence.push(...evidenceOf(row, after));
     row = after;
   }
   return row;
 }
 
 /** @returns those that were there already: nothing was written of them */
-async function insertFirst({ query }: Queries, deliveries: DeliveryEvent[][], counts: Count[]) {
+async function insertFirst({ query }: Queries, deliveries: DeliveryEvent[][], learned: Learned) {
   if (deliveries.length === 0) return [];
   const folded = deliveries.map((events) => {
-    const own: Count[] = [];
+    const own: Learned = { counts: [], evidence: [] };
     return { events, own, row: fold(undefined, events, own) };
   });
   const given = databaseJson(folded.flatMap(({ row }) => (row ? [toColumns(row)] : [])));
@@ -74,11 +89,15 @@ async function insertFirst({ query }: Queries, deliveries: DeliveryEvent[][], co
     [given],
   );
   const fresh = new Set(inserted.map(({ id }) => id));
-  for (const { row, own } of folded) if (row && fresh.has(row.id)) counts.push(...own);
+  for (const { row, own } of folded) {
+    if (!row || !fresh.has(row.id)) continue;
+    learned.counts.push(...own.counts);
+    learned.evidence.push(...own.evidence);
+  }
   return folded.filter(({ row }) => row && !fresh.has(row.id)).map(({ events }) => events);
 }
 
-async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts: Count[]): Promise<void> {
+async function change({ query }: Queries, deliveries: DeliveryEvent[][], learned: Learned): Promise<void> {
   if (deliveries.length === 0) return;
   const keys = deliveries.flatMap(([event]) =>
     event ? [{ accepted_at: Date.parse(event.acceptedAt), id: event.delivery }] : [],
@@ -92,7 +111,7 @@ async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts:
   const known = new Map(found.map(fromColumns).map((row) => [row.id, row]));
   const rows = deliveries.flatMap((events) => {
     const before = known.get(events[0]?.delivery ?? '');
-    const row = fold(before, events, counts);
+    const row = fold(before, events, learned);
     return row && row !== before ? [toColumns(row)] : [];
   });
   if (rows.length === 0) return;

@@ -36,6 +36,9 @@ export async function keepWithin(database: Database, keep: Keep, nowMs: number):
   await database.query('delete from waypost.counts where minute < $1', [sinceMs]);
   await database.query('delete from waypost.deletions where at < $1', [Math.min(sinceMs, nowMs - DELETIONS_MS)]);
   await database.query('delete from waypost.audit where at < $1', [nowMs - AUDIT_MS]);
+  await database.query(`delete from waypost.notices where at < $1 and ended_at is not null and alert <> 'due'`, [
+    nowMs - AUDIT_MS,
+  ]);
   await database.query(`delete from waypost.circuits where state = 'closed' and at < $1`, [sinceMs]);
   return readParts(database);
 }
@@ -69,6 +72,7 @@ export async function cleanUp(database: Database, parts: readonly Part[], writte
     written.delete(name);
     await database.query(`vacuum analyze waypost.${name}`);
   }
-  // Each count is written over and over.
-  if (grown.length > 0) await database.query('vacuum analyze waypost.counts');
+  if (grown.length === 0) return;
+  // Each of their rows is written over and over.
+  for (const table of ['counts', 'health', 'positions']) await database.query(`vacuum analyze waypost.${table}`);
 }

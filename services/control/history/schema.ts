@@ -83,6 +83,23 @@ const STEPS: readonly (readonly string[])[] = [
     // What did not arrive, of one destination: few among many. The overview counts what is under way by it alone.
     `create index on waypost.deliveries (destination, status, accepted_at) include (test) where status <> 'delivered'`,
   ],
+  [
+    'create table waypost.health (destination text primary key, quiet boolean not null, health text not null)',
+    'create table waypost.positions (partition int primary key, next bigint not null)',
+    `create table waypost.notices (
+       id text primary key,
+       at bigint not null,
+       destination text not null,
+       kind text not null,
+       since bigint not null,
+       ended_at bigint,
+       alert text not null,
+       said text not null,
+       acknowledged text
+     )`,
+    'create index on waypost.notices (at, id)',
+    `create index on waypost.notices (at) where alert = 'due'`,
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

@@ -1,3 +1,4 @@
+import { ALERTS_ID } from '../../../shared/domain/config';
 import { type DeliveryRow } from './delivery-row';
 
 /**
@@ -19,9 +20,9 @@ const MINUTE_MS = 60_000;
 const BUCKETS_PER_DOUBLING = 4;
 const TOOK = 'took:';
 
-/** What a change of a delivery adds. Tests count for nothing. */
+/** What a change of a delivery adds. Tests count for nothing, nor do Waypost's own alerts: neither is anybody's traffic. */
 export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): Count[] {
-  if (after.test) return [];
+  if (after.test || after.destination === ALERTS_ID) return [];
   const counts: Count[] = [];
   const add = (what: string, atMs: number, count = 1) => {
     counts.push({ destination: after.destination, minute: Math.floor(atMs / MINUTE_MS) * MINUTE_MS, what, count });
@@ -38,7 +39,8 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): C
   return counts;
 }
 
-function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
+/** The attempts that a change of a delivery added. */
+export function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
   if (before?.tries === after.tries) return [];
   // A late addition replaces an attempt by itself with more URLs.
   const known = new Set(before?.tries.map(({ n, replay, at }) => `${n}/${replay}/${at}`));

@@ -1,6 +1,6 @@
 import { type Request, type Response, Router } from 'express';
 import { type Entry } from '../../../shared/config/view';
-import { type Destination } from '../../../shared/domain/config';
+import { ALERTS_ID, type Destination } from '../../../shared/domain/config';
 import { type Json } from '../../../shared/domain/message';
 import { methodNotAllowed, Problem } from '../../../shared/http/problem';
 import { actorOf, seesSecrets } from '../access/authenticate';
@@ -22,7 +22,8 @@ export function destinationRoutes(deps: ControlDeps): Router {
   router
     .route('/')
     .get((req, res) => {
-      const { data, next } = page(entries.list('destination'), req.query);
+      const listed = entries.list('destination').filter(({ data }) => data.id !== ALERTS_ID);
+      const { data, next } = page(listed, req.query);
       res.json({
         data: data.map((entry) => destinationView(entry, making(deps, entry.data.id), seesSecrets(res))),
         next,
@@ -39,6 +40,10 @@ export function destinationRoutes(deps: ControlDeps): Router {
     })
     .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
 
+  // Waypost's own is set at /alerts, and nowhere else.
+  router.param('id', (_req, _res, next, id) => {
+    next(id === ALERTS_ID ? new Problem('not_found', 'There is no destination "alerts"; see /alerts') : undefined);
+  });
   router
     .route('/:id')
     .get((req, res) => show(deps, res, entries.get('destination', req.params.id)))

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { ALERTS_ID } from '../../../shared/domain/config';
 import { methodNotAllowed } from '../../../shared/http/problem';
 import { type ControlDeps } from '../deps';
 import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
@@ -21,7 +22,7 @@ export function overviewRoutes({ config, history, now }: ControlDeps): Router {
           openCircuits(database),
         ]),
       );
-      const destinations = config.list('destination').map(({ data }) => data);
+      const destinations = config.list('destination').flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
       res.json({
         since: new Date(sinceMs).toISOString(),
         stepSeconds: stepMs / 1_000,

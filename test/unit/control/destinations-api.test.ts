@@ -67,6 +67,7 @@ describe('a destination', () => {
       types: null,
       maxPerSecond: null,
       shards: 4,
+      switchOffAfter: null,
       version: 1,
       createdAt: '2026-01-01T00:00:00.000Z',
       updatedAt: '2026-01-01T00:00:00.000Z',
@@ -101,7 +102,14 @@ describe('a destination', () => {
   });
 
   it('can be given all it can be set to', async () => {
-    const set = { enabled: true, paused: true, types: ['track', 'identify', 'track'], maxPerSecond: 12.5, shards: 8 };
+    const set = {
+      enabled: true,
+      paused: true,
+      types: ['track', 'identify', 'track'],
+      maxPerSecond: 12.5,
+      shards: 8,
+      switchOffAfter: '5d',
+    };
     expect(await make(set)).toMatchObject({ ...set, types: ['track', 'identify'] });
   });
 });
@@ -120,6 +128,7 @@ describe('every bad field is named at once', () => {
       types: ['click'],
       maxPerSecond: 0,
       shards: 1.5,
+      switchOffAfter: '91d',
       enabled: 'yes',
       secret: 'x',
     });
@@ -144,6 +153,7 @@ describe('every bad field is named at once', () => {
       '#/types/0': expect.stringContaining('"track"'),
       '#/maxPerSecond': 'must be at least 0.1',
       '#/shards': 'must be a whole number',
+      '#/switchOffAfter': 'must be a duration such as 0s, 30m, 24h or 7d, at most 90d',
       '#/enabled': 'must be true or false',
       '#/secret': 'is not a field of this',
     });
@@ -195,10 +205,25 @@ describe('every bad field is named at once', () => {
 
 describe('PATCH', () => {
   it('keeps what is absent and removes what is null', async () => {
-    const made = await make({ types: ['track'], maxPerSecond: 5, shards: 2, enabled: true, paused: true });
+    const made = await make({
+      types: ['track'],
+      maxPerSecond: 5,
+      shards: 2,
+      switchOffAfter: '5d',
+      enabled: true,
+      paused: true,
+    });
     const kept = await patch(made.id, { name: 'New' });
     expect(kept.body).toEqual({ ...made, name: 'New', version: 2 });
-    const body = { types: null, maxPerSecond: null, shards: null, sharedSecret: null, enabled: null, paused: null };
+    const body = {
+      types: null,
+      maxPerSecond: null,
+      shards: null,
+      switchOffAfter: null,
+      sharedSecret: null,
+      enabled: null,
+      paused: null,
+    };
     expect((await patch(made.id, body)).body).toMatchObject({
       ...{ types: null, maxPerSecond: null, shards: 4, hasSharedSecret: false, enabled: false, paused: false },
       webhooks: made.webhooks,

@@ -1,5 +1,7 @@
 import supertest from 'supertest';
+import { type Notice } from '../../../services/control/alerts/notice';
 import { ANSWERS } from '../../../services/control/answers';
+import { addNotices } from '../../../services/control/history/alerts';
 import { recordDeletion } from '../../../services/control/history/deletions';
 import { type Database } from '../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../services/control/history/record-events';
@@ -42,6 +44,9 @@ beforeEach(async () => {
   ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
   ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
   ids['deliveries/replay'] = 'dlv_2';
+  ids.notices = 'ntc_1';
+  await control.call('patch', '/alerts').send({ webhooks });
+  await addNotices(database, [NOTICE]);
   for (const [name, status] of [
     ['replays', 'running'],
     ['replays/resume', 'cancelled'],
@@ -54,6 +59,11 @@ beforeEach(async () => {
 const DELIVERY: Delivery = {
   ...{ id: '', messageId: 'msg-1', sourceId: 'src_1', destinationId: '', type: 'track', traceparent: '' },
   ...{ acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
+};
+
+const NOTICE: Notice = {
+  ...{ id: 'ntc_1', at: 0, destination: 'dst_1', name: 'Hooks', kind: 'failing', since: 0, endedAt: null },
+  ...{ failures: 2, deadLetters: 0, error: 'status 503', alert: 'none', acknowledged: null },
 };
 
 function aJob(id: string, status: 'running' | 'cancelled', destination: string): Job {

@@ -26,6 +26,7 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
   ['a failure and its end', [aFailure(), aDeath({ hop: 1, at: at(9) })], { attempts: 1, failed: 1, dead: 1 }],
   ['a cancellation', [aCancellation()], { cancelled: 1 }],
   ['a test', [anAttempt({ test: true })], {}],
+  ['an alert', [anAttempt({ destination: 'alerts' })], {}],
   [
     'an addition to an attempt',
     [anAttempt(), anAttempt({ late: true, urls: [] })],

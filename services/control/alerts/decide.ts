@@ -1,0 +1,108 @@
+import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared/domain/config';
+import { type Health, outageOf } from './health';
+import { type Notice, noticeId } from './notice';
+
+/**
+ * What a destination's health calls for, at this moment: pure.
+ *
+ * | is                                                       | becomes                                                   |
+ * | -------------------------------------------------------- | --------------------------------------------------------- |
+ * | failed for `failingFor`, nothing delivered since          | notice `failing`, open                                    |
+ * | that, and a success after it began                        | notice `recovered`; `failing` ends                        |
+ * | dead letters, the last alert of them long enough ago      | notice `dead_letters`, with their number                  |
+ * | failed for `switchOffAfter`                               | to be switched off, and when it is: notice `switched_off` |
+ * | switched off or deleted by somebody                       | `failing` ends, and what it failed before is forgotten    |
+ */
+
+export interface Context {
+  id: string;
+  /** undefined: deleted */
+  destination: Destination | undefined;
+  settings: AlertSettings;
+  nowMs: number;
+}
+
+export interface Decision {
+  health: Health;
+  /** news */
+  notices: Notice[];
+  /** notices that are over */
+  ended: { id: string; at: number }[];
+  switchOff: boolean;
+}
+
+export function decide(before: Health, context: Context): Decision {
+  const decision: Decision = { health: { ...before }, notices: [], ended: [], switchOff: false };
+  if (context.destination?.enabled) whileOn(decision, context, context.destination);
+  else whileOff(decision, context);
+  tellOfDead(decision, context);
+  return decision;
+}
+
+function whileOn(decision: Decision, context: Context, destination: Destination): void {
+  const { health } = decision;
+  const { settings, nowMs, id } = context;
+  const { failing, successAt } = health;
+  if (failing && successAt !== null && successAt > failing.since) {
+    decision.notices.push(notice(decision, context, { kind: 'recovered', since: failing.since, endedAt: successAt }));
+    decision.ended.push({ id: failing.notice, at: successAt });
+    health.failing = null;
+  }
+  const outage = outageOf(health, nowMs);
+  if (outage && !health.failing && outage.ms >= settings.failingForMs) {
+    const raised = notice(decision, context, { kind: 'failing', since: outage.since, failures: outage.count });
+    decision.notices.push(raised);
+    health.failing = { notice: raised.id, since: outage.since };
+  }
+  const limit = destination.switchOffAfterMs ?? settings.switchOffAfterMs ?? 0;
+  // What tells people of trouble is not switched off for trouble of its own.
+  decision.switchOff = id !== ALERTS_ID && limit > 0 && outage !== undefined && outage.ms >= limit;
+  health.switchingOff = decision.switchOff && outage ? { since: outage.since, failures: outage.count } : null;
+}
+
+function whileOff(decision: Decision, context: Context): void {
+  const { health } = decision;
+  const { switchingOff, failing } = health;
+  if (switchingOff && context.destination) {
+    const { since, failures } = switchingOff;
+    decision.notices.push(notice(decision, context, { kind: 'switched_off', since, failures, endedAt: context.nowMs }));
+  }
+  if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs });
+  // Who switches it on again begins anew.
+  Object.assign(health, { failures: [], awaitedUntil: 0, failing: null, switchingOff: null });
+  if (!context.destination) health.dead = null;
+}
+
+function tellOfDead(decision: Decision, context: Context): void {
+  const { health } = decision;
+  const { dead, deadToldAt } = health;
+  const { nowMs, settings } = context;
+  if (!dead || (deadToldAt !== null && nowMs - deadToldAt < settings.deadLettersEveryMs)) return;
+  const { since, count: deadLetters } = dead;
+  decision.notices.push(notice(decision, context, { kind: 'dead_letters', since, deadLetters, endedAt: nowMs }));
+  Object.assign(health, { dead: null, deadToldAt: nowMs });
+}
+
+type Said = Pick<Notice, 'kind' | 'since'> & Partial<Pick<Notice, 'endedAt' | 'failures' | 'deadLetters'>>;
+
+function notice({ health }: Decision, { id: destination, destination: entry, nowMs }: Context, said: Said): Notice {
+  // Dead letters of one moment may be told of in two alerts.
+  const mark = said.kind === 'dead_letters' ? nowMs : said.since;
+  return {
+    id: noticeId(destination, said.kind, mark),
+    at: nowMs,
+    destination,
+    name: entry?.name ?? '',
+    ...{ endedAt: null, failures: 0, deadLetters: 0 },
+    ...said,
+    error: said.kind === 'recovered' ? null : (health.error?.text ?? null),
+    // An alert about the alerts would be one about itself next.
+    alert: destination === ALERTS_ID ? 'none' : 'due',
+    acknowledged: null,
+  };
+}
+
+/** Whether it is worth writing down. */
+export function isNews(before: Health, { health, notices, ended, switchOff }: Decision): boolean {
+  return notices.length > 0 || ended.length > 0 || switchOff || JSON.stringify(before) !== JSON.stringify(health);
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { type Entry } from '../../../shared/config/view';
+import { type Sealer } from '../../../shared/config/seal';
+import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/domain/config';
+import { type Json, type JsonObject } from '../../../shared/domain/message';
+import { MAX_WEBHOOKS, sharedSecret, webhook } from '../destination-schema';
+import { destinationView } from '../destinations';
+import { durationField, durationText, parseBody, switchOffAfter } from '../fields';
+import { mergePatch } from '../merge-patch';
+import { secretsNow } from '../secrets';
+import { openWebhooks, sealWebhooks, webhookErrors } from '../webhooks';
+
+/**
+ * What alerts are set to: one entry of `config`, kept as a destination of Waypost's own. Pure, but for the randomness of
+ * sealing: ids and the time are given.
+ */
+
+const SECOND_MS = 1_000;
+const DEFAULT_TEXT = {
+  failingFor: durationText(DEFAULT_ALERTS.failingForMs),
+  deadLettersEvery: durationText(DEFAULT_ALERTS.deadLettersEveryMs),
+};
+
+export const alertsSchema = z.strictObject({
+  enabled: z.boolean().default(true).meta({ description: 'Off: notices only, nothing is sent' }),
+  webhooks: z.array(webhook).max(MAX_WEBHOOKS).default([]).meta({
+    description: 'Where alerts are sent, as of a destination: the first that takes one settles it. None: notices only',
+  }),
+  sharedSecret: sharedSecret.optional(),
+  failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
+    description: 'So long without a success, and with failures, and a destination counts as failing',
+  }),
+  deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
+    description: 'At most one alert of dead letters for each destination in this time',
+  }),
+  switchOffAfter: switchOffAfter.optional().meta({
+    description: 'Destinations are switched off after failing for so long, such as 5d; absent or 0s: never',
+  }),
+});
+
+export interface AlertsMaking {
+  now: Date;
+  sealer: Sealer;
+  newWebhookId: () => string;
+}
+
+/** As it is before anybody has set anything. */
+export function blankAlerts(now: Date): Destination {
+  const at = now.toISOString();
+  return {
+    ...{ id: ALERTS_ID, name: 'Waypost alerts', type: 'webhooks', enabled: true, paused: false },
+    ...{ sources: [], webhooks: [], shards: 1, alerts: DEFAULT_ALERTS, createdAt: at, updatedAt: at },
+  };
+}
+
+export function settingsOf(destination: Destination | undefined): AlertSettings {
+  return destination?.alerts ?? DEFAULT_ALERTS;
+}
+
+/** @throws Problem `invalid_fields` */
+export function patchAlerts(before: Destination, given: unknown, making: AlertsMaking): Destination {
+  const { now, sealer, newWebhookId } = making;
+  const patch = (given ?? {}) as Json;
+  const merged = mergePatch(patchable(before), patch);
+  const stored = openWebhooks(before, sealer);
+  const fields = parseBody(alertsSchema, merged, webhookErrors(merged, stored));
+  const { failingFor, deadLettersEvery, switchOffAfter: switchOffAfterMs } = fields;
+  const { secrets: had, ...rest } = before;
+  const kept = has(patch, 'sharedSecret') ? undefined : secretsNow(had, now);
+  const secrets = fields.sharedSecret === undefined ? kept : { current: sealer.seal(fields.sharedSecret, ALERTS_ID) };
+  const sealing = { ownerId: ALERTS_ID, sealer, newId: newWebhookId };
+  return {
+    ...rest,
+    enabled: fields.enabled,
+    webhooks: has(patch, 'webhooks') ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks,
+    ...(secrets && { secrets }),
+    alerts: {
+      ...{ failingForMs: failingFor, deadLettersEveryMs: deadLettersEvery },
+      ...(switchOffAfterMs !== undefined && { switchOffAfterMs }),
+    },
+    updatedAt: now.toISOString(),
+  };
+}
+
+function patchable(before: Destination): JsonObject {
+  const { failingFor, deadLettersEvery, switchOffAfter: limit } = inWords(settingsOf(before));
+  const { enabled } = before;
+  return { enabled, failingFor, deadLettersEvery, ...(limit !== null && { switchOffAfter: limit }) };
+}
+
+function inWords({ failingForMs, deadLettersEveryMs, switchOffAfterMs }: AlertSettings) {
+  return {
+    failingFor: durationText(failingForMs),
+    deadLettersEvery: durationText(deadLettersEveryMs),
+    switchOffAfter: switchOffAfterMs === undefined ? null : durationText(switchOffAfterMs),
+  };
+}
+
+function has(value: Json, key: string): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+}
+
+/** As of a destination: no secret, no header's value; paths and queries for administrators alone. */
+export function alertsView(
+  entry: Entry<Destination>,
+  { sealer, now }: Pick<AlertsMaking, 'sealer' | 'now'>,
+  seesSecrets: boolean,
+) {
+  const making = { sealer, now, sourceExists: () => true };
+  const { enabled, webhooks, hasSharedSecret, secretRotation, version, createdAt, updatedAt } = destinationView(
+    entry,
+    making,
+    seesSecrets,
+  );
+  return {
+    ...{ enabled, webhooks, hasSharedSecret, secretRotation },
+    ...inWords(settingsOf(entry.data)),
+    ...{ version, createdAt, updatedAt },
+  };
+}

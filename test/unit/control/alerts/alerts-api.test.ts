@@ -1,0 +1,390 @@
+import supertest from 'supertest';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { type Database } from '../../../../services/control/history/database';
+import { parseNote } from '../../../../services/control/history/audit';
+import { type DeliveryEvent } from '../../../../shared/domain/attempt';
+import { decodeDelivery, type Delivery } from '../../../../shared/domain/delivery';
+import { AppError } from '../../../../shared/errors';
+import { type OpenRecord } from '../../../../shared/kafka/port';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { type Json } from '../../../support/system';
+import { aDeath, aFailure, anAttempt, at, START } from '../../../support/events';
+
+/** What alerts are set to, what is noticed of events in the history, and what is sent: on a real database. */
+
+let database: Database;
+let control: ControlUnderTest;
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  for (const table of ['deliveries', 'health', 'notices', 'positions', 'counts']) {
+    await database.query(`delete from waypost.${table}`);
+  }
+  control = await controlUnderTest({ database });
+  control.clock.now = new Date(START);
+});
+
+const URL = 'https://ops.example/alerts?token=planted';
+const set = (body: object) => control.call('patch', '/alerts').send(body);
+const get = async (path: string) => (await control.call('get', path)).body;
+const makeDestination = async (over: object = {}) => {
+  const webhooks = [{ url: 'https://a.example/' }];
+  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, enabled: true, ...over };
+  return (await control.call('post', '/destinations').send(body)).body.id as string;
+};
+let deliveries = 0;
+const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+/** One delivery that fails for the first time. */
+const fails = (destination: string, seconds: number): DeliveryEvent =>
+  aFailure({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds), nextAttemptAt: at(seconds) });
+const succeeds = (destination: string, seconds: number): DeliveryEvent =>
+  anAttempt({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds) });
+interface Sent {
+  key: string;
+  delivery: Delivery | undefined;
+  body: Json;
+}
+const look = async (seconds: number) => {
+  control.clock.now = new Date(at(seconds));
+  await control.alerts.look();
+};
+const sent = (): Sent[] =>
+  control.memory.records('webhooks').map(({ key, value, headers }) => {
+    const decoded = decodeDelivery(headers);
+    const delivery = decoded.kind === 'delivery' ? decoded.delivery : undefined;
+    return { key: key!.toString(), delivery, body: JSON.parse(value!.toString()) };
+  });
+const types = () => sent().map(({ body }) => body.type);
+const as = async (role: string) => {
+  const { token } = (await control.call('post', '/tokens').send({ name: role, role })).body;
+  return (method: 'get' | 'post' | 'patch', path: string) =>
+    supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
+};
+
+describe('/alerts', () => {
+  it('has defaults until somebody sets it', async () => {
+    const answer = await control.call('get', '/alerts');
+    expect(answer.headers.etag).toBe('"0"');
+    expect(answer.body).toMatchObject({
+      ...{ enabled: true, webhooks: [], hasSharedSecret: false, version: 0 },
+      ...{ failingFor: '30m', deadLettersEvery: '1h', switchOffAfter: null },
+    });
+  });
+
+  it('is changed field by field, with versions', async () => {
+    const webhooks = [{ url: URL, headers: { 'X-Key': 'planted-header' } }];
+    const first = await set({ webhooks, sharedSecret: 'planted-secret', switchOffAfter: '5d' });
+    expect([first.status, first.headers.etag]).toEqual([200, '"1"']);
+    expect(first.body).toMatchObject({
+      webhooks: [{ url: URL, headers: { 'X-Key': { keep: true } } }],
+      ...{ hasSharedSecret: true, failingFor: '30m', switchOffAfter: '5d' },
+    });
+    expect((await set({ failingFor: '10m' }).set('If-Match', '"0"')).status).toBe(412);
+    const second = await set({ failingFor: '10m', switchOffAfter: null, webhooks: first.body.webhooks });
+    expect(second.body).toEqual({
+      ...first.body,
+      ...{ failingFor: '10m', switchOffAfter: null, version: 2 },
+    });
+    expect((await set({ webhooks: null, sharedSecret: null })).body).toMatchObject({
+      ...{ webhooks: [], hasSharedSecret: false, failingFor: '10m' },
+    });
+    expect((await control.call('patch', '/alerts').set('If-Match', '"9"').send({})).status).toBe(412);
+  });
+
+  it('names every bad field, and changes nothing', async () => {
+    const answer = await set({
+      webhooks: [
+        { url: 'ftp://a.example/', headers: { Host: 'x' } },
+        { id: 'whk_x', url: 'https://b.example/' },
+      ],
+      ...{ sharedSecret: '', failingFor: '10', deadLettersEvery: '0s', switchOffAfter: '1y', sources: [] },
+    });
+    expect(answer.status).toBe(422);
+    const pointers = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
+    expect(pointers).toEqual(
+      [
+        ...['deadLettersEvery', 'failingFor', 'sharedSecret', 'sources', 'switchOffAfter'].map((field) => `#/${field}`),
+        ...['#/webhooks/0/headers/Host', '#/webhooks/0/url', '#/webhooks/1/id'],
+      ].sort(),
+    );
+    expect((await get('/alerts')).version).toBe(0);
+  });
+
+  it('keeps what is secret to itself', async () => {
+    await set({ webhooks: [{ url: URL, headers: { 'X-Key': 'planted-header' } }], sharedSecret: 'planted-secret' });
+    const operator = await as('operator');
+    const seen = (await operator('get', '/alerts')).body;
+    expect(seen.webhooks[0].url).toBe('https://ops.example');
+    const records = control.memory.records('config').map(({ value, headers }) => `${String(value)} ${headers.note}`);
+    expect([JSON.stringify(seen), control.logged(), ...records].join()).not.toMatch(/planted-(header|secret)|token=/);
+    expect((await operator('patch', '/alerts').send({ failingFor: '1h' })).status).toBe(403);
+  });
+
+  it('is no destination like the others: it is not listed, nor found by its id', async () => {
+    await set({ webhooks: [{ url: URL }] });
+    const id = await makeDestination();
+    expect((await get('/destinations')).data.map((each: { id: string }) => each.id)).toEqual([id]);
+    expect((await get('/overview')).data).toHaveLength(1);
+    const calls = [
+      control.call('get', '/destinations/alerts'),
+      control.call('patch', '/destinations/alerts').send({ enabled: false }),
+      control.call('delete', '/destinations/alerts'),
+      control.call('post', '/destinations/alerts/test').send({}),
+    ];
+    for (const call of calls) expect((await call).status).toBe(404);
+  });
+
+  it('rotates its secret as a destination does', async () => {
+    await set({ sharedSecret: 'planted-secret' });
+    const { body, status } = await control.call('post', '/alerts/rotate-secret').send({ overlap: '1h' });
+    expect([status, body.sharedSecret]).toEqual([200, expect.stringMatching(/^whsec_/)]);
+    expect(body.secretRotation).toMatchObject({ overlapUntil: at(3_600) });
+    expect(await get('/alerts')).not.toHaveProperty('sharedSecret');
+    const operator = await as('operator');
+    expect((await operator('post', '/alerts/rotate-secret')).status).toBe(403);
+  });
+
+  it('sends a sample of an alert, where there is somewhere to send it', async () => {
+    const hasty = await controlUnderTest({ database, timeoutMs: -9_990 });
+    expect((await hasty.call('post', '/alerts/test')).status).toBe(409);
+    await hasty.call('patch', '/alerts').send({ webhooks: [{ url: URL }] });
+    // Nobody delivers here: it is sent, and nothing is heard of it.
+    expect((await hasty.call('post', '/alerts/test')).status).toBe(504);
+    const [record] = hasty.memory.records('webhooks');
+    expect(record!.headers).toMatchObject({ destination: 'alerts', test: '1' });
+    expect(JSON.parse(record!.value!.toString())).toMatchObject({ type: 'destination.failing' });
+  });
+
+  it('is in the audit trail', async () => {
+    await set({ failingFor: '5m' });
+    await set({ failingFor: '10m' });
+    const notes = control.memory.records('config').map((each) => parseNote(each as OpenRecord));
+    expect(notes.at(-1)).toMatchObject({
+      ...{ kind: 'destination', entry: 'alerts', action: 'changed', by: { id: 'admin' } },
+      changes: [{ field: 'failingFor', from: '5m', to: '10m' }],
+    });
+  });
+});
+
+describe('a destination that fails', () => {
+  beforeEach(() => set({ webhooks: [{ url: URL }], failingFor: '1m', deadLettersEvery: '1h' }));
+
+  it('is told of once, and so is its recovery: whatever is read twice, and whoever looks', async () => {
+    const id = await makeDestination();
+    const events = [fails(id, 0), fails(id, 30)];
+    await record(...events);
+    await look(30);
+    expect(sent()).toEqual([]);
+    const last = fails(id, 61);
+    await record(last);
+    await look(61);
+    const second = await controlUnderTest({ database, memory: control.memory });
+    second.clock.now = new Date(at(70));
+    await record(...events, last);
+    await second.alerts.look();
+    expect(types()).toEqual(['destination.failing']);
+    await record(succeeds(id, 90));
+    await second.alerts.look();
+    await look(91);
+    expect(types()).toEqual(['destination.failing', 'destination.recovered']);
+    expect(sent()[0]).toMatchObject({
+      key: 'alerts:0',
+      delivery: { destinationId: 'alerts', sourceId: 'waypost', acceptedAt: START + 61_000, attempt: 0 },
+      body: {
+        timestamp: at(61),
+        data: { destination: id, name: 'Hooks', since: at(0), failures: 3, error: 'https://a.example: status 503' },
+      },
+    });
+    expect(sent()[1]!.body.data).toMatchObject({ since: at(0), recoveredAt: at(90) });
+    const { data } = await get('/notices');
+    expect(data).toMatchObject([
+      { kind: 'recovered', destination: id, endedAt: at(90), alert: 'sent', delivery: sent()[1]!.delivery!.id },
+      { kind: 'failing', since: at(0), endedAt: at(90), failures: 3 },
+    ]);
+  });
+
+  it('is not told of before the history has caught up', async () => {
+    const id = await makeDestination();
+    control.memory.append([{ topic: 'attempts', key: 'k', value: '{}' }]);
+    await record(fails(id, 0), fails(id, 61));
+    await look(61);
+    expect(await get('/notices')).toMatchObject({ data: [] });
+    await recordEvents(database, [succeeds(id, 50)], await readParts(database), new Map([[0, 1]]));
+    await look(62);
+    expect(await get('/notices')).toMatchObject({ data: [] });
+  });
+
+  it('is told of all the same where the last of the topic cannot be read', async () => {
+    const id = await makeDestination();
+    control.memory.append([{ topic: 'attempts', key: 'k', value: 'no event' }]);
+    await record(fails(id, 0), fails(id, 61));
+    await look(61);
+    await look(182);
+    expect(types()).toEqual(['destination.failing']);
+  });
+
+  it('is told of when Kafka is back, with the same id', async () => {
+    const id = await makeDestination();
+    await record(fails(id, 0), fails(id, 61));
+    control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
+    await expect(look(61)).rejects.toThrow('away');
+    const due = await get('/notices');
+    expect(due.data).toMatchObject([{ kind: 'failing', alert: 'due', delivery: null }]);
+    const later = await controlUnderTest({ database, memory: control.memory });
+    control.memory.failWith(undefined);
+    later.clock.now = new Date(at(100));
+    await later.alerts.look();
+    await later.alerts.look();
+    expect(sent().map(({ delivery }) => delivery!.messageId)).toEqual([due.data[0].id]);
+  });
+
+  it('is noticed and not told of where nobody is there to be told', async () => {
+    await set({ enabled: false });
+    const id = await makeDestination();
+    await record(fails(id, 0), fails(id, 61));
+    await look(61);
+    await set({ enabled: true });
+    await look(62);
+    expect(sent()).toEqual([]);
+    expect((await get('/notices')).data).toMatchObject([{ kind: 'failing', alert: 'none', delivery: null }]);
+  });
+
+  it('may be the webhook of the alerts itself: a notice, and no alert', async () => {
+    await record(fails('alerts', 0), fails('alerts', 61), aDeath({ delivery: 'dlv_a', destination: 'alerts' }));
+    await look(61);
+    const { data } = await get('/notices?destination=alerts');
+    expect(data.map((each: { kind: string; alert: string }) => [each.kind, each.alert]).sort()).toEqual([
+      ['dead_letters', 'none'],
+      ['failing', 'none'],
+    ]);
+    expect(sent()).toEqual([]);
+  });
+});
+
+it('dead letters are told of at once, and then with their number when it is time', async () => {
+  await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
+  const id = await makeDestination();
+  const dies = (seconds: number) =>
+    aDeath({ delivery: `dlv_${++deliveries}`, destination: id, acceptedAt: at(0), at: at(seconds) });
+  await record(dies(1));
+  await look(1);
+  const more = [dies(2), dies(3), dies(4)];
+  await record(...more);
+  await record(...more);
+  await look(5);
+  expect(types()).toEqual(['destination.dead_letters']);
+  await look(601);
+  expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 3]);
+});
+
+it('tests raise nothing', async () => {
+  const id = await makeDestination();
+  await record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
+  await look(1);
+  expect((await get('/notices')).data).toEqual([]);
+});
+
+describe('switching off', () => {
+  const failing = async (id: string) => {
+    await record(fails(id, 0), fails(id, 90_000));
+    await look(90_000);
+  };
+
+  it('is not done unless it was asked for', async () => {
+    const id = await makeDestination();
+    await failing(id);
+    expect((await get(`/destinations/${id}`)).enabled).toBe(true);
+  });
+
+  it('is done by Waypost, in the audit trail and told of', async () => {
+    await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
+    const id = await makeDestination();
+    await failing(id);
+    expect(await get(`/destinations/${id}`)).toMatchObject({ enabled: false, version: 2 });
+    const notes = control.memory.records('config').map((each) => parseNote(each as OpenRecord));
+    expect(notes.at(-1)).toMatchObject({
+      ...{ entry: id, action: 'changed', by: { id: 'waypost', name: 'Waypost' } },
+      changes: [{ field: 'enabled', from: true, to: false }],
+    });
+    expect(types()).toEqual(['destination.failing', 'destination.switched_off']);
+    expect((await get('/notices?open=true')).data).toEqual([]);
+    // Who switches it on again is not switched off for what was before.
+    await control.call('patch', `/destinations/${id}`).send({ enabled: true });
+    await record(fails(id, 90_001));
+    await look(90_002);
+    expect((await get(`/destinations/${id}`)).enabled).toBe(true);
+  });
+
+  it('that a crash cut off is told of by the next process', async () => {
+    await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
+    const id = await makeDestination();
+    await record(fails(id, 0), fails(id, 90_000));
+    // Written down and done, and nothing after it.
+    const { rows } = { rows: await database.query<{ health: string }>('select health from waypost.health') };
+    const health = { ...(JSON.parse(rows[0]!.health) as object), switchingOff: { since: START, failures: 2 } };
+    await database.query('update waypost.health set health = $1', [JSON.stringify(health)]);
+    await control.call('patch', `/destinations/${id}`).send({ enabled: false });
+    await look(90_001);
+    await look(90_002);
+    expect(types()).toEqual(['destination.switched_off']);
+  });
+
+  it('is left to the destination where that says something else', async () => {
+    await set({ switchOffAfter: '1d' });
+    const id = await makeDestination({ switchOffAfter: '0s' });
+    await failing(id);
+    expect((await get(`/destinations/${id}`)).enabled).toBe(true);
+  });
+});
+
+describe('/notices', () => {
+  const make = async () => {
+    const [a, b] = [await makeDestination(), await makeDestination()];
+    await set({ failingFor: '1m' });
+    await record(fails(a, 0), fails(a, 61));
+    await look(61);
+    await record(fails(b, 0), fails(b, 61), succeeds(a, 70));
+    await look(71);
+    return { a, b };
+  };
+
+  it('are found by destination, kind and state, in pages', async () => {
+    const { a, b } = await make();
+    const ids = async (query: string) =>
+      ((await get(`/notices?${query}`)).data as { destination: string; kind: string }[]).map(
+        ({ destination, kind }) => `${kind} ${destination === a ? 'a' : 'b'}`,
+      );
+    expect((await ids('')).sort()).toEqual(['failing a', 'failing b', 'recovered a']);
+    expect(await ids('open=true')).toEqual(['failing b']);
+    expect((await ids('open=false')).sort()).toEqual(['failing a', 'recovered a']);
+    expect(await ids(`destination=${b}`)).toEqual(['failing b']);
+    expect(await ids('kind=recovered')).toEqual(['recovered a']);
+    const first = await get('/notices?limit=2');
+    const rest = await get(`/notices?limit=2&after=${first.next}`);
+    expect([first.data.length, rest.data.length, rest.next]).toEqual([2, 1, null]);
+    expect((await control.call('get', '/notices?open=maybe')).status).toBe(422);
+  });
+
+  it('are acknowledged by operators, the first of whom stays', async () => {
+    await make();
+    const { id } = (await get('/notices?open=true')).data[0];
+    const [reader, operator] = [await as('read_only'), await as('operator')];
+    expect((await reader('get', `/notices/${id}`)).body).toMatchObject({ id, acknowledged: null });
+    expect((await reader('post', `/notices/${id}/acknowledge`)).status).toBe(403);
+    const { body } = await operator('post', `/notices/${id}/acknowledge`);
+    expect(body.acknowledged).toMatchObject({ at: at(71), by: { name: 'operator' } });
+    expect((await control.call('post', `/notices/${id}/acknowledge`)).body).toEqual(body);
+    expect((await get('/notices?acknowledged=true')).data).toEqual([body]);
+    expect((await control.call('post', '/notices/ntc_none/acknowledge')).status).toBe(404);
+    expect((await control.call('get', '/notices/ntc_none')).status).toBe(404);
+  });
+
+  it('answer 503 while the history is away; the settings do not', async () => {
+    const away = await controlUnderTest();
+    expect((await away.call('get', '/notices')).status).toBe(503);
+    expect((await away.call('get', '/alerts')).status).toBe(200);
+  });
+});

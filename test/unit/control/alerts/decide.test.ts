@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { type Context, decide, type Decision, isNews } from '../../../../services/control/alerts/decide';
+import { type Evidence } from '../../../../services/control/alerts/evidence';
+import { addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
+import { type Notice } from '../../../../services/control/alerts/notice';
+import { ALERTS_ID, type Destination } from '../../../../shared/domain/config';
+
+const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
+const destination = (over: Partial<Destination> = {}): Destination => ({
+  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [], webhooks: [] },
+  ...{ createdAt: '', updatedAt: '' },
+  ...over,
+});
+const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
+const failed = (at: number): Evidence => ({ kind: 'failed', destination: 'dst_1', at, until: at, error: 'status 503' });
+const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
+
+/** Evidence as it comes, and a look after each piece. */
+function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> = {}) {
+  let health = unknownHealth();
+  let nowMs = 0;
+  const notices: Notice[] = [];
+  const ended: Decision['ended'] = [];
+  const switches: number[] = [];
+  for (const piece of pieces) {
+    if (typeof piece === 'number') nowMs = piece;
+    else health = addEvidence(health, piece);
+    const decision = decide(health, { id: 'dst_1', destination: destination(), settings, nowMs, ...over });
+    health = decision.health;
+    notices.push(...decision.notices);
+    ended.push(...decision.ended);
+    if (decision.switchOff) switches.push(nowMs);
+  }
+  return { health, notices, ended, switches };
+}
+const kinds = (notices: Notice[]) => notices.map(({ kind }) => kind);
+
+it.each<[string, (Evidence[] | number)[], string[]]>([
+  ['one failure is no outage', [[failed(10)], 5_000], []],
+  ['failures for too short a time', [[failed(10), failed(109)]], []],
+  ['failures for the stated time', [[failed(10)], [failed(110)]], ['failing']],
+  ['it is said once', [[failed(10), failed(110)], [failed(120)], 500, [failed(900)]], ['failing']],
+  ['a success in between', [[failed(10), ok(50), failed(110)]], []],
+  ['a recovery', [[failed(10), failed(110)], [ok(120)]], ['failing', 'recovered']],
+  ['a recovery is said once', [[failed(10), failed(110)], [ok(120)], [ok(130)], 500], ['failing', 'recovered']],
+  ['a success of before it began is none', [[failed(10), failed(110)], [ok(5)]], ['failing']],
+  [
+    'a recovery that was seen late, and the next outage',
+    [
+      [failed(10), failed(110)],
+      [failed(300), failed(400), ok(200)],
+    ],
+    ['failing', 'recovered', 'failing'],
+  ],
+  ['a recovery of what nobody was told of', [[failed(10)], [ok(20)]], []],
+  ['dead letters', [[dead(10), dead(10)]], ['dead_letters']],
+  ['more of them, too soon', [[dead(10)], [dead(20)], 900], ['dead_letters']],
+  ['more of them, when it is time again', [[dead(10)], [dead(20), dead(30)], 1_000], ['dead_letters', 'dead_letters']],
+])('%s', (_, pieces, expected) => {
+  expect(kinds(play(pieces).notices)).toEqual(expected);
+});
+
+it('tells since when, how often, why, and how many', () => {
+  const { notices, ended } = play([
+    [failed(10), failed(60), failed(110)],
+    150,
+    [ok(120)],
+    [dead(130)],
+    [dead(140), dead(141)],
+    1_200,
+  ]);
+  expect(notices).toMatchObject([
+    { kind: 'failing', since: 10, failures: 3, error: 'status 503', endedAt: null, alert: 'due', name: 'Hooks' },
+    { kind: 'recovered', since: 10, endedAt: 120, error: null },
+    { kind: 'dead_letters', since: 130, deadLetters: 1, at: 150 },
+    { kind: 'dead_letters', since: 140, deadLetters: 2, at: 1_200 },
+  ]);
+  expect(ended).toEqual([{ id: notices[0]!.id, at: 120 }]);
+  expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
+});
+
+it('an attempt that is announced keeps it failing by the clock', () => {
+  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 400, error: '' };
+  expect(kinds(play([[waiting], 109]).notices)).toEqual([]);
+  expect(kinds(play([[waiting], 110]).notices)).toEqual(['failing']);
+});
+
+it.each<[string, Partial<Context>, boolean]>([
+  ['nobody asked for it', {}, false],
+  ['for all', { settings: { ...settings, switchOffAfterMs: 200 } }, true],
+  ['for all, and it has failed for too short a time', { settings: { ...settings, switchOffAfterMs: 201 } }, false],
+  ['for this one', { destination: destination({ switchOffAfterMs: 200 }) }, true],
+  [
+    'for all but this one',
+    { settings: { ...settings, switchOffAfterMs: 200 }, destination: destination({ switchOffAfterMs: 0 }) },
+    false,
+  ],
+  [
+    'for this one, later than for all',
+    { settings: { ...settings, switchOffAfterMs: 1 }, destination: destination({ switchOffAfterMs: 300 }) },
+    false,
+  ],
+  ['it is the alerts themselves', { id: ALERTS_ID, settings: { ...settings, switchOffAfterMs: 200 } }, false],
+])('is switched off after failing for 200: %s', (_, over, expected) => {
+  expect(play([[failed(10), failed(110)], [failed(210)]], over).switches.length > 0).toBe(expected);
+});
+
+describe('switching off', () => {
+  const context: Context = {
+    ...{ id: 'dst_1', destination: destination({ switchOffAfterMs: 200 }), settings, nowMs: 300 },
+  };
+  const off = { ...context, destination: destination({ enabled: false, switchOffAfterMs: 200 }) };
+  const before = play([[failed(10), failed(210)]], context).health;
+
+  it('is written down before it is done, and told of when it is: also by the process after a crash', () => {
+    expect(before.switchingOff).toEqual({ since: 10, failures: 2 });
+    expect(decide(before, context).switchOff).toBe(true);
+    const { notices, ended, health } = decide(before, off);
+    expect(notices).toMatchObject([
+      { kind: 'switched_off', since: 10, failures: 2, error: 'status 503', endedAt: 300 },
+    ]);
+    expect(ended).toHaveLength(1);
+    // Once, and whoever switches it on again begins anew.
+    expect(decide(health, off).notices).toEqual([]);
+    expect(decide(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }).switchOff).toBe(false);
+  });
+
+  it('is not done where it recovers in time', () => {
+    const { switchOff, health } = decide(addEvidence(before, [ok(250)]), context);
+    expect(switchOff).toBe(false);
+    expect(health.switchingOff).toBeNull();
+  });
+
+  it('by a person is no news of ours', () => {
+    const failing = { ...before, switchingOff: null };
+    const { notices, ended, health } = decide(failing, off);
+    expect([notices, ended.length, health.failing, health.failures]).toEqual([[], 1, null, []]);
+  });
+
+  it('a deletion ends it all', () => {
+    const { notices, ended, health } = decide(addEvidence(before, [dead(300)]), { ...context, destination: undefined });
+    expect([notices, ended.length, health.dead]).toEqual([[], 1, null]);
+  });
+});
+
+it('trouble of the alerts themselves is noticed, and no alert is sent of it', () => {
+  const { notices } = play([[failed(10), failed(110)], [dead(120)], [ok(130)]], { id: ALERTS_ID });
+  expect(notices.map(({ kind, alert }) => [kind, alert])).toEqual([
+    ['failing', 'none'],
+    ['dead_letters', 'none'],
+    ['recovered', 'none'],
+  ]);
+});
+
+it('whatever comes: what begins is open once, ends once, and deciding again says nothing more', () => {
+  const piece = fc.oneof(
+    fc.array(
+      fc
+        .record({ kind: fc.constantFrom(ok, failed, dead), at: fc.integer({ min: 0, max: 2_000 }) })
+        .map(({ kind, at }) => kind(at)),
+      { maxLength: 5 },
+    ),
+    fc.integer({ min: 0, max: 5_000 }),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+      const { notices, ended, health } = play(pieces);
+      const story = kinds(notices).filter((kind) => kind === 'failing' || kind === 'recovered');
+      story.forEach((kind, i) => expect(kind).toBe(i % 2 === 0 ? 'failing' : 'recovered'));
+      expect(ended).toHaveLength(story.filter((kind) => kind === 'recovered').length);
+      expect(health.failing !== null).toBe(story.length % 2 === 1);
+      expect(new Set(notices.map(({ id }) => id)).size).toBe(notices.length);
+      const nowMs = Math.max(0, ...pieces.filter((each) => typeof each === 'number').slice(-1));
+      const again = decide(health, { id: 'dst_1', destination: destination(), settings, nowMs });
+      expect(isNews(health, again)).toBe(false);
+    }),
+  );
+});
+
+it('no dead letter is left untold', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 50 }), (times) => {
+      const told = play([...times.flatMap((at, i) => [[dead(at)], i * 300]), 1e6]).notices;
+      expect(told.reduce((sum, { deadLetters }) => sum + deadLetters, 0)).toBe(times.length);
+    }),
+  );
+});
+
+it('the state survives as text', () => {
+  const { health } = play([[failed(10), failed(110), dead(5)]]);
+  expect(JSON.parse(JSON.stringify(health)) as Health).toEqual(health);
+});

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { type Evidence } from '../../../../services/control/alerts/evidence';
+import { addEvidence, type Health, isQuiet, outageOf, unknownHealth } from '../../../../services/control/alerts/health';
+
+const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
+const failed = (at: number, until = at): Evidence => ({
+  kind: 'failed',
+  destination: 'dst_1',
+  at,
+  until,
+  error: `at ${at}`,
+});
+const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
+const after = (...evidence: Evidence[]) => addEvidence(unknownHealth(), evidence);
+
+it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
+  ['nothing is known', [], undefined],
+  ['one success', [ok(10)], undefined],
+  ['one failure', [failed(10)], { since: 10, ms: 0, count: 1 }],
+  ['failures alone', [failed(10), failed(20), failed(40)], { since: 10, ms: 30, count: 3 }],
+  ['a success ends it', [failed(10), ok(20)], undefined],
+  [
+    'what fails after the success counts from there',
+    [failed(10), ok(20), failed(30), failed(35)],
+    { since: 30, ms: 5, count: 2 },
+  ],
+  ['a success that is read late', [failed(10), failed(30), ok(20)], { since: 30, ms: 0, count: 1 }],
+  ['a failure that is read late', [ok(20), failed(10)], undefined],
+  ['a success before it all', [failed(10), failed(20), ok(5)], { since: 10, ms: 10, count: 2 }],
+  ['an attempt that is still to come', [failed(10, 5_000)], { since: 10, ms: 990, count: 1 }],
+  ['one that was announced, and nothing was heard of it', [failed(10, 50)], { since: 10, ms: 40, count: 1 }],
+  [
+    'what was awaited before the success is over',
+    [failed(10, 5_000), ok(20), failed(30)],
+    { since: 30, ms: 0, count: 1 },
+  ],
+])('how long it has failed at 1000: %s', (_, evidence, outage) => {
+  expect(outageOf(after(...evidence), 1_000)).toEqual(outage);
+});
+
+it('is quiet where there is nothing to decide', () => {
+  expect(isQuiet(after(ok(1), failed(2), ok(3)))).toBe(true);
+  expect(isQuiet(after(failed(2)))).toBe(false);
+  expect(isQuiet(after(dead(2)))).toBe(false);
+});
+
+it('counts dead letters, and tells since when', () => {
+  expect(after(dead(20), dead(10), dead(30)).dead).toEqual({ count: 3, since: 10 });
+});
+
+it('keeps the words of the latest failure', () => {
+  expect(after(failed(20), failed(10)).error).toEqual({ at: 20, text: 'at 20' });
+});
+
+it('changes nothing of what it was given', () => {
+  const before = after(failed(10), failed(20));
+  const copy = structuredClone(before);
+  addEvidence(before, [failed(20), failed(30), ok(15), dead(30)]);
+  expect(before).toEqual(copy);
+});
+
+const evidences = (most: number) =>
+  fc.array(
+    fc
+      .record({ kind: fc.constantFrom('ok', 'failed'), at: fc.integer({ min: 0, max: 200 }) })
+      .map(({ kind, at }) => (kind === 'ok' ? ok(at) : failed(at))),
+    { maxLength: most },
+  );
+const shuffled = (most: number) =>
+  evidences(most).chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })));
+
+/** How it is, worked out anew from all there was. */
+function truth(evidence: readonly Evidence[]) {
+  const success = Math.max(-1, ...evidence.filter(({ kind }) => kind === 'ok').map(({ at }) => at));
+  const failures = evidence.filter(({ kind, at }) => kind === 'failed' && at > success).map(({ at }) => at);
+  return failures.length === 0
+    ? undefined
+    : { since: Math.min(...failures), last: Math.max(...failures), count: failures.length };
+}
+const shown = (health: Health) => {
+  const outage = outageOf(health, 0);
+  return outage && { since: outage.since, last: outage.since + outage.ms, count: outage.count };
+};
+
+it('comes to the same in any order, in any batches', () => {
+  fc.assert(
+    fc.property(shuffled(60), fc.integer({ min: 1, max: 60 }), ([list, other], size) => {
+      let health = unknownHealth();
+      for (let i = 0; i < other.length; i += size) health = addEvidence(health, other.slice(i, i + size));
+      expect(shown(health)).toEqual(truth(list));
+    }),
+  );
+});
+
+it('stays small in a long outage, and never takes it for longer than it is', () => {
+  const many = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 100, maxLength: 1_000 });
+  fc.assert(
+    fc.property(many, fc.integer({ min: 0, max: 1_000_000 }), (times, success) => {
+      const failures = times.map((at) => failed(at));
+      const health = after(...failures);
+      expect(health.failures.length).toBeLessThanOrEqual(64);
+      expect(shown(health)).toEqual(truth(failures));
+      const later = shown(addEvidence(health, [ok(success)]));
+      const exact = truth([...failures, ok(success)]);
+      expect(later?.last).toBe(exact?.last);
+      if (later && exact) expect(later.since).toBeGreaterThanOrEqual(exact.since);
+    }),
+  );
+});
