@@ -37,7 +37,9 @@ export async function measureBacklog(bench: Bench, size: BacklogSize, progress: 
   };
   const before = async ({ env }: { env: Record<string, string> }) => {
     open.seeder = await openSeeder(env);
-    open.destinations = await open.seeder.destinations([url]);
+    const destinations = await open.seeder.destinations([url, `${bench.endpoint.origin}/ok/`]);
+    open.destinations = destinations.slice(0, 1);
+    open.warmUp = destinations.slice(1);
   };
   try {
     return await withSystem(bench, { name: 'backlog', services: ['delivery', 'retry'], before }, async ({ system }) => {
@@ -51,7 +53,7 @@ export async function measureBacklog(bench: Bench, size: BacklogSize, progress: 
       );
       const bursts: Pick<BurstFigure, 'drainMs' | 'repeats'>[] = [];
       for (const [i, lane] of ['new', 'used'].entries()) {
-        const records = firstAttempts(destinations, { from: i * size.count, count: size.count });
+        const records = firstAttempts(destinations, { from: WARM_UP + i * size.count, count: size.count });
         const what = `${String(size.count)} at once, a ${lane} lane`;
         bursts.push(await progress.during(what, 4 * idealMs, () => measureBurst(bench, seeder, records, size)));
       }
