@@ -13,7 +13,7 @@ import { keptPorts } from './kept-ports';
  * start finds them. testcontainers' own reaper ends it when this process is gone.
  */
 
-const IMAGE = 'apache/kafka:4.1.1';
+const IMAGE = 'apache/kafka:4.1.2';
 const RECORDS = '/var/lib/kafka/data';
 
 /** Whether Docker, or what stands in for it, answers. Loads testcontainers only when asked. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Look } from '../../shared/kafka/ready';
 
 /**
- * Kafka 4.1.1 may fail, after a kill, to load the offsets that consumer groups have committed: it says "Failed to load
+ * Kafka 4.1 may fail, after a kill, to load the offsets that consumer groups have committed: it says "Failed to load
  * metadata from __consumer_offsets-0 … New last written offset 32773 … must be greater than 41772" once, does not try again,
  * and refuses those groups until it is started anew. Nothing is lost, but nothing moves.
  */

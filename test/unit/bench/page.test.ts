@@ -27,7 +27,7 @@ const aRound = (phases: IsolationPhase[], fields: Partial<Round> = {}): Round =>
 });
 
 function results(rounds: Round[]): Results {
-  const machine = { cores: 2, cpu: 'a cpu', memoryGb: 8, system: 'linux', node: 'v20', java: '17', kafka: '4.1.1' };
+  const machine = { cores: 2, cpu: 'a cpu', memoryGb: 8, system: 'linux', node: 'v20', java: '17', kafka: '4.1.2' };
   return { at: '2026-01-01T00:00:00.000Z', machine, settings: { isolation: '100 endpoints', bodyBytes: 1024 }, rounds };
 }
 
