@@ -1,11 +1,12 @@
 import { AppError } from '../../shared/errors';
 
 /**
- * The commands of one machine: `start`, `demo [--once]`, `service <name>`. What a command does not need is not loaded: a
+ * The commands of one machine: `start`, `demo [--once]`, `service <name>`, `health`, `acls`. What a command does not need is not loaded: a
  * service in a container carries no supervisor with it.
  */
 
-const USAGE = 'Usage: npm start | npm run demo [-- --once] | npm run service -- ingest|router|delivery|retry|control';
+const USAGE =
+  'Usage: npm start | npm run demo [-- --once] | npm run service -- ingest|router|delivery|retry|control|topics';
 
 async function main([command = '', ...args]: string[]): Promise<void> {
   switch (command) {
@@ -20,6 +21,15 @@ async function main([command = '', ...args]: string[]): Promise<void> {
     case 'service': {
       const { becomeService } = await import('./single');
       return becomeService(args[0], process.env);
+    }
+    case 'health': {
+      const { checkHealth } = await import('./health');
+      return checkHealth(args[0] ?? 'livez', process.env);
+    }
+    case 'acls': {
+      const { printGrants } = await import('./acls');
+      printGrants(args[0], process.env);
+      return;
     }
     default:
       throw new AppError('cannot_start', USAGE);
