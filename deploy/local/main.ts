@@ -1,8 +1,8 @@
 import { AppError } from '../../shared/errors';
 
 /**
- * The commands of one machine: `start`, `demo [--once]`, `service <name>`, `health`, `acls`. What a command does not need is not loaded: a
- * service in a container carries no supervisor with it.
+ * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `health`, `acls`, `config
+ * backup|restore`. What a command does not need is not loaded: a service in a container carries no supervisor with it.
  */
 
 const USAGE =
@@ -30,6 +30,10 @@ async function main([command = '', ...args]: string[]): Promise<void> {
       const { printGrants } = await import('./acls');
       printGrants(args[0], process.env);
       return;
+    }
+    case 'config': {
+      const { copyConfig } = await import('./config-copy');
+      return copyConfig(args[0], process.env, { input: process.stdin, output: process.stdout });
     }
     default:
       throw new AppError('cannot_start', USAGE);
