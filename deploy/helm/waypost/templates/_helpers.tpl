@@ -35,7 +35,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- if and .enabled (has $name (list "router" "delivery")) (gt (int .max) (int $.Values.kafka.partitions)) }}{{ fail (printf "services.%s.autoscaling.max is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
-{{- if gt (int .Values.services.control.replicas) 1 }}{{ fail "services.control.replicas: there is one control, or none" }}{{ end -}}
+{{- if and (gt (int .Values.services.control.replicas) 1) .Values.persistence.enabled }}{{ fail "services.control.replicas: several want a history on a server: database-url in the secret, and persistence.enabled=false" }}{{ end -}}
 {{- end }}
 
 {{/* The user and the password of a service for Kafka: the key in the secret. */}}
