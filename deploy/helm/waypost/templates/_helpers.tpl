@@ -70,7 +70,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 - { name: WAYPOST_PARTITIONS, value: {{ $values.kafka.partitions | quote }} }
 - { name: WAYPOST_REPLICATION, value: {{ $values.kafka.replication | quote }} }
 - { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }
-{{- if and $values.allowedNetworks (has .service (list "delivery" "control")) }}
+{{- if and $values.allowedNetworks (eq .service "delivery") }}
 - { name: WAYPOST_ALLOWED_NETWORKS, value: {{ join "," $values.allowedNetworks | quote }} }
 {{- end }}
 {{- if has .service (list "delivery" "control") }}
