@@ -99,6 +99,9 @@ const secretKeys = list.transform((parts, ctx) => {
 const table = {
   KAFKA_BROKERS: list.optional(),
   KAFKA_SSL: flag.default(false),
+  KAFKA_SSL_CA_FILE: z.string().optional(),
+  KAFKA_SSL_CERT_FILE: z.string().optional(),
+  KAFKA_SSL_KEY_FILE: z.string().optional(),
   KAFKA_SASL_MECHANISM: z
     .enum(['plain', 'scram-sha-256', 'scram-sha-512'], { error: 'must be plain, scram-sha-256 or scram-sha-512' })
     .optional(),
@@ -189,6 +192,13 @@ function contradictions(settings: Settings): string[] {
   const mistakes: string[] = [];
   if (settings.KAFKA_SASL_MECHANISM && !(settings.KAFKA_SASL_USERNAME && settings.KAFKA_SASL_PASSWORD)) {
     mistakes.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it');
+  }
+  const files = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const;
+  // Else a system that was meant to be encrypted would run, and not be.
+  const unused = settings.KAFKA_SSL ? [] : files.filter((file) => settings[file]);
+  if (unused.length > 0) mistakes.push(`${unused.join(', ')}: needs KAFKA_SSL=true beside it`);
+  if (!settings.KAFKA_SSL_CERT_FILE !== !settings.KAFKA_SSL_KEY_FILE) {
+    mistakes.push('KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE: one needs the other');
   }
   for (const broker of settings.KAFKA_BROKERS ?? []) {
     if (!/^(\[[0-9a-fA-F:]+\]|[^:\s/]+):\d{1,5}$/.test(broker)) {

@@ -32,6 +32,8 @@ export interface BrokerOptions {
   jars: string;
   /** properties that win over our own, for tests */
   properties?: Record<string, string>;
+  /** more for the formatting of its folder, for tests: its first users */
+  formatArguments?: string[];
   /** for tests: a quick start counts for more than throughput */
   shortLived?: boolean;
 }
@@ -106,7 +108,15 @@ async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void>
   // A Kafka id is 16 bytes in base64url; a leading hyphen would read as an option.
   const id = `A${randomBytes(16).toString('base64url').slice(1)}`;
   const java = [SHORT_LIVED, ...javaArguments(options.jars, join(dir, 'log4j2.properties'))];
-  const tool = ['kafka.tools.StorageTool', 'format', '-t', id, '-c', propertiesFile(dir)];
+  const tool = [
+    'kafka.tools.StorageTool',
+    'format',
+    '-t',
+    id,
+    '-c',
+    propertiesFile(dir),
+    ...(options.formatArguments ?? []),
+  ];
   try {
     await promisify(execFile)(options.java, [...java, ...tool]);
   } catch (error) {

@@ -16,13 +16,14 @@ import { keptPorts } from './kept-ports';
 const IMAGE = 'apache/kafka:4.1.2';
 const RECORDS = '/var/lib/kafka/data';
 
-/** Whether Docker, or what stands in for it, answers. Loads testcontainers only when asked. */
-export async function dockerAnswers(): Promise<boolean> {
-  const { getContainerRuntimeClient } = await import('testcontainers');
-  return getContainerRuntimeClient().then(
-    () => true,
-    () => false,
-  );
+/** Whether Docker, or what stands in for it, answers. Loads testcontainers only when asked, and where it is installed. */
+export function dockerAnswers(): Promise<boolean> {
+  return import('testcontainers')
+    .then(({ getContainerRuntimeClient }) => getContainerRuntimeClient())
+    .then(
+      () => true,
+      () => false,
+    );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/errors';
-import { kafkaAddress, lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
+import { kafkaAddress } from '../../shared/kafka/address';
+import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
 import { type Settings } from '../../shared/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';

@@ -1,11 +1,12 @@
 import { AppError } from '../../shared/errors';
 
 /**
- * The commands of one machine: `start`, `demo [--once]`, `service <name>`. What a command does not need is not loaded: a
- * service in a container carries no supervisor with it.
+ * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `health`, `acls`, `config
+ * backup|restore`. What a command does not need is not loaded: a service in a container carries no supervisor with it.
  */
 
-const USAGE = 'Usage: npm start | npm run demo [-- --once] | npm run service -- ingest|router|delivery|retry|control';
+const USAGE =
+  'Usage: npm start | npm run demo [-- --once] | npm run service -- ingest|router|delivery|retry|control|topics';
 
 async function main([command = '', ...args]: string[]): Promise<void> {
   switch (command) {
@@ -20,6 +21,19 @@ async function main([command = '', ...args]: string[]): Promise<void> {
     case 'service': {
       const { becomeService } = await import('./single');
       return becomeService(args[0], process.env);
+    }
+    case 'health': {
+      const { checkHealth } = await import('./health');
+      return checkHealth(args[0] ?? 'livez', process.env);
+    }
+    case 'acls': {
+      const { printGrants } = await import('./acls');
+      printGrants(args[0], process.env);
+      return;
+    }
+    case 'config': {
+      const { copyConfig } = await import('./config-copy');
+      return copyConfig(args[0], process.env, { input: process.stdin, output: process.stdout });
     }
     default:
       throw new AppError('cannot_start', USAGE);

@@ -1,15 +1,23 @@
 import { get } from 'node:http';
 import { messageOf } from '../../shared/errors';
 
-/** Asks a service by its health port whether it can work. */
+/** Asks a service by its health port how it is. */
 
 const ANSWER_MS = 2_000;
 
 /** Why a service is not ready, or undefined where its `/readyz` answers 200. */
 export function whyNotReady(host: string, port: number): Promise<string | undefined> {
+  return whyNot('readyz', { host, port });
+}
+
+/** Why a service does not answer 200 to one of the two questions, or undefined where it does. */
+export function whyNot(
+  question: 'livez' | 'readyz',
+  { host, port }: { host: string; port: number },
+): Promise<string | undefined> {
   return new Promise((resolve) => {
     // No agent: a connection kept open would hold up the service's stop.
-    const request = get({ host, port, path: '/readyz', agent: false, timeout: ANSWER_MS }, (response) => {
+    const request = get({ host, port, path: `/${question}`, agent: false, timeout: ANSWER_MS }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', (error) => resolve(messageOf(error)));

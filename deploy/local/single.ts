@@ -2,24 +2,37 @@ import { existsSync } from 'node:fs';
 import { AppError } from '../../shared/errors';
 import { loadSettings } from '../../shared/settings';
 import { SERVICES, serviceMain, type ServiceName } from './paths';
-import { localSecrets } from './secrets';
+import { localSecrets, type Secrets } from './secrets';
 
 /** `npm run service -- <name>`: one service as this very process, which is what a container runs. */
+
+/** What each would not start without: a service that needs no secret is not given one, nor a folder to find it in. */
+const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
+  ingest: [],
+  router: [],
+  delivery: ['WAYPOST_SECRET_KEY'],
+  retry: [],
+  control: ['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY'],
+};
 
 /**
  * Becomes the service: it takes over signals, title and exit code.
  * @throws AppError `cannot_start` for a name that is none, `bad_settings` with every mistake
  */
 export async function becomeService(name: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
+  if (name === 'topics') {
+    const { makeTopics } = await import('./topics');
+    return makeTopics(env);
+  }
   if (!isService(name)) {
     const given = name === undefined ? 'No service was named' : `There is no service "${name}"`;
-    throw new AppError('cannot_start', `${given}. Run: npm run service -- ${SERVICES.join('|')}`);
+    throw new AppError('cannot_start', `${given}. Run: npm run service -- ${SERVICES.join('|')}|topics`);
   }
   if (!existsSync(serviceMain(name))) {
     throw new AppError('cannot_start', `The service ${name} has not been built. Run: npm run build`);
   }
   const settings = loadSettings(env);
-  const missing = (['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY'] as const).filter((secret) => !env[secret]);
+  const missing = NEEDS[name].filter((secret) => !env[secret]);
   if (missing.length > 0) {
     Object.assign(env, localSecrets(settings.WAYPOST_DATA_DIR, env));
     process.stderr.write(

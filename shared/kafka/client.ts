@@ -3,6 +3,7 @@ import { Kafka as KafkaJs, type Admin, type ConsumerConfig, type KafkaConfig, ty
 import { AppError, messageOf } from '../errors';
 import { requireBrokers, type Settings } from '../settings';
 import { type Log } from '../telemetry/log';
+import { kafkaAddress } from './address';
 import { KafkaAppender } from './appender';
 import { installCodec } from './codec/install';
 import { createPartitioner } from './codec/partitioner';
@@ -150,16 +151,14 @@ async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
 
 /** What of kafkajs's configuration follows from the settings. */
 function clientConfig(settings: Settings): KafkaConfig {
-  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
-  const config: KafkaConfig = {
-    brokers: requireBrokers(settings),
-    ssl: settings.KAFKA_SSL,
+  const { sasl, ...address } = kafkaAddress(settings);
+  return {
+    ...address,
+    ...(sasl === undefined ? {} : { sasl: sasl as SASLOptions }),
     connectionTimeout: 3_000,
     requestTimeout: 10_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5 },
   };
-  if (mechanism && username && password) config.sasl = { mechanism, username, password } as SASLOptions;
-  return config;
 }
 
 async function connectAdmin(admin: Admin, brokers: string[]): Promise<void> {

@@ -1,25 +1,11 @@
 import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
-import { requireBrokers, type Settings } from '../settings';
+import { type KafkaAddress } from './address';
 
 /**
  * Says when Kafka can be used, which is later than when its port answers: a new broker refuses consumer groups while
  * their coordinator loads, and kafkajs reports that as errors.
  */
-
-/** Where Kafka is and how to be let in. */
-export interface KafkaAddress {
-  brokers: string[];
-  ssl?: boolean;
-  sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string };
-}
-
-/** The address that the settings name. @throws AppError `bad_settings` without KAFKA_BROKERS */
-export function kafkaAddress(settings: Settings): KafkaAddress {
-  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
-  const address = { brokers: requireBrokers(settings), ssl: settings.KAFKA_SSL };
-  return mechanism && username && password ? { ...address, sasl: { mechanism, username, password } } : address;
-}
 
 const PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -90,5 +76,5 @@ function clientConfig(address: KafkaAddress): KafkaConfig {
 /** kafkajs wraps the cause of a failed connection; the sentence wants the cause, without a full stop. */
 function plainReason(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return messageOf(cause).replace(/\.$/, '');
+  return messageOf(cause).trim().replace(/\.$/, '');
 }

@@ -22,7 +22,8 @@ export const DUE = 'webhooks.due';
 export const DEAD = 'webhooks.dead';
 export const ATTEMPTS = 'attempts';
 export const CONFIG = 'config';
-const TIER_PREFIX = 'webhooks.retry.';
+/** Of the topics of tiers, each of which ends in its delay. */
+export const TIER_PREFIX = 'webhooks.retry.';
 
 /** The name of a tier's topic: 10000 → `webhooks.retry.10s`. */
 export function tierTopic(delayMs: number): string {

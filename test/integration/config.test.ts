@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Readable, Writable } from 'node:stream';
+import { copyConfig } from '../../deploy/local/config-copy';
 import { openConfig } from '../../shared/config/reader';
 import { openWriter } from '../../shared/config/writer';
 import { type Source } from '../../shared/domain/config';
@@ -103,6 +105,32 @@ it('forgets what was deleted', async () => {
     expect(reader.sourceByWriteKey('key-gone', 0)).toBeUndefined();
     expect(reader.recordAt('source:gone')).toBeUndefined();
   }
+});
+
+it('is copied into a new system, and never mixed into another', async () => {
+  const original = await openControl();
+  await original.writer.write('source', 'copied', aSource('copied', 'one'), { replaces: 0 });
+  await original.writer.write('source', 'copied', aSource('copied', 'two'), { replaces: 1 });
+  let lines = '';
+  const output = new Writable({
+    write: (chunk, _, done) => {
+      lines += String(chunk);
+      done();
+    },
+  });
+  await copyConfig('backup', env, { input: Readable.from([]), output });
+
+  const elsewhere = { ...env, WAYPOST_TOPIC_PREFIX: `copy-${randomUUID().slice(0, 8)}.` };
+  const restore = () => copyConfig('restore', elsewhere, { input: Readable.from([lines]), output });
+  await restore();
+  const kafka = await connectKafka(loadSettings(elsewhere), { clientId: 'test', log });
+  kafkas.push(kafka);
+  const copy = await openConfig(kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
+  closing.push(() => copy.stop());
+  await original.config.refresh(5_000);
+  expect(copy.list('source')).toEqual(original.config.list('source'));
+  expect(copy.source('copied')?.version).toBe(2);
+  await expect(restore()).rejects.toThrow(/not empty/);
 });
 
 it('ends a reader that meets a newer format', async () => {

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findKafka } from '../../deploy/local/kafka-source';
-import { kafkaAddress, waitForKafka } from '../../shared/kafka/ready';
+import { kafkaAddress } from '../../shared/kafka/address';
+import { waitForKafka } from '../../shared/kafka/ready';
 import { loadSettings } from '../../shared/settings';
 
 /**

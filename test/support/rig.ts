@@ -59,9 +59,11 @@ const RECOVERY_MS = 120_000;
 export interface RigOptions extends SystemOptions {
   /** what the slow endpoint takes for an answer; without it there is none */
   slowMs?: number;
+  /** calls */
+  perSecond?: number;
 }
 
-export async function openRig({ slowMs, ...options }: RigOptions = {}): Promise<Rig> {
+export async function openRig({ slowMs, perSecond = PER_SECOND, ...options }: RigOptions = {}): Promise<Rig> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-crash-'));
   const sink = await startSink();
   const [healthy, failing, slow] = [newTally(), newTally(), newTally()];
@@ -86,7 +88,7 @@ export async function openRig({ slowMs, ...options }: RigOptions = {}): Promise<
     await system.send(source.writeKey, 'identify', aCall('identify'));
     await sink.waitFor(1, { path: HANGING, timeoutMs: 250 });
   });
-  const load = startLoad({ url: system.ingestUrl, writeKey: source.writeKey, perSecond: PER_SECOND });
+  const load = startLoad({ url: system.ingestUrl, writeKey: source.writeKey, perSecond });
   const rig: Rig = {
     system,
     healthy,

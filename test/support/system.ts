@@ -170,7 +170,12 @@ export async function systemEnv(
   };
 }
 
-async function call(method: string, url: string, headers: Record<string, string>, body?: unknown): Promise<Answer> {
+export async function call(
+  method: string,
+  url: string,
+  headers: Record<string, string>,
+  body?: unknown,
+): Promise<Answer> {
   const response = await fetch(url, {
     method,
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },

@@ -32,3 +32,10 @@ test('all mistakes are told at once, unknown names with a guess', () => {
     /WAYPOST_RETRY_DELAY: there is no such setting \(did you mean WAYPOST_RETRY_DELAYS\?\)[^]*WAYPOST_PARTITIONS: [^]*WAYPOST_TIMEOUT: /,
   );
 });
+
+test.each([
+  [{ KAFKA_SSL_CA_FILE: 'ca.pem' }, 'KAFKA_SSL_CA_FILE: needs KAFKA_SSL=true'],
+  [{ KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'client.pem' }, 'KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE: one needs'],
+])('files for TLS that would not be used: %j', (env, mistake) => {
+  expect(() => loadSettings(env)).toThrow(mistake);
+});

@@ -1,0 +1,38 @@
+# syntax=docker/dockerfile:1
+
+# One image for every service: `docker run waypost delivery`. It holds no Java: Kafka is elsewhere.
+# The version of Node is the one that the tests and benchmarks ran on; 20.18 to 24 do.
+ARG NODE_IMAGE=node:20.20.2-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
+COPY . .
+RUN npm run build && npm run build:console --if-present && rm -rf dist/bench dist/test dist/.tsbuildinfo
+
+FROM ${NODE_IMAGE} AS modules
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# What is optional serves `npm start`, which brings its own Kafka.
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="Waypost" \
+      org.opencontainers.image.description="Analytics calls in over HTTP, signed webhooks out" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production \
+    WAYPOST_DATA_DIR=/var/lib/waypost
+WORKDIR /app
+# Kubernetes tells by a number, not by a name, that nobody is root. A new volume takes over the folder's owner.
+RUN install -d -o 10001 -g 10001 /var/lib/waypost
+COPY --from=modules /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY package.json LICENSE ./
+USER 10001:10001
+EXPOSE 8080 8090 9401 9402 9403 9404 9405
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "dist/deploy/local/main.js", "health", "livez"]
+# No shell and no init before it: the services take SIGTERM themselves, and start no processes that could be left over.
+# The flags of the collector are those of `npm start` (deploy/local/service-process.ts says why).
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=64", "--single-threaded-gc", "dist/deploy/local/main.js", "service"]

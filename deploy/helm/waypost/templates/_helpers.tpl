@@ -1,0 +1,131 @@
+{{/* Everything is named after the release, which may be "waypost" itself. */}}
+{{- define "waypost.name" -}}
+{{- if contains "waypost" .Release.Name -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- else -}}{{ printf "%s-waypost" .Release.Name | trunc 40 | trimSuffix "-" }}{{- end -}}
+{{- end }}
+
+{{- define "waypost.selector" -}}
+app.kubernetes.io/name: waypost
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .service }}
+{{- end }}
+
+{{- define "waypost.labels" -}}
+{{ include "waypost.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{- define "waypost.image" -}}
+{{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+{{- end }}
+
+{{/* The health port of a service: shared/settings.ts has the same. */}}
+{{- define "waypost.healthPort" -}}
+{{- get (dict "ingest" "9401" "router" "9402" "delivery" "9403" "retry" "9404" "control" "9405") . -}}
+{{- end }}
+
+{{/* What must be set, said in one place and in words. */}}
+{{- define "waypost.check" -}}
+{{- if not .Values.kafka.brokers }}{{ fail "kafka.brokers is empty: name the brokers, host:port" }}{{ end -}}
+{{- if not .Values.secrets.existingSecret }}{{ fail "secrets.existingSecret is empty. Make one, and keep a copy of its secret-key:\n  kubectl create secret generic waypost --from-literal=admin-token=$(openssl rand -hex 32) --from-literal=secret-key=$(openssl rand -base64 32)" }}{{ end -}}
+{{- if and .Values.kafka.sasl.mechanism (not .Values.kafka.sasl.existingSecret) }}{{ fail "kafka.sasl.mechanism needs kafka.sasl.existingSecret" }}{{ end -}}
+{{- range $name, $service := .Values.services -}}
+{{- with $service.autoscaling -}}
+{{- if and .enabled (has $name (list "router" "delivery")) (gt (int .max) (int $.Values.kafka.partitions)) }}{{ fail (printf "services.%s.autoscaling.max is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (gt (int .Values.services.control.replicas) 1) .Values.persistence.enabled }}{{ fail "services.control.replicas: several want a history on a server: database-url in the secret, and persistence.enabled=false" }}{{ end -}}
+{{- end }}
+
+{{/* The user and the password of a service for Kafka: the key in the secret. */}}
+{{- define "waypost.saslKey" -}}
+{{- if .root.Values.kafka.sasl.perService }}{{ .service }}-{{ .key }}{{ else }}{{ .key }}{{ end -}}
+{{- end }}
+
+{{- define "waypost.env" -}}
+{{- $values := .root.Values -}}
+- { name: KAFKA_BROKERS, value: {{ join "," $values.kafka.brokers | quote }} }
+{{- if $values.kafka.tls.enabled }}
+- { name: KAFKA_SSL, value: 'true' }
+{{- if $values.kafka.tls.caSecret }}
+- { name: KAFKA_SSL_CA_FILE, value: /etc/waypost/kafka-ca/ca.crt }
+{{- end }}
+{{- if $values.kafka.tls.clientSecret }}
+- { name: KAFKA_SSL_CERT_FILE, value: /etc/waypost/kafka-client/tls.crt }
+- { name: KAFKA_SSL_KEY_FILE, value: /etc/waypost/kafka-client/tls.key }
+{{- end }}
+{{- end }}
+{{- if $values.kafka.sasl.mechanism }}
+- { name: KAFKA_SASL_MECHANISM, value: {{ $values.kafka.sasl.mechanism | quote }} }
+{{- range $key := list "username" "password" }}
+- name: KAFKA_SASL_{{ upper $key }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $values.kafka.sasl.existingSecret }}
+      key: {{ include "waypost.saslKey" (merge (dict "key" $key) $) }}
+{{- end }}
+{{- end }}
+- { name: WAYPOST_TOPIC_PREFIX, value: {{ $values.kafka.topicPrefix | quote }} }
+- { name: WAYPOST_PARTITIONS, value: {{ $values.kafka.partitions | quote }} }
+- { name: WAYPOST_REPLICATION, value: {{ $values.kafka.replication | quote }} }
+- { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }
+{{- if and $values.allowedNetworks (eq .service "delivery") }}
+- { name: WAYPOST_ALLOWED_NETWORKS, value: {{ join "," $values.allowedNetworks | quote }} }
+{{- end }}
+{{- if has .service (list "delivery" "control") }}
+- name: WAYPOST_SECRET_KEY
+  valueFrom: { secretKeyRef: { name: {{ $values.secrets.existingSecret }}, key: secret-key } }
+{{- end }}
+{{- if eq .service "control" }}
+- name: WAYPOST_ADMIN_TOKEN
+  valueFrom: { secretKeyRef: { name: {{ $values.secrets.existingSecret }}, key: admin-token } }
+- name: WAYPOST_DATABASE_URL
+  valueFrom: { secretKeyRef: { name: {{ $values.secrets.existingSecret }}, key: database-url, optional: true } }
+{{- end }}
+{{- if and $values.telemetry.otlpEndpoint (ne .service "topics") }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ $values.telemetry.otlpEndpoint | quote }} }
+- { name: OTEL_TRACES_EXPORTER, value: otlp }
+- { name: OTEL_METRICS_EXPORTER, value: none }
+- { name: OTEL_LOGS_EXPORTER, value: none }
+- { name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio }
+- { name: OTEL_TRACES_SAMPLER_ARG, value: {{ $values.telemetry.sampleRatio | quote }} }
+{{- end }}
+{{- range $name, $value := merge (dict) (.env | default dict) $values.settings }}
+- { name: {{ $name }}, value: {{ $value | quote }} }
+{{- end }}
+{{- end }}
+
+{{- define "waypost.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "waypost.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "waypost.mounts" -}}
+- { name: tmp, mountPath: /tmp }
+{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.caSecret }}
+- { name: kafka-ca, mountPath: /etc/waypost/kafka-ca, readOnly: true }
+{{- end }}
+{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.clientSecret }}
+- { name: kafka-client, mountPath: /etc/waypost/kafka-client, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "waypost.volumes" -}}
+- { name: tmp, emptyDir: {} }
+{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.caSecret }}
+- { name: kafka-ca, secret: { secretName: {{ .Values.kafka.tls.caSecret }} } }
+{{- end }}
+{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.clientSecret }}
+- { name: kafka-client, secret: { secretName: {{ .Values.kafka.tls.clientSecret }} } }
+{{- end }}
+{{- end }}

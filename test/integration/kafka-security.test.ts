@@ -1,0 +1,246 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  AclOperationTypes,
+  AclPermissionTypes,
+  AclResourceTypes,
+  Kafka as KafkaJs,
+  logLevel,
+  ResourcePatternTypes,
+} from 'kafkajs';
+import { type Grant, grantsOf } from '../../deploy/kafka/acls';
+import { type Broker } from '../../deploy/local/broker';
+import { findKafka } from '../../deploy/local/kafka-source';
+import { keptPorts } from '../../deploy/local/kept-ports';
+import { SERVICES } from '../../deploy/local/paths';
+import { kafkaAddress } from '../../shared/kafka/address';
+import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
+import { loadSettings } from '../../shared/settings';
+import { makeCertificate } from '../support/certificate';
+import { eventually } from '../support/eventually';
+import { aTrack } from '../support/make';
+import { type Service, startService } from '../support/service';
+import { type Sink, startSink } from '../support/sink';
+import { startSupervised } from '../support/supervised';
+import { call, systemEnv } from '../support/system';
+
+/**
+ * A Kafka as it is in production: TLS with an authority of its own, certificates on both sides, a password for each
+ * service (SCRAM), and ACLs that allow what deploy/kafka/acls.ts says, and nothing else.
+ */
+
+const PREFIX = 'secured.';
+const USER = 'wp-';
+const PASSWORD = 'a-long-password';
+const READY_MS = 60_000;
+const TOKEN = 'token-of-an-administrator';
+
+const dir = mkdtempSync(join(tmpdir(), 'waypost-security-'));
+const file = (name: string, ...parts: string[]) => {
+  writeFileSync(join(dir, name), parts.join(''));
+  return join(dir, name);
+};
+const authority = makeCertificate({ name: 'an authority', authority: true });
+const client = makeCertificate({ name: 'a client', issuer: authority });
+const CA = file('ca.pem', authority.cert);
+const files = {
+  KAFKA_SSL_CA_FILE: CA,
+  KAFKA_SSL_CERT_FILE: file('client.pem', client.cert),
+  KAFKA_SSL_KEY_FILE: file('client.key', client.key),
+};
+
+let broker: Broker;
+let shared: Record<string, string>;
+let sink: Sink;
+const running: Service[] = [];
+
+beforeAll(async () => {
+  const launch = await findKafka(() => undefined);
+  broker = await launch({
+    dir,
+    shortLived: true,
+    properties: await securedProperties(),
+    formatArguments: scramUsers(),
+  });
+  const admin = { ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' };
+  await waitForKafka(addressOf(admin), READY_MS);
+  await grant(admin, grantsOf(PREFIX, USER));
+  sink = await startSink();
+  shared = await systemEnv({
+    dataDir: join(dir, 'data'),
+    prefix: PREFIX,
+    env: {
+      WAYPOST_ADMIN_TOKEN: TOKEN,
+      WAYPOST_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+      WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
+      WAYPOST_HOST: '127.0.0.1',
+      WAYPOST_RETRY_DELAYS: '200ms',
+    },
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all(running.map((service) => service.stop()));
+  await sink.close();
+  await broker.stop(2_000);
+  rmSync(dir, { recursive: true, force: true });
+}, 60_000);
+
+test('every service does its work as a user of its own, who may do no more than that', async () => {
+  // Given topics that were made beforehand, by the one who may.
+  const topics = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'service', 'topics'], {
+    ...shared,
+    ...environment('topics'),
+  });
+  expect([await topics.exited, topics.output()]).toEqual([0, expect.stringContaining('topics.created')]);
+  running.push(...(await Promise.all(SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })))));
+
+  // Then a delivery goes all the way, by a tier, and is sent again by an operator.
+  sink.on('/', [{ status: 503 }, {}]);
+  const { id, writeKey } = await control('POST', '/sources', { name: 'A source' });
+  const destination = await control('POST', '/destinations', {
+    ...{ name: 'A destination', type: 'webhooks', enabled: true, sources: [id] },
+    webhooks: [{ url: sink.url('/'), headers: {} }],
+  });
+  await eventually(async () => {
+    await call('POST', `http://127.0.0.1:${shared.WAYPOST_INGEST_PORT!}/v1/track`, {}, { ...aTrack(), writeKey });
+    await sink.waitFor(2, { timeoutMs: 500 });
+  });
+  const delivered = await eventually(async () => {
+    const { data } = await control('GET', `/deliveries?destination=${destination.id}&status=delivered`);
+    if (data.length === 0) throw new Error('no delivery is in the history');
+    return data[0];
+  });
+  await control('POST', `/deliveries/${delivered.id}/replay`);
+  expect(await control('POST', `/destinations/${destination.id}/test`, {})).toMatchObject({ status: 'delivered' });
+  await control('POST', '/deletions', { userIds: ['somebody'] });
+  await eventually(() => {
+    const types = sink.received('/').map(({ body }) => (JSON.parse(String(body)) as { type: string }).type);
+    expect(types).toContain('delete');
+  });
+  for (const service of running) expect(service.output()).not.toMatch(/authoriz/i);
+
+  // And what is not a service's to do is refused.
+  await expect(Promise.all(FORBIDDEN.map(([name, topic]) => written(name, topic)))).resolves.toEqual(
+    FORBIDDEN.map(() => 'TOPIC_AUTHORIZATION_FAILED'),
+  );
+}, 120_000);
+
+const FORBIDDEN = [
+  ['ingest', 'webhooks'],
+  ['router', 'config'],
+  ['delivery', 'config'],
+  ['retry', 'messages'],
+] as const;
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ['a wrong password', { KAFKA_SASL_PASSWORD: 'another' }, /authentication failed/i],
+  ['an authority that nobody named', { KAFKA_SSL_CA_FILE: '' }, /certificate/],
+  ['no certificate of ours', { KAFKA_SSL_CERT_FILE: '', KAFKA_SSL_KEY_FILE: '' }, /bad certificate/],
+  ['no TLS', { KAFKA_SSL: '', ...blank(files) }, /Closed connection/],
+])('with %s nobody is let in', async (_, wrong, reason) => {
+  await expect(lookAtKafka(addressOf({ ...environment('router'), ...wrong }))).resolves.toEqual({
+    state: 'away',
+    reason: expect.stringMatching(reason),
+  });
+});
+
+function environment(name: string): Record<string, string> {
+  return {
+    KAFKA_BROKERS: broker.address,
+    KAFKA_SSL: 'true',
+    ...files,
+    KAFKA_SASL_MECHANISM: 'scram-sha-512',
+    KAFKA_SASL_USERNAME: USER + name,
+    KAFKA_SASL_PASSWORD: PASSWORD,
+  };
+}
+
+const addressOf = (env: Record<string, string>) => kafkaAddress(loadSettings(env));
+
+function kafkaAs(env: Record<string, string>): KafkaJs {
+  const config = addressOf(env) as ConstructorParameters<typeof KafkaJs>[0];
+  return new KafkaJs({ ...config, logLevel: logLevel.NOTHING, retry: { retries: 0 } });
+}
+
+async function grant(env: Record<string, string>, grants: Grant[]): Promise<void> {
+  const admin = kafkaAs(env).admin();
+  await admin.connect();
+  const acl = grants.flatMap(({ operations, resource, prefixed, principal, name }) =>
+    operations.map((operation) => ({
+      principal,
+      host: '*',
+      resourceName: name,
+      resourceType: resource === 'topic' ? AclResourceTypes.TOPIC : AclResourceTypes.GROUP,
+      resourcePatternType: prefixed ? ResourcePatternTypes.PREFIXED : ResourcePatternTypes.LITERAL,
+      operation: AclOperationTypes[kafkaName(operation)],
+      permissionType: AclPermissionTypes.ALLOW,
+    })),
+  );
+  await admin.createAcls({ acl });
+  await admin.disconnect();
+}
+
+/** DescribeConfigs → DESCRIBE_CONFIGS */
+function kafkaName(operation: string): keyof typeof AclOperationTypes {
+  return operation.replace(/(?<=.)[A-Z]/, '_$&').toUpperCase() as keyof typeof AclOperationTypes;
+}
+
+/** The error with which Kafka refuses a record of a service, or "taken". */
+async function written(name: string, topic: string): Promise<string> {
+  const producer = kafkaAs(environment(name)).producer({ retry: { retries: 0 } });
+  await producer.connect();
+  const send = producer.send({ topic: PREFIX + topic, messages: [{ value: 'forbidden' }] });
+  const answer = await send.then(
+    () => 'taken',
+    (error: unknown) => {
+      const { type, cause } = error as { type?: string; cause?: { type?: string } };
+      return type ?? cause?.type ?? 'an error without a type';
+    },
+  );
+  await producer.disconnect();
+  return answer;
+}
+
+async function control(method: string, path: string, body?: unknown) {
+  const url = `http://127.0.0.1:${shared.WAYPOST_CONTROL_PORT!}/api/v1${path}`;
+  const answer = await call(method, url, { authorization: `Bearer ${TOKEN}` }, body);
+  if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+async function securedProperties(): Promise<Record<string, string>> {
+  const ports = await keptPorts(dir);
+  const server = makeCertificate({ name: 'a broker', issuer: authority });
+  const module = (kind: string) => `org.apache.kafka.common.security.${kind}LoginModule required`;
+  return {
+    listeners: `SASL_SSL://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
+    'advertised.listeners': `SASL_SSL://127.0.0.1:${ports.broker}`,
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL',
+    'inter.broker.listener.name': 'SASL_SSL',
+    'sasl.mechanism.inter.broker.protocol': 'PLAIN',
+    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-512',
+    'listener.name.sasl_ssl.plain.sasl.jaas.config': `${module('plain.Plain')} username="broker" password="${PASSWORD}" user_broker="${PASSWORD}" user_${USER}admin="${PASSWORD}";`,
+    'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': `${module('scram.Scram')};`,
+    'listener.name.sasl_ssl.ssl.client.auth': 'required',
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': file('broker.pem', server.key, server.cert),
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': CA,
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    // The controller's own listener asks nobody who he is: it is a single node.
+    'super.users': `User:broker;User:${USER}admin;User:ANONYMOUS`,
+  };
+}
+
+function scramUsers(): string[] {
+  return [...SERVICES, 'topics'].flatMap((name) => [
+    '--add-scram',
+    `SCRAM-SHA-512=[name=${USER}${name},password=${PASSWORD}]`,
+  ]);
+}
+
+function blank(record: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.keys(record).map((name) => [name, '']));
+}

@@ -1,0 +1,78 @@
+import { SERVICES } from '../../../deploy/local/paths';
+import { loadSettings } from '../../../shared/settings';
+import { read, readYaml, withDefaults } from './files';
+
+/** Dockerfile, docker-compose.yml and the chart say the same as the code: settings, ports, services, times. */
+
+interface Compose {
+  services: Record<
+    string,
+    { command?: string[]; environment?: Record<string, string | number>; stop_grace_period?: string }
+  >;
+}
+const compose = readYaml<Compose>('docker-compose.yml');
+const CHART = 'deploy/helm/waypost';
+
+test.each([...SERVICES, 'topics'])('docker compose runs %s, with settings that there are', (name) => {
+  const { command, environment } = compose.services[name]!;
+  expect(command).toEqual([name]);
+  const env = Object.fromEntries(
+    Object.entries(environment!).map(([key, value]) => [key, withDefaults(String(value))]),
+  );
+  expect(loadSettings(env).KAFKA_BROKERS).toEqual(['kafka:9092']);
+});
+
+test('docker compose takes a .env with settings of every kind', () => {
+  const taken = read('docker-compose.yml')
+    .match(/(?<=\$\{)WAYPOST_\w+/g)!
+    .filter((name) => !OURS.has(name));
+  const values: Record<string, string> = { WAYPOST_ADMIN_TOKEN: 'a'.repeat(16) };
+  const known = () => loadSettings(Object.fromEntries(taken.map((name) => [name, values[name] ?? ''])));
+  expect(known).not.toThrow();
+});
+/** Of the file alone: which image, and at which address it publishes ports. */
+const OURS = new Set(['WAYPOST_IMAGE', 'WAYPOST_BIND']);
+
+test('the chart sets no setting that there is not', () => {
+  const templates = read(`${CHART}/templates/_helpers.tpl`);
+  const names = templates.match(/\b(?:WAYPOST|KAFKA)_[A-Z_]+\b/g)!;
+  const parts = ['KAFKA_SASL_'];
+  const known = new Set(Object.keys(loadSettings({})).concat(OPTIONAL));
+  expect([...new Set(names)].filter((name) => !known.has(name) && !parts.includes(name))).toEqual([]);
+});
+/** Those without a default, which the parsed settings do not name. */
+const OPTIONAL = read('shared/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
+
+test('the chart asks each service at its health port', () => {
+  const settings = loadSettings({});
+  const ports = /dict "ingest" ("\d+") "router" ("\d+") "delivery" ("\d+") "retry" ("\d+") "control" ("\d+")/
+    .exec(read(`${CHART}/templates/_helpers.tpl`))!
+    .slice(1);
+  expect(ports).toEqual(
+    SERVICES.map((name) => `"${settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`]}"`),
+  );
+});
+
+test('whoever stops a service waits longer than it gives itself', () => {
+  const deadline = Number(/STOP_DEADLINE_MS = ([\d_]+)/.exec(read('shared/lifecycle.ts'))![1]!.replace('_', '')) / 1000;
+  const { services } = readYaml<{
+    services: Record<string, { preStopSeconds: number; terminationGracePeriodSeconds: number }>;
+  }>(`${CHART}/values.yaml`);
+  for (const name of SERVICES) {
+    const { preStopSeconds, terminationGracePeriodSeconds } = services[name]!;
+    expect(terminationGracePeriodSeconds - preStopSeconds).toBeGreaterThan(deadline);
+    expect(parseInt(compose.services[name]!.stop_grace_period!)).toBeGreaterThan(deadline);
+  }
+});
+
+test('the image starts a service as `npm start` does', () => {
+  const flags = /NODE_FLAGS = \[(.*)\]/.exec(read('deploy/local/service-process.ts'))![1]!.match(/--[\w-=]+/g)!;
+  const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))![1]!) as string[];
+  expect(entry).toEqual(['node', ...flags, 'dist/deploy/local/main.js', 'service']);
+});
+
+test('one version of Kafka everywhere', () => {
+  const jars = /kafka_2\.13<\/artifactId>\s*<version>([\d.]+)/.exec(read('deploy/kafka/pom.xml'))![1]!;
+  expect(read('docker-compose.yml')).toContain(`image: apache/kafka:${jars}\n`);
+  expect(read('deploy/local/container.ts')).toContain(`'apache/kafka:${jars}'`);
+});
