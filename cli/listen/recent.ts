@@ -1,0 +1,18 @@
+/** The last so many texts that were seen. */
+export class Recent {
+  readonly #texts = new Set<string>();
+
+  constructor(private readonly atMost: number) {}
+
+  has(text: string): boolean {
+    return this.#texts.has(text);
+  }
+
+  /** @returns whether it is new */
+  add(text: string): boolean {
+    if (this.#texts.has(text)) return false;
+    this.#texts.add(text);
+    if (this.#texts.size > this.atMost) for (const oldest of this.#texts) return this.#texts.delete(oldest);
+    return true;
+  }
+}

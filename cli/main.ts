@@ -1,0 +1,38 @@
+import { homedir } from 'node:os';
+import { run } from './run';
+
+/** The process of the command line. */
+
+const stop = new AbortController();
+let asked = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The second time somebody is in a hurry.
+    if (asked) process.exit(130);
+    asked = true;
+    stop.abort();
+  });
+}
+
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // `waypost … | head` has what it wanted.
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+}
+
+void run(process.argv.slice(2), {
+  env: process.env,
+  cwd: process.cwd(),
+  home: homedir(),
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  terminal: process.stdout.isTTY,
+  stdin: process.stdin,
+  stop: stop.signal,
+}).then((code) => {
+  process.exitCode = code;
+  // Whatever keeps the process alive now (a socket that waits for its server) is of no use to anybody. What was written to a
+  // pipe must still go out.
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+});
