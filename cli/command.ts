@@ -18,9 +18,9 @@ export interface Session {
   world: World;
   print: Printer;
   /** @throws CliError */
-  place(): Place;
+  place: () => Place;
   /** @throws CliError where there is no token */
-  api(): Api;
+  api: () => Api;
 }
 
 interface Global {
@@ -39,6 +39,7 @@ export interface About {
 }
 
 /** `list`, or `show <id>`. What the action returns is the exit code, 0 where it is nothing. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- a command says what its options are
 export function leaf<O extends object = object>(
   cli: Cli,
   [parent, syntax]: [parent: Command, syntax: string],
@@ -46,7 +47,7 @@ export function leaf<O extends object = object>(
   act: (session: Session, options: O, ...args: string[]) => Promise<number | undefined> | Promise<void>,
 ): void {
   const command = parent.command(syntax).summary(about.summary).description(about.summary);
-  for (const [flags, description] of about.options ?? []) command.option(flags, description);
+  for (const [flags, description] of about.options ?? []) addOption(command, flags, description);
   const more = about.more === undefined ? '' : `\n${about.more}\n`;
   command.addHelpText('after', `${more}\nExample:\n  $ waypost ${about.example}`);
   command.action(async (...given: unknown[]) => {
@@ -55,6 +56,13 @@ export function leaf<O extends object = object>(
     const args = given.slice(0, -2) as string[];
     cli.exitCode = (await act(createSession(cli.world, options), options, ...args)) ?? 0;
   });
+}
+
+/** `<x...>` may be given several times. It takes one word each time: as commander has it, it would take the arguments too. */
+function addOption(command: Command, flags: string, description: string): void {
+  if (!flags.includes('...')) return void command.option(flags, description);
+  const collect = (value: string, before: string[] | undefined) => [...(before ?? []), value];
+  command.option(flags.replace('...', ''), `${description}; may be repeated`, collect);
 }
 
 /** A word that has others below it, such as `destinations`. */

@@ -28,8 +28,8 @@ export function allDestinations(api: Api): Promise<Destination[]> {
 }
 
 interface Lookup<T> {
-  byId(id: string): Promise<T>;
-  list(): Promise<T[]>;
+  byId: (id: string) => Promise<T>;
+  list: () => Promise<T[]>;
 }
 
 async function find<T extends { id: string; name: string }>(

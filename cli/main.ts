@@ -4,11 +4,13 @@ import { run } from './run';
 /** The process of the command line. */
 
 const stop = new AbortController();
+/** the command that runs ends by itself when it is told to */
+let watched = false;
 let asked = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // The second time somebody is in a hurry.
-    if (asked) process.exit(130);
+    if (asked || !watched) process.exit(130);
     asked = true;
     stop.abort();
   });
@@ -29,7 +31,10 @@ void run(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   terminal: process.stdout.isTTY,
   stdin: process.stdin,
-  stop: stop.signal,
+  get stop() {
+    watched = true;
+    return stop.signal;
+  },
 }).then((code) => {
   process.exitCode = code;
   // Whatever keeps the process alive now (a socket that waits for its server) is of no use to anybody. What was written to a

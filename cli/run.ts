@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { AppError } from '../shared/errors';
+import { ROOT } from '../shared/root';
 import { type Cli } from './command';
 import { addCompletion } from './commands/completion';
 import { addDeliveries } from './commands/deliveries';
@@ -41,6 +44,7 @@ function createProgram(cli: Cli): Command {
   const { world } = cli;
   const program = new Command('waypost')
     .description('Works with a Waypost from a terminal: its events, its deliveries, its webhooks.')
+    .version(version(), '--version')
     .option('--url <address>', 'the control API, such as http://127.0.0.1:8090')
     .option('--json', 'for programs: JSON, one text a line')
     .configureHelp({ showGlobalOptions: true })
@@ -54,6 +58,10 @@ function createProgram(cli: Cli): Command {
   ];
   for (const one of add) one(cli, program);
   return program;
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
 function explain(error: unknown, world: World): number {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from "node:path";
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { messageOf } from '../shared/errors';
@@ -10,7 +10,8 @@ import { CliError, type World } from './world';
 /** @param file `-` is standard input. @returns its text without the line break at its end. @throws CliError */
 export async function readSecretFile(world: World, file: string): Promise<string> {
   const secret = (await readInput(world, file)).replace(/\r?\n$/, '');
-  if (secret === '') throw new CliError(`There is no secret in ${file === '-' ? 'standard input' : file}: it is empty.`);
+  if (secret === '')
+    throw new CliError(`There is no secret in ${file === '-' ? 'standard input' : file}: it is empty.`);
   return secret;
 }
 

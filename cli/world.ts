@@ -12,7 +12,7 @@ export interface World {
   /** standard output is a terminal */
   terminal: boolean;
   stdin: Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
-  /** Ctrl-C, SIGTERM */
+  /** Ctrl-C, SIGTERM. Who asks for it ends by it; a command that does not is ended at once. */
   stop: AbortSignal;
 }
 

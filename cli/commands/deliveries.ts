@@ -99,7 +99,9 @@ function showDelivery({ print, world }: Session, delivery: Delivery): void {
   print.rows(ATTEMPT_COLUMNS, tries, 'It has not been tried yet.');
   for (const { attempt, url } of tries) {
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
-      world.out(`\nanswer to try ${String(attempt.n)} at ${url.origin}: ${printable(url.response.body.slice(0, 500))}\n`);
+      world.out(
+        `\nanswer to try ${String(attempt.n)} at ${url.origin}: ${printable(url.response.body.slice(0, 500))}\n`,
+      );
     }
   }
   const body = delivery.body === null ? 'Kafka no longer has its body' : JSON.stringify(delivery.body, null, 2);

@@ -9,7 +9,7 @@ import { FAILED, usage } from '../world';
 /** What is done with a destination: test it, rotate its secret, delete it. */
 
 export function addDestinationActions(cli: Cli, destinations: Command): void {
-  leaf<{ type: string }>(
+  leaf<{ type?: string }>(
     cli,
     [destinations, 'test <destination>'],
     {
@@ -70,7 +70,10 @@ async function rotate(session: Session, options: RotateOptions, name = ''): Prom
     ...(switchAt !== undefined && { switchAt }),
   };
   const { data } = await session.api().call('POST /destinations/{id}/rotate-secret', { id, body });
-  if (print.json) return print.thing(data, []);
+  if (print.json) {
+    print.thing(data, []);
+    return;
+  }
   // Alone on standard output, so that it can go to a file.
   if (data.sharedSecret !== undefined) world.out(`${data.sharedSecret}\n`);
   const until = data.secretRotation?.overlapUntil;

@@ -24,7 +24,10 @@ export interface EditOptions {
 
 export const EDITS: [string, string][] = [
   ['--source <source...>', 'connected to these, by id or name'],
-  ['--webhook <url...>', 'POSTs to these, five at most; @file: as the file has them, one a line (an address can hold a token)'],
+  [
+    '--webhook <url...>',
+    'POSTs to these, five at most; @file: as the file has them, one a line (an address can hold a token)',
+  ],
   ['--headers-file <file>', 'static headers of these URLs, one "Name: value" a line; - for standard input'],
   ['--secret-file <file>', 'the shared secret that signs; - for standard input. Or WAYPOST_SHARED_SECRET'],
   ['--no-secret', 'sign no more'],

@@ -24,7 +24,11 @@ export function addDestinations(cli: Cli, program: Command): void {
     [destinations, 'list'],
     { summary: 'All destinations', example: 'destinations list' },
     async ({ api, print }) => {
-      print.rows(COLUMNS, await allDestinations(api()), 'There is no destination yet: see waypost destinations create --help');
+      print.rows(
+        COLUMNS,
+        await allDestinations(api()),
+        'There is no destination yet: see waypost destinations create --help',
+      );
     },
   );
   leaf(

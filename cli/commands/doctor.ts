@@ -67,7 +67,13 @@ async function controlChecks(session: Session): Promise<Check[]> {
     checks.push(ok('control', `answers at ${url} (by ${from})`));
     if (ahead !== undefined) checks.push(clockCheck("control's clock", ahead));
   } catch (error) {
-    return [fail('control', `nothing answers at ${url} (${reasonOf(error)})`, 'Is it running? Say where it is by --url, WAYPOST_URL or `waypost login`.')];
+    return [
+      fail(
+        'control',
+        `nothing answers at ${url} (${reasonOf(error)})`,
+        'Is it running? Say where it is by --url, WAYPOST_URL or `waypost login`.',
+      ),
+    ];
   }
   for (const look of [tokenCheck, keysCheck, historyChecks]) {
     try {
@@ -75,7 +81,9 @@ async function controlChecks(session: Session): Promise<Check[]> {
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       const name = look === tokenCheck ? 'token' : look === keysCheck ? 'destinations' : 'history';
-      checks.push(fail(name, error.message, look === historyChecks ? 'Deliveries go on without it. See the log of control.' : ''));
+      checks.push(
+        fail(name, error.message, look === historyChecks ? 'Deliveries go on without it. See the log of control.' : ''),
+      );
       // Without a token the others would say the same.
       if (look === tokenCheck) break;
     }
@@ -109,9 +117,17 @@ async function ingestCheck({ place }: Session): Promise<Check> {
   try {
     const status = await askIngest(ingestUrl);
     if (status === 200) return ok('ingest', `answers at ${ingestUrl}`);
-    return fail('ingest', `answers ${String(status)} at ${ingestUrl}`, 'Is that the address of ingest? Else see its log.');
+    return fail(
+      'ingest',
+      `answers ${String(status)} at ${ingestUrl}`,
+      'Is that the address of ingest? Else see its log.',
+    );
   } catch (error) {
-    return fail('ingest', `nothing answers at ${ingestUrl} (${reasonOf(error)})`, 'Is it running? Say where it is by WAYPOST_INGEST_URL.');
+    return fail(
+      'ingest',
+      `nothing answers at ${ingestUrl} (${reasonOf(error)})`,
+      'Is it running? Say where it is by WAYPOST_INGEST_URL.',
+    );
   }
 }
 
@@ -121,7 +137,8 @@ function healthChecks(settings: Settings, { local }: Surroundings): Promise<Chec
   const host = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST) ? '127.0.0.1' : settings.WAYPOST_HOST;
   return Promise.all(
     SERVICES.map(async (name) => {
-      const port = local?.health[name] ?? settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
+      const port =
+        local?.health[name] ?? settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
       const at = `http://${host}:${String(port)}`;
       return healthCheck(`service ${name}`, at, await askHealth(at), local !== undefined);
     }),

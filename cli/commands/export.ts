@@ -20,11 +20,15 @@ export function addExport(cli: Cli, program: Command): void {
     },
     async ({ api, print, world }, { out }) => {
       const { data: who } = await api().call('GET /session', {});
-      if (who.role !== 'admin') throw new CliError('Only administrators see whole URLs: export with a token of theirs.');
+      if (who.role !== 'admin')
+        throw new CliError('Only administrators see whole URLs: export with a token of theirs.');
       const [sources, destinations] = await Promise.all([allSources(api()), allDestinations(api())]);
       const file = toFile(sources, destinations, new Date());
       const text = print.json ? `${JSON.stringify(file)}\n` : `${JSON.stringify(file, null, 2)}\n`;
-      if (out === undefined) return world.out(text);
+      if (out === undefined) {
+        world.out(text);
+        return;
+      }
       writePrivately(resolve(world.cwd, out), text);
       print.note(`${String(sources.length)} sources and ${String(destinations.length)} destinations are in ${out}.`);
     },

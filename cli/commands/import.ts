@@ -24,7 +24,10 @@ export function addImport(cli: Cli, program: Command): void {
       summary: 'Make and change sources and destinations as a file of `waypost export` says',
       example: 'import waypost.json --secrets-file secrets.json --dry-run',
       options: [
-        ['--secrets-file <file>', '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}}}; - for standard input'],
+        [
+          '--secrets-file <file>',
+          '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}}}; - for standard input',
+        ],
         ['--without-secrets', 'destinations whose secrets are not given are made without, and switched off'],
         ['--dry-run', 'say what would be done, and do nothing'],
       ],
@@ -72,8 +75,8 @@ async function perform(api: Api, step: Step, ids: Map<string, string>): Promise<
   if (step.act === 'keep') return;
   if (step.kind === 'source') {
     const { name, enabled } = step;
-    if (step.act === 'change') return void (await api.call('PATCH /sources/{id}', { id: step.id, body: { enabled } }));
-    ids.set(name, (await api.call('POST /sources', { body: { name, enabled } })).data.id);
+    if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body: { enabled } });
+    else ids.set(name, (await api.call('POST /sources', { body: { name, enabled } })).data.id);
     return;
   }
   const sources = step.sources.flatMap((name) => ids.get(name) ?? []);

@@ -74,7 +74,9 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
   });
   const messages = new Recent(MESSAGES_KNOWN);
   const isNew = (source: string, message: string) => messages.add(`${source} ${message}`);
-  print.note(`Listening to ${destination ? `destination "${destination.name}"` : 'the source'}; forwarding to ${target.href}. Ctrl-C ends it.`);
+  print.note(
+    `Listening to ${destination ? `destination "${destination.name}"` : 'the source'}; forwarding to ${target.href}. Ctrl-C ends it.`,
+  );
   const ended = new AbortController();
   const stop = AbortSignal.any([world.stop, ended.signal]);
   const one = (source: string) =>
@@ -116,14 +118,18 @@ async function listenedTo(
   { source }: ListenOptions,
 ): Promise<{ destination: Destination | undefined; sources: string[] }> {
   if ((name === undefined) === (source === undefined)) {
-    throw usage('Listen to a destination, or to a source: waypost listen "My hook" --to 3000, or waypost listen --source "My site" --to 3000.');
+    throw usage(
+      'Listen to a destination, or to a source: waypost listen "My hook" --to 3000, or waypost listen --source "My site" --to 3000.',
+    );
   }
   if (source !== undefined) {
     return { destination: undefined, sources: [(await findSource(session.api(), source)).id] };
   }
   const destination = await findDestination(session.api(), name ?? '');
   if (destination.sources.length === 0) {
-    throw new CliError(`Destination "${destination.name}" is connected to no source: nothing will come. Connect one by \`waypost destinations edit\`.`);
+    throw new CliError(
+      `Destination "${destination.name}" is connected to no source: nothing will come. Connect one by \`waypost destinations edit\`.`,
+    );
   }
   return { destination, sources: destination.sources };
 }

@@ -30,17 +30,12 @@ export function addLogin(cli: Cli, program: Command): void {
       ]);
     },
   );
-  leaf(
-    cli,
-    [program, 'logout'],
-    { summary: 'Forget what login kept', example: 'logout' },
-    ({ world, print }) => {
-      const file = keptFile(world);
-      const removed = removeKept(world);
-      print.thing({ file, removed }, [[removed ? 'removed' : 'there was none', file]]);
-      return Promise.resolve();
-    },
-  );
+  leaf(cli, [program, 'logout'], { summary: 'Forget what login kept', example: 'logout' }, ({ world, print }) => {
+    const file = keptFile(world);
+    const removed = removeKept(world);
+    print.thing({ file, removed }, [[removed ? 'removed' : 'there was none', file]]);
+    return Promise.resolve();
+  });
   leaf(
     cli,
     [program, 'whoami'],

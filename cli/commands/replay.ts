@@ -71,7 +71,7 @@ function addScope(cli: Cli, replay: Command): void {
     async (session, options) => {
       const body = await scopeOf(session, options);
       const { data } = await session.api().call('POST /replays', { body });
-      return options.follow ? follow(session, data.id) : show(session, data);
+      return showOrFollow(session, data, options);
     },
   );
 }
@@ -102,8 +102,10 @@ function addJobs(cli: Cli, replay: Command): void {
     cli,
     [replay, 'show <replay>'],
     { summary: 'One replay and how far it is', example: 'replay show rpl_… --follow', options: [FOLLOW] },
-    async (session, options, id = '') =>
-      options.follow ? follow(session, id) : show(session, (await session.api().call('GET /replays/{id}', { id })).data),
+    async (session, options, id = '') => {
+      const { data } = await session.api().call('GET /replays/{id}', { id });
+      return showOrFollow(session, data, options);
+    },
   );
   leaf(
     cli,
@@ -132,10 +134,16 @@ const COLUMNS: Column<Replay>[] = [
   { title: 'CREATED', of: ({ createdAt }) => createdAt },
 ];
 
+function showOrFollow(session: Session, replay: Replay, options: { follow?: boolean }): Promise<number> {
+  if (options.follow) return follow(session, replay.id);
+  show(session, replay);
+  return Promise.resolve(0);
+}
+
 /** Ctrl-C ends the looking on, not the replay. */
 async function follow(session: Session, id: string): Promise<number> {
   const { api, print, world } = session;
-  for (let shown = ''; ; ) {
+  for (let shown = ''; ;) {
     const { data } = await api().call('GET /replays/{id}', { id });
     const over = data.status !== 'counting' && data.status !== 'running';
     if (over || world.stop.aborted) {
@@ -153,7 +161,7 @@ function statusOf({ status, progress }: Replay): string {
   return status === 'counting' || status === 'running' ? `${status} ${String(Math.floor(progress * 100))} %` : status;
 }
 
-function show({ print }: Session, replay: Replay): undefined {
+function show({ print }: Session, replay: Replay): void {
   print.thing(replay, [
     ['id', replay.id],
     ['status', statusOf(replay)],

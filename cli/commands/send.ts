@@ -79,7 +79,8 @@ async function callOf({ world }: Session, type: CallType, options: SendOptions):
 async function send(session: Session, options: SendOptions, call: Record<string, unknown>): Promise<void> {
   const writeKey = await writeKeyOf(session, options.source);
   const { ingestUrl } = session.place();
-  if (ingestUrl === undefined) throw new CliError('It is not known where ingest is. Set WAYPOST_INGEST_URL to its address.');
+  if (ingestUrl === undefined)
+    throw new CliError('It is not known where ingest is. Set WAYPOST_INGEST_URL to its address.');
   // A batch of one: its answer tells of each call why it was rejected.
   const answer = await post(`${ingestUrl}/v1/batch`, writeKey, { batch: [call] });
   const [fault] = answer.rejected ?? [];
@@ -128,10 +129,14 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
     });
     answer = (await response.json()) as IngestAnswer;
   } catch (error) {
-    throw new CliError(`Ingest did not answer at ${url} (${reasonOf(error)}). Set WAYPOST_INGEST_URL if it is elsewhere.`);
+    throw new CliError(
+      `Ingest did not answer at ${url} (${reasonOf(error)}). Set WAYPOST_INGEST_URL if it is elsewhere.`,
+    );
   }
   if (!response.ok) {
-    throw new CliError(`Ingest refused it, ${answer.code ?? String(response.status)}: ${answer.message ?? 'without a reason'}.`);
+    throw new CliError(
+      `Ingest refused it, ${answer.code ?? String(response.status)}: ${answer.message ?? 'without a reason'}.`,
+    );
   }
   return answer;
 }
@@ -144,6 +149,7 @@ export function objectOf(text: string, name: string): Record<string, unknown> {
   } catch {
     throw usage(`${name} is not JSON.`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw usage(`${name} must be a JSON object.`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw usage(`${name} must be a JSON object.`);
   return value as Record<string, unknown>;
 }

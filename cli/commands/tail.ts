@@ -8,7 +8,7 @@ import { eventLine } from '../output/events';
 import { paintOf } from '../output/paint';
 import { printable } from '../output/table';
 import { pause } from '../time';
-import { CliError } from '../world';
+import { usage } from '../world';
 import { EVENT_FILTERS, type EventOptions, eventQuery } from './events';
 
 /** `waypost tail`: events as they come, or attempts as they are made. */
@@ -37,7 +37,9 @@ export function addTail(cli: Cli, program: Command): void {
       more: '--attempts looks once a second at the newest 200 deliveries, and at the newest 200 that are retried: beyond that it\nshows a sample.',
     },
     (session, options) =>
-      options.attempts || options.destination !== undefined ? tailAttempts(session, options) : tailEvents(session, options),
+      options.attempts || options.destination !== undefined
+        ? tailAttempts(session, options)
+        : tailEvents(session, options),
   );
 }
 
@@ -56,7 +58,7 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
 
 async function tailAttempts(session: Session, options: TailOptions): Promise<void> {
   const { print, world } = session;
-  if (options.rejected) throw new CliError('--rejected is about events: a call that was rejected has no attempts.');
+  if (options.rejected) throw usage('--rejected is about events: a call that was rejected has no attempts.');
   const { accepted: _, ...filter } = await eventQuery(session, options);
   const { destination } = options;
   const query = {
@@ -70,7 +72,10 @@ async function tailAttempts(session: Session, options: TailOptions): Promise<voi
       session.api().call('GET /deliveries', { query }),
       session.api().call('GET /deliveries', { query: { ...query, status: 'retrying' } }),
     ]);
-    for (const tried of newTries(pages.flatMap(({ data }) => data.data), known)) {
+    for (const tried of newTries(
+      pages.flatMap(({ data }) => data.data),
+      known,
+    )) {
       if (!first) print.line(valueOf(tried), lineOf(tried, print.colour));
     }
     await pause(POLL_MS, world.stop);

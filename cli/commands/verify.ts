@@ -40,8 +40,12 @@ export function addVerify(cli: Cli, program: Command): void {
       const toleranceS = toleranceOf(options);
       const secret = await secretOf(world, options, file);
       const request = parseRequest(await readBytes(world, file));
-      const verdicts = [check('standard', request, secret, toleranceS), check('x-signature', request, secret, toleranceS)];
-      if (request.leftOver > 0) print.note(`${String(request.leftOver)} bytes behind the body were left out, as Content-Length says.`);
+      const verdicts = [
+        check('standard', request, secret, toleranceS),
+        check('x-signature', request, secret, toleranceS),
+      ];
+      if (request.leftOver > 0)
+        print.note(`${String(request.leftOver)} bytes behind the body were left out, as Content-Length says.`);
       print.rows(
         [
           { title: 'SIGNATURE', of: ({ scheme }) => scheme },

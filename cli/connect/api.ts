@@ -49,7 +49,8 @@ export function sentenceOf(error: unknown, url: string): string {
   }
   const { status, problem } = error;
   if (status === 401) return `The token is not known at ${url}. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
-  if (problem.type === undefined) return `${url} answers ${String(status)}, but not as Waypost does. Is that its control API?`;
+  if (problem.type === undefined)
+    return `${url} answers ${String(status)}, but not as Waypost does. Is that its control API?`;
   const faults = (problem.errors ?? []).map(
     ({ pointer, parameter, detail }) => `\n  ${parameter ?? pointer?.replace(/^#\//, '') ?? ''}: ${detail}`,
   );
@@ -59,8 +60,8 @@ export function sentenceOf(error: unknown, url: string): string {
 /** `fetch` says "fetch failed" and why beneath it. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
-  return code ?? messageOf(cause);
+  const code: unknown = (cause as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : messageOf(cause);
 }
 
 function endSentence(text: string): string {
@@ -80,7 +81,7 @@ export async function all<T>(
   limit = Infinity,
 ): Promise<T[]> {
   const found: T[] = [];
-  for (let after: string | undefined; ; ) {
+  for (let after: string | undefined; ;) {
     const { data } = await page({ limit: Math.min(PAGE, limit - found.length), ...(after !== undefined && { after }) });
     found.push(...data.data);
     if (data.next === null || found.length >= limit) return found;

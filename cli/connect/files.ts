@@ -15,7 +15,9 @@ export function readKept(world: Pick<World, 'env' | 'home'>): Kept | undefined {
   const file = keptFile(world);
   if (!existsSync(file)) return undefined;
   if ((statSync(file).mode & 0o077) !== 0) {
-    throw new CliError(`Others may read ${file}, which holds a token. Run \`chmod 600 ${file}\`, or \`waypost logout\`.`);
+    throw new CliError(
+      `Others may read ${file}, which holds a token. Run \`chmod 600 ${file}\`, or \`waypost logout\`.`,
+    );
   }
   const kept = parse(readFileSync(file, 'utf8')) as Partial<Kept> | undefined;
   if (typeof kept?.url !== 'string' || typeof kept.token !== 'string') {

@@ -41,9 +41,14 @@ export function healthCheck(service: string, at: string, health: Health | undefi
       : warn(service, `nothing answers at ${at}`, 'If it runs elsewhere, ask its /readyz there.');
   }
   if (health.status !== 200) {
-    return fail(service, health.reasons.join('; ') || `status ${String(health.status)}`, 'See its log, and docs/operations.md for what that means.');
+    return fail(
+      service,
+      health.reasons.join('; ') || `status ${String(health.status)}`,
+      'See its log, and docs/operations.md for what that means.',
+    );
   }
-  if (health.degraded.length > 0) return warn(service, health.degraded.join('; '), 'The rest of it works. See docs/operations.md.');
+  if (health.degraded.length > 0)
+    return warn(service, health.degraded.join('; '), 'The rest of it works. See docs/operations.md.');
   return ok(service, `ready at ${at}`);
 }
 
@@ -54,16 +59,21 @@ export function topicChecks({ missing, differences, count }: TopicFindings): Che
   const checks: Check[] = [];
   if (missing.length > 0) {
     checks.push(
-      fail('topics', `missing: ${missing.join(', ')}`, 'Start any service with these settings: it makes them. Is WAYPOST_TOPIC_PREFIX right?'),
+      fail(
+        'topics',
+        `missing: ${missing.join(', ')}`,
+        'Start any service with these settings: it makes them. Is WAYPOST_TOPIC_PREFIX right?',
+      ),
     );
   }
   for (const { topic, setting, has, wants } of differences) {
     const found = `${setting} is ${has}, would be made with ${wants}`;
     const one = setting === 'partitions' && wants === '1';
     if (setting === 'partitions' && Number(has) > Number(wants) && !one) continue;
-    const todo = setting === 'partitions' && !one
-      ? 'Fine if it was meant so; more are added by kafka-topics.sh --alter --partitions.'
-      : `Set it by kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${wants}`;
+    const todo =
+      setting === 'partitions' && !one
+        ? 'Fine if it was meant so; more are added by kafka-topics.sh --alter --partitions.'
+        : `Set it by kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${wants}`;
     checks.push((one || GRAVE.has(setting) ? fail : warn)(`topic ${topic}`, found, todo));
   }
   return checks.length > 0 ? checks : [ok('topics', `${String(count)}, each as it should be`)];
@@ -89,7 +99,11 @@ export interface Faring {
 export function destinationChecks(destinations: Faring[]): Check[] {
   const checks = destinations.flatMap(({ name, dead, circuits }) => [
     ...circuits.map(({ origin, why }) =>
-      warn(`destination ${name}`, `${origin} is left alone (${why})`, `Mend it: Waypost tries it by itself. See \`waypost tail --destination "${name}"\`.`),
+      warn(
+        `destination ${name}`,
+        `${origin} is left alone (${why})`,
+        `Mend it: Waypost tries it by itself. See \`waypost tail --destination "${name}"\`.`,
+      ),
     ),
     ...(dead > 0
       ? [

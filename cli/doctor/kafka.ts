@@ -14,12 +14,24 @@ import { type Check, clockCheck, fail, keyCheck, ok, topicChecks, warn } from '.
 
 export async function kafkaChecks(settings: Settings): Promise<Check[]> {
   if (!settings.KAFKA_BROKERS?.length) {
-    return [warn('kafka', 'not looked at', 'Set KAFKA_BROKERS as the services have it, or run this beside their `npm start`.')];
+    return [
+      warn(
+        'kafka',
+        'not looked at',
+        'Set KAFKA_BROKERS as the services have it, or run this beside their `npm start`.',
+      ),
+    ];
   }
   const brokers = settings.KAFKA_BROKERS.join(',');
   const look = await lookAtKafka(kafkaAddress(settings));
   if (look.state !== 'ready') {
-    return [fail('kafka', `${brokers}: ${look.reason}`, 'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* right?')];
+    return [
+      fail(
+        'kafka',
+        `${brokers}: ${look.reason}`,
+        'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* right?',
+      ),
+    ];
   }
   const findings = await inspectTopics(settings);
   const checks = [ok('kafka', `answers at ${brokers}`), ...topicChecks(findings)];
@@ -39,11 +51,18 @@ async function lookInside(settings: Settings): Promise<Check[]> {
 
 async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> {
   try {
-    const config = await openConfig(kafka, { name: 'doctor', log: createLog('doctor', 'silent'), onFatal: () => undefined });
+    const config = await openConfig(kafka, {
+      name: 'doctor',
+      log: createLog('doctor', 'silent'),
+      onFatal: () => undefined,
+    });
     const sources = config.list('source').length;
     const destinations = config.list('destination').map(({ data }) => data);
     await config.stop();
-    const readable = ok('config', `read to its end: ${String(sources)} sources, ${String(destinations.length)} destinations`);
+    const readable = ok(
+      'config',
+      `read to its end: ${String(sources)} sources, ${String(destinations.length)} destinations`,
+    );
     if (!settings.WAYPOST_SECRET_KEY) return [readable];
     const sealer = createSealer(settings.WAYPOST_SECRET_KEY);
     const lost = destinations.filter(({ id, webhooks, secrets }) => {
@@ -51,9 +70,17 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
       if (secrets) sealed.push(secrets.current);
       return sealed.some((text) => sealer.open(text, id).text === undefined);
     });
-    return [readable, keyCheck(lost.map(({ name }) => name), destinations.length)];
+    return [
+      readable,
+      keyCheck(
+        lost.map(({ name }) => name),
+        destinations.length,
+      ),
+    ];
   } catch (error) {
-    return [fail('config', messageOf(error), 'Nothing is routed or delivered by a service that cannot read it. See its log.')];
+    return [
+      fail('config', messageOf(error), 'Nothing is routed or delivered by a service that cannot read it. See its log.'),
+    ];
   }
 }
 

@@ -18,11 +18,11 @@ export interface FollowOptions {
   query: StreamQuery;
   /** so many that were before are given first */
   replay?: number;
-  onEvent(event: Event): void;
+  onEvent: (event: Event) => void;
   /** the server no longer has what was missed; how many those were where it said so */
-  onGap(atLeast: number): void;
-  onAway(why: string): void;
-  onBack(): void;
+  onGap: (atLeast: number) => void;
+  onAway: (why: string) => void;
+  onBack: () => void;
   stop: AbortSignal;
 }
 
@@ -58,11 +58,15 @@ class Follower {
         pauseMs = FIRST_PAUSE_MS;
       };
       const why = await this.#connectOnce(again, connected);
-      if (stop.aborted) return;
+      if (this.#stopped()) return;
       onAway(why);
       await pause(pauseMs, stop);
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     }
+  }
+
+  #stopped(): boolean {
+    return this.options.stop.aborted;
   }
 
   /** Learns what there is already, so that nothing between now and the first event can be missed. */
@@ -138,7 +142,7 @@ class Follower {
     const { api, query, onGap } = this.options;
     const found: Event[] = [];
     let reached = this.#floor === undefined;
-    for (let after: string | undefined; ; ) {
+    for (let after: string | undefined; ;) {
       const page = { ...query, limit: PAGE, ...(after !== undefined && { after }) };
       const { data } = await api.call('GET /events', { query: page });
       const known = data.data.some(({ id }) => this.#known.has(id));

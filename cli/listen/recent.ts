@@ -12,7 +12,8 @@ export class Recent {
   add(text: string): boolean {
     if (this.#texts.has(text)) return false;
     this.#texts.add(text);
-    if (this.#texts.size > this.atMost) for (const oldest of this.#texts) return this.#texts.delete(oldest);
+    const [oldest] = this.#texts;
+    if (this.#texts.size > this.atMost && oldest !== undefined) this.#texts.delete(oldest);
     return true;
   }
 }

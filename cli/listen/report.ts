@@ -42,7 +42,8 @@ export class Report {
 
   dropped(): void {
     // Each by itself would be thousands of lines of one sentence.
-    if (this.counts.dropped++ === 0) this.#say('The queue is full: what comes now is dropped. --queue makes it longer.');
+    if (this.counts.dropped++ === 0)
+      this.#say('The queue is full: what comes now is dropped. --queue makes it longer.');
   }
 
   missed(atLeast: number): void {
@@ -70,11 +71,15 @@ export class Report {
   }
 
   away(why: string | undefined, target: string): void {
-    this.#say(why === undefined ? `${target} is back.` : `${target} is away (${why}): what comes is kept until it is back.`);
+    this.#say(
+      why === undefined ? `${target} is back.` : `${target} is away (${why}): what comes is kept until it is back.`,
+    );
   }
 
   stream(why: string | undefined): void {
-    this.#say(why === undefined ? 'The stream of events is back.' : `The stream of events ended (${why}); connecting again.`);
+    this.#say(
+      why === undefined ? 'The stream of events is back.' : `The stream of events ended (${why}); connecting again.`,
+    );
   }
 
   end(unsent: number): void {

@@ -24,7 +24,7 @@ export interface Wanted {
   /** whose rules hold; undefined: a source alone is listened to */
   destination: Pick<Destination, 'id' | 'types'> | undefined;
   /** whether this message of this source is seen for the first time */
-  isNew(source: string, messageId: string): boolean;
+  isNew: (source: string, messageId: string) => boolean;
 }
 
 /** Stands in the place of a destination where there is none. */

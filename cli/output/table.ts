@@ -57,5 +57,5 @@ function cell(value: string | number | boolean | null | undefined): string {
 
 /** In characters: an emoji is one, though its width may be two. */
 function length(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }

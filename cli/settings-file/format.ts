@@ -67,12 +67,15 @@ export function toFile(sources: Source[], destinations: Destination[], at: Date)
 }
 
 function lost(name: string): never {
-  throw new CliError(`A URL of destination "${name}" was lost with its key. Give it anew by \`waypost destinations edit\`.`);
+  throw new CliError(
+    `A URL of destination "${name}" was lost with its key. Give it anew by \`waypost destinations edit\`.`,
+  );
 }
 
 function oneOfEach(kind: string, all: { name: string }[]): void {
   const twice = all.find(({ name }, i) => all.findIndex((other) => other.name === name) !== i);
-  if (twice) throw new CliError(`Two ${kind}s are named "${twice.name}", which a file cannot tell apart: rename one of them.`);
+  if (twice)
+    throw new CliError(`Two ${kind}s are named "${twice.name}", which a file cannot tell apart: rename one of them.`);
 }
 
 /** @throws CliError that names every fault */

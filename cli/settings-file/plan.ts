@@ -45,7 +45,8 @@ export function planImport(file: SettingsFile, present: Present, secrets: Secret
     if (named.length > 1) faults.push(`Several destinations here are named "${wanted.name}": rename all but one.`);
     const known = [...file.sources, ...present.sources].map(({ name }) => name);
     for (const name of wanted.sources) {
-      if (!known.includes(name)) faults.push(`"${wanted.name}" is connected to source "${name}", which is neither in the file nor here.`);
+      if (!known.includes(name))
+        faults.push(`"${wanted.name}" is connected to source "${name}", which is neither in the file nor here.`);
     }
     steps.push(planDestination(wanted, { same: named[0], secrets: secrets[wanted.name], present, without, faults }));
   }
@@ -67,7 +68,9 @@ function planDestination(wanted: FileDestination, around: Around): Step {
   const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, around, missing));
   if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) missing.push('sharedSecret');
   if (missing.length > 0 && !without) {
-    faults.push(`"${name}" needs ${missing.join(', ')}: give it by --secrets-file, or make it without, switched off, by --without-secrets.`);
+    faults.push(
+      `"${name}" needs ${missing.join(', ')}: give it by --secrets-file, or make it without, switched off, by --without-secrets.`,
+    );
   }
   const enabled = wanted.enabled && missing.length === 0;
   const sharedSecret = secrets?.sharedSecret;
@@ -77,7 +80,8 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     ...(shards !== undefined && { shards }),
   };
   if (same) {
-    if (missing.length === 0 && !secrets && isSame(wanted, same, around.present)) return { kind: 'destination', act: 'keep', name };
+    if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
+      return { kind: 'destination', act: 'keep', name };
     return { kind: 'destination', act: 'change', name, id: same.id, sources, body: { ...common, types, maxPerSecond } };
   }
   const body = { ...common, ...(types && { types }), ...(maxPerSecond !== null && { maxPerSecond }) };

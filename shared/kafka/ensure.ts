@@ -115,7 +115,10 @@ export async function findDifferences(
     const topic = prefix + spec.name;
     const entries = resources.find((r) => r.resourceName === topic)?.configEntries ?? [];
     const found = entries.map(({ configName, configValue }) => [configName, configValue] as const);
-    const has = new Map([...found, ['partitions', String(topics.find((t) => t.name === topic)?.partitions.length ?? 0)]]);
+    const has = new Map([
+      ...found,
+      ['partitions', String(topics.find((t) => t.name === topic)?.partitions.length ?? 0)],
+    ]);
     const wants = { partitions: String(spec.partitions === 'one' ? 1 : partitions), ...topicConfig(spec, replication) };
     return Object.entries(wants).flatMap(([setting, value]) => {
       const now = has.get(setting);

@@ -40,11 +40,7 @@ test.each<[string, { missing?: string[]; differences?: ReturnType<typeof differs
   ['with more than one where it must be one', { differences: [differs('partitions', '2', '1')] }, ['fail']],
   ['kept for longer', { differences: [differs('retention.ms', '2', '1')] }, ['warn']],
   ['compacted', { differences: [differs('cleanup.policy', 'compact', 'delete')] }, ['fail']],
-  [
-    'wrong in two ways',
-    { missing: ['config'], differences: [differs('segment.ms', '2', '1')] },
-    ['fail', 'warn'],
-  ],
+  ['wrong in two ways', { missing: ['config'], differences: [differs('segment.ms', '2', '1')] }, ['fail', 'warn']],
 ])('topics that are %s', (_, { missing = [], differences = [] }, results) => {
   expect(topicChecks({ missing, differences, count: 9 }).map(({ result }) => result)).toEqual(results);
 });

@@ -38,7 +38,8 @@ test('headers of a file', () => {
 });
 
 test.each([1, 3, 7, 1000])('events of a stream, in chunks of %i', (size) => {
-  const text = ': here\n\nretry: 2000\n\nid: 1\ndata: {"a":1}\n\nevent: skipped\r\ndata: one\r\ndata:two\r\n\r\nid: 3\ndata: half';
+  const text =
+    ': here\n\nretry: 2000\n\nid: 1\ndata: {"a":1}\n\nevent: skipped\r\ndata: one\r\ndata:two\r\n\r\nid: 3\ndata: half';
   const parser = new SseParser();
   const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
   expect(chunks.flatMap((chunk) => parser.push(chunk))).toEqual([
@@ -53,7 +54,14 @@ test('a stream whose line has no end is given up', () => {
 
 test('the last so many texts are known', () => {
   const recent = new Recent(2);
-  expect(['a', 'a', 'b', 'c', 'b', 'a'].map((text) => recent.add(text))).toEqual([true, false, true, true, false, true]);
+  expect(['a', 'a', 'b', 'c', 'b', 'a'].map((text) => recent.add(text))).toEqual([
+    true,
+    false,
+    true,
+    true,
+    false,
+    true,
+  ]);
 });
 
 test.each([
@@ -62,7 +70,11 @@ test.each([
   ['with the line break that an editor adds', 'X-Signature: ab\ncontent-length: 7\n\n{"a":1}\n', 1],
 ])('a captured request %s', (_, text, leftOver) => {
   const request = parseRequest(Buffer.from(text));
-  expect([request.headers['x-signature'], request.body.toString(), request.leftOver]).toEqual(['ab', '{"a":1}', leftOver]);
+  expect([request.headers['x-signature'], request.body.toString(), request.leftOver]).toEqual([
+    'ab',
+    '{"a":1}',
+    leftOver,
+  ]);
 });
 
 test.each([

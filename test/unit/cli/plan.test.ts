@@ -51,7 +51,15 @@ test('elsewhere with the secrets', () => {
     {
       ...{ kind: 'destination', act: 'create', name: 'Hook', sources: ['Site'] },
       body: {
-        ...{ name: 'Hook', type: 'webhooks', enabled: true, paused: false, types: ['track'], maxPerSecond: 5, shards: 4 },
+        ...{
+          name: 'Hook',
+          type: 'webhooks',
+          enabled: true,
+          paused: false,
+          types: ['track'],
+          maxPerSecond: 5,
+          shards: 4,
+        },
         webhooks: [{ url: URL, headers: { Authorization: 'Bearer its token' } }],
         sharedSecret: 'its secret',
       },
