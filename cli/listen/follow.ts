@@ -131,6 +131,8 @@ class Follower {
 
   #give(event: Event): void {
     this.#last = event.id;
+    // A stream that no longer knows where we were begins somewhat before.
+    if (this.#floor !== undefined && event.at < this.#floor) return;
     if (this.#known.add(event.id)) this.options.onEvent(event);
   }
 

@@ -24,6 +24,7 @@ const destination = z.strictObject({
   types: z.array(z.enum(MESSAGE_TYPES)).nullable().default(null),
   maxPerSecond: z.number().nullable().default(null),
   shards: z.number().optional(),
+  switchOffAfter: z.string().nullable().default(null),
 });
 const file = z.strictObject({
   waypost: z.literal(FORMAT),
@@ -62,6 +63,7 @@ export function toFile(sources: Source[], destinations: Destination[], at: Date)
       })),
       ...(one.hasSharedSecret && { sharedSecret: HIDDEN }),
       ...{ types: one.types, maxPerSecond: one.maxPerSecond, shards: one.shards },
+      switchOffAfter: one.switchOffAfter,
     })),
   };
 }

@@ -63,7 +63,7 @@ interface Around {
 
 function planDestination(wanted: FileDestination, around: Around): Step {
   const { same, secrets, without, faults } = around;
-  const { name, sources, paused, types, maxPerSecond, shards } = wanted;
+  const { name, sources, paused, types, maxPerSecond, shards, switchOffAfter } = wanted;
   const missing: string[] = [];
   const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, around, missing));
   if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) missing.push('sharedSecret');
@@ -82,9 +82,15 @@ function planDestination(wanted: FileDestination, around: Around): Step {
   if (same) {
     if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
       return { kind: 'destination', act: 'keep', name };
-    return { kind: 'destination', act: 'change', name, id: same.id, sources, body: { ...common, types, maxPerSecond } };
+    const body = { ...common, types, maxPerSecond, switchOffAfter };
+    return { kind: 'destination', act: 'change', name, id: same.id, sources, body };
   }
-  const body = { ...common, ...(types && { types }), ...(maxPerSecond !== null && { maxPerSecond }) };
+  const body = {
+    ...common,
+    ...(types && { types }),
+    ...(maxPerSecond !== null && { maxPerSecond }),
+    ...(switchOffAfter !== null && { switchOffAfter }),
+  };
   return { kind: 'destination', act: 'create', name, sources, body };
 }
 
@@ -108,13 +114,14 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
   const names = new Map(present.sources.map(({ id, name }) => [id, name]));
   const asFile = {
     ...{ enabled: same.enabled, paused: same.paused, types: same.types, maxPerSecond: same.maxPerSecond },
+    switchOffAfter: same.switchOffAfter,
     shards: wanted.shards === undefined ? undefined : same.shards,
     sources: same.sources.map((id) => names.get(id)).sort(),
     webhooks: same.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
   };
-  const { enabled, paused, types, maxPerSecond, shards } = wanted;
+  const { enabled, paused, types, maxPerSecond, shards, switchOffAfter } = wanted;
   const asWanted = {
-    ...{ enabled, paused, types, maxPerSecond, shards },
+    ...{ enabled, paused, types, maxPerSecond, switchOffAfter, shards },
     sources: [...wanted.sources].sort(),
     webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
   };

@@ -12,6 +12,7 @@ const HOOK: Destination = {
   ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
   webhooks: [{ id: 'whk_1', url: URL, headers: { Authorization: { keep: true } } }],
   ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
+  switchOffAfter: '5d',
 };
 const HERE = { sources: [SITE], destinations: [HOOK] };
 const NOWHERE = { sources: [], destinations: [] };
@@ -58,6 +59,7 @@ test('elsewhere with the secrets', () => {
           paused: false,
           types: ['track'],
           maxPerSecond: 5,
+          switchOffAfter: '5d',
           shards: 4,
         },
         webhooks: [{ url: URL, headers: { Authorization: 'Bearer its token' } }],
@@ -78,6 +80,7 @@ test.each<[string, Partial<Destination>]>([
   ['paused', { paused: true }],
   ['of other types', { types: null }],
   ['slower', { maxPerSecond: 1 }],
+  ['never switched off', { switchOffAfter: null }],
   ['with another source', { sources: [] }],
   ['with another URL beside', { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {} }] }],
 ])('what is here %s is changed, and what is stored is kept', (_, here) => {
