@@ -46,7 +46,7 @@ async function find<T extends { id: string; name: string }>(
 }
 
 /** @throws CliError where none, or more than one, has that name */
-export function theOne<T extends { id: string; name: string }>(kind: string, name: string, from: T[]): T {
+function theOne<T extends { id: string; name: string }>(kind: string, name: string, from: T[]): T {
   const found = from.filter((one) => one.name === name);
   const [first] = found;
   if (first === undefined) {

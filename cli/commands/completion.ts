@@ -19,7 +19,7 @@ export function addCompletion(cli: Cli, program: Command): void {
 }
 
 /** For each path of commands what may follow it. */
-export function wordsOf(command: Command, path = ''): [path: string, words: string[]][] {
+function wordsOf(command: Command, path = ''): [path: string, words: string[]][] {
   const names = command.commands.map((one) => one.name());
   const options = command.options.flatMap(({ long }) => long ?? []);
   const below = command.commands.flatMap((one) => wordsOf(one, `${path} ${one.name()}`.trim()));

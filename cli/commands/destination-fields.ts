@@ -64,7 +64,7 @@ async function urlsOf({ world }: Session, given: string): Promise<string[]> {
 }
 
 /** The headers of a URL that stays are kept, unless new ones are given. @throws CliError for headers without a URL */
-export function webhooksOf(
+function webhooksOf(
   urls: string[] | undefined,
   headers: Record<string, string> | undefined,
   before: Pick<Destination, 'webhooks'> | undefined,

@@ -9,7 +9,7 @@ import { CliError, usage } from '../world';
 
 /** `waypost send`: a call of any type, as a client would make it. */
 
-export interface SendOptions {
+interface SendOptions {
   source?: string;
   user?: string;
   anonymous?: string;
@@ -142,7 +142,7 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
 }
 
 /** @throws CliError */
-export function objectOf(text: string, name: string): Record<string, unknown> {
+function objectOf(text: string, name: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);

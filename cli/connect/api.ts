@@ -6,7 +6,7 @@ import { type Place, resolvePlace } from './resolve';
 
 /** The control API, whose refusals are plain sentences. */
 
-export type Call = ReturnType<typeof createClient>;
+type Call = ReturnType<typeof createClient>;
 
 export interface Api {
   place: Place & { token: string };

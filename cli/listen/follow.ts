@@ -11,7 +11,7 @@ import { SseParser, type ServerSent } from './sse';
  * fetched from the list of recent events: lost is only what the server no longer keeps, and that is said.
  */
 
-export type StreamQuery = NonNullable<Operations['GET /events/stream']['query']>;
+type StreamQuery = NonNullable<Operations['GET /events/stream']['query']>;
 
 export interface FollowOptions {
   api: Api;

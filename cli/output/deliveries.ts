@@ -5,7 +5,7 @@ import { type Column } from './table';
 /** Deliveries and attempts as rows. */
 
 export type DeliveryRow = Deliveries['data'][number];
-export type Attempt = DeliveryRow['attempts'][number];
+type Attempt = DeliveryRow['attempts'][number];
 export interface Try {
   attempt: Attempt;
   url: Attempt['urls'][number];
