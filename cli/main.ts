@@ -6,12 +6,14 @@ import { run } from './run';
 const stop = new AbortController();
 /** the command that runs ends by itself when it is told to */
 let watched = false;
-let asked = false;
+let askedAt: number | undefined;
+/** npx passes on the Ctrl-C that a terminal gives to all: a second signal within this time is the same one. */
+const SAME_MS = 2_000;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
+    const first = (askedAt ??= Date.now());
     // The second time somebody is in a hurry.
-    if (asked || !watched) process.exit(130);
-    asked = true;
+    if (!watched || Date.now() - first > SAME_MS) process.exit(130);
     stop.abort();
   });
 }

@@ -260,7 +260,9 @@ test('as a program: a closed pipe is no complaint, Ctrl-C an end, and a shell co
   expect([await piped.exited, piped.output()]).toEqual([0, expect.stringMatching(/^\{.*\}\n$/)]);
   const tail = startProgram(process.execPath, [bin, 'listen', 'Hook', '--to', '9'], { env });
   await tail.printed(/Listening/);
+  // As under npx, which passes on what the terminal gives to all.
   tail.child.kill('SIGINT');
+  tail.child.kill('SIGTERM');
   expect([await tail.exited, tail.output()]).toEqual([0, expect.stringContaining('received 0')]);
   const script = `source <("$0" "$1" completion bash)
     for words in 'waypost so' 'waypost destinations ro' 'waypost listen Hook --qui'; do
