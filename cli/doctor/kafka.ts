@@ -1,10 +1,11 @@
 import { createSealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/errors';
+import { kafkaAddress } from '../../shared/kafka/address';
 import { connectKafka } from '../../shared/kafka/client';
 import { inspectTopics } from '../../shared/kafka/inspect';
 import { type Kafka } from '../../shared/kafka/port';
-import { kafkaAddress, lookAtKafka } from '../../shared/kafka/ready';
+import { lookAtKafka } from '../../shared/kafka/ready';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
 import { type Settings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';

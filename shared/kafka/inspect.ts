@@ -1,7 +1,8 @@
 import { Kafka as KafkaJs } from 'kafkajs';
 import { type Settings } from '../settings';
+import { kafkaAddress } from './address';
 import { findDifferences, type TopicDifference } from './ensure';
-import { kafkaAddress, lookConfig } from './ready';
+import { lookConfig } from './ready';
 import { topicSpecs } from './topics';
 
 /** Looks at the topics of a system and makes none. */
