@@ -20,7 +20,14 @@ module.exports = {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },
-      to: { path: '^(services|deploy|bench|test|clients)/' },
+      to: { path: '^(services|deploy|cli|bench|test|clients)/' },
+    },
+    {
+      name: 'command-line-by-the-api',
+      comment: 'the command line sees what everybody sees: the API; doctor looks at Kafka too',
+      severity: 'error',
+      from: { path: '^cli/' },
+      to: { path: '^(services|deploy|bench|test)/' },
     },
     {
       name: 'clients-stand-alone',

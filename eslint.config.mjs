@@ -57,7 +57,12 @@ export default tseslint.config(
     // Bytes at indexes that were compared with the length.
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },
-  { files: ['**/*.js', '**/*.cjs'], languageOptions: { globals: { module: 'writable', require: 'readonly' } } },
+  {
+    files: ['**/*.js', '**/*.cjs'],
+    languageOptions: {
+      globals: { module: 'writable', require: 'readonly', process: 'readonly', __dirname: 'readonly' },
+    },
+  },
   {
     files: ['examples/**/*.js', 'bench/**/*.cjs'],
     languageOptions: {

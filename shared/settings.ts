@@ -145,6 +145,15 @@ const table = {
 
 const schema = z.object(table);
 
+/** Read by the command line alone (cli/), so that a service whose environment has them too does not take them for mistakes. */
+const COMMAND_LINE: readonly string[] = [
+  'WAYPOST_URL',
+  'WAYPOST_INGEST_URL',
+  'WAYPOST_TOKEN',
+  'WAYPOST_WRITE_KEY',
+  'WAYPOST_SHARED_SECRET',
+];
+
 /** The parsed settings. Durations are in milliseconds, keys are buffers, lists are arrays. */
 export type Settings = z.infer<typeof schema>;
 
@@ -155,7 +164,7 @@ export type Settings = z.infer<typeof schema>;
 export function loadSettings(env: Record<string, string | undefined>): Settings {
   const known = Object.fromEntries(Object.keys(table).map((name) => [name, env[name] === '' ? undefined : env[name]]));
   const mistakes = Object.keys(env)
-    .filter((name) => name.startsWith('WAYPOST_') && !(name in table))
+    .filter((name) => name.startsWith('WAYPOST_') && !(name in table) && !COMMAND_LINE.includes(name))
     .map((name) => `${name}: there is no such setting${suggestion(name)}`);
 
   const parsed = schema.safeParse(known);

@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/errors';
 import { connectKafka } from '../../shared/kafka/client';
+import { LOCAL_SYSTEM_FILE, type LocalSystemFile } from '../../shared/local-system';
 import { loadSettings, type Settings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Kept } from './keep';
@@ -129,7 +132,14 @@ async function bringUp({ options, output, started, stopping, fatal }: BringUp): 
     settings,
     output,
   };
+  sayWhere(system);
   return options.onReady(system, stopping);
+}
+
+/** So that the command line finds it without being told. */
+function sayWhere({ controlUrl, ingestUrl, brokers, embedded, healthPorts, settings }: LocalSystem): void {
+  const said: LocalSystemFile = { control: controlUrl, ingest: ingestUrl, brokers, embedded, health: healthPorts };
+  writeFileSync(join(settings.WAYPOST_DATA_DIR, LOCAL_SYSTEM_FILE), `${JSON.stringify(said, null, 2)}\n`);
 }
 
 /**

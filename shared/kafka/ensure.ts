@@ -79,28 +79,52 @@ function topicConfig(spec: TopicSpec, replication: number): Record<string, strin
 }
 
 async function reportDifferences(admin: Admin, options: EnsureOptions, specs: TopicSpec[]): Promise<void> {
-  if (specs.length === 0) return;
-  const { prefix, replication, log } = options;
+  for (const { topic, setting, has, wants } of await findDifferences(admin, options, specs)) {
+    if (setting !== 'partitions') options.log.warn({ topic, setting, has, wants }, 'topic.differs');
+    else if (Number(wants) === 1 && Number(has) > 1) {
+      throw new AppError('cannot_start', `topic ${topic} has ${has} partitions and must have one`);
+    } else if (Number(has) < Number(wants)) {
+      options.log.warn({ topic, has: Number(has), wants: Number(wants) }, 'topic.fewer_partitions');
+    }
+  }
+}
+
+/** Where a topic is not as it would be made. */
+export interface TopicDifference {
+  /** with the prefix */
+  topic: string;
+  /** a setting of Kafka, or `partitions` */
+  setting: string;
+  has: string;
+  wants: string;
+}
+
+/** @param specs of topics that exist */
+export async function findDifferences(
+  admin: Admin,
+  { prefix, partitions, replication }: Omit<EnsureOptions, 'log' | 'specs'>,
+  specs: TopicSpec[],
+): Promise<TopicDifference[]> {
+  if (specs.length === 0) return [];
   const { topics } = await admin.fetchTopicMetadata({ topics: specs.map((spec) => prefix + spec.name) });
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: specs.map((spec) => ({ type: ConfigResourceTypes.TOPIC, name: prefix + spec.name })),
   });
-  for (const spec of specs) {
+  return specs.flatMap((spec) => {
     const topic = prefix + spec.name;
-    const has = topics.find((t) => t.name === topic)?.partitions.length ?? 0;
-    const wants = spec.partitions === 'one' ? 1 : options.partitions;
-    if (spec.partitions === 'one' && has > 1) {
-      throw new AppError('cannot_start', `topic ${topic} has ${String(has)} partitions and must have one`);
-    }
-    if (has < wants) log.warn({ topic, has, wants }, 'topic.fewer_partitions');
     const entries = resources.find((r) => r.resourceName === topic)?.configEntries ?? [];
-    for (const [name, value] of Object.entries(topicConfig(spec, replication))) {
-      const found = entries.find((entry) => entry.configName === name)?.configValue;
-      if (found !== undefined && found !== value)
-        log.warn({ topic, setting: name, has: found, wants: value }, 'topic.differs');
-    }
-  }
+    const found = entries.map(({ configName, configValue }) => [configName, configValue] as const);
+    const has = new Map([
+      ...found,
+      ['partitions', String(topics.find((t) => t.name === topic)?.partitions.length ?? 0)],
+    ]);
+    const wants = { partitions: String(spec.partitions === 'one' ? 1 : partitions), ...topicConfig(spec, replication) };
+    return Object.entries(wants).flatMap(([setting, value]) => {
+      const now = has.get(setting);
+      return now === undefined || now === value ? [] : [{ topic, setting, has: now, wants: value }];
+    });
+  });
 }
 
 function explain(error: unknown, replication: number): string {

@@ -37,7 +37,7 @@ export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reas
 
 /** One look, which takes no longer than a request may. */
 export async function lookAtKafka(address: KafkaAddress): Promise<Look> {
-  const admin = new KafkaJs({ ...clientConfig(address), clientId: 'waypost-ready' }).admin({ retry: { retries: 0 } });
+  const admin = new KafkaJs({ ...lookConfig(address), clientId: 'waypost-ready' }).admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
     const { controller } = await admin.describeCluster();
@@ -59,7 +59,8 @@ async function lookAtGroups(admin: Admin): Promise<Look> {
   }
 }
 
-function clientConfig(address: KafkaAddress): KafkaConfig {
+/** For a single look: no second try, and nothing is logged. */
+export function lookConfig(address: KafkaAddress): KafkaConfig {
   const { brokers, ssl, sasl } = address;
   return {
     brokers,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ROOT } from '../../shared/root';
+import { CHROMIUM, openChromium } from '../support/chromium';
 import { installExamples, type InstalledExamples } from '../support/installed';
 import { startProgram } from '../support/program';
 import { type Connection, openStage, type Stage } from '../support/stage';
@@ -47,54 +48,36 @@ testWith(GO, 'send-go', async () => {
   expect(await types('/send-go', 6)).toEqual(ALL);
 });
 
-/** As much of a page as the example uses; the modules come from the example's own server, as in a browser. */
-const PAGE = `
-  const base = process.env.BASE;
-  const listeners = {};
-  const element = { set textContent(text) { console.log(text); }, addEventListener: (_, click) => (element.click = click) };
-  const target = { addEventListener: (type, listener) => (listeners[type] = listener), removeEventListener() {} };
-  const serverFetch = fetch;
-  Object.assign(globalThis, {
-    ...target,
-    fetch: (url, init) => serverFetch(new URL(url, base), init),
-    location: { pathname: '/' },
-    localStorage: { getItem: () => null, setItem() {} },
-    document: { ...target, title: 'A page', visibilityState: 'visible', getElementById: () => element },
-  });
-  const { SourceTextModule } = require('node:vm');
-  const names = JSON.parse(/importmap">([^<]*)/.exec(await (await fetch('/')).text())[1]).imports;
-  const modules = new Map();
-  async function load(url) {
-    const answer = await fetch(url);
-    if (answer.status !== 200 || answer.headers.get('content-type') !== 'text/javascript') throw new Error(url);
-    return new SourceTextModule(await answer.text(), { identifier: url });
-  }
-  function link(specifier, from) {
-    const url = new URL(names[specifier] ?? specifier, new URL(from.identifier, base)).pathname;
-    if (!modules.has(url)) modules.set(url, load(url));
-    return modules.get(url);
-  }
-  const page = await load('/page.js');
-  await page.link(link);
-  await page.evaluate();
-  element.click();
-  document.visibilityState = 'hidden';
-  listeners.visibilitychange();`;
-
-test('browser: a page that is left has sent what it queued', async () => {
+testWith(CHROMIUM, 'browser: a page that is left, and one that is closed, have sent what they queued', async () => {
   const { env } = await connect('/browser');
   const server = startProgram(process.execPath, [join(installed.dir, 'browser/main.js')], { env });
   const [, base] = await server.printed(/listening on (\S+)/);
-  const page = startProgram(
-    process.execPath,
-    ['--experimental-vm-modules', '--no-warnings', '-e', `(async () => {${PAGE}})()`],
-    { env: { BASE: base! } },
-  );
-  expect([await page.exited, page.output()]).toEqual([0, expect.stringContaining('track delivered')]);
-  expect(await types('/browser', 2)).toEqual(['page', 'track']);
-  const track = stage.sink
+  const browser = await openChromium();
+  const tab = await browser.newPage();
+  const complaints: string[] = [];
+  tab.on('pageerror', (error) => complaints.push(error.message));
+  tab.on('console', (message) => {
+    // That it has no icon is told to nobody.
+    if (message.type() === 'error' && !message.location().url.endsWith('favicon.ico')) complaints.push(message.text());
+  });
+  const requests: string[] = [];
+  tab.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
+  for (const leave of [() => tab.goto('about:blank'), () => tab.close({ runBeforeUnload: true })]) {
+    // The page listens when it has its settings. What it queues then waits for more, or for seconds, and neither comes.
+    await tab.goto(base!, { waitUntil: 'networkidle' });
+    await tab.getByText('Buy').click();
+    await leave();
+  }
+  expect(await types('/browser', 4)).toEqual(['page', 'page', 'track', 'track']);
+  expect(complaints).toEqual([]);
+  expect(requests).not.toContain('OPTIONS /v1/batch');
+  const received = stage.sink
     .received('/browser')
     .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>);
-  expect(track[0]).toMatchObject({ anonymousId: expect.any(String), context: { page: { path: '/' } } });
+  for (const call of received) expect(call).toMatchObject({ context: { page: { path: '/' } } });
+  // One visitor, and each call once.
+  expect(new Set(received.map(({ anonymousId }) => anonymousId)).size).toBe(1);
+  expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(4);
+  await browser.close();
   await server.stop();
 });

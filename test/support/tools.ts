@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 /** What some tests need and the repository does not bring. */
 export interface Tool {
-  command: 'go' | 'python3';
+  command: string;
   /** what to say where it is missing */
   name: string;
 }

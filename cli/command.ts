@@ -1,0 +1,107 @@
+import { type Command } from 'commander';
+import { type Api, findPlace, openApi } from './connect/api';
+import { type Place } from './connect/resolve';
+import { createPrinter, type Printer } from './output/print';
+import { usage, type World } from './world';
+
+/** How a command is made: its words, its help with an example, and what it is given to do its work with. */
+
+/** One run of the command line. */
+export interface Cli {
+  world: World;
+  /** set by the command that ran */
+  exitCode: number;
+}
+
+/** What a command works with. */
+export interface Session {
+  world: World;
+  print: Printer;
+  /** @throws CliError */
+  place: () => Place;
+  /** @throws CliError where there is no token */
+  api: () => Api;
+}
+
+interface Global {
+  url?: string;
+  json?: boolean;
+}
+
+export interface About {
+  summary: string;
+  /** one line as it is typed, without `waypost` */
+  example: string;
+  /** flags as commander reads them, and what they do */
+  options?: [flags: string, description: string][];
+  /** a paragraph more for its help */
+  more?: string;
+}
+
+/** `list`, or `show <id>`. What the action returns is the exit code, 0 where it is nothing. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- a command says what its options are
+export function leaf<O extends object = object>(
+  cli: Cli,
+  [parent, syntax]: [parent: Command, syntax: string],
+  about: About,
+  act: (session: Session, options: O, ...args: string[]) => Promise<number | undefined> | Promise<void>,
+): void {
+  const command = parent.command(syntax).summary(about.summary).description(about.summary);
+  for (const [flags, description] of about.options ?? []) addOption(command, flags, description);
+  const more = about.more === undefined ? '' : `\n${about.more}\n`;
+  command.addHelpText('after', `${more}\nExample:\n  $ waypost ${about.example}`);
+  command.action(async (...given: unknown[]) => {
+    const options = command.optsWithGlobals<Global & O>();
+    // Behind the arguments commander gives the options and the command.
+    const args = given.slice(0, -2) as string[];
+    cli.exitCode = (await act(createSession(cli.world, options), options, ...args)) ?? 0;
+  });
+}
+
+/** `<x...>` may be given several times. It takes one word each time: as commander has it, it would take the arguments too. */
+function addOption(command: Command, flags: string, description: string): void {
+  if (!flags.includes('...')) return void command.option(flags, description);
+  const collect = (value: string, before: string[] | undefined) => [...(before ?? []), value];
+  command.option(flags.replace('...', ''), `${description}; may be repeated`, collect);
+}
+
+/** A word that has others below it, such as `destinations`. */
+export function group(parent: Command, name: string, summary: string): Command {
+  return parent.command(name).summary(summary).description(summary);
+}
+
+function createSession(world: World, { url, json = false }: Global): Session {
+  let place: Place | undefined;
+  let api: Api | undefined;
+  const findOnce = () => (place ??= findPlace(world, url));
+  return {
+    world,
+    print: createPrinter(world, json),
+    place: findOnce,
+    api: () => (api ??= openApi(findOnce())),
+  };
+}
+
+/** @throws CliError where it is no whole number of that range */
+export function whole(text: string, name: string, [min, max]: [min: number, max: number]): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (!(number >= min && number <= max)) {
+    throw usage(`${name} must be a whole number from ${String(min)} to ${String(max)}, not "${text}".`);
+  }
+  return number;
+}
+
+/** @throws CliError where it is none of these */
+export function oneOf<T extends string>(text: string, name: string, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === text);
+  if (found === undefined) throw usage(`${name} must be one of ${choices.join(', ')}, not "${text}".`);
+  return found;
+}
+
+/** `a,b , c`. */
+export function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

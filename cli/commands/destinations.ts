@@ -1,0 +1,133 @@
+import { type Command } from 'commander';
+import { type Destination } from '../../shared/api/operations';
+import { type Cli, group, leaf, type Session } from '../command';
+import { allDestinations, findDestination } from '../find';
+import { type Column } from '../output/table';
+import { addDestinationActions } from './destination-actions';
+import { EDITS, type EditOptions, type Fields, fieldsOf } from './destination-fields';
+
+/** `waypost destinations`: where calls go. */
+
+const COLUMNS: Column<Destination>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'STATE', of: stateOf },
+  { title: 'SOURCES', of: ({ sources }) => sources.length, right: true },
+  { title: 'SIGNED', of: ({ hasSharedSecret }) => (hasSharedSecret ? 'yes' : 'no') },
+  { title: 'URLS', of: ({ webhooks }) => webhooks.map(({ url }) => url ?? 'lost').join(' ') },
+];
+
+export function addDestinations(cli: Cli, program: Command): void {
+  const destinations = group(program, 'destinations', 'Where calls go: list, make, change, test, rotate');
+  leaf(
+    cli,
+    [destinations, 'list'],
+    { summary: 'All destinations', example: 'destinations list' },
+    async ({ api, print }) => {
+      print.rows(
+        COLUMNS,
+        await allDestinations(api()),
+        'There is no destination yet: see waypost destinations create --help',
+      );
+    },
+  );
+  leaf(
+    cli,
+    [destinations, 'show <destination>'],
+    { summary: 'One destination', example: 'destinations show "My hook"' },
+    async (session, _, id = '') => showDestination(session, await findDestination(session.api(), id)),
+  );
+  addMaking(cli, destinations);
+  addSwitches(cli, destinations);
+  addDestinationActions(cli, destinations);
+}
+
+function addMaking(cli: Cli, destinations: Command): void {
+  leaf<EditOptions & { enable?: boolean }>(
+    cli,
+    [destinations, 'create <name>'],
+    {
+      summary: 'Make a destination, off unless --enable',
+      example: 'destinations create "My hook" --source "My site" --webhook https://example.com/hook --enable',
+      options: [...EDITS, ['--enable', 'switch it on at once']],
+    },
+    async (session, options, name = '') => {
+      const fields = await fieldsOf(session, options);
+      const { sources = [], webhooks = [], types, ...rest } = fields;
+      // Where nothing was there before, null says the same as nothing.
+      const { sharedSecret, maxPerSecond } = rest;
+      const body = {
+        ...{ name, type: 'webhooks' as const, sources, webhooks, enabled: options.enable ?? false },
+        ...(sharedSecret != null && { sharedSecret }),
+        ...(maxPerSecond != null && { maxPerSecond }),
+        ...(types && { types }),
+      };
+      showDestination(session, (await session.api().call('POST /destinations', { body })).data);
+    },
+  );
+  leaf<EditOptions & { name?: string }>(
+    cli,
+    [destinations, 'edit <destination>'],
+    {
+      summary: 'Change what is given, and nothing else',
+      example: 'destinations edit "My hook" --max-per-second 50',
+      options: [...EDITS, ['--name <name>', 'another name']],
+      more: 'A list (--source, --webhook, --types) takes the place of the whole list before. Headers of a URL that stays are kept.',
+    },
+    async (session, options, given = '') => {
+      const before = await findDestination(session.api(), given);
+      const body: Fields & { name?: string } = await fieldsOf(session, options, before);
+      if (options.name !== undefined) body.name = options.name;
+      await patch(session, before, body);
+    },
+  );
+}
+
+function addSwitches(cli: Cli, destinations: Command): void {
+  const switches: [word: string, summary: string, body: { enabled?: boolean; paused?: boolean }][] = [
+    ['enable', 'Switch it on', { enabled: true }],
+    ['disable', 'Switch it off: what waits for it is cancelled', { enabled: false }],
+    ['pause', 'Hold it: what comes waits, within its window', { paused: true }],
+    ['resume', 'Let go on what was paused', { paused: false }],
+  ];
+  for (const [word, summary, body] of switches) {
+    leaf(
+      cli,
+      [destinations, `${word} <destination>`],
+      { summary, example: `destinations ${word} "My hook"` },
+      async (session, _, name = '') => patch(session, await findDestination(session.api(), name), body),
+    );
+  }
+}
+
+async function patch(
+  session: Session,
+  { id, version }: Destination,
+  body: Fields & { name?: string; enabled?: boolean; paused?: boolean },
+): Promise<void> {
+  const ifMatch = `"${String(version)}"`;
+  showDestination(session, (await session.api().call('PATCH /destinations/{id}', { id, body, ifMatch })).data);
+}
+
+function stateOf({ enabled, paused }: Destination): string {
+  if (!enabled) return 'off';
+  return paused ? 'paused' : 'on';
+}
+
+function showDestination({ print }: Session, destination: Destination): void {
+  const { id, name, sources, webhooks, types, maxPerSecond, hasSharedSecret, secretRotation } = destination;
+  print.thing(destination, [
+    ['id', id],
+    ['name', name],
+    ['state', stateOf(destination)],
+    ['sources', sources.join(' ')],
+    ...webhooks.map(({ url, headers }): [string, string] => [
+      'webhook',
+      [url ?? 'lost with its key: give it anew', ...Object.keys(headers).map((header) => `${header}: ***`)].join('  '),
+    ]),
+    ['types', types?.join(' ') ?? 'all'],
+    ['a second', maxPerSecond ?? 'no limit'],
+    ['signed', hasSharedSecret ? 'yes' : 'no'],
+    ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],
+  ]);
+}

@@ -1,0 +1,154 @@
+import { type Command } from 'commander';
+import { messageOf } from '../../shared/errors';
+import { loadSettings, type Settings } from '../../shared/settings';
+import { type Cli, leaf, type Session } from '../command';
+import { reasonOf } from '../connect/api';
+import { allDestinations } from '../find';
+import { type Check, clockCheck, destinationChecks, fail, healthCheck, keyCheck, ok, warn } from '../doctor/check';
+import { askHealth, askIngest, clockAhead, surroundings, type Surroundings } from '../doctor/facts';
+import { kafkaChecks } from '../doctor/kafka';
+import { paintOf } from '../output/paint';
+import { CliError, FAILED } from '../world';
+
+/** `waypost doctor`: whether all is well, and what to do where it is not. */
+
+export function addDoctor(cli: Cli, program: Command): void {
+  leaf(
+    cli,
+    [program, 'doctor'],
+    {
+      summary: 'Check control, ingest, services, Kafka, topics, config, keys and clocks, and say what to do',
+      example: 'doctor',
+      more: 'Beside `npm start` it finds all by itself; elsewhere give it the environment of the services. Exit code 1 where a check\nfails; warnings alone are 0.',
+    },
+    async (session) => {
+      const { print, world } = session;
+      const checks = await examine(session);
+      print.rows(
+        [
+          { title: 'RESULT', of: ({ result }) => result, paint: ({ result }) => paintOf(result) },
+          { title: 'CHECK', of: ({ name }) => name },
+          { title: 'FOUND', of: ({ found }) => found },
+        ],
+        checks,
+        '',
+      );
+      if (!print.json) for (const { name, todo } of checks) if (todo) world.out(`\n${name}: ${todo}\n`);
+      return checks.some(({ result }) => result === 'fail') ? FAILED : 0;
+    },
+  );
+}
+
+async function examine(session: Session): Promise<Check[]> {
+  const { url } = session.place();
+  const around = surroundings(session.world, url);
+  const settings = settingsOf(around);
+  return [
+    ...('found' in settings ? [settings] : [ok('settings', 'as they must be')]),
+    ...(await controlChecks(session)),
+    await ingestCheck(session),
+    ...('found' in settings ? [] : [...(await healthChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
+  ];
+}
+
+function settingsOf({ env }: Surroundings): Settings | Check {
+  try {
+    return loadSettings(env);
+  } catch (error) {
+    return fail('settings', messageOf(error).replace(/\s*\n\s*/g, ' '), 'Mend them: no service starts with these.');
+  }
+}
+
+async function controlChecks(session: Session): Promise<Check[]> {
+  const { url, from } = session.place();
+  const checks: Check[] = [];
+  try {
+    const ahead = await clockAhead(`${url}/api/v1/openapi.json`);
+    checks.push(ok('control', `answers at ${url} (by ${from})`));
+    if (ahead !== undefined) checks.push(clockCheck("control's clock", ahead));
+  } catch (error) {
+    return [
+      fail(
+        'control',
+        `nothing answers at ${url} (${reasonOf(error)})`,
+        'Is it running? Say where it is by --url, WAYPOST_URL or `waypost login`.',
+      ),
+    ];
+  }
+  for (const look of [tokenCheck, keysCheck, historyChecks]) {
+    try {
+      checks.push(...(await look(session)));
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      const name = look === tokenCheck ? 'token' : look === keysCheck ? 'destinations' : 'history';
+      checks.push(
+        fail(name, error.message, look === historyChecks ? 'Deliveries go on without it. See the log of control.' : ''),
+      );
+      // Without a token the others would say the same.
+      if (look === tokenCheck) break;
+    }
+  }
+  return checks;
+}
+
+async function tokenCheck({ api }: Session): Promise<Check[]> {
+  const { data } = await api().call('GET /session', {});
+  return [ok('token', `is known: ${data.name} (${data.role})`)];
+}
+
+async function keysCheck({ api }: Session): Promise<Check[]> {
+  const destinations = await allDestinations(api());
+  const lost = destinations.filter(({ webhooks }) => webhooks.some(({ url }) => url === null));
+  const check = keyCheck(
+    lost.map(({ name }) => name),
+    destinations.length,
+  );
+  return [{ ...check, name: "control's key" }];
+}
+
+async function historyChecks({ api }: Session): Promise<Check[]> {
+  const { data } = await api().call('GET /overview', {});
+  return [ok('history', 'can be asked'), ...destinationChecks(data.data)];
+}
+
+async function ingestCheck({ place }: Session): Promise<Check> {
+  const { ingestUrl } = place();
+  if (ingestUrl === undefined) return warn('ingest', 'not looked at', 'Set WAYPOST_INGEST_URL to its address.');
+  try {
+    const status = await askIngest(ingestUrl);
+    if (status === 200) return ok('ingest', `answers at ${ingestUrl}`);
+    return fail(
+      'ingest',
+      `answers ${String(status)} at ${ingestUrl}`,
+      'Is that the address of ingest? Else see its log.',
+    );
+  } catch (error) {
+    return fail(
+      'ingest',
+      `nothing answers at ${ingestUrl} (${reasonOf(error)})`,
+      'Is it running? Say where it is by WAYPOST_INGEST_URL.',
+    );
+  }
+}
+
+const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'control'] as const;
+
+function healthChecks(settings: Settings, { local }: Surroundings): Promise<Check[]> {
+  const host = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST) ? '127.0.0.1' : settings.WAYPOST_HOST;
+  return Promise.all(
+    SERVICES.map(async (name) => {
+      const port =
+        local?.health[name] ?? settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
+      const at = `http://${host}:${String(port)}`;
+      return healthCheck(`service ${name}`, at, await askHealth(at), local !== undefined);
+    }),
+  );
+}
+
+async function kafkaChecksOf(settings: Settings): Promise<Check[]> {
+  try {
+    return await kafkaChecks(settings);
+  } catch (error) {
+    return [fail('kafka', messageOf(error), 'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* right?')];
+  }
+}

@@ -1,0 +1,53 @@
+import { type Command } from 'commander';
+import { type Operations } from '../../shared/api/operations';
+import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { type Cli, leaf, oneOf, type Session, whole } from '../command';
+import { all } from '../connect/api';
+import { findSource } from '../find';
+import { EVENT_COLUMNS } from '../output/events';
+
+/** `waypost events`: what sources sent lately. */
+
+export interface EventOptions {
+  source?: string;
+  type?: string;
+  user?: string;
+  rejected?: boolean;
+}
+
+export const EVENT_FILTERS: [string, string][] = [
+  ['--source <source>', 'by id or name'],
+  ['--type <type>', MESSAGE_TYPES.join(', ')],
+  ['--user <id>', 'a userId or an anonymousId'],
+  ['--rejected', 'only calls that were rejected'],
+];
+
+export function addEvents(cli: Cli, program: Command): void {
+  leaf<EventOptions & { limit?: string }>(
+    cli,
+    [program, 'events'],
+    {
+      summary: 'What sources sent lately, the newest first',
+      example: 'events --source "My site" --rejected',
+      options: [...EVENT_FILTERS, ['--limit <n>', 'at most so many (default 50)']],
+    },
+    async (session, options) => {
+      const query = await eventQuery(session, options);
+      const limit = whole(options.limit ?? '50', '--limit', [1, 20_000]);
+      const { call } = session.api();
+      const found = await all((page) => call('GET /events', { query: { ...query, ...page } }), limit);
+      session.print.rows(EVENT_COLUMNS, found, 'Nothing was sent lately.');
+    },
+  );
+}
+
+type Query = NonNullable<Operations['GET /events/stream']['query']>;
+
+export async function eventQuery(session: Session, { source, type, user, rejected }: EventOptions): Promise<Query> {
+  return {
+    ...(source !== undefined && { source: (await findSource(session.api(), source)).id }),
+    ...(type !== undefined && { type: oneOf(type, '--type', MESSAGE_TYPES) }),
+    ...(user !== undefined && { user }),
+    ...(rejected && { accepted: 'false' as const }),
+  };
+}

@@ -1,0 +1,85 @@
+import { type Command } from 'commander';
+import { type Cli, leaf, type Session } from '../command';
+import { type Api } from '../connect/api';
+import { allDestinations, allSources } from '../find';
+import { type Paint, doubtful, good, plain } from '../output/paint';
+import { readInput } from '../secret-input';
+import { parseFile, parseSecrets } from '../settings-file/format';
+import { planImport, type Step } from '../settings-file/plan';
+import { FAILED, usage } from '../world';
+
+/** `waypost import`: what a file says is made so. */
+
+interface ImportOptions {
+  secretsFile?: string;
+  withoutSecrets?: boolean;
+  dryRun?: boolean;
+}
+
+export function addImport(cli: Cli, program: Command): void {
+  leaf<ImportOptions>(
+    cli,
+    [program, 'import <file>'],
+    {
+      summary: 'Make and change sources and destinations as a file of `waypost export` says',
+      example: 'import waypost.json --secrets-file secrets.json --dry-run',
+      options: [
+        [
+          '--secrets-file <file>',
+          '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}}}; - for standard input',
+        ],
+        ['--without-secrets', 'destinations whose secrets are not given are made without, and switched off'],
+        ['--dry-run', 'say what would be done, and do nothing'],
+      ],
+      more: 'They are known by their names. What is here and not in the file stays. Sources that are made get new write keys. Twice in\na row the second changes nothing.',
+    },
+    bringIn,
+  );
+}
+
+async function bringIn(session: Session, options: ImportOptions, name = ''): Promise<number> {
+  const { world, print } = session;
+  const { secretsFile, withoutSecrets = false, dryRun = false } = options;
+  if (name === '-' && secretsFile === '-') throw usage('The file and the secrets cannot both come by standard input.');
+  const file = parseFile(await readInput(world, name));
+  const secrets = secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
+  const api = session.api();
+  const present = { sources: await allSources(api), destinations: await allDestinations(api) };
+  const { steps, faults } = planImport(file, present, secrets, withoutSecrets);
+  if (faults.length > 0) {
+    print.note(`Nothing was changed:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    return FAILED;
+  }
+  if (!dryRun) {
+    const ids = new Map(present.sources.map((source) => [source.name, source.id]));
+    for (const step of steps) await perform(api, step, ids);
+  }
+  print.rows(
+    [
+      { title: 'WHAT', of: ({ act }) => (dryRun ? `would ${act}` : DONE[act]), paint: ({ act }) => PAINTS[act] },
+      { title: 'KIND', of: ({ kind }) => kind },
+      { title: 'NAME', of: ({ name: named }) => named },
+    ],
+    // What is for programs has no body: it may hold secrets.
+    steps.map(({ act, kind, name: named }) => ({ act, kind, name: named, dryRun })),
+    'The file is empty.',
+  );
+  return 0;
+}
+
+const DONE = { create: 'created', change: 'changed', keep: 'kept' };
+const PAINTS: Record<Step['act'], Paint> = { create: good, change: doubtful, keep: plain };
+
+/** @param ids sources by name: those made are added */
+async function perform(api: Api, step: Step, ids: Map<string, string>): Promise<void> {
+  if (step.act === 'keep') return;
+  if (step.kind === 'source') {
+    const { name, enabled } = step;
+    if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body: { enabled } });
+    else ids.set(name, (await api.call('POST /sources', { body: { name, enabled } })).data.id);
+    return;
+  }
+  const sources = step.sources.flatMap((name) => ids.get(name) ?? []);
+  if (step.act === 'create') await api.call('POST /destinations', { body: { ...step.body, sources } });
+  else await api.call('PATCH /destinations/{id}', { id: step.id, body: { ...step.body, sources } });
+}

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { type Command } from 'commander';
+import { type Destination } from '../../shared/api/operations';
+import { prepareSecrets, type PreparedSecrets } from '../../shared/domain/sign';
+import { type Cli, leaf, type Session, whole } from '../command';
+import { findDestination, findSource } from '../find';
+import { parseHeaders } from '../headers';
+import { follow } from '../listen/follow';
+import { Forwarder } from '../listen/forward';
+import { Recent } from '../listen/recent';
+import { Report } from '../listen/report';
+import { choose } from '../listen/select';
+import { parseTarget } from '../listen/target';
+import { readInput, readSecretFile } from '../secret-input';
+import { CliError, FAILED, usage } from '../world';
+
+/** `waypost listen`: the live events of a destination, or a source, to a server of this machine. */
+
+interface ListenOptions {
+  to?: string;
+  source?: string;
+  replay?: string;
+  secretFile?: string;
+  headersFile?: string;
+  queue?: string;
+  concurrency?: string;
+  quiet?: boolean;
+}
+
+/** As production does; and the router remembers two million ids, of which a terminal needs the last. */
+const TIMEOUT_MS = 5_000;
+const MESSAGES_KNOWN = 100_000;
+/** How long Ctrl-C waits for answers. */
+const END_MS = 5_000;
+
+export function addListen(cli: Cli, program: Command): void {
+  leaf<ListenOptions>(
+    cli,
+    [program, 'listen [destination]'],
+    {
+      summary: "Forward a destination's live events to a server of this machine",
+      example: 'listen "My hook" --to 3000/hook --secret-file secret.txt --replay 10',
+      options: [
+        ['--to <target>', 'a port or an address, such as 3000 or http://localhost:3000/hook; needed'],
+        ['--source <source>', 'the events of this source, without a destination and its rules'],
+        ['--replay <n>', 'so many of the last events first, of each source'],
+        ['--secret-file <file>', 'signs with this shared secret; - for standard input. Or WAYPOST_SHARED_SECRET'],
+        ['--headers-file <file>', 'static headers, one "Name: value" a line'],
+        ['--queue <n>', 'how many may wait while the server is away or slow (default 10000)'],
+        ['--concurrency <n>', 'how many requests at once (default 8)'],
+        ['--quiet', 'show only what is not answered 2xx'],
+      ],
+      more: 'Production goes on as if nobody listened: its deliveries are neither held nor changed. Bodies and webhook-id are those\nof production. Stored secrets cannot be read: without one of yours, one is made for this run and shown.',
+    },
+    listen,
+  );
+}
+
+async function listen(session: Session, options: ListenOptions, name?: string): Promise<number> {
+  const { world, print } = session;
+  if (options.to === undefined) throw usage('--to is needed: where to? For example --to 3000/hook.');
+  const target = parseTarget(options.to);
+  const numbers = numbersOf(options);
+  const { destination, sources } = await listenedTo(session, name, options);
+  const report = new Report(print, options.quiet ?? false);
+  const secrets = await secretsOf(session, options, destination);
+  const headers = options.headersFile === undefined ? {} : parseHeaders(await readInput(world, options.headersFile));
+  sayOfHeaders(session, destination, headers);
+  const forwarder = new Forwarder({
+    ...{ target, secrets, headers, timeoutMs: TIMEOUT_MS },
+    ...{ concurrency: numbers.concurrency, maxQueued: numbers.queue },
+    onAnswer: (forward, answer) => report.answered(forward, answer),
+    onAway: (why) => report.away(why, target.origin),
+  });
+  const messages = new Recent(MESSAGES_KNOWN);
+  const isNew = (source: string, message: string) => messages.add(`${source} ${message}`);
+  print.note(
+    `Listening to ${destination ? `destination "${destination.name}"` : 'the source'}; forwarding to ${target.href}. Ctrl-C ends it.`,
+  );
+  const ended = new AbortController();
+  const stop = AbortSignal.any([world.stop, ended.signal]);
+  const one = (source: string) =>
+    follow({
+      ...{ api: session.api(), query: { source, accepted: 'true' as const }, replay: numbers.replay, stop },
+      onEvent: (event) => {
+        report.counts.received++;
+        const choice = choose(event, { destination, isNew });
+        if (choice.kind === 'left_out') report.leftOut(choice.why);
+        else if (!forwarder.offer(choice.forward)) report.dropped();
+      },
+      onGap: (atLeast) => report.missed(atLeast),
+      onAway: (why) => report.stream(why),
+      onBack: () => report.stream(undefined),
+    });
+  // Of several sources one that cannot go on ends all: half a stream looks like a whole one.
+  const failure = await Promise.all(sources.map(one)).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  ended.abort();
+  report.end(await forwarder.close(END_MS));
+  if (failure !== undefined) throw failure as Error;
+  const { dropped, missed } = report.counts;
+  return dropped + missed > 0 ? FAILED : 0;
+}
+
+function numbersOf({ replay, queue, concurrency }: ListenOptions) {
+  return {
+    replay: whole(replay ?? '0', '--replay', [0, 500]),
+    queue: whole(queue ?? '10000', '--queue', [1, 1_000_000]),
+    concurrency: whole(concurrency ?? '8', '--concurrency', [1, 256]),
+  };
+}
+
+async function listenedTo(
+  session: Session,
+  name: string | undefined,
+  { source }: ListenOptions,
+): Promise<{ destination: Destination | undefined; sources: string[] }> {
+  if ((name === undefined) === (source === undefined)) {
+    throw usage(
+      'Listen to a destination, or to a source: waypost listen "My hook" --to 3000, or waypost listen --source "My site" --to 3000.',
+    );
+  }
+  if (source !== undefined) {
+    return { destination: undefined, sources: [(await findSource(session.api(), source)).id] };
+  }
+  const destination = await findDestination(session.api(), name ?? '');
+  if (destination.sources.length === 0) {
+    throw new CliError(
+      `Destination "${destination.name}" is connected to no source: nothing will come. Connect one by \`waypost destinations edit\`.`,
+    );
+  }
+  return { destination, sources: destination.sources };
+}
+
+async function secretsOf(
+  { world, print }: Session,
+  { secretFile }: ListenOptions,
+  destination: Destination | undefined,
+): Promise<PreparedSecrets | undefined> {
+  const given = secretFile === undefined ? world.env.WAYPOST_SHARED_SECRET : await readSecretFile(world, secretFile);
+  if (given) return prepareSecrets({ current: given });
+  if (destination && !destination.hasSharedSecret) return undefined;
+  const made = `whsec_${randomBytes(32).toString('base64')}`;
+  print.note(`Signing with a secret made for this run: ${made}`);
+  return prepareSecrets({ current: made });
+}
+
+function sayOfHeaders({ print }: Session, destination: Destination | undefined, given: Record<string, string>): void {
+  const have = new Set(Object.keys(given).map((header) => header.toLowerCase()));
+  const stored = new Set(destination?.webhooks.flatMap(({ headers }) => Object.keys(headers)) ?? []);
+  const missing = [...stored].filter((header) => !have.has(header.toLowerCase()));
+  if (missing.length > 0) {
+    print.note(`Left out, since stored values cannot be read: ${missing.join(', ')}. Give them by --headers-file.`);
+  }
+}

@@ -1,0 +1,55 @@
+import { type Command } from 'commander';
+import { type Cli, leaf } from '../command';
+import { openApi } from '../connect/api';
+import { keptFile, removeKept, writeKept } from '../connect/files';
+import { checkUrl } from '../connect/resolve';
+import { promptSecret } from '../secret-input';
+
+/** `waypost login`, `logout`, `whoami`: which Waypost, by which token. */
+
+export function addLogin(cli: Cli, program: Command): void {
+  leaf<{ ingestUrl?: string }>(
+    cli,
+    [program, 'login'],
+    {
+      summary: 'Keep an address and a token, in a file that only you can read',
+      example: 'login --url https://waypost.example.com',
+      options: [['--ingest-url <address>', 'where ingest is, for `send`']],
+      more: 'The token is asked for, or read from standard input: never an argument.',
+    },
+    async ({ place, world, print }, { ingestUrl }) => {
+      const { url, ingestUrl: known } = place();
+      const token = await promptSecret(world, `Token for ${url}`);
+      const ingest = ingestUrl === undefined ? known : checkUrl(ingestUrl, '--ingest-url');
+      const { data } = await openApi({ url, token, ingestUrl: ingest, from: 'login' }).call('GET /session', {});
+      const file = writeKept(world, { url, token, ingestUrl: ingest });
+      print.thing({ url, name: data.name, role: data.role, file }, [
+        ['logged in', url],
+        ['as', `${data.name} (${data.role})`],
+        ['kept in', file],
+      ]);
+    },
+  );
+  leaf(cli, [program, 'logout'], { summary: 'Forget what login kept', example: 'logout' }, ({ world, print }) => {
+    const file = keptFile(world);
+    const removed = removeKept(world);
+    print.thing({ file, removed }, [[removed ? 'removed' : 'there was none', file]]);
+    return Promise.resolve();
+  });
+  leaf(
+    cli,
+    [program, 'whoami'],
+    { summary: 'Which Waypost this is, and who you are there', example: 'whoami' },
+    async ({ api, print }) => {
+      const { place, call } = api();
+      const { data } = await call('GET /session', {});
+      const { url, ingestUrl, from } = place;
+      print.thing({ url, ingestUrl: ingestUrl ?? null, from, name: data.name, role: data.role }, [
+        ['control', url],
+        ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
+        ['by', from],
+        ['as', `${data.name} (${data.role})`],
+      ]);
+    },
+  );
+}

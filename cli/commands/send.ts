@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { type Command } from 'commander';
+import { CALL_TYPES, type CallType } from '../../shared/domain/message';
+import { type Cli, leaf, oneOf, type Session } from '../command';
+import { reasonOf } from '../connect/api';
+import { findSource } from '../find';
+import { readInput } from '../secret-input';
+import { CliError, usage } from '../world';
+
+/** `waypost send`: a call of any type, as a client would make it. */
+
+interface SendOptions {
+  source?: string;
+  user?: string;
+  anonymous?: string;
+  event?: string;
+  name?: string;
+  group?: string;
+  previous?: string;
+  properties?: string;
+  traits?: string;
+  context?: string;
+  integrations?: string;
+  body?: string;
+}
+
+const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const;
+
+export function addSend(cli: Cli, program: Command): void {
+  leaf<SendOptions>(
+    cli,
+    [program, 'send <type>'],
+    {
+      summary: `Send a call: ${CALL_TYPES.join(', ')}`,
+      example: `send track --source "My site" --user u1 --event "Order Completed" --properties '{"total": 42}'`,
+      options: [
+        ['--source <source>', 'whose write key to use, by id or name; or WAYPOST_WRITE_KEY'],
+        ['--user <id>', 'userId'],
+        ['--anonymous <id>', 'anonymousId'],
+        ['--event <name>', 'of a track'],
+        ['--name <name>', 'of a page or screen'],
+        ['--group <id>', 'groupId'],
+        ['--previous <id>', 'previousId of an alias'],
+        ['--properties <json>', 'a JSON object, or @file'],
+        ['--traits <json>', 'a JSON object, or @file'],
+        ['--context <json>', 'a JSON object, or @file'],
+        ['--integrations <json>', 'a JSON object, or @file'],
+        ['--body <file>', 'the whole call as JSON; - for standard input. The other options are laid over it'],
+      ],
+      more: 'What is in the wrong place is not refused here: the answer is what ingest says of it.',
+    },
+    async (session, options, type = '') => {
+      const call = await callOf(session, oneOf(type, 'The type', CALL_TYPES), options);
+      await send(session, options, call);
+    },
+  );
+}
+
+/** A call has an id of its own from here on: sent again after a failure it would be the same. */
+async function callOf({ world }: Session, type: CallType, options: SendOptions): Promise<Record<string, unknown>> {
+  const whole = options.body === undefined ? {} : objectOf(await readInput(world, options.body), '--body');
+  const given: Record<string, unknown> = {
+    userId: options.user,
+    anonymousId: options.anonymous,
+    event: options.event,
+    name: options.name,
+    groupId: options.group,
+    previousId: options.previous,
+  };
+  for (const name of OBJECTS) {
+    const text = options[name];
+    if (text === undefined) continue;
+    given[name] = objectOf(text.startsWith('@') ? await readInput(world, text.slice(1)) : text, `--${name}`);
+  }
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return { messageId: randomUUID(), ...whole, ...set, type };
+}
+
+async function send(session: Session, options: SendOptions, call: Record<string, unknown>): Promise<void> {
+  const writeKey = await writeKeyOf(session, options.source);
+  const { ingestUrl } = session.place();
+  if (ingestUrl === undefined)
+    throw new CliError('It is not known where ingest is. Set WAYPOST_INGEST_URL to its address.');
+  // A batch of one: its answer tells of each call why it was rejected.
+  const answer = await post(`${ingestUrl}/v1/batch`, writeKey, { batch: [call] });
+  const [fault] = answer.rejected ?? [];
+  if (fault) throw new CliError(`The call was rejected, ${fault.code}: ${fault.message}.`);
+  session.print.thing({ messageId: call.messageId, type: call.type }, [
+    ['sent', String(call.type)],
+    ['message', String(call.messageId)],
+  ]);
+}
+
+async function writeKeyOf({ world, api }: Session, source: string | undefined): Promise<string> {
+  if (source === undefined) {
+    const key = world.env.WAYPOST_WRITE_KEY;
+    if (!key) throw usage('--source is needed, or WAYPOST_WRITE_KEY: from where does it come?');
+    return key;
+  }
+  const { writeKey, name } = await findSource(api(), source);
+  if (writeKey === null) {
+    throw new CliError(`Only administrators see the write key of "${name}". Set WAYPOST_WRITE_KEY to it.`);
+  }
+  return writeKey;
+}
+
+interface IngestAnswer {
+  success?: boolean;
+  code?: string;
+  message?: string;
+  rejected?: { code: string; message: string }[];
+}
+
+/** Longer than ingest takes to give up. */
+const PATIENCE_MS = 10_000;
+
+async function post(url: string, writeKey: string, body: unknown): Promise<IngestAnswer> {
+  let response: Response;
+  let answer: IngestAnswer;
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    answer = (await response.json()) as IngestAnswer;
+  } catch (error) {
+    throw new CliError(
+      `Ingest did not answer at ${url} (${reasonOf(error)}). Set WAYPOST_INGEST_URL if it is elsewhere.`,
+    );
+  }
+  if (!response.ok) {
+    throw new CliError(
+      `Ingest refused it, ${answer.code ?? String(response.status)}: ${answer.message ?? 'without a reason'}.`,
+    );
+  }
+  return answer;
+}
+
+/** @throws CliError */
+function objectOf(text: string, name: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw usage(`${name} is not JSON.`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw usage(`${name} must be a JSON object.`);
+  return value as Record<string, unknown>;
+}

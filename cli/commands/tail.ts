@@ -1,0 +1,112 @@
+import { type Command } from 'commander';
+import { type Cli, leaf, type Session } from '../command';
+import { findDestination } from '../find';
+import { follow } from '../listen/follow';
+import { Recent } from '../listen/recent';
+import { type DeliveryRow, type Try } from '../output/deliveries';
+import { eventLine } from '../output/events';
+import { paintOf } from '../output/paint';
+import { printable } from '../output/table';
+import { pause } from '../time';
+import { usage } from '../world';
+import { EVENT_FILTERS, type EventOptions, eventQuery } from './events';
+
+/** `waypost tail`: events as they come, or attempts as they are made. */
+
+interface TailOptions extends EventOptions {
+  attempts?: boolean;
+  destination?: string;
+}
+
+/** Attempts are asked for, since nothing streams them. */
+const POLL_MS = 1_000;
+const TRIES_KNOWN = 50_000;
+
+export function addTail(cli: Cli, program: Command): void {
+  leaf<TailOptions>(
+    cli,
+    [program, 'tail'],
+    {
+      summary: 'Live events, or with --attempts the attempts, until Ctrl-C',
+      example: 'tail --source "My site" --rejected --json',
+      options: [
+        ...EVENT_FILTERS,
+        ['--attempts', 'what deliveries tried, and what was answered'],
+        ['--destination <destination>', 'only its attempts, by id or name'],
+      ],
+      more: '--attempts looks once a second at the newest 200 deliveries, and at the newest 200 that are retried: beyond that it\nshows a sample.',
+    },
+    (session, options) =>
+      options.attempts || options.destination !== undefined
+        ? tailAttempts(session, options)
+        : tailEvents(session, options),
+  );
+}
+
+async function tailEvents(session: Session, options: TailOptions): Promise<void> {
+  const { print, world } = session;
+  await follow({
+    api: session.api(),
+    query: await eventQuery(session, options),
+    stop: world.stop,
+    onEvent: (event) => print.line(event, eventLine(event, print.colour)),
+    onGap: (atLeast) => print.note(`${atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events'} were missed.`),
+    onAway: (why) => print.note(`The stream ended (${why}); connecting again.`),
+    onBack: () => print.note('The stream is back.'),
+  });
+}
+
+async function tailAttempts(session: Session, options: TailOptions): Promise<void> {
+  const { print, world } = session;
+  if (options.rejected) throw usage('--rejected is about events: a call that was rejected has no attempts.');
+  const { accepted: _, ...filter } = await eventQuery(session, options);
+  const { destination } = options;
+  const query = {
+    ...filter,
+    ...(destination !== undefined && { destination: (await findDestination(session.api(), destination)).id }),
+    limit: 200,
+  };
+  const known = new Recent(TRIES_KNOWN);
+  for (let first = true; !world.stop.aborted; first = false) {
+    const pages = await Promise.all([
+      session.api().call('GET /deliveries', { query }),
+      session.api().call('GET /deliveries', { query: { ...query, status: 'retrying' } }),
+    ]);
+    for (const tried of newTries(
+      pages.flatMap(({ data }) => data.data),
+      known,
+    )) {
+      if (!first) print.line(valueOf(tried), lineOf(tried, print.colour));
+    }
+    await pause(POLL_MS, world.stop);
+  }
+}
+
+type Row = Try & { delivery: DeliveryRow };
+
+/** What was not seen before, in order. */
+function newTries(deliveries: DeliveryRow[], known: Recent): Row[] {
+  return deliveries
+    .flatMap((delivery) =>
+      delivery.attempts.flatMap((attempt) => attempt.urls.map((url) => ({ delivery, attempt, url }))),
+    )
+    .filter(({ delivery, attempt, url }) =>
+      known.add(`${delivery.id} ${String(attempt.replay)} ${String(attempt.n)} ${url.url}`),
+    )
+    .sort((a, b) => (a.attempt.at < b.attempt.at ? -1 : 1));
+}
+
+function valueOf({ delivery, attempt, url }: Row): object {
+  const { id, messageId, destination, type, status } = delivery;
+  const { n, at } = attempt;
+  return { at, delivery: id, messageId, destination, type, status, n, url };
+}
+
+function lineOf({ delivery, attempt, url }: Row, colour: boolean): string {
+  const outcome = colour ? paintOf(url.outcome)(url.outcome) : url.outcome;
+  const texts = [
+    ...[attempt.at, outcome, url.status, `${String(Math.round(url.durationMs))} ms`, `try ${String(attempt.n)}`],
+    ...[delivery.type, delivery.id, url.origin, url.error && printable(url.error.message)],
+  ];
+  return texts.filter((text) => text !== undefined).join('  ');
+}

@@ -1,0 +1,95 @@
+import { type Command } from 'commander';
+import { verifyWebhook, WebhookError } from '../../clients/node/src/webhook';
+import { parseDuration } from '../../shared/domain/duration';
+import { type Cli, leaf } from '../command';
+import { paintOf } from '../output/paint';
+import { readBytes, readSecretFile } from '../secret-input';
+import { FAILED, usage, type World } from '../world';
+import { type CapturedRequest, parseRequest } from '../verify/request';
+
+/** `waypost verify`: whether the signatures of a captured request hold. */
+
+interface VerifyOptions {
+  secretFile?: string;
+  tolerance?: string;
+  anyTime?: boolean;
+}
+
+interface Verdict {
+  scheme: string;
+  result: 'ok' | 'failed';
+  code?: string;
+  message?: string;
+}
+
+export function addVerify(cli: Cli, program: Command): void {
+  leaf<VerifyOptions>(
+    cli,
+    [program, 'verify [file]'],
+    {
+      summary: 'Check both signatures of a request, from a file or standard input',
+      example: 'verify request.txt --secret-file secret.txt --any-time',
+      options: [
+        ['--secret-file <file>', 'the shared secret; or WAYPOST_SHARED_SECRET'],
+        ['--tolerance <duration>', 'how far webhook-timestamp may be from now (default 5m)'],
+        ['--any-time', 'whatever webhook-timestamp says: for requests of yesterday'],
+      ],
+      more: 'The file holds the headers, an empty line, and the body byte for byte: parsed and written again it has another signature.',
+    },
+    async ({ world, print }, options, file = '-') => {
+      const toleranceS = toleranceOf(options);
+      const secret = await secretOf(world, options, file);
+      const request = parseRequest(await readBytes(world, file));
+      const verdicts = [
+        check('standard', request, secret, toleranceS),
+        check('x-signature', request, secret, toleranceS),
+      ];
+      if (request.leftOver > 0)
+        print.note(`${String(request.leftOver)} bytes behind the body were left out, as Content-Length says.`);
+      print.rows(
+        [
+          { title: 'SIGNATURE', of: ({ scheme }) => scheme },
+          { title: 'RESULT', of: ({ result }) => result, paint: ({ result }) => paintOf(result) },
+          { title: 'WHY', of: ({ message }) => message },
+        ],
+        verdicts,
+        '',
+      );
+      return verdicts.every(({ result }) => result === 'ok') ? 0 : FAILED;
+    },
+  );
+}
+
+function check(
+  scheme: 'standard' | 'x-signature',
+  { headers, body }: CapturedRequest,
+  secret: string,
+  toleranceS: number,
+): Verdict {
+  const name = scheme === 'standard' ? 'webhook-signature' : 'X-Signature';
+  try {
+    verifyWebhook({ headers, body, secret, scheme, toleranceS });
+    return { scheme: name, result: 'ok' };
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error;
+    const hint = error.code === 'too_old' ? ' (--any-time leaves that out)' : '';
+    return { scheme: name, result: 'failed', code: error.code, message: error.message + hint };
+  }
+}
+
+function toleranceOf({ tolerance, anyTime }: VerifyOptions): number {
+  if (anyTime) return Infinity;
+  const ms = parseDuration(tolerance ?? '5m');
+  if (ms === undefined) throw usage(`--tolerance must be a duration such as 5m, not "${tolerance ?? ''}".`);
+  return ms / 1000;
+}
+
+async function secretOf(world: World, { secretFile }: VerifyOptions, file: string): Promise<string> {
+  if (secretFile === undefined) {
+    const secret = world.env.WAYPOST_SHARED_SECRET;
+    if (!secret) throw usage('Which secret? Give --secret-file, or set WAYPOST_SHARED_SECRET.');
+    return secret;
+  }
+  if (secretFile === '-' && file === '-') throw usage('The request and the secret cannot both come by standard input.');
+  return readSecretFile(world, secretFile);
+}

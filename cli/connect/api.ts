@@ -1,0 +1,90 @@
+import { ApiProblem, createClient } from '../../shared/api/client';
+import { messageOf } from '../../shared/errors';
+import { CliError, type World } from '../world';
+import { readKept, readLocal } from './files';
+import { type Place, resolvePlace } from './resolve';
+
+/** The control API, whose refusals are plain sentences. */
+
+type Call = ReturnType<typeof createClient>;
+
+export interface Api {
+  place: Place & { token: string };
+  base: string;
+  call: Call;
+}
+
+/** @throws CliError where a file that says it cannot be read */
+export function findPlace(world: World, url: string | undefined): Place {
+  return resolvePlace({ url, env: world.env, kept: readKept(world), local: readLocal(world) });
+}
+
+/** @throws CliError where there is no token for it */
+export function openApi(place: Place): Api {
+  const { token } = place;
+  if (token === undefined) {
+    throw new CliError(
+      `There is no token for ${place.url}. Run \`waypost login --url ${place.url}\`, or set WAYPOST_TOKEN, or run this where \`npm start\` has its .waypost.`,
+    );
+  }
+  const base = `${place.url}/api/v1`;
+  const client = createClient({ base, token });
+  return {
+    place: { ...place, token },
+    base,
+    call: async (name, input) => {
+      try {
+        return await client(name, input);
+      } catch (error) {
+        throw new CliError(sentenceOf(error, place.url), undefined, error);
+      }
+    },
+  };
+}
+
+/** @param error whatever a call has thrown */
+export function sentenceOf(error: unknown, url: string): string {
+  if (!(error instanceof ApiProblem)) {
+    return `Nothing answers at ${url} (${reasonOf(error)}). Is it running? Its address is set by --url, WAYPOST_URL or \`waypost login\`.`;
+  }
+  const { status, problem } = error;
+  if (status === 401) return `The token is not known at ${url}. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
+  if (problem.type === undefined)
+    return `${url} answers ${String(status)}, but not as Waypost does. Is that its control API?`;
+  const faults = (problem.errors ?? []).map(
+    ({ pointer, parameter, detail }) => `\n  ${parameter ?? pointer?.replace(/^#\//, '') ?? ''}: ${detail}`,
+  );
+  return endSentence(problem.detail ?? problem.title ?? `It answers ${String(status)}`) + faults.join('');
+}
+
+/** `fetch` says "fetch failed" and why beneath it. */
+export function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code: unknown = (cause as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : messageOf(cause);
+}
+
+function endSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** How many a page holds at most. */
+const PAGE = 200;
+
+interface Page<T> {
+  data: { data: T[]; next: string | null };
+}
+
+/** All of a list, or its first `limit`. */
+export async function all<T>(
+  page: (query: { limit: number; after?: string }) => Promise<Page<T>>,
+  limit = Infinity,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let after: string | undefined; ;) {
+    const { data } = await page({ limit: Math.min(PAGE, limit - found.length), ...(after !== undefined && { after }) });
+    found.push(...data.data);
+    if (data.next === null || found.length >= limit) return found;
+    after = data.next;
+  }
+}

@@ -1,0 +1,73 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { LOCAL_SYSTEM_FILE } from '../../shared/local-system';
+import { CliError, type World } from '../world';
+import { type Kept, type Local } from './resolve';
+
+/** The files that say where Waypost is: what `login` kept, and the data dir of `npm start`. */
+
+export function keptFile({ env, home }: Pick<World, 'env' | 'home'>): string {
+  return join(env.XDG_CONFIG_HOME || join(home, '.config'), 'waypost', 'login.json');
+}
+
+/** @throws CliError where others may read it: they have the token */
+export function readKept(world: Pick<World, 'env' | 'home'>): Kept | undefined {
+  const file = keptFile(world);
+  if (!existsSync(file)) return undefined;
+  if ((statSync(file).mode & 0o077) !== 0) {
+    throw new CliError(
+      `Others may read ${file}, which holds a token. Run \`chmod 600 ${file}\`, or \`waypost logout\`.`,
+    );
+  }
+  const kept = parse(readFileSync(file, 'utf8')) as Partial<Kept> | undefined;
+  if (typeof kept?.url !== 'string' || typeof kept.token !== 'string') {
+    throw new CliError(`${file} cannot be read. Run \`waypost login\` again.`);
+  }
+  return { url: kept.url, ingestUrl: kept.ingestUrl, token: kept.token };
+}
+
+export function writeKept(world: Pick<World, 'env' | 'home'>, kept: Kept): string {
+  const file = keptFile(world);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writePrivately(file, `${JSON.stringify(kept, null, 2)}\n`);
+  return file;
+}
+
+/** @returns whether there was one */
+export function removeKept(world: Pick<World, 'env' | 'home'>): boolean {
+  const file = keptFile(world);
+  const was = existsSync(file);
+  rmSync(file, { force: true });
+  return was;
+}
+
+/** Readable by its owner only, whoever might read what stood there before. */
+export function writePrivately(file: string, text: string): void {
+  const draft = `${file}.${String(process.pid)}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}
+
+export function readLocal({ env, cwd }: Pick<World, 'env' | 'cwd'>): Local | undefined {
+  const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
+  const tokenFile = join(dir, 'admin-token');
+  if (!existsSync(tokenFile)) return undefined;
+  const system = join(dir, LOCAL_SYSTEM_FILE);
+  const said = existsSync(system) ? (parse(readFileSync(system, 'utf8')) as Partial<Record<string, unknown>>) : {};
+  const text = (value: unknown) => (typeof value === 'string' && URL.canParse(value) ? value : undefined);
+  return {
+    dir,
+    url: text(said.control),
+    ingestUrl: text(said.ingest),
+    token: readFileSync(tokenFile, 'utf8').trim() || undefined,
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

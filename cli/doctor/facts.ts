@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { LOCAL_SYSTEM_FILE, type LocalSystemFile } from '../../shared/local-system';
+import { type World } from '../world';
+import { type Health } from './check';
+
+/** What a doctor looks at outside the API: the environment, the data dir, and what answers at addresses. */
+
+const PATIENCE_MS = 5_000;
+
+export interface Surroundings {
+  /** the environment that services of this system have, as far as it is known here */
+  env: Record<string, string | undefined>;
+  /** what `npm start` wrote down, where it runs on this machine */
+  local: LocalSystemFile | undefined;
+}
+
+/** @param url the control API that is asked: what another system wrote down does not count */
+export function surroundings({ env, cwd }: Pick<World, 'env' | 'cwd'>, url: string): Surroundings {
+  const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
+  const said = readJson(join(dir, LOCAL_SYSTEM_FILE)) as LocalSystemFile | undefined;
+  const local = said?.control === url ? said : undefined;
+  if (!local) return { env, local };
+  const key = join(dir, 'secret-key');
+  const filled = {
+    ...env,
+    KAFKA_BROKERS: env.KAFKA_BROKERS || local.brokers.join(','),
+    WAYPOST_SECRET_KEY: env.WAYPOST_SECRET_KEY || (existsSync(key) ? readFileSync(key, 'utf8').trim() : undefined),
+    ...(local.embedded && !env.WAYPOST_REPLICATION && { WAYPOST_REPLICATION: '1' }),
+  };
+  return { env: filled, local };
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined where nothing answers */
+export async function askHealth(at: string): Promise<Health | undefined> {
+  try {
+    const response = await fetch(`${at}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    const { reasons = [], degraded = [] } = (await response.json()) as Partial<Health>;
+    return { status: response.status, reasons, degraded };
+  } catch {
+    return undefined;
+  }
+}
+
+/** How far the clock of what answers there is ahead of ours, at least; its answers tell whole seconds. */
+export async function clockAhead(url: string): Promise<number | undefined> {
+  const sentAt = Date.now();
+  const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
+  await response.arrayBuffer();
+  const receivedAt = Date.now();
+  const date = Date.parse(response.headers.get('date') ?? '');
+  if (Number.isNaN(date)) return undefined;
+  // It was some moment of that second, between our two.
+  if (date + 1_000 < sentAt) return date + 1_000 - sentAt;
+  return Math.max(0, date - receivedAt);
+}
+
+/** A request that ingest answers and throws away. @returns its status. @throws what fetch throws */
+export async function askIngest(url: string): Promise<number> {
+  const response = await fetch(`${url}/v1/m`, { method: 'POST', body: '{}', signal: AbortSignal.timeout(PATIENCE_MS) });
+  await response.arrayBuffer();
+  return response.status;
+}

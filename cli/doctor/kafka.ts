@@ -1,0 +1,99 @@
+import { createSealer } from '../../shared/config/seal';
+import { openConfig } from '../../shared/config/reader';
+import { messageOf } from '../../shared/errors';
+import { kafkaAddress } from '../../shared/kafka/address';
+import { connectKafka } from '../../shared/kafka/client';
+import { inspectTopics } from '../../shared/kafka/inspect';
+import { type Kafka } from '../../shared/kafka/port';
+import { lookAtKafka } from '../../shared/kafka/ready';
+import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
+import { type Settings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { type Check, clockCheck, fail, keyCheck, ok, topicChecks, warn } from './check';
+
+/** Brokers, topics, `config` and its key, as services find them. Nothing is made or changed. */
+
+export async function kafkaChecks(settings: Settings): Promise<Check[]> {
+  if (!settings.KAFKA_BROKERS?.length) {
+    return [
+      warn(
+        'kafka',
+        'not looked at',
+        'Set KAFKA_BROKERS as the services have it, or run this beside their `npm start`.',
+      ),
+    ];
+  }
+  const brokers = settings.KAFKA_BROKERS.join(',');
+  const look = await lookAtKafka(kafkaAddress(settings));
+  if (look.state !== 'ready') {
+    return [
+      fail(
+        'kafka',
+        `${brokers}: ${look.reason}`,
+        'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* right?',
+      ),
+    ];
+  }
+  const findings = await inspectTopics(settings);
+  const checks = [ok('kafka', `answers at ${brokers}`), ...topicChecks(findings)];
+  // Services make what is missing as they connect, and so would this.
+  return findings.missing.length > 0 ? checks : [...checks, ...(await lookInside(settings))];
+}
+
+async function lookInside(settings: Settings): Promise<Check[]> {
+  const log = createLog('doctor', 'silent');
+  const kafka = await connectKafka(settings, { clientId: 'doctor', log });
+  try {
+    return [...(await configChecks(kafka, settings)), ...(await clockOf(kafka))];
+  } finally {
+    await kafka.close();
+  }
+}
+
+async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> {
+  try {
+    const config = await openConfig(kafka, {
+      name: 'doctor',
+      log: createLog('doctor', 'silent'),
+      onFatal: () => undefined,
+    });
+    const sources = config.list('source').length;
+    const destinations = config.list('destination').map(({ data }) => data);
+    await config.stop();
+    const readable = ok(
+      'config',
+      `read to its end: ${String(sources)} sources, ${String(destinations.length)} destinations`,
+    );
+    if (!settings.WAYPOST_SECRET_KEY) return [readable];
+    const sealer = createSealer(settings.WAYPOST_SECRET_KEY);
+    const lost = destinations.filter(({ id, webhooks, secrets }) => {
+      const sealed = webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]);
+      if (secrets) sealed.push(secrets.current);
+      return sealed.some((text) => sealer.open(text, id).text === undefined);
+    });
+    return [
+      readable,
+      keyCheck(
+        lost.map(({ name }) => name),
+        destinations.length,
+      ),
+    ];
+  } catch (error) {
+    return [
+      fail('config', messageOf(error), 'Nothing is routed or delivered by a service that cannot read it. See its log.'),
+    ];
+  }
+}
+
+/** A broker says its time only with what it writes: of its newest record we know that it cannot be of tomorrow. */
+async function clockOf(kafka: Kafka): Promise<Check[]> {
+  let newestMs = 0;
+  for (const topic of [CONFIG, MESSAGES, ATTEMPTS]) {
+    for (const { partition, low, high } of await kafka.ranges(topic)) {
+      if (high <= low) continue;
+      const { records } = await kafka.read({ topic, partition, offset: high - 1, maxBytes: 1024 * 1024 });
+      newestMs = Math.max(newestMs, ...records.map(({ timestampMs }) => timestampMs));
+    }
+  }
+  return newestMs === 0 ? [] : [clockCheck("broker's clock", Math.max(0, newestMs - Date.now()))];
+}

@@ -1,0 +1,65 @@
+import { type Destination, type Source } from '../shared/api/operations';
+import { ApiProblem } from '../shared/api/client';
+import { all, type Api } from './connect/api';
+import { CliError } from './world';
+
+/** Sources and destinations by their id, or by their name where that is one's alone. */
+
+export async function findSource(api: Api, idOrName: string): Promise<Source> {
+  return find('source', idOrName, {
+    byId: async (id) => (await api.call('GET /sources/{id}', { id })).data,
+    list: () => allSources(api),
+  });
+}
+
+export async function findDestination(api: Api, idOrName: string): Promise<Destination> {
+  return find('destination', idOrName, {
+    byId: async (id) => (await api.call('GET /destinations/{id}', { id })).data,
+    list: () => allDestinations(api),
+  });
+}
+
+export function allSources(api: Api): Promise<Source[]> {
+  return all((query) => api.call('GET /sources', { query }));
+}
+
+export function allDestinations(api: Api): Promise<Destination[]> {
+  return all((query) => api.call('GET /destinations', { query }));
+}
+
+interface Lookup<T> {
+  byId: (id: string) => Promise<T>;
+  list: () => Promise<T[]>;
+}
+
+async function find<T extends { id: string; name: string }>(
+  kind: string,
+  idOrName: string,
+  { byId, list }: Lookup<T>,
+): Promise<T> {
+  try {
+    return await byId(idOrName);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  return theOne(kind, idOrName, await list());
+}
+
+/** @throws CliError where none, or more than one, has that name */
+function theOne<T extends { id: string; name: string }>(kind: string, name: string, from: T[]): T {
+  const found = from.filter((one) => one.name === name);
+  const [first] = found;
+  if (first === undefined) {
+    throw new CliError(`There is no ${kind} "${name}". \`waypost ${kind}s list\` shows those there are.`);
+  }
+  if (found.length > 1) {
+    throw new CliError(
+      `${String(found.length)} ${kind}s are named "${name}": say which by its id (${found.map(({ id }) => id).join(', ')}).`,
+    );
+  }
+  return first;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof CliError && error.cause instanceof ApiProblem && error.cause.status === 404;
+}

@@ -1,0 +1,169 @@
+import { Agent, request } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { type PreparedSecrets, signHeaders } from '../../shared/domain/sign';
+import { newTraceparent } from '../../shared/telemetry/trace';
+import { reasonOf } from '../connect/api';
+import { pause } from '../time';
+import { type Forward } from './select';
+
+/**
+ * Makes the requests of a listener. A server that is away, as while it restarts, is waited for: what comes meanwhile is
+ * queued, within a bound, and what finds no room is said. A request whose connection broke is made again with the same
+ * `webhook-id`; one that was answered, or not within 5 s, is not.
+ */
+
+export interface Answer {
+  /** undefined: it did not answer in time */
+  status: number | undefined;
+  ms: number;
+  /** how many connections it took */
+  tries: number;
+}
+
+export interface ForwarderOptions {
+  target: URL;
+  secrets: PreparedSecrets | undefined;
+  headers: Record<string, string>;
+  concurrency: number;
+  maxQueued: number;
+  timeoutMs: number;
+  onAnswer(forward: Forward, answer: Answer): void;
+  /** the server is away; `undefined`: it is back */
+  onAway(why: string | undefined): void;
+}
+
+/** The bodies that wait: calls are 32 KB at most. */
+const MAX_BYTES = 128 * 1024 * 1024;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+export class Forwarder {
+  readonly #queue: Forward[] = [];
+  readonly #agent: Agent;
+  readonly #stop = new AbortController();
+  readonly #idle = new Set<() => void>();
+  #bytes = 0;
+  #running = 0;
+  #unsent = 0;
+  #away = false;
+  dropped = 0;
+
+  constructor(private readonly options: ForwarderOptions) {
+    const { target, concurrency } = options;
+    const pool = { keepAlive: true, maxSockets: concurrency };
+    this.#agent = target.protocol === 'https:' ? new TlsAgent(pool) : new Agent(pool);
+  }
+
+  /** What has been taken and not been answered. */
+  get open(): number {
+    return this.#queue.length + this.#running;
+  }
+
+  /** @returns false where there is no room for it */
+  offer(forward: Forward): boolean {
+    const { maxQueued, concurrency } = this.options;
+    if (this.#queue.length >= maxQueued || this.#bytes >= MAX_BYTES) {
+      this.dropped++;
+      return false;
+    }
+    this.#queue.push(forward);
+    this.#bytes += forward.body.length;
+    if (this.#running < concurrency) void this.#work();
+    return true;
+  }
+
+  /** Makes no new request, and waits for those under way. @returns how many were not made, or not answered */
+  async close(deadlineMs: number): Promise<number> {
+    this.#stop.abort();
+    this.#unsent += this.#queue.splice(0).length;
+    await Promise.race([this.#settled(), pause(deadlineMs, new AbortController().signal)]);
+    const left = this.#running;
+    this.#agent.destroy();
+    return this.#unsent + left;
+  }
+
+  /** Resolves when nothing is open. */
+  async #settled(): Promise<void> {
+    while (this.#running > 0) await new Promise<void>((resolve) => this.#idle.add(resolve));
+  }
+
+  async #work(): Promise<void> {
+    this.#running++;
+    for (let forward = this.#queue.shift(); forward; forward = this.#queue.shift()) {
+      this.#bytes -= forward.body.length;
+      await this.#make(forward);
+    }
+    this.#running--;
+    for (const resolve of this.#idle) resolve();
+    this.#idle.clear();
+  }
+
+  async #make(forward: Forward): Promise<void> {
+    for (let tries = 1, pauseMs = FIRST_PAUSE_MS; ; tries++) {
+      const startedAt = performance.now();
+      const { status, broke } = await this.#post(forward);
+      if (broke === undefined) {
+        this.#tell(undefined);
+        this.options.onAnswer(forward, { status, ms: performance.now() - startedAt, tries });
+        return;
+      }
+      // A kept connection that its server has closed meanwhile says nothing about the server.
+      if (tries > 1) this.#tell(broke);
+      await pause(pauseMs, this.#stop.signal);
+      if (this.#stop.signal.aborted) {
+        this.#unsent++;
+        return;
+      }
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  }
+
+  #tell(why: string | undefined): void {
+    if (this.#away === (why !== undefined)) return;
+    this.#away = why !== undefined;
+    this.options.onAway(why);
+  }
+
+  #post({ id, body }: Forward): Promise<{ status?: number; broke?: string }> {
+    const { target, secrets, headers, timeoutMs } = this.options;
+    const nowMs = Date.now();
+    const signed = pairs(signHeaders({ id, body, secrets, nowMs, timestampS: Math.floor(nowMs / 1000) }));
+    return new Promise((resolve) => {
+      const post = (target.protocol === 'https:' ? tlsRequest : request)(target, {
+        method: 'POST',
+        agent: this.#agent,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'Waypost/1.0',
+          // Its delivery's own is nobody's to know here.
+          traceparent: newTraceparent(),
+          ...headers,
+          ...signed,
+          'content-length': body.length,
+        },
+      });
+      const timer = setTimeout(() => {
+        resolve({});
+        post.destroy();
+      }, timeoutMs);
+      const settle = (result: { status?: number; broke?: string }) => {
+        clearTimeout(timer);
+        resolve(result);
+      };
+      post.on('response', (response) => {
+        response.resume();
+        response.on('end', () => settle({ status: response.statusCode ?? 0 }));
+        response.on('error', (error) => settle({ broke: reasonOf(error) }));
+      });
+      post.on('error', (error) => settle({ broke: reasonOf(error) }));
+      post.end(body);
+    });
+  }
+}
+
+/** Name and value in turn, as signHeaders gives them. */
+function pairs(flat: string[]): Record<string, string> {
+  return Object.fromEntries(
+    Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? '']),
+  );
+}

@@ -1,0 +1,111 @@
+import { type Printer } from '../output/print';
+import { bad, doubtful, good, plain, type Paint } from '../output/paint';
+import { printable } from '../output/table';
+import { userOf, whatOf } from '../output/events';
+import { type Answer } from './forward';
+import { type Forward, type LeftOut } from './select';
+
+/** What a listener says while it runs, and at its end. */
+
+export interface Counts {
+  received: number;
+  forwarded: number;
+  answered2xx: number;
+  otherAnswers: number;
+  timeouts: number;
+  /** requests beyond the first of each, since their connection broke */
+  repeated: number;
+  /** found no room while the local server was away or slow */
+  dropped: number;
+  /** taken, and not sent or not answered when it was stopped */
+  unsent: number;
+  /** the server no longer had them; at least so many */
+  missed: number;
+  leftOut: Partial<Record<LeftOut, number>>;
+}
+
+export class Report {
+  readonly counts: Counts = {
+    ...{ received: 0, forwarded: 0, answered2xx: 0, otherAnswers: 0, timeouts: 0, repeated: 0 },
+    ...{ dropped: 0, unsent: 0, missed: 0, leftOut: {} },
+  };
+
+  constructor(
+    private readonly print: Printer,
+    /** only what did not go well is shown */
+    private readonly quiet: boolean,
+  ) {}
+
+  leftOut(why: LeftOut): void {
+    this.counts.leftOut[why] = (this.counts.leftOut[why] ?? 0) + 1;
+  }
+
+  dropped(): void {
+    // Each by itself would be thousands of lines of one sentence.
+    if (this.counts.dropped++ === 0)
+      this.#say('The queue is full: what comes now is dropped. --queue makes it longer.');
+  }
+
+  missed(atLeast: number): void {
+    this.counts.missed += atLeast;
+    const many = atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events';
+    this.#say(`${many} were missed: the server keeps the last 500 of a source.`);
+  }
+
+  answered({ id, event }: Forward, { status, ms, tries }: Answer): void {
+    const { counts } = this;
+    const fine = status !== undefined && status >= 200 && status < 300;
+    counts.forwarded++;
+    counts.repeated += tries - 1;
+    if (status === undefined) counts.timeouts++;
+    else if (fine) counts.answered2xx++;
+    else counts.otherAnswers++;
+    if (fine && this.quiet) return;
+    const took = Math.round(ms);
+    const value = { event: event.id, delivery: id, status: status ?? null, durationMs: took, tries };
+    const shown = this.print.colour ? paintOf(status)(String(status ?? 'no answer')) : String(status ?? 'no answer');
+    const call = event.call as { type?: string };
+    const words = [call.type, whatOf(event), userOf(event)].map((word) => printable(word ?? ''));
+    const again = tries > 1 ? `try ${String(tries)}` : '';
+    this.print.line(value, [event.at, shown, `${String(took)} ms`, ...words, again].filter(Boolean).join('  '));
+  }
+
+  away(why: string | undefined, target: string): void {
+    this.#say(
+      why === undefined ? `${target} is back.` : `${target} is away (${why}): what comes is kept until it is back.`,
+    );
+  }
+
+  stream(why: string | undefined): void {
+    this.#say(
+      why === undefined ? 'The stream of events is back.' : `The stream of events ended (${why}); connecting again.`,
+    );
+  }
+
+  end(unsent: number): void {
+    const { counts } = this;
+    counts.unsent = unsent;
+    if (this.print.json) return this.print.line({ summary: counts }, '');
+    const other = Object.entries(counts.leftOut).map(([why, n]) => `${why} ${String(n)}`);
+    const parts = [
+      `received ${String(counts.received)}`,
+      `forwarded ${String(counts.forwarded)} (2xx ${String(counts.answered2xx)}, others ${String(counts.otherAnswers)}, no answer ${String(counts.timeouts)})`,
+      `repeated ${String(counts.repeated)}`,
+      `dropped ${String(counts.dropped)}`,
+      `unsent ${String(counts.unsent)}`,
+      `missed ${String(counts.missed)}`,
+      `left out ${other.join(', ') || '0'}`,
+    ];
+    this.print.note(parts.join(', '));
+  }
+
+  #say(text: string): void {
+    this.print.note(text);
+  }
+}
+
+function paintOf(status: number | undefined): Paint {
+  if (status === undefined || status >= 500) return bad;
+  if (status >= 400) return doubtful;
+  return status >= 200 && status < 300 ? good : plain;
+}

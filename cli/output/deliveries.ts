@@ -1,0 +1,33 @@
+import { type Deliveries } from '../../shared/api/operations';
+import { paintOf } from './paint';
+import { type Column } from './table';
+
+/** Deliveries and attempts as rows. */
+
+export type DeliveryRow = Deliveries['data'][number];
+type Attempt = DeliveryRow['attempts'][number];
+export interface Try {
+  attempt: Attempt;
+  url: Attempt['urls'][number];
+}
+
+export const DELIVERY_COLUMNS: Column<DeliveryRow>[] = [
+  { title: 'ACCEPTED', of: ({ acceptedAt }) => acceptedAt },
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'STATUS', of: ({ status }) => status, paint: ({ status }) => paintOf(status) },
+  { title: 'REASON', of: ({ reason }) => reason },
+  { title: 'TYPE', of: ({ type }) => type },
+  { title: 'USER', of: ({ userId }) => userId },
+  { title: 'TRIES', of: ({ attemptsMade }) => attemptsMade, right: true },
+  { title: 'NEXT', of: ({ nextAttemptAt }) => nextAttemptAt },
+];
+
+export const ATTEMPT_COLUMNS: Column<Try>[] = [
+  { title: 'TRY', of: ({ attempt }) => attempt.n, right: true },
+  { title: 'AT', of: ({ attempt }) => attempt.at },
+  { title: 'URL', of: ({ url }) => url.origin },
+  { title: 'OUTCOME', of: ({ url }) => url.outcome, paint: ({ url }) => paintOf(url.outcome) },
+  { title: 'STATUS', of: ({ url }) => url.status, right: true },
+  { title: 'MS', of: ({ url }) => Math.round(url.durationMs), right: true },
+  { title: 'ERROR', of: ({ url }) => url.error?.message },
+];

@@ -1,0 +1,37 @@
+/** Colours, where the other side is a person at a terminal. */
+
+export type Paint = (text: string) => string;
+
+const escape =
+  (code: number): Paint =>
+  (text) =>
+    `\u001b[${String(code)}m${text}\u001b[39m`;
+
+export const plain: Paint = (text) => text;
+export const good = escape(32);
+export const bad = escape(31);
+export const doubtful = escape(33);
+
+/** https://no-color.org: set to anything but nothing, it means no. */
+export function wantsColour(env: Record<string, string | undefined>, terminal: boolean): boolean {
+  return terminal && !env.NO_COLOR && env.TERM !== 'dumb';
+}
+
+const PAINTS: Record<string, Paint> = {
+  delivered: good,
+  done: good,
+  ok: good,
+  accepted: good,
+  dead: bad,
+  failed: bad,
+  fail: bad,
+  rejected: bad,
+  retrying: doubtful,
+  waiting: doubtful,
+  warn: doubtful,
+};
+
+/** The colour of a state, by the word for it. */
+export function paintOf(state: string): Paint {
+  return PAINTS[state] ?? plain;
+}

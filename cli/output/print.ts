@@ -1,0 +1,34 @@
+import { type World } from '../world';
+import { wantsColour } from './paint';
+import { type Column, fields, table } from './table';
+
+/** Says what a command found: to people, or with `--json` to programs, one JSON text a line. */
+export interface Printer {
+  readonly json: boolean;
+  readonly colour: boolean;
+  /** a list */
+  rows<Row>(columns: Column<Row>[], rows: Row[], empty: string): void;
+  /** one thing, as it is for programs and as pairs for people */
+  thing(value: unknown, pairs: [string, string | number | boolean | null | undefined][]): void;
+  /** a thing of a stream */
+  line(value: unknown, text: string): void;
+  /** for people alone, beside what was asked for */
+  note(text: string): void;
+}
+
+export function createPrinter(world: World, json: boolean): Printer {
+  const colour = wantsColour(world.env, world.terminal);
+  const out = (value: unknown) => world.out(`${JSON.stringify(value)}\n`);
+  return {
+    json,
+    colour,
+    rows: (columns, rows, empty) => {
+      if (json) for (const row of rows) out(row);
+      else if (rows.length === 0) world.err(`${empty}\n`);
+      else world.out(table(columns, rows, colour));
+    },
+    thing: (value, pairs) => (json ? out(value) : world.out(fields(pairs))),
+    line: (value, text) => (json ? out(value) : world.out(`${text}\n`)),
+    note: (text) => world.err(`${text}\n`),
+  };
+}

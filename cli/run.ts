@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { AppError } from '../shared/errors';
+import { ROOT } from '../shared/root';
+import { type Cli } from './command';
+import { addCompletion } from './commands/completion';
+import { addDeliveries } from './commands/deliveries';
+import { addDestinations } from './commands/destinations';
+import { addDoctor } from './commands/doctor';
+import { addEvents } from './commands/events';
+import { addExport } from './commands/export';
+import { addImport } from './commands/import';
+import { addListen } from './commands/listen';
+import { addLogin } from './commands/login';
+import { addReplay } from './commands/replay';
+import { addSend } from './commands/send';
+import { addSources } from './commands/sources';
+import { addTail } from './commands/tail';
+import { addVerify } from './commands/verify';
+import { bad, plain, wantsColour } from './output/paint';
+import { CliError, FAILED, USAGE, type World } from './world';
+
+/** The whole command line: from its arguments to an exit code. */
+
+const MORE = `
+Where Waypost is and by which token: --url, WAYPOST_URL and WAYPOST_TOKEN; else what \`waypost login\` kept; else the
+.waypost of an \`npm start\` in this folder.
+
+Exit codes: 0 done; 1 it failed, or a check did; 2 called wrongly. More: docs/cli.md.`;
+
+/** @returns the exit code; never throws for what a person can mend */
+export async function run(argv: string[], world: World): Promise<number> {
+  const cli: Cli = { world, exitCode: 0 };
+  try {
+    await createProgram(cli).parseAsync(argv, { from: 'user' });
+    return cli.exitCode;
+  } catch (error) {
+    return explain(error, world);
+  }
+}
+
+function createProgram(cli: Cli): Command {
+  const { world } = cli;
+  const program = new Command('waypost')
+    .description('Works with a Waypost from a terminal: its events, its deliveries, its webhooks.')
+    .version(version(), '--version')
+    .option('--url <address>', 'the control API, such as http://127.0.0.1:8090')
+    .option('--json', 'for programs: JSON, one text a line')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: (text) => world.out(text), writeErr: (text) => world.err(text) })
+    .exitOverride()
+    .addHelpText('after', MORE);
+  const add = [
+    ...[addListen, addTail, addSend, addVerify],
+    ...[addEvents, addDeliveries, addReplay, addSources, addDestinations],
+    ...[addDoctor, addExport, addImport, addLogin, addCompletion],
+  ];
+  for (const one of add) one(cli, program);
+  return program;
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+function explain(error: unknown, world: World): number {
+  // It has said what it had to say.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  const red = wantsColour(world.env, world.terminal) ? bad : plain;
+  if (error instanceof CliError || error instanceof AppError) {
+    world.err(`${red(error.message)}\n`);
+    return error instanceof CliError ? error.exitCode : FAILED;
+  }
+  // A fault of ours: its stack is what finds it.
+  world.err(`${red('The command failed by a fault of its own:')} ${String((error as Error).stack)}\n`);
+  return FAILED;
+}

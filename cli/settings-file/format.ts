@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { type Destination, type Source } from '../../shared/api/operations';
+import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { CliError } from '../world';
+
+/**
+ * Sources and destinations as a file that can be kept, compared and brought to another system. Names take the place of ids.
+ * Shared secrets and the values of headers are not in it (nobody can read them): `***` says that there is one. Write keys are
+ * made anew by the system that it is brought to.
+ */
+
+export const HIDDEN = '***';
+const FORMAT = 1;
+
+const webhook = z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()).default({}) });
+const destination = z.strictObject({
+  name: z.string().min(1),
+  type: z.literal('webhooks'),
+  enabled: z.boolean().default(false),
+  paused: z.boolean().default(false),
+  sources: z.array(z.string()),
+  webhooks: z.array(webhook),
+  sharedSecret: z.literal(HIDDEN).optional(),
+  types: z.array(z.enum(MESSAGE_TYPES)).nullable().default(null),
+  maxPerSecond: z.number().nullable().default(null),
+  shards: z.number().optional(),
+  switchOffAfter: z.string().nullable().default(null),
+});
+const file = z.strictObject({
+  waypost: z.literal(FORMAT),
+  exportedAt: z.string().optional(),
+  sources: z.array(z.strictObject({ name: z.string().min(1), enabled: z.boolean().default(true) })),
+  destinations: z.array(destination),
+});
+const secretsFile = z.record(
+  z.string(),
+  z.strictObject({
+    sharedSecret: z.string().min(1).optional(),
+    headers: z.record(z.string(), z.string()).default({}),
+  }),
+);
+
+export type SettingsFile = z.output<typeof file>;
+export type FileDestination = SettingsFile['destinations'][number];
+/** by the name of the destination; header values by the name of the header */
+export type SecretsFile = z.output<typeof secretsFile>;
+
+/** @throws CliError for two of one name, which an import could not tell apart, and for a URL that is lost */
+export function toFile(sources: Source[], destinations: Destination[], at: Date): SettingsFile {
+  oneOfEach('source', sources);
+  oneOfEach('destination', destinations);
+  const names = new Map(sources.map(({ id, name }) => [id, name]));
+  return {
+    waypost: FORMAT,
+    exportedAt: at.toISOString(),
+    sources: sources.map(({ name, enabled }) => ({ name, enabled })),
+    destinations: destinations.map((one) => ({
+      ...{ name: one.name, type: one.type, enabled: one.enabled, paused: one.paused },
+      sources: one.sources.flatMap((id) => names.get(id) ?? []),
+      webhooks: one.webhooks.map(({ url, headers }) => ({
+        url: url ?? lost(one.name),
+        headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])),
+      })),
+      ...(one.hasSharedSecret && { sharedSecret: HIDDEN }),
+      ...{ types: one.types, maxPerSecond: one.maxPerSecond, shards: one.shards },
+      switchOffAfter: one.switchOffAfter,
+    })),
+  };
+}
+
+function lost(name: string): never {
+  throw new CliError(
+    `A URL of destination "${name}" was lost with its key. Give it anew by \`waypost destinations edit\`.`,
+  );
+}
+
+function oneOfEach(kind: string, all: { name: string }[]): void {
+  const twice = all.find(({ name }, i) => all.findIndex((other) => other.name === name) !== i);
+  if (twice)
+    throw new CliError(`Two ${kind}s are named "${twice.name}", which a file cannot tell apart: rename one of them.`);
+}
+
+/** @throws CliError that names every fault */
+export function parseFile(text: string): SettingsFile {
+  const parsed = parse(file, text, 'The file');
+  oneOfEach('source', parsed.sources);
+  oneOfEach('destination', parsed.destinations);
+  return parsed;
+}
+
+/** @throws CliError that names every fault, and repeats no value */
+export function parseSecrets(text: string): SecretsFile {
+  return parse(secretsFile, text, 'The file of secrets');
+}
+
+function parse<S extends z.ZodType>(schema: S, text: string, what: string): z.output<S> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new CliError(`${what} is not JSON.`);
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => `\n  ${path.join('.') || 'it'}: ${message}`);
+  throw new CliError(`${what} is not as \`waypost export\` writes it:${faults.join('')}`);
+}

@@ -1,0 +1,131 @@
+import { type Destination, type Operations, type Source } from '../../shared/api/operations';
+import { type FileDestination, HIDDEN, type SecretsFile, type SettingsFile } from './format';
+
+/** What an import would do, before it does anything. What the file does not name stays as it is. */
+
+type Body = Operations['POST /destinations']['body'];
+type Patch = Operations['PATCH /destinations/{id}']['body'];
+type Webhook = Body['webhooks'][number];
+
+export type Step =
+  | { kind: 'source'; act: 'create'; name: string; enabled: boolean }
+  | { kind: 'source'; act: 'change'; name: string; id: string; enabled: boolean }
+  | { kind: 'destination'; act: 'create'; name: string; body: Omit<Body, 'sources'>; sources: string[] }
+  | { kind: 'destination'; act: 'change'; name: string; id: string; body: Omit<Patch, 'sources'>; sources: string[] }
+  | { kind: 'source' | 'destination'; act: 'keep'; name: string };
+
+export interface Plan {
+  steps: Step[];
+  /** what cannot be done as the file says, one sentence each: nothing is done where there is any */
+  faults: string[];
+}
+
+export interface Present {
+  sources: Source[];
+  destinations: Destination[];
+}
+
+/** @param without makes destinations whose secrets are not given: without them, and switched off */
+export function planImport(file: SettingsFile, present: Present, secrets: SecretsFile, without: boolean): Plan {
+  const faults: string[] = [];
+  const steps: Step[] = file.sources.map(({ name, enabled }) => {
+    const [same, ...others] = present.sources.filter((source) => source.name === name);
+    if (others.length > 0) faults.push(`Several sources here are named "${name}": rename all but one.`);
+    if (!same) return { kind: 'source', act: 'create', name, enabled };
+    if (same.enabled === enabled) return { kind: 'source', act: 'keep', name };
+    return { kind: 'source', act: 'change', name, id: same.id, enabled };
+  });
+  for (const name of Object.keys(secrets)) {
+    if (!file.destinations.some((one) => one.name === name)) {
+      faults.push(`The file of secrets names "${name}", which is no destination of the file.`);
+    }
+  }
+  for (const wanted of file.destinations) {
+    const named = present.destinations.filter(({ name }) => name === wanted.name);
+    if (named.length > 1) faults.push(`Several destinations here are named "${wanted.name}": rename all but one.`);
+    const known = [...file.sources, ...present.sources].map(({ name }) => name);
+    for (const name of wanted.sources) {
+      if (!known.includes(name))
+        faults.push(`"${wanted.name}" is connected to source "${name}", which is neither in the file nor here.`);
+    }
+    steps.push(planDestination(wanted, { same: named[0], secrets: secrets[wanted.name], present, without, faults }));
+  }
+  return { steps, faults };
+}
+
+interface Around {
+  same: Destination | undefined;
+  secrets: SecretsFile[string] | undefined;
+  present: Present;
+  without: boolean;
+  faults: string[];
+}
+
+function planDestination(wanted: FileDestination, around: Around): Step {
+  const { same, secrets, without, faults } = around;
+  const { name, sources, paused, types, maxPerSecond, shards, switchOffAfter } = wanted;
+  const missing: string[] = [];
+  const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, around, missing));
+  if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) missing.push('sharedSecret');
+  if (missing.length > 0 && !without) {
+    faults.push(
+      `"${name}" needs ${missing.join(', ')}: give it by --secrets-file, or make it without, switched off, by --without-secrets.`,
+    );
+  }
+  const enabled = wanted.enabled && missing.length === 0;
+  const sharedSecret = secrets?.sharedSecret;
+  const common = {
+    ...{ name, type: wanted.type, enabled, paused, webhooks },
+    ...(sharedSecret !== undefined && { sharedSecret }),
+    ...(shards !== undefined && { shards }),
+  };
+  if (same) {
+    if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
+      return { kind: 'destination', act: 'keep', name };
+    const body = { ...common, types, maxPerSecond, switchOffAfter };
+    return { kind: 'destination', act: 'change', name, id: same.id, sources, body };
+  }
+  const body = {
+    ...common,
+    ...(types && { types }),
+    ...(maxPerSecond !== null && { maxPerSecond }),
+    ...(switchOffAfter !== null && { switchOffAfter }),
+  };
+  return { kind: 'destination', act: 'create', name, sources, body };
+}
+
+function withValues(
+  { url, headers }: FileDestination['webhooks'][number],
+  { same, secrets }: Around,
+  missing: string[],
+): Webhook {
+  const stored = same?.webhooks.find((webhook) => webhook.url === url)?.headers ?? {};
+  const values: NonNullable<Webhook['headers']> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const given = value === HIDDEN ? secrets?.headers[name] : value;
+    if (given !== undefined) values[name] = given;
+    else if (Object.hasOwn(stored, name)) values[name] = { keep: true };
+    else missing.push(`header ${name} of ${new URL(url).origin}`);
+  }
+  return { url, headers: values };
+}
+
+function isSame(wanted: FileDestination, same: Destination, present: Present): boolean {
+  const names = new Map(present.sources.map(({ id, name }) => [id, name]));
+  const asFile = {
+    ...{ enabled: same.enabled, paused: same.paused, types: same.types, maxPerSecond: same.maxPerSecond },
+    switchOffAfter: same.switchOffAfter,
+    shards: wanted.shards === undefined ? undefined : same.shards,
+    sources: same.sources.map((id) => names.get(id)).sort(),
+    webhooks: same.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
+  };
+  const { enabled, paused, types, maxPerSecond, shards, switchOffAfter } = wanted;
+  const asWanted = {
+    ...{ enabled, paused, types, maxPerSecond, switchOffAfter, shards },
+    sources: [...wanted.sources].sort(),
+    webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
+  };
+  // A value in the clear is one that may differ from the stored one.
+  const hasValues = wanted.webhooks.some(({ headers }) => Object.values(headers).some((value) => value !== HIDDEN));
+  return !hasValues && JSON.stringify(asFile) === JSON.stringify(asWanted);
+}

@@ -1,0 +1,25 @@
+import { parseDuration } from '../shared/domain/duration';
+import { usage } from './world';
+
+/** Moments as they are typed: `15m` is so long ago, else ISO 8601. @throws CliError */
+export function timeOf(text: string, name: string, nowMs: number): string {
+  const ago = parseDuration(text);
+  const at = ago === undefined ? (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : NaN) : nowMs - ago;
+  if (Number.isNaN(at))
+    throw usage(`${name} must be 15m, 24h or 7d ago, or a time such as 2026-12-01T10:00:00Z, not "${text}".`);
+  return new Date(at).toISOString();
+}
+
+/** Resolves after so many ms, or when the signal comes. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+}

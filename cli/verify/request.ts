@@ -1,0 +1,41 @@
+import { usage } from '../world';
+
+/**
+ * A request as it was captured: the head as HTTP has it (with or without its first line), an empty line, and the body byte
+ * for byte. Where the head says how long the body is, what is behind that is not part of it: editors add a line break.
+ */
+export interface CapturedRequest {
+  headers: Record<string, string>;
+  body: Buffer;
+  /** bytes behind the end that Content-Length names */
+  leftOver: number;
+}
+
+/** @throws CliError where it is no such text */
+export function parseRequest(bytes: Buffer): CapturedRequest {
+  const { head, body } = split(bytes);
+  const headers: Record<string, string> = {};
+  for (const [i, line] of head.split(/\r?\n/).entries()) {
+    if (line === '') continue;
+    const [, name, value] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) headers[name.toLowerCase()] = value;
+    // `POST /hook HTTP/1.1`, which nothing is signed over.
+    else if (i > 0 || !/^[A-Z]+ \S+/.test(line))
+      throw usage(`Line ${String(i + 1)} of the request is no header: it must be "Name: value".`);
+  }
+  const length = /^\d{1,9}$/.test(headers['content-length'] ?? '') ? Number(headers['content-length']) : body.length;
+  if (length > body.length) {
+    throw usage(
+      `The body is cut off: Content-Length says ${String(length)} bytes, and there are ${String(body.length)}.`,
+    );
+  }
+  return { headers, body: body.subarray(0, length), leftOver: body.length - length };
+}
+
+function split(bytes: Buffer): { head: string; body: Buffer } {
+  for (const gap of ['\r\n\r\n', '\n\n']) {
+    const at = bytes.indexOf(gap);
+    if (at >= 0) return { head: bytes.subarray(0, at).toString('latin1'), body: bytes.subarray(at + gap.length) };
+  }
+  throw usage('There must be an empty line between the headers and the body of the request.');
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// `npx waypost`: runs the command line as it was built. In a clone where it was not, or not since a change, it is built first.
+const { spawnSync } = require('node:child_process');
+const { existsSync, readdirSync, statSync, utimesSync } = require('node:fs');
+const { join } = require('node:path');
+
+const root = join(__dirname, '..');
+const built = join(root, 'dist', 'cli', 'main.js');
+// What is compiled again unchanged keeps its file: this one of tsc's tells when it last looked.
+const mark = join(root, 'dist', '.tsbuildinfo');
+const SOURCES = ['cli', 'shared', 'clients/node/src'];
+
+function newestIn(folder) {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((newest, entry) => Math.max(newest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs), 0);
+}
+
+/** A container or a package carries dist alone, and nothing to build it from. */
+function isStale() {
+  if (!existsSync(join(root, 'tsconfig.build.json'))) return false;
+  const builtAt = existsSync(built) ? statSync(built).mtimeMs : 0;
+  const lookedAt = existsSync(mark) ? statSync(mark).mtimeMs : 0;
+  return SOURCES.some((folder) => newestIn(folder) > Math.max(builtAt, lookedAt));
+}
+
+function build() {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  if (!existsSync(compiler)) return false;
+  process.stderr.write('waypost: building it once, this takes some seconds\n');
+  const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], {
+    stdio: ['ignore', 2, 2],
+  });
+  if (status === 0 && existsSync(mark)) utimesSync(mark, new Date(), new Date());
+  return status === 0;
+}
+
+if (isStale() && !build() && !existsSync(built)) {
+  process.stderr.write(`waypost: it is not built. Run \`npm ci && npm run build\` in ${root}.\n`);
+  process.exit(1);
+}
+require(built);

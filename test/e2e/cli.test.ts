@@ -1,0 +1,273 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verifyWebhook } from '../../clients/node/src/webhook';
+import { CALL_TYPES, type CallType } from '../../shared/domain/message';
+import { ROOT } from '../../shared/root';
+import { begin, type Ran, type Surroundings, waypost } from '../support/cli';
+import { eventually } from '../support/eventually';
+import { startProgram } from '../support/program';
+import { type ReceivedRequest, type Sink, startSink } from '../support/sink';
+import { startSystem, type System } from '../support/system';
+
+/** The command line against the whole system, in one go: each test goes on where the one before ended. */
+
+const SECRET = 'a secret that nobody types';
+let system: System;
+let production: Sink;
+let home: string;
+let around: Surroundings;
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'waypost-cli-'));
+  production = await startSink();
+  system = await startSystem();
+  around = { home, cwd: home, env: { WAYPOST_DATA_DIR: system.dataDir } };
+  file('secret', `${SECRET}\n`);
+}, 120_000);
+afterAll(async () => {
+  await system.stop();
+  await production.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+function file(name: string, text: string | Buffer): string {
+  writeFileSync(join(home, name), text);
+  return name;
+}
+
+/** Runs it, and expects it to be done. */
+async function done(...argv: string[]): Promise<Ran> {
+  const ran = await waypost(argv, around);
+  if (ran.code !== 0) throw new Error(`waypost ${argv.join(' ')} ended with ${ran.code}: ${ran.out}${ran.err}`);
+  expect(ran.out + ran.err).not.toContain(SECRET);
+  return ran;
+}
+
+/** As a file holds it that was written from a request. */
+function asCaptured({ rawHeaders, body }: ReceivedRequest): Buffer {
+  const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${rawHeaders[i + 1]!}`] : []));
+  return Buffer.concat([Buffer.from(`POST /hook HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`), body]);
+}
+
+test('it finds the system of its data dir, and keeps what it is logged in to', async () => {
+  expect((await done('whoami', '--json')).json).toMatchObject([
+    { url: system.controlUrl, ingestUrl: system.ingestUrl, role: 'admin' },
+  ]);
+  const elsewhere = { ...around, env: {}, input: `${system.adminToken}\n` };
+  expect(await waypost(['login', '--url', system.controlUrl], elsewhere)).toMatchObject({ code: 0 });
+  expect(statSync(join(home, '.config/waypost/login.json')).mode & 0o777).toBe(0o600);
+  expect(await waypost(['whoami'], { ...around, env: {} })).toMatchObject({
+    ...{ code: 0, out: expect.stringContaining('waypost login') },
+  });
+  expect(await waypost(['login', '--url', system.controlUrl], { ...elsewhere, input: 'wrong' })).toMatchObject({
+    ...{ code: 1, out: '', err: expect.stringContaining('The token is not known') },
+  });
+  await done('logout');
+});
+
+test('sources', async () => {
+  await done('sources', 'create', 'Site');
+  await done('sources', 'rename', 'Site', 'My site');
+  await done('sources', 'disable', 'My site');
+  await done('sources', 'enable', 'My site');
+  const { writeKey } = (await done('sources', 'show', 'My site', '--json')).json[0]!;
+  expect((await done('sources', 'rotate-key', 'My site')).out).toContain(String(writeKey));
+  await done('sources', 'create', 'Another');
+  expect((await done('sources', 'list')).out).toMatch(/^ID +NAME +ON +WRITE KEY\nsrc_\S+ +My site +yes +\w+\n/);
+  await done('sources', 'delete', 'Another');
+});
+
+test('destinations', async () => {
+  file('headers', 'X-Own: a value that nobody types\n');
+  const url = production.url('/hook');
+  const [made] = (
+    await done(
+      ...['destinations', 'create', 'My hook', '--source', 'My site', '--webhook', url, '--json'],
+      ...['--secret-file', 'secret', '--headers-file', 'headers', '--enable', '--max-per-second', '500'],
+    )
+  ).json;
+  expect(made).toMatchObject({ enabled: true, hasSharedSecret: true, webhooks: [{ url }], maxPerSecond: 500 });
+  await done('destinations', 'edit', 'My hook', '--types', 'all', '--max-per-second', '0', '--name', 'Hook');
+  await done('destinations', 'pause', 'Hook');
+  await done('destinations', 'resume', 'Hook');
+  await done('destinations', 'disable', 'Hook');
+  await done('destinations', 'enable', 'Hook');
+  expect((await done('destinations', 'test', 'Hook', '--type', 'identify')).out).toContain('delivered');
+  expect(production.received('/hook')[0]!.headers['x-own']).toBe('a value that nobody types');
+  expect((await done('destinations', 'list')).out).toMatch(/Hook +on +1 +yes +http/);
+  expect((await done('destinations', 'show', 'Hook')).out).toContain('X-Own: ***');
+});
+
+test('listen forwards what production delivers, byte for byte, and tail shows it', async () => {
+  const local = await startSink();
+  const listening = begin(['listen', 'Hook', '--to', local.url('/here'), '--secret-file', 'secret', '--json'], around);
+  const tailing = begin(['tail', '--source', 'My site'], around);
+  const attempts = begin(['tail', '--attempts', '--json'], around);
+  await listening.said(/Listening to destination "Hook"/);
+  production.clear();
+  for (const type of CALL_TYPES) {
+    const own: Partial<Record<CallType, string[]>> = {
+      track: ['--event', 'E'],
+      group: ['--group', 'g'],
+      alias: ['--previous', 'p'],
+    };
+    await done('send', type, '--source', 'My site', '--user', 'u1', ...(own[type] ?? []));
+  }
+  const body = file('call.json', '{"userId": "u2", "event": "Excluded", "integrations": {"All": false}}');
+  await done('send', 'track', '--source', 'My site', '--body', body, '--context', '{"ip": "::1"}');
+  const byId = (requests: ReceivedRequest[]) =>
+    new Map(requests.map(({ headers, body: bytes }) => [headers['webhook-id'], bytes.toString()]));
+  const forwarded = await local.waitFor(6, { path: '/here' });
+  expect(byId(forwarded)).toEqual(byId(await production.waitFor(6, { path: '/hook' })));
+  for (const { headers, body: bytes } of forwarded) verifyWebhook({ headers, body: bytes, secret: SECRET });
+  await tailing.said(/accepted {2}track {2}u1 {2}E\n[^]*Excluded/);
+  await attempts.said(/"outcome":"delivered"/);
+  await listening.said(/"status":200/);
+  expect((await tailing.interrupt()).code).toBe(0);
+  expect((await attempts.interrupt()).code).toBe(0);
+  const { code, json } = await listening.interrupt();
+  expect([code, json.at(-1)]).toEqual([
+    0,
+    { summary: expect.objectContaining({ received: 7, answered2xx: 6, missed: 0, leftOut: { integrations: 1 } }) },
+  ]);
+  await local.close();
+});
+
+test('verify says of both signatures whether they hold', async () => {
+  file('request', asCaptured(production.received('/hook')[0]!));
+  expect((await done('verify', 'request', '--secret-file', 'secret')).out).toMatch(
+    /webhook-signature +ok +-\nX-Signature +ok/,
+  );
+  file('forged', readFileSync(join(home, 'request'), 'utf8').replace('"version":1', '"version":2'));
+  const forged = await waypost(['verify', 'forged', '--secret-file', 'secret', '--json'], around);
+  expect([forged.code, forged.json.map(({ code }) => code)]).toEqual([1, ['bad_signature', 'bad_signature']]);
+});
+
+test('deliveries are found, and dead ones replayed', async () => {
+  production.on('/hook', { status: 410, body: 'gone \u001b[2J' });
+  for (const user of ['d1', 'd2', 'd3']) {
+    await done('send', 'track', '--source', 'My site', '--user', user, '--event', 'Dies');
+  }
+  const dead = [
+    'deliveries',
+    'list',
+    '--destination',
+    'Hook',
+    '--source',
+    'My site',
+    '--status',
+    'dead',
+    '--since',
+    '1h',
+  ];
+  const found = await eventually(async () => {
+    const { json } = await done(...dead, '--json');
+    expect(json).toHaveLength(3);
+    return json;
+  });
+  const shown = (await done('deliveries', 'show', String(found[0]!.id))).out;
+  expect(shown).toMatch(
+    /status +dead \(rejected\)[^]*410[^]*answer to try 1 [^]*: gone \ufffd\[2J\n[^]*"event": "Dies"/,
+  );
+  production.on('/hook', {});
+  await done('replay', 'one', String(found[0]!.id));
+  expect((await done('replay', 'all', '--destination', 'Hook', '--preview', '--follow')).out).toMatch(/matched +[23]/);
+  const [job] = (await done('replay', 'all', '--destination', 'Hook', '--max-per-second', '1', '--json')).json;
+  await done('replay', 'cancel', String(job!.id));
+  await done('replay', 'resume', String(job!.id));
+  expect((await done('replay', 'show', String(job!.id), '--follow')).out).toMatch(/status +done/);
+  expect((await done('replay', 'list')).out.split('\n')).toHaveLength(4);
+  await eventually(async () => expect((await done(...dead, '--json')).json).toHaveLength(0));
+});
+
+test('a call that is rejected says why, and is seen in the events', async () => {
+  const sent = await waypost(['send', 'track', '--source', 'My site', '--user', 'u1'], around);
+  expect([sent.code, sent.err]).toEqual([1, expect.stringContaining('missing_event')]);
+  await eventually(async () => {
+    expect((await done('events', '--rejected')).out).toMatch(/rejected +track +u1 +- +missing_event/);
+  });
+});
+
+test('doctor finds all well, and says what is not', async () => {
+  // Not in the data dir: what it was started with.
+  const { code, json } = await waypost(['doctor', '--json'], { ...around, env: system.env });
+  expect(code).toBe(0);
+  expect(json.filter(({ result }) => result === 'fail')).toEqual([]);
+  const well = json.filter(({ result }) => result === 'ok').map(({ name }) => name);
+  expect(well).toEqual(
+    expect.arrayContaining([
+      ...['settings', 'control', "control's clock", 'token', "control's key", 'history', 'ingest', 'kafka', 'config'],
+      ...['service router', 'service delivery', 'secret key', "broker's clock"],
+    ]),
+  );
+  const env = { ...around.env, WAYPOST_SECRET_KEY: Buffer.alloc(32).toString('base64'), WAYPOST_TIMEOUT: '5' };
+  expect(await waypost(['doctor', '--url', 'http://127.0.0.1:9'], { ...around, env })).toMatchObject({
+    ...{ code: 1, out: expect.stringMatching(/fail +settings +.*WAYPOST_TIMEOUT[^]*fail +control +nothing answers/) },
+  });
+});
+
+test('what is exported can be imported again, its secrets beside it', async () => {
+  await done('export', '--out', 'waypost.json');
+  expect(statSync(join(home, 'waypost.json')).mode & 0o777).toBe(0o600);
+  expect((await done('import', 'waypost.json')).out).toMatch(/kept +source +My site[^]*kept +destination +Hook/);
+  await done('destinations', 'delete', 'Hook');
+  expect(await waypost(['import', 'waypost.json'], around)).toMatchObject({
+    ...{ code: 1, err: expect.stringContaining('"Hook" needs header X-Own of http://127.0.0.1') },
+  });
+  const secrets = { Hook: { sharedSecret: SECRET, headers: { 'X-Own': 'again' } } };
+  file('secrets.json', JSON.stringify(secrets));
+  await done('import', 'waypost.json', '--secrets-file', 'secrets.json', '--dry-run');
+  await done('import', 'waypost.json', '--secrets-file', 'secrets.json');
+  expect((await done('destinations', 'test', 'Hook')).out).toContain('delivered');
+  const { body, headers } = production.received('/hook').at(-1)!;
+  expect([headers['x-own'], verifyWebhook({ headers, body, secret: SECRET }).event.type]).toEqual(['again', 'track']);
+  const rotated = await done('destinations', 'rotate-secret', 'Hook', '--overlap', '0s');
+  expect(rotated.out).toMatch(/^whsec_\S{40,}\n$/);
+});
+
+test('a mistake is one sentence and its exit code', async () => {
+  const nobody = { home, cwd: home, env: { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_TOKEN: 't' } };
+  expect(await waypost(['sources', 'list'], nobody)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^Nothing answers at http/),
+  });
+  for (const [argv, why] of [
+    [['sauces'], /unknown command 'sauces'[^]*sources/],
+    [['sources', 'show'], /missing required argument/],
+    [['listen', 'Hook'], /^--to is needed/],
+    [['deliveries', 'list', '--status', 'gone'], /^--status must be one of/],
+    [['deliveries', 'list', '--secret', 's'], /unknown option/],
+  ] as const) {
+    expect(await waypost([...argv], around)).toMatchObject({ code: 2, err: expect.stringMatching(why) });
+  }
+  expect(await waypost(['sources', 'show', 'Gone'], around)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^There is no source "Gone"/),
+  });
+});
+
+test('as a program: a closed pipe is no complaint, Ctrl-C an end, and a shell completes', async () => {
+  const bin = join(ROOT, 'cli/waypost.cjs');
+  const env = { WAYPOST_DATA_DIR: system.dataDir, HOME: home };
+  // The first time it may have to be built.
+  const version = startProgram(process.execPath, [bin, '--version'], { env });
+  await version.printed(/^\d+\.\d+\.\d+$/m);
+  const piped = startProgram(
+    'bash',
+    ['-c', `set -o pipefail; for i in 1 2 3; do "$0" "$1" events --json; done | head -1`, process.execPath, bin],
+    { env },
+  );
+  expect([await piped.exited, piped.output()]).toEqual([0, expect.stringMatching(/^\{.*\}\n$/)]);
+  const tail = startProgram(process.execPath, [bin, 'listen', 'Hook', '--to', '9'], { env });
+  await tail.printed(/Listening/);
+  // As under npx, which passes on what the terminal gives to all.
+  tail.child.kill('SIGINT');
+  tail.child.kill('SIGTERM');
+  expect([await tail.exited, tail.output()]).toEqual([0, expect.stringContaining('received 0')]);
+  const script = `source <("$0" "$1" completion bash)
+    for words in 'waypost so' 'waypost destinations ro' 'waypost listen Hook --qui'; do
+      COMP_WORDS=($words); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _waypost; echo "\${COMPREPLY[@]}"
+    done`;
+  const shell = startProgram('bash', ['-c', script, process.execPath, bin], { env });
+  expect([await shell.exited, shell.output()]).toEqual([0, 'sources\nrotate-secret\n--quiet\n']);
+});

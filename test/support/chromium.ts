@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+import { type Tool } from './tools';
+
+/** A real browser, for what only one can show. */
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const PATH = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path)) ?? 'chromium';
+
+export const CHROMIUM: Tool = { command: PATH, name: 'Chromium' };
+
+export function openChromium(): Promise<Browser> {
+  // Whoever runs tests as root, as in a container, has no sandbox.
+  return chromium.launch({ executablePath: PATH, args: ['--no-sandbox', '--disable-gpu'] });
+}

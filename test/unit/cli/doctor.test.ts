@@ -1,0 +1,57 @@
+import {
+  clockCheck,
+  destinationChecks,
+  type Health,
+  healthCheck,
+  keyCheck,
+  topicChecks,
+} from '../../../cli/doctor/check';
+
+/** What a doctor makes of what it found. */
+
+test.each([
+  [0, 'ok'],
+  [4_999, 'ok'],
+  [-5_000, 'warn'],
+  [119_000, 'warn'],
+  [120_000, 'fail'],
+  [-3_600_000, 'fail'],
+])('a clock that is %i ms ahead: %s', (aheadMs, result) => {
+  expect(clockCheck('clock', aheadMs)).toMatchObject({ result });
+});
+
+const READY: Health = { status: 200, reasons: [], degraded: [] };
+test.each<[string, Health | undefined, boolean, string]>([
+  ['ready', READY, true, 'ok'],
+  ['not ready', { ...READY, status: 503, reasons: ['not yet in its consumer group'] }, true, 'fail'],
+  ['partly', { ...READY, degraded: ['the history is away'] }, true, 'warn'],
+  ['gone from this machine', undefined, true, 'fail'],
+  ['elsewhere', undefined, false, 'warn'],
+])('a service that is %s: %4$s', (_, health, here, result) => {
+  expect(healthCheck('service router', 'http://127.0.0.1:9402', health, here)).toMatchObject({ result });
+});
+
+const differs = (setting: string, has: string, wants: string) => ({ topic: 't', setting, has, wants });
+test.each<[string, { missing?: string[]; differences?: ReturnType<typeof differs>[] }, string[]]>([
+  ['as they should be', {}, ['ok']],
+  ['missing', { missing: ['messages'] }, ['fail']],
+  ['with fewer partitions', { differences: [differs('partitions', '3', '12')] }, ['warn']],
+  ['with more partitions', { differences: [differs('partitions', '24', '12')] }, ['ok']],
+  ['with more than one where it must be one', { differences: [differs('partitions', '2', '1')] }, ['fail']],
+  ['kept for longer', { differences: [differs('retention.ms', '2', '1')] }, ['warn']],
+  ['compacted', { differences: [differs('cleanup.policy', 'compact', 'delete')] }, ['fail']],
+  ['wrong in two ways', { missing: ['config'], differences: [differs('segment.ms', '2', '1')] }, ['fail', 'warn']],
+])('topics that are %s', (_, { missing = [], differences = [] }, results) => {
+  expect(topicChecks({ missing, differences, count: 9 }).map(({ result }) => result)).toEqual(results);
+});
+
+test('keys, circuits and dead letters', () => {
+  expect(keyCheck([], 2)).toMatchObject({ result: 'ok' });
+  expect(keyCheck(['Hook'], 2)).toMatchObject({ result: 'fail', found: expect.stringContaining('Hook') });
+  expect(destinationChecks([{ name: 'Fine', dead: 0, circuits: [] }])).toMatchObject([{ result: 'ok' }]);
+  const sick = { name: 'Sick', dead: 3, circuits: [{ origin: 'https://a.example', why: 'timeout' }] };
+  expect(destinationChecks([sick])).toMatchObject([
+    { result: 'warn', found: 'https://a.example is left alone (timeout)' },
+    { result: 'warn', found: '3 dead letters in 24 h', todo: expect.stringContaining('waypost replay all') },
+  ]);
+});

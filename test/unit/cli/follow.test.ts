@@ -1,0 +1,170 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { openApi } from '../../../cli/connect/api';
+import { follow } from '../../../cli/listen/follow';
+import { type Event } from '../../../shared/api/operations';
+import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { eventually } from '../../support/eventually';
+
+/** Events of the real control API, each once, whatever becomes of the connection. */
+
+let control: ControlUnderTest;
+let server: Server;
+let port = 0;
+let following: Following[];
+beforeEach(async () => {
+  control = await controlUnderTest();
+  following = [];
+  port = 0;
+  await listen();
+});
+afterEach(async () => {
+  for (const each of following) await each.end();
+  await hangUp();
+});
+
+async function listen(): Promise<void> {
+  server = createServer(control.app);
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  ({ port } = server.address() as AddressInfo);
+}
+
+async function hangUp(): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
+
+let sent = 0;
+/** The numbers of the calls that were accepted now. */
+function accept(count: number): number[] {
+  const numbers = Array.from({ length: count }, () => ++sent);
+  control.memory.append(
+    numbers.map((n) => ({
+      topic: 'messages',
+      key: null,
+      value: JSON.stringify({ type: 'track', messageId: String(n), event: 'E', userId: 'u' }),
+      headers: { format: '1', source: 'src_1' },
+    })),
+  );
+  return numbers;
+}
+
+async function known(count: number): Promise<void> {
+  await eventually(async () => {
+    const { body } = await control.call('get', '/events?limit=200');
+    expect((body as { data: unknown[] }).data).toHaveLength(count);
+  });
+}
+
+interface Following {
+  numbers(): number[];
+  gaps: number[];
+  said: string[];
+  end(): Promise<void>;
+  ended: Promise<unknown>;
+}
+
+function begin(replay = 0, token = ADMIN_TOKEN): Following {
+  const place = { url: `http://127.0.0.1:${port}`, ingestUrl: undefined, token, from: 'a test' };
+  const events: Event[] = [];
+  const gaps: number[] = [];
+  const said: string[] = [];
+  const stop = new AbortController();
+  const ended = follow({
+    ...{ api: openApi(place), query: { source: 'src_1' }, replay, stop: stop.signal },
+    onEvent: (event) => events.push(event),
+    onGap: (atLeast) => gaps.push(atLeast),
+    onAway: () => said.push('away'),
+    onBack: () => said.push('back'),
+  }).catch((error: unknown) => error);
+  const one: Following = {
+    numbers: () => events.map(({ call }) => Number((call as { messageId: string }).messageId)),
+    ...{ gaps, said, ended },
+    end: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+  following.push(one);
+  return one;
+}
+
+/** One that is connected, which nobody can see from outside: it has been given a first event. */
+async function beginConnected(): Promise<{ one: Following; first: number[] }> {
+  const one = begin();
+  const first: number[] = [];
+  await eventually(() => {
+    first.push(...accept(1));
+    expect(one.numbers().length).toBeGreaterThan(0);
+  });
+  await eventually(() => expect(one.numbers()).toEqual(expect.arrayContaining(first.slice(-1))));
+  return { one, first: one.numbers() };
+}
+
+test('what was accepted while the connection was away is given when it is back, each once and in order', async () => {
+  const { one, first } = await beginConnected();
+  await hangUp();
+  const missed = accept(50);
+  await eventually(() => expect(one.said).toContain('away'));
+  await listen();
+  await eventually(() => expect(one.numbers()).toHaveLength(first.length + 50));
+  expect(one.numbers()).toEqual([...first, ...missed]);
+  const after = accept(3);
+  await eventually(() => expect(one.numbers()).toEqual([...first, ...missed, ...after]));
+  expect(one.said).toEqual(['away', 'back']);
+  expect(one.gaps).toEqual([]);
+});
+
+test('what the stream left out, since they were too many at once, is fetched', async () => {
+  const { one, first } = await beginConnected();
+  const many = accept(450);
+  // The stream tells what it left out with the next event that it takes, in the next second.
+  await eventually(
+    () => {
+      many.push(...accept(1));
+      expect(one.numbers().length).toBeGreaterThan(first.length + 400);
+    },
+    { everyMs: 200 },
+  );
+  await eventually(() => expect(one.numbers()).toHaveLength(first.length + many.length));
+  expect([...one.numbers()].sort((a, b) => a - b)).toEqual([...first, ...many]);
+  expect(one.gaps).toEqual([]);
+});
+
+test('what the server no longer keeps is said to be missed', async () => {
+  const { one, first } = await beginConnected();
+  await hangUp();
+  accept(1_000);
+  await eventually(() => expect(one.said).toContain('away'));
+  await listen();
+  await eventually(() => expect(one.gaps).toHaveLength(1));
+  expect(one.numbers().length).toBeGreaterThanOrEqual(first.length + 500);
+  expect(new Set(one.numbers()).size).toBe(one.numbers().length);
+});
+
+test('so many of the last first, then what comes', async () => {
+  const before = accept(5);
+  await known(5);
+  const one = begin(3);
+  await eventually(() => expect(one.numbers()).toEqual(before.slice(2)));
+  const after = accept(1);
+  await eventually(() => expect(one.numbers()).toEqual([...before.slice(2), ...after]));
+});
+
+test('without a replay what was before is not given, not even after a broken connection', async () => {
+  accept(5);
+  await known(5);
+  const { one, first } = await beginConnected();
+  await hangUp();
+  await eventually(() => expect(one.said).toContain('away'));
+  await listen();
+  const after = accept(1);
+  await eventually(() => expect(one.numbers()).toEqual([...first, ...after]));
+});
+
+test('a token that is not known is one sentence, and not tried again', async () => {
+  expect(await begin(0, 'not-the-token-of-anybody').ended).toMatchObject({
+    message: `The token is not known at http://127.0.0.1:${port}. Run \`waypost login\`, or set WAYPOST_TOKEN.`,
+  });
+});

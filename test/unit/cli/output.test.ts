@@ -1,0 +1,53 @@
+import { wantsColour } from '../../../cli/output/paint';
+import { createPrinter } from '../../../cli/output/print';
+import { type Column, fields, printable, table } from '../../../cli/output/table';
+import { type World } from '../../../cli/world';
+
+/** What people, and programs, read. */
+
+const red = (text: string) => `<${text}>`;
+const COLUMNS: Column<{ name: string; n: number | null }>[] = [
+  { title: 'NAME', of: ({ name }) => name, paint: () => red },
+  { title: 'N', of: ({ n }) => n, right: true },
+];
+
+test('columns are as wide as what is in them, whatever their colour', () => {
+  const rows = [
+    { name: 'a', n: 1 },
+    { name: 'äöü🙂', n: null },
+    { name: 'longer', n: 1000 },
+  ];
+  expect(table(COLUMNS, rows, false)).toBe('NAME       N\na          1\näöü🙂       -\nlonger  1000\n');
+  expect(table(COLUMNS, rows, true)).toBe('NAME       N\n<a>          1\n<äöü🙂>       -\n<longer>  1000\n');
+});
+
+test.each([
+  ['\u001b[2Jgone', '\ufffd[2Jgone'],
+  ['two\nlines', 'two\ufffdlines'],
+  ['\u202eover', '\ufffdover'],
+  ['fine, ümlaut and 日本', 'fine, ümlaut and 日本'],
+])('what came from outside does not steer a terminal: %j', (text, shown) => {
+  expect(printable(text)).toBe(shown);
+  expect(table(COLUMNS, [{ name: text, n: 0 }], false)).toContain(shown);
+  expect(fields([['name', text]])).toBe(`name  ${shown}\n`);
+});
+
+test.each([
+  [{}, true, true],
+  [{}, false, false],
+  [{ NO_COLOR: '1' }, true, false],
+  [{ NO_COLOR: '' }, true, true],
+  [{ TERM: 'dumb' }, true, false],
+])('colour with %j at a terminal (%s): %s', (env, terminal, wanted) => {
+  expect(wantsColour(env, terminal)).toBe(wanted);
+});
+
+test('for programs a list is a text a line, and what is said beside it stays beside it', () => {
+  const said = { out: '', err: '' };
+  const world = { env: {}, terminal: true, out: (t: string) => (said.out += t), err: (t: string) => (said.err += t) };
+  const print = createPrinter(world as unknown as World, true);
+  print.rows(COLUMNS, [{ name: 'a\nb', n: 1 }], 'nothing');
+  print.rows(COLUMNS, [], 'nothing');
+  print.note('by the way');
+  expect(said).toEqual({ out: '{"name":"a\\nb","n":1}\n', err: 'by the way\n' });
+});

@@ -1,0 +1,116 @@
+import { parseFile, toFile } from '../../../cli/settings-file/format';
+import { planImport } from '../../../cli/settings-file/plan';
+import { type Destination, type Source } from '../../../shared/api/operations';
+
+/** Export and import: what a file says, and what would be done of it. */
+
+const BASE = { version: 1, createdAt: '', updatedAt: '' };
+const SITE: Source = { ...BASE, id: 'src_1', name: 'Site', enabled: true, writeKey: 'the-write-key', oldWriteKeys: [] };
+const URL = 'https://example.com/hook';
+const HOOK: Destination = {
+  ...BASE,
+  ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
+  webhooks: [{ id: 'whk_1', url: URL, headers: { Authorization: { keep: true } } }],
+  ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
+  switchOffAfter: '5d',
+};
+const HERE = { sources: [SITE], destinations: [HOOK] };
+const NOWHERE = { sources: [], destinations: [] };
+const FILE = toFile(HERE.sources, HERE.destinations, new Date(0));
+const SECRETS = { Hook: { sharedSecret: 'its secret', headers: { Authorization: 'Bearer its token' } } };
+
+test('a file holds neither ids nor secrets nor write keys, and is read as it was written', () => {
+  expect(FILE.destinations[0]).toMatchObject({
+    ...{ name: 'Hook', sources: ['Site'], sharedSecret: '***' },
+    webhooks: [{ url: URL, headers: { Authorization: '***' } }],
+  });
+  expect(JSON.stringify(FILE)).not.toMatch(/src_1|dst_1|the-write-key/);
+  expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
+});
+
+test('two of one name cannot be exported', () => {
+  expect(() => toFile([SITE, { ...SITE, id: 'src_2' }], [], new Date(0))).toThrow('Two sources are named "Site"');
+});
+
+test('where all is so already, nothing is done', () => {
+  const { steps, faults } = planImport(FILE, HERE, {}, false);
+  expect([steps.map(({ act }) => act), faults]).toEqual([['keep', 'keep'], []]);
+});
+
+test('elsewhere it needs the secrets, and names each that is missing', () => {
+  const { faults } = planImport(FILE, NOWHERE, {}, false);
+  expect(faults).toEqual([
+    expect.stringContaining('"Hook" needs header Authorization of https://example.com, sharedSecret'),
+  ]);
+});
+
+test('elsewhere with the secrets', () => {
+  const { steps, faults } = planImport(FILE, NOWHERE, SECRETS, false);
+  expect(faults).toEqual([]);
+  expect(steps).toEqual([
+    { kind: 'source', act: 'create', name: 'Site', enabled: true },
+    {
+      ...{ kind: 'destination', act: 'create', name: 'Hook', sources: ['Site'] },
+      body: {
+        ...{
+          name: 'Hook',
+          type: 'webhooks',
+          enabled: true,
+          paused: false,
+          types: ['track'],
+          maxPerSecond: 5,
+          switchOffAfter: '5d',
+          shards: 4,
+        },
+        webhooks: [{ url: URL, headers: { Authorization: 'Bearer its token' } }],
+        sharedSecret: 'its secret',
+      },
+    },
+  ]);
+});
+
+test('elsewhere without them, if so wished: switched off', () => {
+  const { steps, faults } = planImport(FILE, NOWHERE, {}, true);
+  expect(faults).toEqual([]);
+  expect(steps[1]).toMatchObject({ act: 'create', body: { enabled: false, webhooks: [{ url: URL, headers: {} }] } });
+});
+
+test.each<[string, Partial<Destination>]>([
+  ['switched off', { enabled: false }],
+  ['paused', { paused: true }],
+  ['of other types', { types: null }],
+  ['slower', { maxPerSecond: 1 }],
+  ['never switched off', { switchOffAfter: null }],
+  ['with another source', { sources: [] }],
+  ['with another URL beside', { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {} }] }],
+])('what is here %s is changed, and what is stored is kept', (_, here) => {
+  const { steps } = planImport(FILE, { ...HERE, destinations: [{ ...HOOK, ...here }] }, {}, false);
+  expect(steps[1]).toMatchObject({
+    ...{ act: 'change', id: 'dst_1', sources: ['Site'] },
+    body: { webhooks: [{ url: URL, headers: { Authorization: { keep: true } } }], types: ['track'], maxPerSecond: 5 },
+  });
+});
+
+test('a URL that changes takes no stored value along', () => {
+  const here = { ...HOOK, webhooks: [{ ...HOOK.webhooks[0]!, url: 'https://other.example/' }] };
+  expect(planImport(FILE, { ...HERE, destinations: [here] }, {}, false).faults).toHaveLength(1);
+});
+
+test('what cannot be told apart, or is not there, is a fault', () => {
+  const twice = { sources: [SITE, { ...SITE, id: 'src_2' }], destinations: [HOOK, { ...HOOK, id: 'dst_2' }] };
+  expect(planImport(FILE, twice, { Gone: { headers: {} } }, false).faults).toEqual([
+    expect.stringContaining('sources here are named "Site"'),
+    expect.stringContaining('names "Gone"'),
+    expect.stringContaining('destinations here are named "Hook"'),
+  ]);
+  const alone = { ...FILE, sources: [] };
+  expect(planImport(alone, NOWHERE, SECRETS, false).faults).toEqual([expect.stringContaining('source "Site"')]);
+});
+
+test.each([
+  ['{', 'is not JSON'],
+  ['{"waypost":2,"sources":[],"destinations":[]}', 'waypost: '],
+  ['{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}', 'sources.0.name: '],
+])('no such file: %s', (text, why) => {
+  expect(() => parseFile(text)).toThrow(why);
+});

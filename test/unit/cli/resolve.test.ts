@@ -1,0 +1,59 @@
+import { type Given, resolvePlace } from '../../../cli/connect/resolve';
+
+/** Where Waypost is, and that a token goes nowhere else. */
+
+const KEPT = { url: 'https://waypost.example', token: 'kept', ingestUrl: 'https://in.example' };
+const LOCAL = { dir: '.waypost', url: 'http://127.0.0.1:9000', ingestUrl: 'http://127.0.0.1:9001', token: 'local' };
+
+test.each<[string, Given, { url: string; ingestUrl?: string | undefined; token?: string | undefined }]>([
+  ['nothing known', { env: {} }, { url: 'http://127.0.0.1:8090', ingestUrl: 'http://127.0.0.1:8080' }],
+  ['a data dir', { env: {}, local: LOCAL }, { url: LOCAL.url, ingestUrl: LOCAL.ingestUrl, token: 'local' }],
+  [
+    'a data dir of before',
+    { env: {}, local: { dir: 'd', token: 't' } },
+    { url: 'http://127.0.0.1:8090', ingestUrl: 'http://127.0.0.1:8080', token: 't' },
+  ],
+  ['login wins over a data dir', { env: {}, kept: KEPT, local: LOCAL }, KEPT],
+  [
+    'a token of the environment is not for what login kept',
+    { env: { WAYPOST_TOKEN: 'other' }, kept: KEPT },
+    { ...KEPT, token: 'kept' },
+  ],
+  [
+    'the environment wins over login',
+    { env: { WAYPOST_URL: 'http://a.example:8090/', WAYPOST_TOKEN: 't' }, kept: KEPT },
+    { url: 'http://a.example:8090', ingestUrl: 'http://a.example:8080', token: 't' },
+  ],
+  [
+    'a kept token is not sent to another address',
+    { env: {}, url: 'https://evil.example', kept: KEPT, local: LOCAL },
+    { url: 'https://evil.example', ingestUrl: undefined, token: undefined },
+  ],
+  ['a kept token is sent to its own', { env: {}, url: KEPT.url, kept: KEPT }, KEPT],
+  [
+    'nor to another port',
+    { env: {}, url: 'http://127.0.0.1:9999', local: LOCAL },
+    { url: 'http://127.0.0.1:9999', ingestUrl: undefined, token: undefined },
+  ],
+  [
+    'a data dir that names another machine gets no token',
+    { env: {}, local: { ...LOCAL, url: 'http://evil.example' } },
+    { url: 'http://127.0.0.1:8090', token: undefined },
+  ],
+  [
+    'the token of the services will do',
+    { env: { WAYPOST_ADMIN_TOKEN: 'admin' }, local: LOCAL },
+    { url: LOCAL.url, token: 'admin' },
+  ],
+  [
+    'ingest elsewhere',
+    { env: { WAYPOST_INGEST_URL: 'https://in.example/' }, local: LOCAL },
+    { url: LOCAL.url, ingestUrl: 'https://in.example', token: 'local' },
+  ],
+])('%s', (_, given, place) => {
+  expect(resolvePlace(given)).toMatchObject(place);
+});
+
+test.each(['waypost.example', 'ftp://a', 'http://', 'http://me:secret@a.example'])('no address: %s', (url) => {
+  expect(() => resolvePlace({ url, env: {} })).toThrow(/^--url must/);
+});
