@@ -20,7 +20,7 @@ module.exports = {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },
-      to: { path: '^(services|deploy|bench|test|clients)/' },
+      to: { path: '^(services|deploy|bench|test|clients|console)/' },
     },
     {
       name: 'clients-stand-alone',
@@ -28,6 +28,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^clients/node/src/' },
       to: { pathNot: ['^clients/node/src/', '^(node:)?crypto$'] },
+    },
+    {
+      name: 'console-by-its-api',
+      comment: 'the console knows the typed client, and the rules that need no machine; nobody knows the console',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { pathNot: ['^console/', '^shared/(api|domain)/', 'node_modules/'] },
     },
     {
       name: 'kafkajs-behind-its-port',

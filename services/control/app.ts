@@ -6,6 +6,7 @@ import { type ControlDeps } from './deps';
 import { alertRoutes } from './routes/alerts';
 import { auditRoutes } from './routes/audit';
 import { catalogRoutes } from './routes/catalog';
+import { consoleRoutes } from './routes/console';
 import { deletionRoutes } from './routes/deletions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
@@ -35,6 +36,7 @@ export function createApp(deps: ControlDeps, access: Access): Express {
     ...jsonBody(),
     api(deps),
   );
+  app.use(consoleRoutes());
   app.use(noSuchPath);
   app.use(answerProblems(deps.log));
   return app;

@@ -1,0 +1,77 @@
+import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { type Destination } from '../../../shared/api/operations';
+import { useChange } from '../lib/api';
+import { Code, Failure, When } from '../ui/ui';
+
+interface Props {
+  destination: Destination;
+  etag: string;
+  onRotated: (answer: { data: Destination; etag: string | undefined }) => void;
+}
+
+/** A new secret, with the old one good beside it for a while. The new one is seen once, until this is closed. */
+export function RotateSecret({ destination, etag, onRotated }: Props) {
+  const [open, setOpen] = useState(false);
+  const [overlap, setOverlap] = useState('24h');
+  const rotate = useChange('POST /destinations/{id}/rotate-secret', { onDone: onRotated });
+  const close = () => {
+    setOpen(false);
+    // The answer holds the secret: it goes with the dialog.
+    rotate.reset();
+  };
+  const made = rotate.data?.data.sharedSecret;
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen(true)}>
+        Rotate the secret
+      </Button>
+      <Modal
+        opened={open}
+        onClose={close}
+        title="Rotate the secret"
+        lockScroll={false}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <Stack>
+          {made === undefined ? (
+            <>
+              <Text>
+                A new secret is made. Until the overlap ends both sign each request, so that receivers have time to
+                learn the new one.
+              </Text>
+              {destination.secretRotation && (
+                <Text>
+                  A rotation is under way; it ends <When at={destination.secretRotation.overlapUntil} />.
+                </Text>
+              )}
+              <TextInput
+                label="Overlap"
+                description="Such as 0s, 30m, 24h or 7d"
+                value={overlap}
+                onChange={(event) => setOverlap(event.target.value)}
+              />
+              {rotate.error && <Failure error={rotate.error} what="the rotation" />}
+              <Group justify="flex-end">
+                <Button
+                  loading={rotate.isPending}
+                  onClick={() => rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } })}
+                >
+                  Rotate
+                </Button>
+              </Group>
+            </>
+          ) : (
+            <>
+              <Alert color="yellow" title="Shown this once">
+                Give it to the receiver now. Once this is closed nobody can see it again.
+              </Alert>
+              <Code label="new secret" text={made} />
+              <Button onClick={close}>I have it</Button>
+            </>
+          )}
+        </Stack>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { source as axe } from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { ROOT } from '../../shared/root';
+
+/** A real Chromium for tests of the console, which listens to what pages complain of. */
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** undefined: tests of pages are skipped, or fail where `CI` is set */
+export const CHROMIUM = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
+const SHOTS = join(ROOT, 'docs', 'console');
+/** `SCREENSHOTS=1`: the pictures of docs/console are taken anew. */
+const SHOOT = process.env.SCREENSHOTS !== undefined;
+
+export interface Tab {
+  page: Page;
+  /** what the page's console called an error, and what its scripts threw */
+  complaints: string[];
+  /** Serious violations of accessibility, one a line. */
+  barriers(): Promise<string[]>;
+  /** Takes a picture for the documentation, if asked for. */
+  shoot(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openBrowser(): Promise<Browser> {
+  if (CHROMIUM === undefined) throw new Error('No Chromium was found: install Debian’s, or name one by CHROMIUM');
+  // Whoever runs tests as root, as in a container, has no sandbox.
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: 'reduce', ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return {
+    page,
+    complaints,
+    barriers: async () => {
+      await page.evaluate(axe);
+      const run = `axe.run(document, { preload: false, resultTypes: ['violations'] }).then(({ violations }) => violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))`;
+      return page.evaluate<string[]>(run);
+    },
+    shoot: async (name) => {
+      if (!SHOOT) return;
+      mkdirSync(SHOTS, { recursive: true });
+      await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+    },
+    close: () => context.close(),
+  };
+}

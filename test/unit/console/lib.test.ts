@@ -1,0 +1,94 @@
+import { fieldProblems, sayProblem } from '../../../console/src/lib/problems';
+import { ingestBeside, snippetsFor } from '../../../console/src/lib/snippets';
+import { isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/words';
+import { bodyOf, scopeFor, scopeProblem } from '../../../console/src/replay/scope';
+import { ApiProblem } from '../../../shared/api/client';
+
+describe('times', () => {
+  const now = Date.parse('2026-01-01T12:00:00.000Z');
+  it.each([
+    ['2026-01-01T12:00:00.200Z', 'now'],
+    ['2026-01-01T11:59:48.000Z', '12 s ago'],
+    ['2026-01-01T12:10:00.000Z', 'in 10 min'],
+    ['2026-01-01T09:00:00.000Z', '3 h ago'],
+    ['2025-12-25T12:00:00.000Z', '7 days ago'],
+  ])('%s is %s', (iso, text) => {
+    expect(relative(iso, now)).toBe(text);
+  });
+
+  it('go from a field to the API and back', () => {
+    expect(localOfIso(isoOfLocal('2026-01-01T12:34'))).toBe('2026-01-01T12:34');
+    expect(isoOfLocal('')).toBeUndefined();
+    expect(localOfIso('no time')).toBe('');
+  });
+
+  it.each([
+    [null, '–'],
+    [12.4, '12 ms'],
+    [1_500, '1.5 s'],
+    [120_000, '2 min'],
+  ])('%s ms as a latency are %s', (ms, text) => {
+    expect(latency(ms)).toBe(text);
+  });
+});
+
+describe('words', () => {
+  it('are found for reasons; one that is not known is shown as it is', () => {
+    expect(reasonInWords('window_closed')).toContain('window');
+    expect(reasonInWords('some_news')).toBe('some news');
+    expect(reasonInWords(null)).toBe('');
+  });
+
+  it('of the API name each bad field', () => {
+    const errors = [
+      { pointer: '#/webhooks/0/headers/a~1b', detail: 'no' },
+      { parameter: 'limit', detail: 'too large' },
+    ];
+    const error = new ApiProblem(422, { detail: 'Some fields are wrong', errors });
+    expect([...fieldProblems(error)]).toEqual([
+      ['webhooks/0/headers/a/b', 'no'],
+      ['limit', 'too large'],
+    ]);
+    expect(sayProblem(error)).toBe('Some fields are wrong');
+    expect(sayProblem(new TypeError('fetch failed'))).toContain('cannot be reached');
+  });
+});
+
+describe('snippets', () => {
+  it('name the write key and the address, each', () => {
+    const snippets = snippetsFor('http://localhost:8080/', 'key-1');
+    expect(snippets.map(({ name }) => name)).toEqual(['curl', 'Browser', 'Node', 'Python', 'Go']);
+    for (const { code } of snippets) {
+      expect(code).toContain('key-1');
+      expect(code).toContain('localhost:8080');
+    }
+  });
+
+  it('guess that ingest is beside control', () => {
+    expect(ingestBeside('https://waypost.example:8090')).toBe('https://waypost.example:8080');
+  });
+});
+
+describe('the scope of a replay', () => {
+  it('sends only what was chosen', () => {
+    const scope = { ...scopeFor('dst_1'), from: '2026-01-01T00:00', type: 'track', includeDelivered: true };
+    expect(bodyOf(scope, true)).toEqual({
+      destination: 'dst_1',
+      origin: 'dead_letters',
+      preview: true,
+      maxPerSecond: 200,
+      from: isoOfLocal('2026-01-01T00:00'),
+      type: 'track',
+      includeDelivered: true,
+    });
+  });
+
+  it.each([
+    [{ destination: '' }, 'destination'],
+    [{ from: '2026-01-02T00:00', to: '2026-01-01T00:00' }, 'before'],
+    [{ maxPerSecond: 'fast' }, 'rate'],
+    [{ maxPerSecond: '0' }, 'rate'],
+  ])('is refused: %j', (change, word) => {
+    expect(scopeProblem({ ...scopeFor('dst_1'), ...change })).toContain(word);
+  });
+});
