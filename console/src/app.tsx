@@ -22,7 +22,7 @@ import { SourcePage } from './pages/source';
 import { Sources } from './pages/sources';
 import { Tokens } from './pages/tokens';
 import { Shell } from './shell';
-import { Empty, Page, TextLink, Unread } from './ui/ui';
+import { Empty, Failure, Page, TextLink, Waiting } from './ui/ui';
 
 // The charts are most of the console's weight, and on one page.
 const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
@@ -44,16 +44,9 @@ export function App() {
 
 /** Who is not signed in, or no more, is asked in the place of the page: the address stays as it is, and is shown after. */
 function Gate() {
-  const { state, setSession } = useGate();
-  const queries = useQueryClient();
-  const signOut = useCallback(() => {
-    void call('DELETE /session', {}).finally(() => {
-      setSession(null);
-      queries.clear();
-    });
-  }, [queries, setSession]);
-  if (state.at === 'asking')
-    return <Unread read={{ isPending: true, error: null, refetch: () => undefined }} what="your session" />;
+  const { state, setSession, askAgain, signOut } = useGate();
+  if (state.at === 'asking') return <Waiting for="your session" />;
+  if (state.at === 'away') return <Failure error={state.error} what="your session" retry={askAgain} />;
   if (state.at === 'out') return <SignIn expired={state.expired} onSignedIn={setSession} />;
   return (
     <SessionProvider value={{ session: state.session, signOut }}>
@@ -64,7 +57,8 @@ function Gate() {
   );
 }
 
-type GateState = { at: 'asking' } | { at: 'out'; expired: boolean } | { at: 'in'; session: Session };
+type GateState =
+  { at: 'asking' } | { at: 'away'; error: unknown } | { at: 'out'; expired: boolean } | { at: 'in'; session: Session };
 
 function useGate() {
   const queries = useQueryClient();
@@ -83,26 +77,45 @@ function useGate() {
   }, [queries]);
   useEffect(() => {
     if (state.at !== 'asking') return;
-    call('GET /session', {}).then(({ data }) => setSession(data), expire);
+    call('GET /session', {}).then(
+      ({ data }) => setSession(data),
+      (error: unknown) => {
+        // Where control is away the session is not over: it is asked again.
+        if (isRefusal(error)) expire();
+        else setState({ at: 'away', error });
+      },
+    );
   }, [state.at, setSession, expire]);
   useEffect(() => {
     // Whatever page asks: the API's word that nobody is signed in is the end of the session.
-    const heed = (error: unknown) => {
-      if (error instanceof ApiProblem && error.status === 401) expire();
+    const heed = ({ type, action }: { type: string; action?: { type: string; error?: unknown } }) => {
+      if (type === 'updated' && action?.type === 'error' && isRefusal(action.error)) expire();
     };
-    const stops = [
-      queries
-        .getQueryCache()
-        .subscribe((event) => event.type === 'updated' && event.action.type === 'error' && heed(event.action.error)),
-      queries
-        .getMutationCache()
-        .subscribe((event) => event.type === 'updated' && event.action.type === 'error' && heed(event.action.error)),
-    ];
+    const stops = [queries.getQueryCache().subscribe(heed), queries.getMutationCache().subscribe(heed)];
     return () => {
       for (const stop of stops) stop();
     };
   }, [queries, expire]);
-  return { state, setSession };
+  const askAgain = useCallback(() => {
+    setState({ at: 'asking' });
+  }, []);
+  const signOut = useCallback(() => {
+    call('DELETE /session', {}).then(
+      () => {
+        queries.clear();
+        setSession(null);
+      },
+      // The cookie is still there: to say that one is signed out would be wrong.
+      (error: unknown) => {
+        setState({ at: 'away', error });
+      },
+    );
+  }, [queries, setSession]);
+  return { state, setSession, askAgain, signOut };
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 401;
 }
 
 function Pages() {
@@ -128,11 +141,7 @@ function Pages() {
 }
 
 function Later({ page, what }: { page: ReactNode; what: string }) {
-  return (
-    <Suspense fallback={<Unread read={{ isPending: true, error: null, refetch: () => undefined }} what={what} />}>
-      {page}
-    </Suspense>
-  );
+  return <Suspense fallback={<Waiting for={what} />}>{page}</Suspense>;
 }
 
 function Nowhere() {

@@ -22,8 +22,12 @@ export function Shell({ children }: { children: ReactNode }) {
   const { session, signOut } = useSession();
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
+  const shown = useRef(pathname);
   useEffect(() => {
     setOpen(false);
+    // Another page: who reads by ear or by keyboard begins at its top. The first one is the browser's own affair.
+    if (shown.current !== pathname) main.current?.focus();
+    shown.current = pathname;
   }, [pathname]);
   return (
     <div className="shell">

@@ -32,7 +32,7 @@ export interface Draft {
 export const MAX_WEBHOOKS = 5;
 
 export type Patch = NonNullable<Operations['PATCH /destinations/{id}']['body']>;
-export type Creation = Operations['POST /destinations']['body'];
+type Creation = Operations['POST /destinations']['body'];
 
 export function emptyDraft(sources: string[]): Draft {
   const name = 'Webhooks';

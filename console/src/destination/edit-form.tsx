@@ -6,7 +6,7 @@ import { fieldProblems, isStale } from '../lib/problems';
 import { useMay } from '../lib/session';
 import { Failure, Table } from '../ui/ui';
 import { type Difference, differences } from './conflict';
-import { draftOf, type Patch, patchOf, problemsOf } from './draft';
+import { draftOf, type Patch, patchOf, problemsOf, type WebhookDraft } from './draft';
 import { NameField, RateField, SecretField, SourcesField, TypesField } from './fields';
 import { WebhooksEditor } from './webhooks-editor';
 
@@ -23,21 +23,15 @@ interface Props {
 
 export function EditForm({ destination, etag, onSaved, disabled }: Props) {
   const [draft, setDraft] = useState(() => draftOf(destination));
-  const [theirs, setTheirs] = useState<Read>();
   const admin = useMay('admin');
-  const { id } = destination;
-  const save = useChange('PATCH /destinations/{id}', { onDone: onSaved });
   const patch = patchOf(destination, draft);
-  const own = problemsOf(draft);
+  const { save, theirs, send } = useSave(destination.id, patch, onSaved);
+  // Who may not change URLs cannot mend them either.
+  const own = new Map([...problemsOf(draft)].filter(([field]) => admin || !field.startsWith('webhooks/')));
   const changed = Object.keys(patch).length > 0;
   const problems = new Map([...fieldProblems(save.error), ...own]);
   const fields = { draft, onChange: setDraft, problems };
-  const send = (ifMatch: string) => {
-    const onError = (error: Error) => {
-      if (isStale(error)) void call('GET /destinations/{id}', { id }).then(setTheirs);
-    };
-    save.mutate({ id, body: patch, ifMatch }, { onError });
-  };
+  const setWebhooks = (webhooks: WebhookDraft[]) => setDraft({ ...draft, webhooks });
   return (
     <form
       onSubmit={(event) => {
@@ -53,7 +47,7 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
             show="both"
             disabled={!admin}
             webhooks={draft.webhooks}
-            onChange={(webhooks) => setDraft({ ...draft, webhooks })}
+            onChange={setWebhooks}
             problems={problems}
           />
           {admin && <SecretField {...fields} has={destination.hasSharedSecret} />}
@@ -81,6 +75,19 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
       </fieldset>
     </form>
   );
+}
+
+/** Saves, or, where somebody else was quicker, reads what they have made of it. */
+function useSave(id: string, body: Patch, onSaved: (answer: Read) => void) {
+  const [theirs, setTheirs] = useState<Read>();
+  const save = useChange('PATCH /destinations/{id}', { onDone: onSaved });
+  const send = (ifMatch: string) => {
+    const onError = (error: Error) => {
+      if (isStale(error)) void call('GET /destinations/{id}', { id }).then(setTheirs, () => undefined);
+    };
+    save.mutate({ id, body, ifMatch }, { onError });
+  };
+  return { save, theirs, send };
 }
 
 interface ConflictProps {

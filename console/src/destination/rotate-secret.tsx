@@ -13,65 +13,83 @@ interface Props {
 /** A new secret, with the old one good beside it for a while. The new one is seen once, until this is closed. */
 export function RotateSecret({ destination, etag, onRotated }: Props) {
   const [open, setOpen] = useState(false);
-  const [overlap, setOverlap] = useState('24h');
-  const rotate = useChange('POST /destinations/{id}/rotate-secret', { onDone: onRotated });
+  const rotate = useChange('POST /destinations/{id}/rotate-secret', {
+    onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
+  });
   const close = () => {
     setOpen(false);
     // The answer holds the secret: it goes with the dialog.
     rotate.reset();
   };
   const made = rotate.data?.data.sharedSecret;
+  const begin = (overlap: string) => rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } });
+  const title = 'Rotate the secret';
   return (
     <>
       <Button variant="default" onClick={() => setOpen(true)}>
-        Rotate the secret
+        {title}
       </Button>
       <Modal
         opened={open}
         onClose={close}
-        title="Rotate the secret"
+        title={title}
         lockScroll={false}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
-        <Stack>
-          {made === undefined ? (
-            <>
-              <Text>
-                A new secret is made. Until the overlap ends both sign each request, so that receivers have time to
-                learn the new one.
-              </Text>
-              {destination.secretRotation && (
-                <Text>
-                  A rotation is under way; it ends <When at={destination.secretRotation.overlapUntil} />.
-                </Text>
-              )}
-              <TextInput
-                label="Overlap"
-                description="Such as 0s, 30m, 24h or 7d"
-                value={overlap}
-                onChange={(event) => setOverlap(event.target.value)}
-              />
-              {rotate.error && <Failure error={rotate.error} what="the rotation" />}
-              <Group justify="flex-end">
-                <Button
-                  loading={rotate.isPending}
-                  onClick={() => rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } })}
-                >
-                  Rotate
-                </Button>
-              </Group>
-            </>
-          ) : (
-            <>
-              <Alert color="yellow" title="Shown this once">
-                Give it to the receiver now. Once this is closed nobody can see it again.
-              </Alert>
-              <Code label="new secret" text={made} />
-              <Button onClick={close}>I have it</Button>
-            </>
-          )}
-        </Stack>
+        {made === undefined ? (
+          <Ask
+            until={destination.secretRotation?.overlapUntil}
+            busy={rotate.isPending}
+            error={rotate.error}
+            onBegin={begin}
+          />
+        ) : (
+          <Stack>
+            <Alert color="yellow" title="Shown this once">
+              Give it to the receiver now. Once this is closed nobody can see it again.
+            </Alert>
+            <Code label="new secret" text={made} />
+            <Button onClick={close}>I have it</Button>
+          </Stack>
+        )}
       </Modal>
     </>
+  );
+}
+
+interface AskProps {
+  /** of the rotation that is under way */
+  until: string | undefined;
+  busy: boolean;
+  error: Error | null;
+  onBegin: (overlap: string) => void;
+}
+
+function Ask({ until, busy, error, onBegin }: AskProps) {
+  const [overlap, setOverlap] = useState('24h');
+  return (
+    <Stack>
+      <Text>
+        A new secret is made. Until the overlap ends both sign each request, so that receivers have time to learn the
+        new one.
+      </Text>
+      {until !== undefined && (
+        <Text>
+          A rotation is under way; it ends <When at={until} />.
+        </Text>
+      )}
+      <TextInput
+        label="Overlap"
+        description="Such as 0s, 30m, 24h or 7d"
+        value={overlap}
+        onChange={(event) => setOverlap(event.target.value)}
+      />
+      {error && <Failure error={error} what="the rotation" />}
+      <Group justify="flex-end">
+        <Button loading={busy} onClick={() => onBegin(overlap)}>
+          Rotate
+        </Button>
+      </Group>
+    </Stack>
   );
 }

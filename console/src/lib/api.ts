@@ -10,6 +10,8 @@ export const call = createClient({ base: '/api/v1' });
 export function createQueries(): QueryClient {
   return new QueryClient({
     defaultOptions: {
+      // An answer may hold a secret that is shown once: it goes with what shows it.
+      mutations: { gcTime: 0 },
       queries: { retry: (count, error) => !(error instanceof ApiProblem) && count < 1, staleTime: 2_000 },
     },
   });
@@ -43,7 +45,11 @@ export function useChange<N extends ChangeName>(
   const queries = useQueryClient();
   return useMutation<Answer<N>, Error, Input<N>>({
     mutationFn: (input) => call(name, input),
-    onSuccess: (answer) => {
+    onSuccess: (answer, input) => {
+      // What was changed is known at once, so that who goes on does so with its new version. Never of a rotation: its answer
+      // holds a secret, and must not be kept.
+      const { id }: { id?: string; ifMatch?: string } = input;
+      if (name.startsWith('PATCH ')) queries.setQueryData([name.replace('PATCH', 'GET'), { id }], answer);
       if (refresh) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'GET /session' });
       onDone?.(answer);
     },

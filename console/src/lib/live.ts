@@ -57,7 +57,7 @@ export function useLiveEvents(query: Record<string, string>, held = false): Live
 }
 
 /** The same event may come twice after a break. */
-export function withNew(events: SourceEvent[], event: SourceEvent): SourceEvent[] {
+function withNew(events: SourceEvent[], event: SourceEvent): SourceEvent[] {
   if (events.some(({ id }) => id === event.id)) return events;
   return [event, ...events].slice(0, MAX_SHOWN);
 }

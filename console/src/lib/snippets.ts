@@ -1,6 +1,6 @@
 /** Ready-made code for the common clients, with the write key of a source. Pure. */
 
-export interface Snippet {
+interface Snippet {
   name: string;
   code: string;
 }

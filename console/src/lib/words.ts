@@ -33,7 +33,7 @@ export function relative(iso: string, nowMs: number): string {
   return ms < 0 ? `${span} ago` : `in ${span}`;
 }
 
-export function spanOf(ms: number): string {
+function spanOf(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);

@@ -48,12 +48,19 @@ function Loaded({ destination, etag }: Props) {
   const admin = useMay('admin');
   // A form goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
   const [begun, setBegun] = useState({ destination, etag, times: 0 });
-  const restart = (answer: { data: Destination; etag: string | undefined }) => {
-    setBegun(({ times }) => ({ destination: answer.data, etag: answer.etag ?? '', times: times + 1 }));
+  const restart: Saved = ({ data, etag: tag = '' }) => {
+    setBegun(({ times }) => ({ destination: data, etag: tag, times: times + 1 }));
+  };
+  // What this page itself has changed beside the form is no conflict, and costs nothing of what is being written.
+  const beside: Saved = ({ data, etag: tag = '' }) => {
+    setBegun((before) => {
+      const onlyOurs = data.version === before.destination.version + 1;
+      return onlyOurs ? { ...before, destination: data, etag: tag } : before;
+    });
   };
   return (
     <Stack>
-      <Switches destination={destination} onChanged={restart} />
+      <Switches destination={destination} onChanged={beside} />
       {operator && (
         <section className="card" aria-label="Test">
           <TestSend id={destination.id} />
@@ -64,7 +71,7 @@ function Loaded({ destination, etag }: Props) {
       </section>
       {admin && (
         <Group>
-          {destination.hasSharedSecret && <RotateSecret destination={destination} etag={etag} onRotated={restart} />}
+          {destination.hasSharedSecret && <RotateSecret destination={destination} etag={etag} onRotated={beside} />}
           <Delete destination={destination} etag={etag} />
         </Group>
       )}

@@ -1,5 +1,5 @@
 import { Alert, Button, Checkbox, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { type ChangeEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useNames, useRead } from '../lib/api';
@@ -80,67 +80,59 @@ export function isOver({ status }: Pick<Replay, 'status'>): boolean {
   return status === 'done' || status === 'cancelled' || status === 'failed';
 }
 
-function ScopeFields({ scope, onChange }: { scope: Scope; onChange: (scope: Scope) => void }) {
-  const names = useNames('destinations');
-  const data = [{ value: '', label: 'choose one' }, ...[...names].map(([value, label]) => ({ value, label }))];
-  const any = (options: readonly string[]) => [{ value: '', label: 'any' }, ...options];
-  const origins = [
-    { value: 'dead_letters', label: 'dead letters: what was given up' },
-    { value: 'messages', label: 'all messages of the last 7 days, also those before it was there' },
-  ];
+interface FieldsProps {
+  scope: Scope;
+  onChange: (scope: Scope) => void;
+}
+
+const ORIGINS = [
+  { value: 'dead_letters', label: 'dead letters: what was given up' },
+  { value: 'messages', label: 'all messages of the last 7 days, also those before it was there' },
+];
+
+function ScopeFields(props: FieldsProps) {
+  const { scope, onChange } = props;
   return (
     <>
-      <Group align="flex-end">
-        <NativeSelect
-          label="Destination"
-          data={data}
-          value={scope.destination}
-          onChange={(e) => onChange({ ...scope, destination: e.target.value })}
-        />
-        <NativeSelect
-          label="Out of"
-          data={origins}
-          value={scope.origin}
-          onChange={(e) => onChange({ ...scope, origin: e.target.value as Scope['origin'] })}
-        />
-        <NativeSelect
-          label="Status"
-          data={any(STATUSES)}
-          value={scope.status}
-          onChange={(e) => onChange({ ...scope, status: e.target.value })}
-        />
-        <NativeSelect
-          label="Type"
-          data={any(TYPES)}
-          value={scope.type}
-          onChange={(e) => onChange({ ...scope, type: e.target.value })}
-        />
-      </Group>
-      <Group align="flex-end">
-        <TextInput
-          type="datetime-local"
-          label="Accepted from"
-          value={scope.from}
-          onChange={(e) => onChange({ ...scope, from: e.target.value })}
-        />
-        <TextInput
-          type="datetime-local"
-          label="Accepted before"
-          value={scope.to}
-          onChange={(e) => onChange({ ...scope, to: e.target.value })}
-        />
-        <TextInput
-          inputMode="decimal"
-          label="At most a second"
-          value={scope.maxPerSecond}
-          onChange={(e) => onChange({ ...scope, maxPerSecond: e.target.value })}
-        />
-      </Group>
+      <Choices {...props} />
+      <Limits {...props} />
       <Checkbox
         label="Also what was delivered already"
         checked={scope.includeDelivered}
-        onChange={(e) => onChange({ ...scope, includeDelivered: e.target.checked })}
+        onChange={(event) => onChange({ ...scope, includeDelivered: event.target.checked })}
       />
     </>
+  );
+}
+
+function Choices({ scope, onChange }: FieldsProps) {
+  const names = useNames('destinations');
+  const data = [{ value: '', label: 'choose one' }, ...[...names].map(([value, label]) => ({ value, label }))];
+  const any = (options: readonly string[]) => [{ value: '', label: 'any' }, ...options];
+  const field = (key: 'destination' | 'origin' | 'status' | 'type') => ({
+    value: scope[key],
+    onChange: (event: ChangeEvent<HTMLSelectElement>) => onChange({ ...scope, [key]: event.target.value }),
+  });
+  return (
+    <Group align="flex-end">
+      <NativeSelect label="Destination" data={data} {...field('destination')} />
+      <NativeSelect label="Out of" data={ORIGINS} {...field('origin')} />
+      <NativeSelect label="Status" data={any(STATUSES)} {...field('status')} />
+      <NativeSelect label="Type" data={any(TYPES)} {...field('type')} />
+    </Group>
+  );
+}
+
+function Limits({ scope, onChange }: FieldsProps) {
+  const field = (key: 'from' | 'to' | 'maxPerSecond') => ({
+    value: scope[key],
+    onChange: (event: ChangeEvent<HTMLInputElement>) => onChange({ ...scope, [key]: event.target.value }),
+  });
+  return (
+    <Group align="flex-end">
+      <TextInput type="datetime-local" label="Accepted from" {...field('from')} />
+      <TextInput type="datetime-local" label="Accepted before" {...field('to')} />
+      <TextInput inputMode="decimal" label="At most a second" {...field('maxPerSecond')} />
+    </Group>
   );
 }

@@ -3,7 +3,7 @@ import { isoOfLocal } from '../lib/words';
 
 /** The scope of a replay while somebody chooses it, and what is asked of the API. Pure. */
 
-export type Body = Operations['POST /replays']['body'];
+type Body = Operations['POST /replays']['body'];
 
 export interface Scope {
   destination: string;

@@ -1,7 +1,7 @@
 import { ActionIcon, Alert, Button, CopyButton, Group, Loader, Modal, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
-import { isMissing, sayProblem } from '../lib/problems';
+import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
 import { relative } from '../lib/words';
 
 /** What all pages are made of. */
@@ -25,7 +25,6 @@ export function Page({ title, actions, children }: { title: string; actions?: Re
 }
 
 interface ReadState {
-  isPending: boolean;
   error: Error | null;
   refetch: () => unknown;
 }
@@ -33,6 +32,10 @@ interface ReadState {
 /** While there is nothing to show: that it is being read, or why it cannot be. */
 export function Unread({ read, what }: { read: ReadState; what: string }) {
   if (read.error) return <Failure error={read.error} what={what} retry={() => void read.refetch()} />;
+  return <Waiting for={what} />;
+}
+
+export function Waiting({ for: what }: { for: string }) {
   return (
     <Group gap="sm" role="status">
       <Loader size="sm" />
@@ -50,6 +53,11 @@ export function Failure({ error, what, retry }: { error: unknown; what: string; 
     >
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{sayProblem(error)}</Text>
+        {[...fieldProblems(error)].map(([field, problem]) => (
+          <Text key={field} size="sm">
+            {field}: {problem}
+          </Text>
+        ))}
         {retry && (
           <Button size="xs" variant="default" onClick={retry}>
             Try again

@@ -1,4 +1,11 @@
-import { creationOf, draftOf, emptyDraft, patchOf, problemsOf, urlProblem } from '../../../console/src/destination/draft';
+import {
+  creationOf,
+  draftOf,
+  emptyDraft,
+  patchOf,
+  problemsOf,
+  urlProblem,
+} from '../../../console/src/destination/draft';
 import { differences } from '../../../console/src/destination/conflict';
 import { type Destination } from '../../../shared/api/operations';
 
