@@ -27,12 +27,14 @@ import { Empty, Failure, Page, TextLink, Waiting } from './ui/ui';
 // The charts are most of the console's weight, and on one page.
 const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
 
+const THEME = { respectReducedMotion: true };
+
 /** Everything: who is signed in, and which page the address names. */
 export function App() {
   const queries = useMemo(createQueries, []);
   return (
     // What Mantine would write into style elements is in style.css: the CSP allows files alone.
-    <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+    <MantineProvider theme={THEME} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
         <BrowserRouter>
           <Gate />

@@ -2,13 +2,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { type Event as SourceEvent } from '../../../shared/api/operations';
 import { call } from './api';
+import { withNew, withPast } from './merge';
 
-/** Events as they come, the newest first. The browser itself comes back after a break, and is given what it missed. */
+/** Events: those of late, and each that comes. The browser itself comes back after a break, and is given what it missed. */
 
 export type { SourceEvent };
 
-/** More than a person looks through; each one is drawn. */
-const MAX_SHOWN = 200;
+const PAST = 50;
 
 interface Live {
   events: SourceEvent[];
@@ -17,38 +17,25 @@ interface Live {
   skipped: number;
 }
 
+const NOTHING: Live = { events: [], state: 'connecting', skipped: 0 };
+
 /**
  * @param query as the API filters
  * @param held while true, what comes is kept aside, and shown when it is false again
  */
 export function useLiveEvents(query: Record<string, string>, held = false): Live {
   const search = new URLSearchParams(query).toString();
-  const [live, setLive] = useState<Live>({ events: [], state: 'connecting', skipped: 0 });
+  const [live, setLive] = useState<Live>(NOTHING);
   const [shown, setShown] = useState<SourceEvent[]>([]);
   const queries = useQueryClient();
   useEffect(() => {
-    setLive({ events: [], state: 'connecting', skipped: 0 });
-    const stream = new EventSource(`/api/v1/events/stream${search === '' ? '' : `?${search}`}`);
-    stream.onopen = () => setLive((before) => ({ ...before, state: 'live' }));
-    stream.onmessage = ({ data }: MessageEvent<string>) => {
-      const event = JSON.parse(data) as SourceEvent;
-      setLive((before) => ({ ...before, events: withNew(before.events, event) }));
-    };
-    stream.addEventListener('skipped', ({ data }: MessageEvent<string>) => {
-      setLive((before) => ({ ...before, skipped: before.skipped + skippedIn(data) }));
-    });
-    stream.onerror = () => {
-      setLive((before) => ({ ...before, state: stream.readyState === EventSource.CLOSED ? 'lost' : 'connecting' }));
+    setLive(NOTHING);
+    const lost = () => {
       // A stream does not say why it was refused; a question does, and where the session is over leads to the sign-in.
-      if (stream.readyState === EventSource.CLOSED) {
-        void queries
-          .fetchQuery({ queryKey: ['GET /session'], queryFn: () => call('GET /session', {}), staleTime: 0 })
-          .catch(() => undefined);
-      }
+      const session = { queryKey: ['GET /session'], queryFn: () => call('GET /session', {}), staleTime: 0 };
+      queries.fetchQuery(session).catch(() => undefined);
     };
-    return () => {
-      stream.close();
-    };
+    return follow(search, setLive, lost);
   }, [search, queries]);
   useEffect(() => {
     if (!held) setShown(live.events);
@@ -56,12 +43,40 @@ export function useLiveEvents(query: Record<string, string>, held = false): Live
   return { ...live, events: held ? shown : live.events };
 }
 
-/** The same event may come twice after a break. */
-function withNew(events: SourceEvent[], event: SourceEvent): SourceEvent[] {
-  if (events.some(({ id }) => id === event.id)) return events;
-  return [event, ...events].slice(0, MAX_SHOWN);
-}
+type Change = (change: (before: Live) => Live) => void;
 
-function skippedIn(data: string): number {
-  return (JSON.parse(data) as { count: number }).count;
+/** @returns what ends it */
+function follow(search: string, change: Change, onLost: () => void): () => void {
+  const stream = new EventSource(`/api/v1/events/stream${search === '' ? '' : `?${search}`}`);
+  let ended = false;
+  const read = () => {
+    // Once the stream has begun: nothing can fall between the two.
+    const query = { ...Object.fromEntries(new URLSearchParams(search)), limit: PAST };
+    call('GET /events', { query }).then(
+      ({ data: { data: past } }) => {
+        if (!ended) change((before) => ({ ...before, events: withPast(before.events, past) }));
+      },
+      // The stream goes on without it, or says itself that it cannot.
+      () => undefined,
+    );
+  };
+  stream.addEventListener('open', read, { once: true });
+  stream.onopen = () => change((before) => ({ ...before, state: 'live' }));
+  stream.onmessage = ({ data }: MessageEvent<string>) => {
+    const event = JSON.parse(data) as SourceEvent;
+    change((before) => ({ ...before, events: withNew(before.events, event) }));
+  };
+  stream.addEventListener('skipped', ({ data }: MessageEvent<string>) => {
+    const { count } = JSON.parse(data) as { count: number };
+    change((before) => ({ ...before, skipped: before.skipped + count }));
+  });
+  stream.onerror = () => {
+    const over = stream.readyState === EventSource.CLOSED;
+    change((before) => ({ ...before, state: over ? 'lost' : 'connecting' }));
+    if (over) onLost();
+  };
+  return () => {
+    ended = true;
+    stream.close();
+  };
 }

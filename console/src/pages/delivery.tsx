@@ -1,4 +1,5 @@
 import { Alert, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
 import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
 import { AttemptView, BodyView } from '../destination/attempt';
@@ -14,14 +15,14 @@ const isUnderWay = (status: string | undefined) => status === 'waiting' || statu
 /** One delivery: whether it arrived, if not why, and once more if wanted. */
 export function DeliveryPage() {
   const { id = '' } = useParams();
-  const read = useRead(
-    'GET /deliveries/{id}',
-    { id },
-    { every: (last) => (isUnderWay(last?.status) ? FOLLOW_MS : 10_000) },
-  );
+  // The history hears of a replay a moment later: until then its page would show the state before.
+  const [awaited, setAwaited] = useState(0);
+  const every = (last?: Delivery) => (isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : 10_000);
+  const read = useRead('GET /deliveries/{id}', { id }, { every });
   const delivery = read.error ? undefined : read.data?.data;
+  const pending = delivery !== undefined && awaited > delivery.replay;
   return (
-    <Page title="Delivery" actions={delivery && <Replay delivery={delivery} />}>
+    <Page title="Delivery" actions={delivery && !pending && <Replay delivery={delivery} onSent={setAwaited} />}>
       {delivery ? <Loaded delivery={delivery} /> : <Unread read={read} what="delivery" />}
     </Page>
   );
@@ -105,9 +106,15 @@ function Budget({ delivery: { budget, status } }: { delivery: Delivery }) {
   );
 }
 
-function Replay({ delivery: { id, status } }: { delivery: Delivery }) {
+interface ReplayProps {
+  delivery: Delivery;
+  /** with the number that this replay has */
+  onSent: (replay: number) => void;
+}
+
+function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
   const operator = useMay('operator');
-  const replay = useChange('POST /deliveries/{id}/replay');
+  const replay = useChange('POST /deliveries/{id}/replay', { onDone: ({ data }) => onSent(data.replay) });
   if (!operator || isUnderWay(status)) return null;
   return (
     <div>

@@ -1,3 +1,4 @@
+import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
 import { fieldProblems, sayProblem } from '../../../console/src/lib/problems';
 import { ingestBeside, snippetsFor } from '../../../console/src/lib/snippets';
 import { isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/words';
@@ -90,5 +91,21 @@ describe('the scope of a replay', () => {
     [{ maxPerSecond: '0' }, 'rate'],
   ])('is refused: %j', (change, word) => {
     expect(scopeProblem({ ...scopeFor('dst_1'), ...change })).toContain(word);
+  });
+});
+
+describe('a list of live events', () => {
+  const event = (id: string) => ({ id, at: '2026-01-01T00:00:00.000Z', source: 'src_1', accepted: true, call: {} });
+  const ids = (events: { id: string }[]) => events.map(({ id }) => id).join('');
+
+  it('has the newest first, each once, and not without end', () => {
+    expect(ids(withNew([event('b'), event('a')], event('c')))).toBe('cba');
+    expect(ids(withNew([event('b'), event('a')], event('a')))).toBe('ba');
+    const full = Array.from({ length: MAX_SHOWN }, (_, i) => event(String(i)));
+    expect(withNew(full, event('new'))).toHaveLength(MAX_SHOWN);
+  });
+
+  it('takes in what was before, also where both have met', () => {
+    expect(ids(withPast([event('d'), event('c')], [event('c'), event('b'), event('a')]))).toBe('dcba');
   });
 });
