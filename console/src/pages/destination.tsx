@@ -32,7 +32,7 @@ export function DestinationPage() {
         </>
       }
     >
-      <Loaded key={id} destination={destination} etag={etag} reload={() => void read.refetch()} />
+      <Loaded key={id} destination={destination} etag={etag} />
     </Page>
   );
 }
@@ -40,7 +40,6 @@ export function DestinationPage() {
 interface Props {
   destination: Destination;
   etag: string;
-  reload: () => void;
 }
 
 function Loaded({ destination, etag }: Props) {

@@ -114,7 +114,7 @@ export function When({ at }: { at: string | null }) {
 }
 
 /** The time, again every so many ms. */
-export function useNow(everyMs: number): number {
+function useNow(everyMs: number): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = setInterval(() => {

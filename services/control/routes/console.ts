@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import express, { type RequestHandler, Router } from 'express';
+import { Problem } from '../../../shared/http/problem';
 import { ROOT } from '../../../shared/root';
 
 /**
@@ -20,6 +21,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+const NOT_BUILT = 'The console is not built here: run npm run build:console';
+
 /** @param folder another one in tests */
 export function consoleRoutes(folder = join(ROOT, 'dist', 'console')): Router {
   const router = Router();
@@ -35,7 +38,7 @@ export function consoleRoutes(folder = join(ROOT, 'dist', 'console')): Router {
     }
     const options = { root: folder, etag: false, lastModified: false, cacheControl: false };
     res.sendFile('index.html', options, (error) => {
-      if (error && !res.headersSent) next();
+      if (error && !res.headersSent) next(new Problem('not_found', NOT_BUILT));
     });
   });
   return router;
