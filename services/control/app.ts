@@ -3,6 +3,7 @@ import { answerProblems, noSuchPath } from '../../shared/http/problem';
 import { type Access, authenticate } from './access/authenticate';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
+import { aboutRoutes } from './routes/about';
 import { alertRoutes } from './routes/alerts';
 import { auditRoutes } from './routes/audit';
 import { catalogRoutes } from './routes/catalog';
@@ -55,6 +56,7 @@ function api(deps: ControlDeps): Router {
   router.use('/audit', auditRoutes(deps));
   router.use('/alerts', alertRoutes(deps));
   router.use('/notices', noticeRoutes(deps));
+  router.use('/about', aboutRoutes(deps));
   router.use('/overview', overviewRoutes(deps));
   return router;
 }
