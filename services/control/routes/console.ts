@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import express, { type RequestHandler, Router } from 'express';
 import { Problem } from '../../../shared/http/problem';
 import { ROOT } from '../../../shared/root';
@@ -23,13 +23,22 @@ const POLICY = [
 
 const NOT_BUILT = 'The console is not built here: run npm run build:console';
 
+/** The names of assets hold a digest of what is in them. */
+const forever = { immutable: true, maxAge: '1y', index: false, etag: false, lastModified: false } as const;
+
+/** Made by the build, once: `a.js` has `a.js.br` and `a.js.gz` beside it. The best first. */
+const ENCODINGS = [
+  { name: 'br', suffix: '.br' },
+  { name: 'gzip', suffix: '.gz' },
+] as const;
+
 /** @param folder another one in tests */
 export function consoleRoutes(folder = join(ROOT, 'dist', 'console')): Router {
   const router = Router();
   router.use(policy);
-  // Their names hold a digest of what they hold.
-  const forever = { immutable: true, maxAge: '1y', index: false, etag: false, lastModified: false } as const;
-  router.use('/assets', cacheable, express.static(join(folder, 'assets'), forever));
+  const assets = join(folder, 'assets');
+  router.use('/assets', cacheable, ...ENCODINGS.map((encoding) => compressed(assets, encoding)));
+  router.use('/assets', express.static(assets, forever));
   router.use(express.static(folder, { index: false, etag: false, cacheControl: false, redirect: false }));
   router.use((req, res, next) => {
     if (!isPage(req)) {
@@ -51,8 +60,32 @@ const policy: RequestHandler = (req, res, next) => {
 
 const cacheable: RequestHandler = (_req, res, next) => {
   res.removeHeader('Cache-Control');
+  res.vary('Accept-Encoding');
   next();
 };
+
+/** What the build has compressed, for whoever can read it; without it the next in line answers. */
+function compressed(folder: string, { name, suffix }: (typeof ENCODINGS)[number]): RequestHandler {
+  const serve = express.static(folder, {
+    ...forever,
+    acceptRanges: false,
+    setHeaders: (res: express.Response, path) => {
+      res.set('Content-Encoding', name).type(extname(path.slice(0, -suffix.length)));
+    },
+  });
+  return (req, res, next) => {
+    if (req.acceptsEncodings(name) === false) {
+      next();
+      return;
+    }
+    const asked = req.url;
+    req.url = req.path + suffix;
+    serve(req, res, (error?: unknown) => {
+      req.url = asked;
+      next(error);
+    });
+  };
+}
 
 function isPage(req: express.Request): boolean {
   const asks = (req.method === 'GET' || req.method === 'HEAD') && req.accepts(['json', 'html']) === 'html';

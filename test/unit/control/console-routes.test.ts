@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import supertest from 'supertest';
 import { consoleRoutes } from '../../../services/control/routes/console';
@@ -12,6 +13,9 @@ beforeAll(() => {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>Waypost</title>');
   writeFileSync(join(folder, 'assets', 'a.js'), 'one();');
+  writeFileSync(join(folder, 'assets', 'a.js.br'), brotliCompressSync('brotli'));
+  writeFileSync(join(folder, 'assets', 'a.js.gz'), gzipSync('zipped'));
+  writeFileSync(join(folder, 'assets', 'b.css'), 'b {}');
 });
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -48,6 +52,23 @@ describe('the console', () => {
     const answer = await app().get('/assets/a.js');
     expect(answer.status).toBe(200);
     expect(answer.headers['cache-control']).toContain('immutable');
+  });
+
+  it.each([
+    ['br, gzip', 'br', 'brotli'],
+    ['gzip', 'gzip', 'zipped'],
+    ['identity', undefined, 'one();'],
+  ])('sends to whoever takes %s what the build made of it', async (accepted, encoding, content) => {
+    const answer = await app().get('/assets/a.js').set('Accept-Encoding', accepted);
+    expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([200, encoding, content]);
+    expect(answer.headers['content-type']).toContain('text/javascript');
+    expect(answer.headers['cache-control']).toContain('immutable');
+    expect(answer.headers.vary).toContain('Accept-Encoding');
+  });
+
+  it('sends as it is what was not compressed', async () => {
+    const answer = await app().get('/assets/b.css').set('Accept-Encoding', 'br, gzip');
+    expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([200, undefined, 'b {}']);
   });
 
   it.each([
