@@ -8,6 +8,7 @@ import { call, createQueries } from './lib/api';
 import { mayHaveSession, rememberUntil } from './lib/remembered';
 import { SessionProvider } from './lib/session';
 import { Connect } from './connect/connect';
+import { Alerts } from './pages/alerts';
 import { Audit } from './pages/audit';
 import { Debugger } from './pages/debugger';
 import { Deletions } from './pages/deletions';
@@ -15,6 +16,7 @@ import { Deliveries } from './pages/deliveries';
 import { DeliveryPage } from './pages/delivery';
 import { DestinationPage } from './pages/destination';
 import { Destinations } from './pages/destinations';
+import { Notices } from './pages/notices';
 import { ReplayPage } from './pages/replay';
 import { Replays } from './pages/replays';
 import { SignIn } from './pages/sign-in';
@@ -135,6 +137,8 @@ function Pages() {
       <Route path="sources" element={<Sources />} />
       <Route path="sources/:id" element={<SourcePage />} />
       <Route path="deletions" element={<Deletions />} />
+      <Route path="alerts" element={<Alerts />} />
+      <Route path="notices" element={<Notices />} />
       <Route path="audit" element={<Audit />} />
       <Route path="tokens" element={<Tokens />} />
       <Route path="*" element={<Nowhere />} />

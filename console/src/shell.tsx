@@ -1,7 +1,9 @@
 import { Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { NavLink, useLocation } from 'react-router';
+import { Link, NavLink, useLocation } from 'react-router';
+import { useRead } from './lib/api';
 import { useMay, useSession } from './lib/session';
+import { counted } from './lib/words';
 
 /** What is around every page: where one can go, and who one is. */
 
@@ -12,6 +14,8 @@ const PLACES: [path: string, name: string, admin?: true][] = [
   ['/debugger', 'Debugger'],
   ['/deliveries', 'Deliveries'],
   ['/replays', 'Replays'],
+  ['/notices', 'Notices'],
+  ['/alerts', 'Alerts'],
   ['/deletions', 'Deletions'],
   ['/audit', 'Audit', true],
   ['/tokens', 'Tokens', true],
@@ -40,6 +44,7 @@ export function Shell({ children }: { children: ReactNode }) {
           Menu
         </button>
         <span className="who">
+          <Unseen />
           <Text size="sm" span>
             {session.name} ({session.role.replace('_', '-')})
           </Text>
@@ -55,6 +60,26 @@ export function Shell({ children }: { children: ReactNode }) {
         {children}
       </main>
     </div>
+  );
+}
+
+const LOOK_MS = 15_000;
+/** Beyond it the number says no more. */
+const MANY = 20;
+
+/** What was noticed and nobody has seen yet: on every page, as soon as it is known. */
+function Unseen() {
+  const query = { acknowledged: 'false' as const, limit: MANY + 1 };
+  const read = useRead('GET /notices', { query }, { every: LOOK_MS });
+  const unseen = read.data?.data.data.length ?? 0;
+  return (
+    <span role="status">
+      {unseen > 0 && (
+        <Link className="unseen" to="/notices?acknowledged=false">
+          {unseen > MANY ? `More than ${MANY} notices` : counted(unseen, 'notice')}
+        </Link>
+      )}
+    </span>
   );
 }
 

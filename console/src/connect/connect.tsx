@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { useParams, useSearchParams } from 'react-router';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { Empty, Page, TextLink, Unread } from '../ui/ui';
+import { AdminsOnly, Page, TextLink, Unread } from '../ui/ui';
 import { ChooseIntegration } from './choose';
 import { FirstEvent } from './first-event';
 import { SettingsStep } from './settings-step';
@@ -35,11 +35,9 @@ export function Connect() {
   const admin = useMay('admin');
   if (!admin) {
     return (
-      <Page title="Connect">
-        <Empty title="This needs the role admin">
-          <Text>Who may make destinations can also read what is sent to them.</Text>
-        </Empty>
-      </Page>
+      <AdminsOnly title="Connect">
+        <Text>Who may make destinations can also read what is sent to them.</Text>
+      </AdminsOnly>
     );
   }
   const at = id === undefined || id === 'new' ? early(search) : (STEPS.find((name) => name === step) ?? 'test');

@@ -11,7 +11,7 @@ export function TestStep({ destination }: { destination: Destination }) {
         Send a sample to {destination.webhooks.length === 1 ? 'your URL' : `your ${destination.webhooks.length} URLs`},
         and see what is answered.
       </Text>
-      <TestSend id={destination.id} />
+      <TestSend destination={destination} />
       <Group>
         <LinkButton primary to={`/connect/${destination.id}/settings`}>
           Continue

@@ -23,7 +23,10 @@ export function UrlsStep({ sources }: { sources: string[] }) {
       }}
     >
       <Stack>
-        <Text>Each message is sent to every one of these URLs, as an HTTP POST.</Text>
+        <Text>
+          Each message is sent to all of these URLs at once, as an HTTP POST. It is delivered when one of them has taken
+          it.
+        </Text>
         <NameField draft={draft} onChange={setDraft} problems={problems} />
         <WebhooksEditor
           show="urls"

@@ -1,24 +1,36 @@
-import { type Destination } from '../../../shared/api/operations';
-import { type Patch, same } from './draft';
+import { same } from './draft';
 
-/** Two people changed one destination: what each did, field by field. Pure. */
+/** Two people changed one entry: what each did, field by field. Pure. */
 
-const SHOWN = ['name', 'sources', 'webhooks', 'types', 'maxPerSecond', 'enabled', 'paused', 'hasSharedSecret'] as const;
-type Shown = (typeof SHOWN)[number];
+/** Field → what people call it. */
+export type FieldNames = Readonly<Record<string, string>>;
 
-const NAMES: Readonly<Record<Shown, string>> = {
+export const DESTINATION_FIELDS: FieldNames = {
   name: 'Name',
   sources: 'Sources',
   webhooks: 'URLs and headers',
   types: 'Types',
   maxPerSecond: 'Requests a second',
+  switchOffAfter: 'Switched off after',
   enabled: 'Switched on',
   paused: 'Paused',
   hasSharedSecret: 'Secret',
 };
 
+export const ALERT_FIELDS: FieldNames = {
+  enabled: 'Alerts are sent',
+  webhooks: 'URLs and headers',
+  failingFor: 'Failing after',
+  deadLettersEvery: 'Dead letters at most every',
+  switchOffAfter: 'Switched off after',
+  hasSharedSecret: 'Secret',
+};
+
+/** What stands for a field that is not set. */
+const UNSET: FieldNames = { types: 'all', maxPerSecond: 'no limit', switchOffAfter: 'not set' };
+
 export interface Difference {
-  field: Shown;
+  field: string;
   name: string;
   /** as this page had read it */
   before: string;
@@ -27,31 +39,40 @@ export interface Difference {
   mine: string | undefined;
 }
 
-/**
- * @param before what this page had read
- * @param theirs how it is now
- * @param patch what this page wanted to change
- */
-export function differences(before: Destination, theirs: Destination, patch: Patch): Difference[] {
-  return SHOWN.flatMap((field) => {
+interface Versions {
+  /** what this page had read */
+  before: object;
+  /** how it is now */
+  theirs: object;
+  /** what this page wanted to change */
+  patch: object;
+}
+
+export function differences(names: FieldNames, { before, theirs, patch }: Versions): Difference[] {
+  return Object.entries(names).flatMap(([field, name]) => {
+    const [was, is] = [valueOf(before, field), valueOf(theirs, field)];
     const mine = wanted(field, patch);
-    const changed = !same(before[field], theirs[field]);
-    if (!changed && mine === undefined) return [];
-    return [{ field, name: NAMES[field], before: say(before[field]), theirs: say(theirs[field]), mine }];
+    if (same(was, is) && mine === undefined) return [];
+    return [{ field, name, before: say(field, was), theirs: say(field, is), mine }];
   });
 }
 
-function wanted(field: Shown, patch: Patch): string | undefined {
-  if (field === 'hasSharedSecret') return patch.sharedSecret === undefined ? undefined : 'a new one';
-  return patch[field] === undefined ? undefined : say(patch[field]);
+function valueOf(entry: object, field: string): unknown {
+  return (entry as Record<string, unknown>)[field];
+}
+
+function wanted(field: string, patch: object): string | undefined {
+  if (field === 'hasSharedSecret') return valueOf(patch, 'sharedSecret') === undefined ? undefined : 'a new one';
+  const value = valueOf(patch, field);
+  return value === undefined ? undefined : say(field, value);
 }
 
 /** Values are for people; those of headers are never shown, whoever wrote them. */
-function say(value: unknown): string {
-  if (value === null) return 'all, or no limit';
+function say(field: string, value: unknown): string {
+  if (value === null || value === undefined) return UNSET[field] ?? 'none';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(sayItem).join(', ');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function sayItem(item: unknown): string {

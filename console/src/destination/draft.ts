@@ -1,4 +1,5 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
+import { parseDuration } from '../../../shared/domain/duration';
 import { checkStaticHeaders } from '../../../shared/domain/static-headers';
 import { checkWebhookUrl } from '../../../shared/domain/url';
 
@@ -27,6 +28,8 @@ export interface Draft {
   types: NonNullable<Destination['types']> | null;
   /** as written; empty: no limit */
   maxPerSecond: string;
+  /** as written; empty: as the alerts are set */
+  switchOffAfter: string;
 }
 
 export const MAX_WEBHOOKS = 5;
@@ -36,29 +39,51 @@ type Creation = Operations['POST /destinations']['body'];
 
 export function emptyDraft(sources: string[]): Draft {
   const name = 'Webhooks';
-  return { name, sources, webhooks: [{ url: '', headers: [] }], sharedSecret: '', types: null, maxPerSecond: '' };
+  const rest = { sharedSecret: '', types: null, maxPerSecond: '', switchOffAfter: '' };
+  return { name, sources, webhooks: [{ url: '', headers: [] }], ...rest };
 }
 
 export function draftOf(destination: Destination): Draft {
   return {
     name: destination.name,
     sources: [...destination.sources],
-    webhooks: destination.webhooks.map(({ id, url, headers }) => ({
-      id,
-      url: url ?? '',
-      headers: Object.keys(headers).map((name) => ({ name, value: '', kept: true })),
-    })),
+    webhooks: webhookDrafts(destination.webhooks),
     sharedSecret: '',
     types: destination.types && [...destination.types],
     maxPerSecond: destination.maxPerSecond === null ? '' : String(destination.maxPerSecond),
+    switchOffAfter: destination.switchOffAfter ?? '',
   };
+}
+
+/** Values of headers are never read: they stay as they are stored. */
+export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[] {
+  return webhooks.map(({ id, url, headers }) => ({
+    id,
+    url: url ?? '',
+    headers: Object.keys(headers).map((name) => ({ name, value: '', kept: true })),
+  }));
 }
 
 /** What is wrong with it, by field as the API names fields: `webhooks/0/url` → the sentence. */
 export function problemsOf(draft: Draft): Map<string, string> {
   const problems = new Map<string, string>();
   if (draft.name.trim() === '') problems.set('name', 'Give it a name');
-  draft.webhooks.forEach((webhook, i) => {
+  for (const [field, problem] of webhookProblems(draft.webhooks)) problems.set(field, problem);
+  if (draft.types?.length === 0) problems.set('types', 'Choose one at least');
+  const rate = Number(draft.maxPerSecond);
+  if (draft.maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
+    problems.set('maxPerSecond', 'A number from 0.1 to 100,000');
+  }
+  const limit = draft.switchOffAfter;
+  if (limit !== '' && parseDuration(limit) === undefined) problems.set('switchOffAfter', DURATION_PROBLEM);
+  return problems;
+}
+
+export const DURATION_PROBLEM = 'A duration such as 90s, 30m, 12h or 5d';
+
+export function webhookProblems(webhooks: readonly WebhookDraft[]): Map<string, string> {
+  const problems = new Map<string, string>();
+  webhooks.forEach((webhook, i) => {
     const problem = urlProblem(webhook.url);
     if (problem !== undefined) problems.set(`webhooks/${i}/url`, problem);
     webhook.headers.forEach((header, j) => {
@@ -66,11 +91,6 @@ export function problemsOf(draft: Draft): Map<string, string> {
       if (wrong !== undefined) problems.set(`webhooks/${i}/headers/${j}`, wrong);
     });
   });
-  if (draft.types?.length === 0) problems.set('types', 'Choose one at least');
-  const rate = Number(draft.maxPerSecond);
-  if (draft.maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
-    problems.set('maxPerSecond', 'A number from 0.1 to 100,000');
-  }
   return problems;
 }
 
@@ -115,10 +135,12 @@ export function patchOf(before: Destination, draft: Draft): Patch {
     ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
     ...(!same(draft.types, old.types) && { types: draft.types }),
     ...(rate !== before.maxPerSecond && { maxPerSecond: rate }),
+    ...(draft.switchOffAfter !== old.switchOffAfter && { switchOffAfter: draft.switchOffAfter || null }),
   };
 }
 
-function webhookOf({ id, url, headers }: WebhookDraft): Creation['webhooks'][number] {
+/** As the API takes it. */
+export function webhookOf({ id, url, headers }: WebhookDraft): Creation['webhooks'][number] {
   return {
     ...(id !== undefined && { id }),
     url,

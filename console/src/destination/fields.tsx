@@ -44,7 +44,15 @@ export function SourcesField({ draft, onChange, problems }: Props) {
   );
 }
 
-export function SecretField({ draft, onChange, problems, has }: Props & { has: boolean }) {
+interface SecretProps {
+  value: string;
+  onChange: (secret: string) => void;
+  problem: string | undefined;
+  /** one is stored */
+  has: boolean;
+}
+
+export function SecretField({ value, onChange, problem, has }: SecretProps) {
   return (
     <TextInput
       type="password"
@@ -55,9 +63,9 @@ export function SecretField({ draft, onChange, problems, has }: Props & { has: b
           ? 'One is stored, and is never shown. What you write here takes its place at once; “Rotate the secret” leaves receivers time'
           : 'If you set one, each request is signed with it (X-Signature, webhook-signature), so that the receiver knows whose it is'
       }
-      value={draft.sharedSecret}
-      onChange={(event) => onChange({ ...draft, sharedSecret: event.target.value })}
-      error={problems.get('sharedSecret')}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      error={problem}
     />
   );
 }
@@ -88,6 +96,18 @@ export function TypesField({ draft, onChange, problems }: Props) {
         )}
       </Stack>
     </Fieldset>
+  );
+}
+
+export function SwitchOffField({ draft, onChange, problems }: Props) {
+  return (
+    <TextInput
+      label="Switch it off after failing for"
+      description="Such as 5d; what waits is then cancelled. 0s: never. Empty: as the alerts are set"
+      value={draft.switchOffAfter}
+      onChange={(event) => onChange({ ...draft, switchOffAfter: event.target.value.trim() })}
+      error={problems.get('switchOffAfter')}
+    />
   );
 }
 

@@ -1,28 +1,53 @@
 import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { type Destination } from '../../../shared/api/operations';
+import { type Alerts, type Destination } from '../../../shared/api/operations';
 import { useChange } from '../lib/api';
 import { Code, Failure, When } from '../ui/ui';
 
-interface Props {
-  destination: Destination;
+interface Props<T> {
   etag: string;
-  onRotated: (answer: { data: Destination; etag: string | undefined }) => void;
+  onRotated: (answer: { data: T; etag: string | undefined }) => void;
 }
 
-/** A new secret, with the old one good beside it for a while. The new one is seen once, until this is closed. */
-export function RotateSecret({ destination, etag, onRotated }: Props) {
-  const [open, setOpen] = useState(false);
+/** Of a destination. */
+export function RotateSecret({ destination, etag, onRotated }: Props<Destination> & { destination: Destination }) {
   const rotate = useChange('POST /destinations/{id}/rotate-secret', {
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
   });
+  const begin = (overlap: string) => rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } });
+  return <Rotation rotate={rotate} under={destination.secretRotation} onBegin={begin} />;
+}
+
+/** Of the alerts. */
+export function RotateAlertsSecret({ alerts, etag, onRotated }: Props<Alerts> & { alerts: Alerts }) {
+  const rotate = useChange('POST /alerts/rotate-secret', {
+    onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
+  });
+  const begin = (overlap: string) => rotate.mutate({ ifMatch: etag, body: { overlap } });
+  return <Rotation rotate={rotate} under={alerts.secretRotation} onBegin={begin} />;
+}
+
+interface RotationProps {
+  rotate: {
+    data: { data: { sharedSecret?: string } } | undefined;
+    error: Error | null;
+    isPending: boolean;
+    reset: () => void;
+  };
+  /** the rotation that is under way */
+  under: Destination['secretRotation'];
+  onBegin: (overlap: string) => void;
+}
+
+/** A new secret, with the old one good beside it for a while. The new one is seen once, until this is closed. */
+function Rotation({ rotate, under, onBegin }: RotationProps) {
+  const [open, setOpen] = useState(false);
   const close = () => {
     setOpen(false);
     // The answer holds the secret: it goes with the dialog.
     rotate.reset();
   };
   const made = rotate.data?.data.sharedSecret;
-  const begin = (overlap: string) => rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } });
   const title = 'Rotate the secret';
   return (
     <>
@@ -37,12 +62,7 @@ export function RotateSecret({ destination, etag, onRotated }: Props) {
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
         {made === undefined ? (
-          <Ask
-            until={destination.secretRotation?.overlapUntil}
-            busy={rotate.isPending}
-            error={rotate.error}
-            onBegin={begin}
-          />
+          <Ask until={under?.overlapUntil} busy={rotate.isPending} error={rotate.error} onBegin={onBegin} />
         ) : (
           <Stack>
             <Alert color="yellow" title="Shown this once">

@@ -10,9 +10,11 @@ interface Props {
   /** what part of a webhook is asked for here */
   show: 'urls' | 'headers' | 'both';
   disabled?: boolean;
+  /** so many there must be: else 1 */
+  least?: number;
 }
 
-export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = false }: Props) {
+export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = false, least = 1 }: Props) {
   const change = (at: number, webhook: WebhookDraft) => onChange(webhooks.map((old, i) => (i === at ? webhook : old)));
   return (
     <Stack gap="sm">
@@ -41,7 +43,7 @@ export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = 
                 onChange={(headers) => change(i, { ...webhook, headers })}
               />
             )}
-            {show !== 'headers' && webhooks.length > 1 && (
+            {show !== 'headers' && webhooks.length > least && (
               <Button
                 className="start"
                 size="xs"
@@ -61,7 +63,7 @@ export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = 
           disabled={disabled}
           onClick={() => onChange([...webhooks, { url: '', headers: [] }])}
         >
-          Add another URL
+          {webhooks.length === 0 ? 'Add a URL' : 'Add another URL'}
         </Button>
       )}
     </Stack>

@@ -1,4 +1,4 @@
-import { QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Answer, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
 
 /** The control API for pages: reads that are kept and refreshed, and changes after which reads are made anew. */
@@ -24,6 +24,8 @@ interface ReadOptions<N extends Name> {
   /** asks again after so many ms, or as long as the last answer deserves it */
   every?: number | ((last: Answer<N>['data'] | undefined) => number | false);
   enabled?: boolean;
+  /** shows the last answer until this one is there: of a list whose filters change, or of a time that moves on */
+  keep?: boolean;
 }
 
 /** One read. Its key is the operation and what it was asked with, so that a change can name what it makes old. */
@@ -34,6 +36,7 @@ export function useRead<N extends GetName>(name: N, input: Input<N>, options: Re
     queryFn: ({ signal }) => call(name, { ...input, signal }),
     refetchInterval: ({ state }) => (typeof every === 'function' ? every(state.data?.data) : (every ?? false)),
     ...(options.enabled !== undefined && { enabled: options.enabled }),
+    ...(options.keep && { placeholderData: keepPreviousData }),
   });
 }
 

@@ -33,7 +33,7 @@ export function useLiveEvents(query: Record<string, string>, held = false): Live
     const lost = () => {
       // A stream does not say why it was refused; a question does, and where the session is over leads to the sign-in.
       const session = { queryKey: ['GET /session'], queryFn: () => call('GET /session', {}), staleTime: 0 };
-      queries.fetchQuery(session).catch(() => undefined);
+      queries.query(session).catch(() => undefined);
     };
     return follow(search, setLive, lost);
   }, [search, queries]);

@@ -1,3 +1,5 @@
+import { type About } from '../../../shared/api/operations';
+
 /** Ready-made code for the common clients, with the write key of a source. Pure. */
 
 interface Snippet {
@@ -63,9 +65,10 @@ export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
   ];
 }
 
-/** Where ingest is most likely to be, seen from the page: beside control, at its own port. */
-export function ingestBeside(origin: string): string {
-  const url = new URL(origin);
-  url.port = '8080';
-  return url.origin;
+/** Where clients reach ingest: as the installation says; else beside control, at the port that ingest listens on. */
+export function ingestAddress({ url, port }: About['ingest'], origin: string): string {
+  if (url !== null) return url;
+  const beside = new URL(origin);
+  beside.port = String(port);
+  return beside.origin;
 }

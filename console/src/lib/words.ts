@@ -29,7 +29,8 @@ export function reasonInWords(reason: string | null): string {
 export function relative(iso: string, nowMs: number): string {
   const ms = Date.parse(iso) - nowMs;
   const span = spanOf(Math.abs(ms));
-  if (span === '0 s') return 'now';
+  // A second or two apart are also the clocks of two machines.
+  if (Math.abs(ms) < 1_500) return 'now';
   return ms < 0 ? `${span} ago` : `in ${span}`;
 }
 
@@ -54,6 +55,11 @@ export function count(n: number): string {
   return n.toLocaleString('en');
 }
 
+/** 1 notice, 2 notices. */
+export function counted(n: number, what: string): string {
+  return `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+}
+
 /** The value of `<input type="datetime-local">` ↔ ISO; empty and unreadable: undefined. */
 export function isoOfLocal(local: string): string | undefined {
   const ms = local === '' ? NaN : new Date(local).getTime();
@@ -65,4 +71,14 @@ export function localOfIso(iso: string | null | undefined): string {
   const date = new Date(iso);
   const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 16);
+}
+
+export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
+
+/** Waypost's own webhook, which tells of the others, is no destination that one could edit as such. */
+const ALERTS = 'alerts';
+
+/** The page of a destination. */
+export function placeOf(destination: string): string {
+  return destination === ALERTS ? '/alerts' : `/destinations/${destination}`;
 }

@@ -3,9 +3,8 @@ import { useState } from 'react';
 import { useLiveEvents } from '../lib/live';
 import { count, CALL_TYPES } from '../lib/words';
 import { EventList } from '../ui/event-list';
-import { ChoiceFilter, type Filters, NameFilter, useFilters } from '../ui/filters';
+import { ChoiceFilter, type Filters, NameFilter, TextFilter, useFilters } from '../ui/filters';
 import { Page, Pill } from '../ui/ui';
-import { TextFilter } from './deliveries';
 
 const FILTERS = ['source', 'type', 'user', 'accepted'] as const;
 

@@ -1,9 +1,8 @@
 import { Button, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { type Deliveries as Answer } from '../../../shared/api/operations';
 import { useNames, useRead } from '../lib/api';
 import { isoOfLocal, localOfIso, reasonInWords, STATUSES, TYPES } from '../lib/words';
-import { ChoiceFilter, type Filters, NameFilter, Pager, useFilters } from '../ui/filters';
+import { ChoiceFilter, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = ['destination', 'source', 'status', 'type', 'user', 'message', 'since', 'until', 'after'] as const;
@@ -11,7 +10,7 @@ const FILTERS = ['destination', 'source', 'status', 'type', 'user', 'message', '
 /** What became of each message, by any filter; the address holds them. */
 export function Deliveries() {
   const filters = useFilters();
-  const read = useRead('GET /deliveries', { query: filters.query(FILTERS) }, { every: 5_000 });
+  const read = useRead('GET /deliveries', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });
   return (
     <Page title="Deliveries">
       <form className="filters" aria-label="Search" onSubmit={(event) => event.preventDefault()}>
@@ -39,32 +38,7 @@ export function Deliveries() {
   );
 }
 
-interface FilterProps {
-  filters: Filters;
-  name: string;
-  label: string;
-}
-
-/** Asks when one is done with typing, not for each letter. */
-export function TextFilter({ filters, name, label }: FilterProps) {
-  const [text, setText] = useState(filters.get(name));
-  const use = () => {
-    if (text.trim() !== filters.get(name)) filters.set(name, text.trim());
-  };
-  return (
-    <TextInput
-      label={label}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
-      onBlur={use}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') use();
-      }}
-    />
-  );
-}
-
-function TimeFilter({ filters, name, label }: FilterProps) {
+function TimeFilter({ filters, name, label }: Named) {
   return (
     <TextInput
       label={label}

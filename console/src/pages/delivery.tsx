@@ -5,8 +5,8 @@ import { type Delivery } from '../../../shared/api/operations';
 import { AttemptView, BodyView } from '../destination/attempt';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { reasonInWords } from '../lib/words';
-import { Confirmed, Empty, Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
+import { placeOf, reasonInWords } from '../lib/words';
+import { Confirmed, Empty, Failure, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 
 /** While a delivery is under way its page follows it; its body is read from Kafka each time. */
 const FOLLOW_MS = 1_500;
@@ -33,10 +33,9 @@ function Loaded({ delivery }: { delivery: Delivery }) {
     <Stack>
       <Facts delivery={delivery} />
       <Budget delivery={delivery} />
-      <section className="card" aria-label="Body">
-        <strong>Body</strong>
+      <Section title="Body">
         <BodyView body={delivery.body} />
-      </section>
+      </Section>
       <h2>Attempts</h2>
       {delivery.attempts.length === 0 && <Empty title="None was made yet" />}
       {[...delivery.attempts].reverse().map((attempt) => (
@@ -63,7 +62,7 @@ function Facts({ delivery }: { delivery: Delivery }) {
       <dl>
         <dt>Destination</dt>
         <dd>
-          <TextLink to={`/destinations/${delivery.destination}`}>
+          <TextLink to={placeOf(delivery.destination)}>
             {destinations.get(delivery.destination) ?? delivery.destination}
           </TextLink>
         </dd>

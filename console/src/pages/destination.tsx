@@ -7,12 +7,13 @@ import { RotateSecret } from '../destination/rotate-secret';
 import { TestSend } from '../destination/test-send';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { Confirmed, Failure, LinkButton, Page, Unread } from '../ui/ui';
+import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
 import { State } from './destinations';
 
 /** One destination: its state, its settings, a test, and its end. */
 export function DestinationPage() {
   const { id = '' } = useParams();
+  const admin = useMay('admin');
   const read = useRead('GET /destinations/{id}', { id });
   if (!read.data || read.error) {
     return (
@@ -29,6 +30,7 @@ export function DestinationPage() {
         <>
           <LinkButton to={`/deliveries?destination=${id}`}>Deliveries</LinkButton>
           <LinkButton to={`/replays?destination=${id}`}>Replay</LinkButton>
+          {admin && <LinkButton to={`/audit?entry=${id}`}>Changes</LinkButton>}
         </>
       }
     >
@@ -61,13 +63,13 @@ function Loaded({ destination, etag }: Props) {
     <Stack>
       <Switches destination={destination} onChanged={beside} />
       {operator && (
-        <section className="card" aria-label="Test">
-          <TestSend id={destination.id} />
-        </section>
+        <Section title="Test">
+          <TestSend destination={destination} />
+        </Section>
       )}
-      <section className="card" aria-label="Settings">
+      <Section title="Settings">
         <EditForm key={begun.times} {...begun} onSaved={restart} disabled={!operator} />
-      </section>
+      </Section>
       {admin && (
         <Group>
           {destination.hasSharedSecret && <RotateSecret destination={destination} etag={etag} onRotated={beside} />}

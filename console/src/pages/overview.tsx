@@ -1,18 +1,19 @@
-import { BarChart, LineChart } from '@mantine/charts';
 import { NativeSelect, Stack, Text } from '@mantine/core';
-import { useMemo } from 'react';
-import { type Overview as Answer } from '../../../shared/api/operations';
+import { type Calls, type Overview as Answer } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
+import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
 import { count, latency } from '../lib/words';
+import { Charts } from './overview-charts';
 import { NameFilter, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { State } from './destinations';
 
+const DAY_MS = 86_400_000;
 const SPANS: readonly { value: string; label: string; ms: number }[] = [
   { value: '1h', label: 'the last hour', ms: 3_600_000 },
-  { value: '', label: 'the last 24 hours', ms: 86_400_000 },
-  { value: '7d', label: 'the last 7 days', ms: 7 * 86_400_000 },
+  { value: '', label: 'the last 24 hours', ms: DAY_MS },
+  { value: '7d', label: 'the last 7 days', ms: 7 * DAY_MS },
 ];
 
 /** How everything fares: at a glance, over time, and for each destination. */
@@ -20,12 +21,10 @@ export function Overview() {
   const filters = useFilters();
   const admin = useMay('admin');
   const span = filters.get('span');
-  // Fixed while the page is open: a time that moves would be another question at each look.
-  const since = useMemo(
-    () => new Date(Date.now() - (SPANS.find(({ value }) => value === span)?.ms ?? 86_400_000)).toISOString(),
-    [span],
-  );
-  const read = useRead('GET /overview', { query: { since, ...filters.query(['destination']) } }, { every: 5_000 });
+  const since = sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
+  const query = { since, ...filters.query(['destination']) };
+  const read = useRead('GET /overview', { query }, { every: 5_000, keep: true });
+  const calls = useRead('GET /overview/calls', { query: { since } }, { every: 5_000, keep: true });
   const actions = admin ? (
     <LinkButton primary to="/connect">
       Connect an integration
@@ -43,7 +42,7 @@ export function Overview() {
         <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
       </form>
       {read.data && !read.error ? (
-        <Loaded overview={read.data.data} only={filters.get('destination')} />
+        <Loaded overview={read.data.data} calls={calls} only={filters.get('destination')} />
       ) : (
         <Unread read={read} what="the overview" />
       )}
@@ -51,7 +50,13 @@ export function Overview() {
   );
 }
 
-function Loaded({ overview, only }: { overview: Answer; only: string }) {
+interface Props {
+  overview: Answer;
+  calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
+  only: string;
+}
+
+function Loaded({ overview, calls, only }: Props) {
   const shown = overview.data.filter(({ destination }) => only === '' || destination === only);
   if (overview.data.length === 0) {
     return (
@@ -64,7 +69,7 @@ function Loaded({ overview, only }: { overview: Answer; only: string }) {
   return (
     <Stack>
       <Figures of={shown} />
-      <Charts overview={overview} />
+      <Charts overview={overview} calls={calls} />
       <Circuits of={shown} />
       <PerDestination of={shown} />
     </Stack>
@@ -94,58 +99,6 @@ function Figures({ of: rows }: { of: Row[] }) {
       ))}
     </dl>
   );
-}
-
-/** The same figures are in the table below, for who cannot see a chart. */
-function Charts({ overview: { series, stepSeconds } }: { overview: Answer }) {
-  const points = series.map(({ at, delivered, dead, failedAttempts, latencyMs }) => ({
-    at: label(at, stepSeconds),
-    Delivered: delivered,
-    Dead: dead,
-    'Failed attempts': failedAttempts,
-    p50: latencyMs.p50,
-    p95: latencyMs.p95,
-  }));
-  const colours = { Delivered: 'teal.7', 'Failed attempts': 'yellow.7', Dead: 'red.7' };
-  const accessible = { accessibilityLayer: false } as const;
-  return (
-    <div className="charts">
-      <figure className="card">
-        <figcaption>Deliveries and failed attempts</figcaption>
-        <BarChart
-          h={220}
-          data={points}
-          dataKey="at"
-          type="stacked"
-          withLegend
-          series={Object.entries(colours).map(([name, color]) => ({ name, color }))}
-          barChartProps={accessible}
-        />
-      </figure>
-      <figure className="card">
-        <figcaption>From acceptance to delivery</figcaption>
-        <LineChart
-          h={220}
-          data={points}
-          dataKey="at"
-          withLegend
-          withDots={false}
-          series={[
-            { name: 'p50', color: 'blue.6' },
-            { name: 'p95', color: 'grape.6' },
-          ]}
-          valueFormatter={latency}
-          lineChartProps={accessible}
-        />
-      </figure>
-    </div>
-  );
-}
-
-function label(at: string, stepSeconds: number): string {
-  const date = new Date(at);
-  if (stepSeconds >= 86_400) return date.toLocaleDateString('en', { day: 'numeric', month: 'short' });
-  return date.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hour12: false });
 }
 
 function Circuits({ of: rows }: { of: Row[] }) {

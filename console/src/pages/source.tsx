@@ -4,7 +4,7 @@ import { useNavigate, useParams } from 'react-router';
 import { type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Unread, When } from '../ui/ui';
+import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Section, Unread, When } from '../ui/ui';
 import { Snippets } from '../ui/snippets';
 
 interface Props {
@@ -37,9 +37,9 @@ function Loaded({ source, etag }: Props) {
       ) : (
         <>
           <Key source={source} etag={etag} />
-          <section className="card" aria-label="Code">
+          <Section title="Send with it">
             <Snippets writeKey={source.writeKey} />
-          </section>
+          </Section>
         </>
       )}
       {admin && <Delete source={source} etag={etag} />}
@@ -75,9 +75,8 @@ function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
   const [overlap, setOverlap] = useState('24h');
   const rotate = useChange('POST /sources/{id}/rotate-key');
   return (
-    <section className="card" aria-label="Write key">
+    <Section title="Write key">
       <Stack gap="sm">
-        <strong>Write key</strong>
         <Group gap="xs">
           <code className="break">{writeKey}</code>
           <Copy text={writeKey ?? ''} label="Copy the write key" />
@@ -105,7 +104,7 @@ function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
         </Group>
         {rotate.error && <Failure error={rotate.error} what="the rotation" />}
       </Stack>
-    </section>
+    </Section>
   );
 }
 

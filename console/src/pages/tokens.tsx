@@ -1,9 +1,10 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { type Token } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { type Role, useMay } from '../lib/session';
 import { Pager, useFilters } from '../ui/filters';
-import { Code, Confirmed, Empty, Failure, Page, Pill, Table, Unread, When } from '../ui/ui';
+import { AdminsOnly, Code, Confirmed, Empty, Failure, Page, Table, TextLink, Unread, When } from '../ui/ui';
 
 /** Who may use the API and this console. */
 export function Tokens() {
@@ -11,13 +12,7 @@ export function Tokens() {
   const admin = useMay('admin');
   const read = useRead('GET /tokens', { query: filters.query(['after']) }, { enabled: admin });
   const remove = useChange('DELETE /tokens/{id}');
-  if (!admin) {
-    return (
-      <Page title="Tokens">
-        <Empty title="This needs the role admin" />
-      </Page>
-    );
-  }
+  if (!admin) return <AdminsOnly title="Tokens" />;
   return (
     <Page title="Tokens">
       <NewToken />
@@ -27,27 +22,74 @@ export function Tokens() {
       ) : read.data.data.data.length === 0 ? (
         <Empty title="No token but that of the settings" />
       ) : (
-        <Table label="Tokens" head={['Name', 'Role', 'Made', 'End']}>
-          {read.data.data.data.map(({ id, name, role, createdAt }) => (
-            <tr key={id}>
-              <td>{name}</td>
-              <td>
-                <Pill kind={role} />
-              </td>
-              <td>
-                <When at={createdAt} />
-              </td>
-              <td>
-                <Confirmed danger label="Delete" question={`Delete ${name}?`} onConfirm={() => remove.mutate({ id })}>
-                  <Text>It opens nothing more, and its sessions end.</Text>
-                </Confirmed>
-              </td>
-            </tr>
+        <Table label="Tokens" head={['Name', 'Role', 'Made', 'Changes', 'End']}>
+          {read.data.data.data.map((token) => (
+            <Row key={token.id} token={token} onDelete={() => remove.mutate({ id: token.id })} />
           ))}
         </Table>
       )}
       <Pager filters={filters} next={read.data?.data.next ?? null} />
     </Page>
+  );
+}
+
+function Row({ token: { id, name, role, version, createdAt }, onDelete }: { token: Token; onDelete: () => void }) {
+  return (
+    <tr>
+      <td>{name}</td>
+      <td>
+        {/* Another token of this place in the list has a choice of its own. */}
+        <RoleChoice key={version} token={{ id, name, role, version }} />
+      </td>
+      <td>
+        <When at={createdAt} />
+      </td>
+      <td>
+        <TextLink to={`/audit?by=${id}`} aria-label={`see what ${name} has changed`}>
+          see
+        </TextLink>
+      </td>
+      <td>
+        <Confirmed danger label="Delete" question={`Delete ${name}?`} onConfirm={onDelete}>
+          <Text>It opens nothing more, and its sessions end.</Text>
+        </Confirmed>
+      </td>
+    </tr>
+  );
+}
+
+/** What it may do from now on: also in the sessions that it has. Who has changed it meanwhile is not overwritten. */
+function RoleChoice({
+  token: { id, name, role, version },
+}: {
+  token: Pick<Token, 'id' | 'name' | 'role' | 'version'>;
+}) {
+  const [chosen, setChosen] = useState<Role>(role);
+  const change = useChange('PATCH /tokens/{id}');
+  return (
+    <Stack gap="xs">
+      <NativeSelect
+        aria-label={`Role of ${name}`}
+        data={ROLES}
+        value={chosen}
+        onChange={(event) => setChosen(event.target.value as Role)}
+      />
+      {chosen !== role && (
+        <Group gap="xs">
+          <Button
+            size="xs"
+            loading={change.isPending}
+            onClick={() => change.mutate({ id, ifMatch: `"${version}"`, body: { role: chosen } })}
+          >
+            Change the role
+          </Button>
+          <Button size="xs" variant="default" onClick={() => setChosen(role)}>
+            Leave it
+          </Button>
+        </Group>
+      )}
+      {change.error && <Failure error={change.error} what="the change" />}
+    </Stack>
   );
 }
 

@@ -1,5 +1,6 @@
 import { Alert, Button, Checkbox, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
-import { type ChangeEvent, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useNames, useRead } from '../lib/api';
@@ -30,7 +31,7 @@ export function NewReplay({ destination }: { destination: string }) {
       }}
     >
       <Stack>
-        <strong>Send a scope once more</strong>
+        <h2>Send a scope once more</h2>
         <ScopeFields scope={scope} onChange={change} />
         {problem !== undefined && <Text size="sm">{problem}.</Text>}
         <Button
@@ -59,6 +60,12 @@ export function NewReplay({ destination }: { destination: string }) {
 function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: () => void }) {
   const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last && isOver(last) ? false : 400) });
   const replay = read.data?.data;
+  const over = replay !== undefined && isOver(replay);
+  const queries = useQueryClient();
+  useEffect(() => {
+    // The list below shows it too.
+    if (over) void queries.invalidateQueries({ queryKey: ['GET /replays'] });
+  }, [over, queries]);
   if (!replay || !isOver(replay)) return <Text role="status">Counting … {replay ? count(replay.matched) : ''}</Text>;
   if (replay.status === 'failed') return <Alert color="red">{replay.error ?? 'It could not be counted'}</Alert>;
   return (

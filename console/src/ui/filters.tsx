@@ -1,4 +1,5 @@
-import { Button, Group, NativeSelect } from '@mantine/core';
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { useNames } from '../lib/api';
 
@@ -8,9 +9,11 @@ export function useFilters() {
   const [search, setSearch] = useSearchParams();
   return {
     get: (name: string) => search.get(name) ?? '',
-    /** Those of these that are set, as the API wants them. */
-    query: (names: readonly string[]) =>
-      Object.fromEntries(names.map((name) => [name, search.get(name) ?? '']).filter(([, value]) => value !== '')),
+    /** Those of these that are set, for any query: what an address says may be wrong, and the API judges it. */
+    query: <N extends string>(names: readonly N[]) => {
+      const set = names.map((name) => [name, search.get(name) ?? ''] as const).filter(([, value]) => value !== '');
+      return Object.fromEntries(set) as Partial<Record<N, never>>;
+    },
     /** A filter that changes leads back to the first page. */
     set: (name: string, value: string) => {
       setSearch(
@@ -33,13 +36,14 @@ export function useFilters() {
 
 export type Filters = ReturnType<typeof useFilters>;
 
-interface Choice {
+/** One filter of a page. */
+export interface Named {
   filters: Filters;
   name: string;
   label: string;
 }
 
-export function ChoiceFilter({ filters, name, label, options }: Choice & { options: readonly string[] }) {
+export function ChoiceFilter({ filters, name, label, options }: Named & { options: readonly string[] }) {
   const data = [{ value: '', label: 'all' }, ...options.map((value) => ({ value, label: value.replaceAll('_', ' ') }))];
   return (
     <NativeSelect
@@ -51,7 +55,7 @@ export function ChoiceFilter({ filters, name, label, options }: Choice & { optio
   );
 }
 
-export function NameFilter({ filters, name, label, kind }: Choice & { kind: 'sources' | 'destinations' }) {
+export function NameFilter({ filters, name, label, kind }: Named & { kind: 'sources' | 'destinations' }) {
   const names = useNames(kind);
   const data = [{ value: '', label: 'all' }, ...[...names].map(([value, text]) => ({ value, label: text }))];
   return (
@@ -60,6 +64,25 @@ export function NameFilter({ filters, name, label, kind }: Choice & { kind: 'sou
       data={data}
       value={filters.get(name)}
       onChange={(e) => filters.set(name, e.target.value)}
+    />
+  );
+}
+
+/** Asks when one is done with typing, not for each letter. */
+export function TextFilter({ filters, name, label }: Named) {
+  const [text, setText] = useState(filters.get(name));
+  const use = () => {
+    if (text.trim() !== filters.get(name)) filters.set(name, text.trim());
+  };
+  return (
+    <TextInput
+      label={label}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={use}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') use();
+      }}
     />
   );
 }

@@ -1,22 +1,36 @@
-import { SegmentedControl, Stack, TextInput } from '@mantine/core';
+import { SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { ingestBeside, snippetsFor } from '../lib/snippets';
-import { Code } from './ui';
+import { type About } from '../../../shared/api/operations';
+import { useRead } from '../lib/api';
+import { ingestAddress, snippetsFor } from '../lib/snippets';
+import { Code, Unread } from './ui';
 
-/** Code to copy, with the write key in it. Control does not know where ingest is reached from outside: one may say so. */
+/** Code to copy, with the write key in it. */
 export function Snippets({ writeKey }: { writeKey: string }) {
-  const [ingest, setIngest] = useState(() => ingestBeside(location.origin));
+  const read = useRead('GET /about', {});
+  if (!read.data) return <Unread read={read} what="the address of ingest" />;
+  return <Ready writeKey={writeKey} ingest={read.data.data.ingest} />;
+}
+
+function Ready({ writeKey, ingest }: { writeKey: string; ingest: About['ingest'] }) {
+  const [address, setAddress] = useState(() => ingestAddress(ingest, location.origin));
   const [name, setName] = useState('curl');
-  const snippets = snippetsFor(ingest, writeKey);
+  const snippets = snippetsFor(address, writeKey);
   const chosen = snippets.find((snippet) => snippet.name === name);
   return (
     <Stack gap="sm">
-      <TextInput
-        label="Address of ingest"
-        description="Where your clients reach it"
-        value={ingest}
-        onChange={(event) => setIngest(event.target.value)}
-      />
+      {ingest.url === null ? (
+        <TextInput
+          label="Address of ingest"
+          description="As clients reach it. Beside this console unless you say otherwise; WAYPOST_INGEST_URL sets it for everybody"
+          value={address}
+          onChange={(event) => setAddress(event.target.value)}
+        />
+      ) : (
+        <Text size="sm">
+          Clients send to <code>{address}</code>
+        </Text>
+      )}
       <div className="table-scroll">
         <SegmentedControl
           aria-label="Client"

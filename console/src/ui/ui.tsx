@@ -29,6 +29,16 @@ interface ReadState {
   refetch: () => unknown;
 }
 
+/** A part of a page, with its heading. */
+export function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="card" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** While there is nothing to show: that it is being read, or why it cannot be. */
 export function Unread({ read, what }: { read: ReadState; what: string }) {
   if (read.error) return <Failure error={read.error} what={what} retry={() => void read.refetch()} />;
@@ -77,6 +87,15 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
+/** In the place of a page whose reads the API refuses to others. */
+export function AdminsOnly({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <Page title={title}>
+      <Empty title="This needs the role admin">{children}</Empty>
+    </Page>
+  );
+}
+
 /** A table that scrolls by itself on a phone, so that the page does not. */
 export function Table({ label, head, children }: { label: string; head: string[]; children: ReactNode }) {
   return (
@@ -104,27 +123,26 @@ export function Pill({ kind, children }: { kind: string; children?: ReactNode })
 
 /** A moment, as people speak of it, with the exact one beside it. */
 export function When({ at }: { at: string | null }) {
-  const now = useNow(5_000);
+  useBeat(5_000);
   if (at === null) return <>–</>;
   return (
     <time dateTime={at} title={at}>
-      {relative(at, now)}
+      {relative(at, Date.now())}
     </time>
   );
 }
 
-/** The time, again every so many ms. */
-function useNow(everyMs: number): number {
-  const [now, setNow] = useState(Date.now());
+/** Draws again every so many ms: what is told by the clock grows old. */
+function useBeat(everyMs: number): void {
+  const [, setBeats] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => {
-      setNow(Date.now());
+      setBeats((beats) => beats + 1);
     }, everyMs);
     return () => {
       clearInterval(timer);
     };
   }, [everyMs]);
-  return now;
 }
 
 export function Code({ text, label }: { text: string; label: string }) {
@@ -143,7 +161,9 @@ export function Copy({ text, label }: { text: string; label: string }) {
     <CopyButton value={text}>
       {({ copied, copy }) => (
         <ActionIcon variant="default" className="copy" aria-label={label} onClick={copy}>
-          {copied ? '✓' : '⧉'}
+          <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="icon">
+            {copied ? <path d="m3 8.5 3.5 3.5L13 4.5" /> : <path d="M5.5 5.5v-3h8v8h-3m-8-5h8v8h-8z" />}
+          </svg>
         </ActionIcon>
       )}
     </CopyButton>

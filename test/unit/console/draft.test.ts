@@ -6,8 +6,9 @@ import {
   problemsOf,
   urlProblem,
 } from '../../../console/src/destination/draft';
-import { differences } from '../../../console/src/destination/conflict';
-import { type Destination } from '../../../shared/api/operations';
+import { ALERT_FIELDS, DESTINATION_FIELDS, differences } from '../../../console/src/destination/conflict';
+import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
+import { type Alerts, type Destination } from '../../../shared/api/operations';
 
 const STORED: Destination = {
   id: 'dst_1',
@@ -22,6 +23,7 @@ const STORED: Destination = {
   types: null,
   maxPerSecond: null,
   shards: 4,
+  switchOffAfter: null,
   version: 3,
   createdAt: '2026-01-01T00:00:00.000Z',
   updatedAt: '2026-01-01T00:00:00.000Z',
@@ -51,6 +53,7 @@ describe('what is wrong with a draft', () => {
       name: ' ',
       types: [],
       maxPerSecond: 'many',
+      switchOffAfter: 'soon',
       webhooks: [
         {
           url: 'nowhere',
@@ -71,6 +74,7 @@ describe('what is wrong with a draft', () => {
       'webhooks/0/headers/3',
       'types',
       'maxPerSecond',
+      'switchOffAfter',
     ]);
   });
 
@@ -109,18 +113,29 @@ describe('what is sent', () => {
   });
 
   it('removes by null', () => {
-    const limited = { ...STORED, maxPerSecond: 5, types: ['track' as const] };
-    const draft = { ...draftOf(limited), maxPerSecond: '', types: null };
-    expect(patchOf(limited, draft)).toEqual({ maxPerSecond: null, types: null });
+    const limited = { ...STORED, maxPerSecond: 5, types: ['track' as const], switchOffAfter: '5d' };
+    const draft = { ...draftOf(limited), maxPerSecond: '', types: null, switchOffAfter: '' };
+    expect(patchOf(limited, draft)).toEqual({ maxPerSecond: null, types: null, switchOffAfter: null });
   });
 });
 
 describe('a conflict', () => {
+  it('says what no limit and all types are', () => {
+    const theirs = { ...STORED, maxPerSecond: 7, types: ['track' as const] };
+    const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch: { enabled: false } });
+    expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
+      ['Types', 'all', 'track', undefined],
+      ['Requests a second', 'no limit', '7', undefined],
+      ['Switched on', 'yes', 'yes', 'no'],
+    ]);
+  });
+
   it('shows what each has changed, and no value of a header', () => {
     const theirs = { ...STORED, name: 'Store', paused: true };
     const draft = draftOf(STORED);
     draft.webhooks[0]!.headers[0] = { name: 'Authorization', value: 'planted', kept: false };
-    const found = differences(STORED, theirs, patchOf(STORED, { ...draft, name: 'My shop', sharedSecret: 'planted' }));
+    const patch = patchOf(STORED, { ...draft, name: 'My shop', sharedSecret: 'planted' });
+    const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Name', 'Shop', 'Store', 'My shop'],
       ['URLs and headers', ...Array<string>(3).fill('https://example.com/hook (Authorization)')],
@@ -128,5 +143,41 @@ describe('a conflict', () => {
       ['Secret', 'yes', 'yes', 'a new one'],
     ]);
     expect(JSON.stringify(found)).not.toContain('planted');
+  });
+});
+
+describe('alerts', () => {
+  const stored: Alerts = {
+    enabled: true,
+    webhooks: STORED.webhooks,
+    hasSharedSecret: false,
+    secretRotation: null,
+    switchOffAfter: '5d',
+    failingFor: '30m',
+    deadLettersEvery: '1h',
+    version: 2,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+  };
+
+  it('are sent as they were changed, and nothing else', () => {
+    expect(alertsPatch(stored, alertsDraftOf(stored))).toEqual({});
+    const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '90s', switchOffAfter: '' };
+    expect(alertsPatch(stored, draft)).toEqual({ webhooks: [], failingFor: '90s', switchOffAfter: null });
+  });
+
+  it('may be without a URL, and not without times', () => {
+    const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '', switchOffAfter: '' };
+    expect([...alertsProblems(draft).keys()]).toEqual(['failingFor']);
+  });
+
+  it('that two have changed are compared by their own fields', () => {
+    const theirs = { ...stored, deadLettersEvery: '2h', switchOffAfter: null };
+    const found = differences(ALERT_FIELDS, { before: stored, theirs, patch: { failingFor: '1m' } });
+    expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
+      ['Failing after', '30m', '30m', '1m'],
+      ['Dead letters at most every', '1h', '2h', undefined],
+      ['Switched off after', '5d', 'not set', undefined],
+    ]);
   });
 });

@@ -1,7 +1,8 @@
 import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
 import { fieldProblems, sayProblem } from '../../../console/src/lib/problems';
-import { ingestBeside, snippetsFor } from '../../../console/src/lib/snippets';
-import { isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/words';
+import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
+import { everyStep, sinceOf, stepLabel } from '../../../console/src/lib/series';
+import { counted, isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/words';
 import { bodyOf, scopeFor, scopeProblem } from '../../../console/src/replay/scope';
 import { ApiProblem } from '../../../shared/api/client';
 
@@ -34,6 +35,10 @@ describe('times', () => {
 });
 
 describe('words', () => {
+  it('are of one or of many', () => {
+    expect([counted(1, 'dead letter'), counted(1_200, 'dead letter')]).toEqual(['1 dead letter', '1,200 dead letters']);
+  });
+
   it('are found for reasons; one that is not known is shown as it is', () => {
     expect(reasonInWords('window_closed')).toContain('window');
     expect(reasonInWords('some_news')).toBe('some news');
@@ -65,8 +70,39 @@ describe('snippets', () => {
     }
   });
 
-  it('guess that ingest is beside control', () => {
-    expect(ingestBeside('https://waypost.example:8090')).toBe('https://waypost.example:8080');
+  it.each([
+    [{ url: null, port: 8081 }, 'https://waypost.example:8090', 'https://waypost.example:8081'],
+    [{ url: null, port: 8081 }, 'http://[::1]:8090', 'http://[::1]:8081'],
+    [{ url: 'https://in.example', port: 8081 }, 'http://localhost:8090', 'https://in.example'],
+  ])('are sent to where clients reach ingest: %j from %s', (ingest, origin, address) => {
+    expect(ingestAddress(ingest, origin)).toBe(address);
+  });
+});
+
+describe('steps of a chart', () => {
+  const span = { since: '2026-01-01T00:00:00.000Z', stepSeconds: 60 };
+
+  it('are there for each time, also where nothing was counted', () => {
+    const counted = { at: '2026-01-01T00:01:00.000Z', delivered: 2 };
+    const steps = everyStep(span, [counted], Date.parse('2026-01-01T00:02:30.000Z'));
+    expect(steps.map(({ at, found }) => [at.slice(11, 16), found?.delivered])).toEqual([
+      ['00:00', undefined],
+      ['00:01', 2],
+      ['00:02', undefined],
+    ]);
+  });
+
+  it('begin at a whole minute, so that asking again within it is the same question', () => {
+    const now = Date.parse('2026-01-01T12:34:56.789Z');
+    expect(sinceOf(3_600_000, now)).toBe('2026-01-01T11:34:00.000Z');
+    expect(sinceOf(3_600_000, now + 3_000)).toBe(sinceOf(3_600_000, now));
+  });
+
+  it('say the time, and where they are long the day', () => {
+    const at = new Date(2026, 0, 2, 3, 4).toISOString();
+    expect(stepLabel(at, 60)).toBe('03:04');
+    expect(stepLabel(at, 10_800)).toBe('Jan 2, 03:04');
+    expect(stepLabel(at, 86_400)).toBe('Jan 2');
   });
 });
 
