@@ -13,6 +13,10 @@ const SHOTS = join(ROOT, 'docs', 'console');
 /** `SCREENSHOTS=1`: the pictures of docs/console are taken anew. */
 const SHOOT = process.env.SCREENSHOTS !== undefined;
 
+const SETTLED = `Promise.all(document.getAnimations()
+  .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
+  .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`;
+
 export interface Tab {
   page: Page;
   /** what the page's console called an error, and what its scripts threw */
@@ -58,6 +62,8 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     evaluate,
     barriers: async () => {
       await evaluate(`${axe}; undefined`);
+      // Colours on their way from one to the other are none that anybody reads.
+      await evaluate(SETTLED);
       const run = `axe.run(document, { preload: false, resultTypes: ['violations'] }).then(({ violations }) => violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))`;
