@@ -302,8 +302,8 @@ const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...doc
   .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
 
 /** Path, heading, what is there once it has been read, and the picture's name. */
-const pages = (): [path: string, heading: string, shows: string, name: string][] => [
-  ['/?span=1h', 'Overview', 'Calls of all sources', 'overview'],
+const pages = (): [path: string, heading: string, shows: string | RegExp, name: string][] => [
+  ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/, 'overview'],
   ['/destinations', 'Destinations', 'Warehouse', 'destinations'],
   [`/destinations/${hooks.crm.id}`, 'CRM', 'Settings', 'destination'],
   ['/sources', 'Sources', 'Web shop', 'sources'],
