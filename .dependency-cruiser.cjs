@@ -20,14 +20,14 @@ module.exports = {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },
-      to: { path: '^(services|deploy|cli|bench|test|clients)/' },
+      to: { path: '^(services|deploy|cli|bench|test|clients|console)/' },
     },
     {
       name: 'command-line-by-the-api',
       comment: 'the command line sees what everybody sees: the API; doctor looks at Kafka too',
       severity: 'error',
       from: { path: '^cli/' },
-      to: { path: '^(services|deploy|bench|test)/' },
+      to: { path: '^(services|deploy|bench|test|console)/' },
     },
     {
       name: 'clients-stand-alone',
@@ -35,6 +35,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^clients/node/src/' },
       to: { pathNot: ['^clients/node/src/', '^(node:)?crypto$'] },
+    },
+    {
+      name: 'console-by-its-api',
+      comment: 'the console knows the typed client, and the rules that need no machine; nobody knows the console',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { pathNot: ['^console/', '^shared/(api|domain)/', 'node_modules/', '\\.css$'] },
     },
     {
       name: 'kafkajs-behind-its-port',

@@ -116,6 +116,10 @@ const table = {
   WAYPOST_HOST: z.string().default('0.0.0.0'),
   WAYPOST_INGEST_PORT: port(8080),
   WAYPOST_CONTROL_PORT: port(8090),
+  WAYPOST_INGEST_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://in.example.com' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
   WAYPOST_INGEST_HEALTH_PORT: port(9401),
   WAYPOST_ROUTER_HEALTH_PORT: port(9402),
   WAYPOST_DELIVERY_HEALTH_PORT: port(9403),
@@ -148,7 +152,6 @@ const schema = z.object(table);
 /** Read by the command line alone (cli/), so that a service whose environment has them too does not take them for mistakes. */
 const COMMAND_LINE: readonly string[] = [
   'WAYPOST_URL',
-  'WAYPOST_INGEST_URL',
   'WAYPOST_TOKEN',
   'WAYPOST_WRITE_KEY',
   'WAYPOST_SHARED_SECRET',

@@ -10,7 +10,7 @@ export function printBanner(system: LocalSystem): void {
   for (const line of [
     '',
     `  ingest       ${system.ingestUrl}`,
-    `  control      ${system.controlUrl}`,
+    `  control      ${system.controlUrl} (the console; the API is under /api/v1)`,
     `  kafka        ${system.brokers.join(',')}${system.embedded ? ' (embedded)' : ''}`,
     `  health       ${health} (/livez, /readyz)`,
     `  data         ${settings.WAYPOST_DATA_DIR}`,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { notice } from './alerts/answers';
+import { calls, overview } from './overview-answers';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
 
@@ -173,38 +174,11 @@ const audit = z.strictObject({
   }),
 });
 
-const totals = {
-  delivered: count,
-  dead: count,
-  cancelled: count,
-  attempts: count,
-  failedAttempts: count,
-  latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable() }),
-};
-const overview = z.strictObject({
-  since: time,
-  stepSeconds: z.int(),
-  data: z.array(
-    z.strictObject({
-      destination: z.string(),
-      name: z.string(),
-      enabled: z.boolean(),
-      paused: z.boolean(),
-      ...totals,
-      waiting: count,
-      retrying: count,
-      circuits: z.array(
-        z.strictObject({
-          url: z.string().meta({ description: "The webhook's id" }),
-          origin: z.string(),
-          state: z.literal('open'),
-          why: z.string(),
-          at: time,
-        }),
-      ),
-    }),
-  ),
-  series: z.array(z.strictObject({ at: time, ...totals })),
+const about = z.strictObject({
+  ingest: z.strictObject({
+    url: z.string().nullable().meta({ description: 'Where clients reach ingest (WAYPOST_INGEST_URL), if it was set' }),
+    port: z.int().meta({ description: 'Else: the port it listens on' }),
+  }),
 });
 
 const problem = z.looseObject({
@@ -253,6 +227,8 @@ export const ANSWERS = {
   Session: actor.extend({ expiresAt: time.nullable() }),
   Audit: list(audit),
   Overview: overview,
+  Calls: calls,
+  About: about,
   Catalog: list(integration),
   Problem: problem,
 } as const;

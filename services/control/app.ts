@@ -3,9 +3,11 @@ import { answerProblems, noSuchPath } from '../../shared/http/problem';
 import { type Access, authenticate } from './access/authenticate';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
+import { aboutRoutes } from './routes/about';
 import { alertRoutes } from './routes/alerts';
 import { auditRoutes } from './routes/audit';
 import { catalogRoutes } from './routes/catalog';
+import { consoleRoutes } from './routes/console';
 import { deletionRoutes } from './routes/deletions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
@@ -35,6 +37,7 @@ export function createApp(deps: ControlDeps, access: Access): Express {
     ...jsonBody(),
     api(deps),
   );
+  app.use(consoleRoutes());
   app.use(noSuchPath);
   app.use(answerProblems(deps.log));
   return app;
@@ -53,6 +56,7 @@ function api(deps: ControlDeps): Router {
   router.use('/audit', auditRoutes(deps));
   router.use('/alerts', alertRoutes(deps));
   router.use('/notices', noticeRoutes(deps));
+  router.use('/about', aboutRoutes(deps));
   router.use('/overview', overviewRoutes(deps));
   return router;
 }

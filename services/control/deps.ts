@@ -21,6 +21,8 @@ export interface ControlDeps {
   history: Pick<History, 'ask' | 'forget'>;
   appender: Pick<Appender, 'append'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
+  /** where clients reach ingest */
+  ingest: { url: string | null; port: number };
   log: Log;
   now: () => Date;
 }

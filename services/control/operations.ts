@@ -10,7 +10,7 @@ import { deletionSchema, deletionsQuery } from './deletions';
 import { deliveriesQuery } from './deliveries';
 import { destinationSchema } from './destination-schema';
 import { eventsQuery, streamQuery } from './events/query';
-import { overviewQuery } from './overview';
+import { callsQuery, overviewQuery } from './overview';
 import { pageParameters } from './query';
 import { replaySchema } from './replays/scope';
 import { rotateSecretSchema } from './secrets';
@@ -138,6 +138,10 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
   '/overview': {
     get: { summary: 'How each destination fares, and in steps of time', ok: [200, 'Overview'], query: overviewQuery },
   },
+  '/overview/calls': {
+    get: { summary: 'Calls accepted and rejected, in steps of time', ok: [200, 'Calls'], query: callsQuery },
+  },
+  '/about': { get: { summary: 'Where clients send to', ok: [200, 'About'] } },
   '/session': {
     post: { summary: 'Begin a session of a browser', ok: [200, 'Session'], body: sessionSchema, open: true },
     get: { summary: 'Who asks', ok: [200, 'Session'] },

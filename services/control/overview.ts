@@ -8,18 +8,24 @@ import { timeParameter } from './query';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** As many points as a chart can show: five minutes each for a day. */
-const MAX_STEPS = 288;
+/** As many points as a chart can show, on a phone too. */
+const MAX_STEPS = 60;
+/** Minutes that people count in; beyond them whole days. */
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
 
 export const overviewQuery = z.strictObject({
   since: timeParameter.optional().meta({ description: 'Counted from this time on; absent: the last 24 hours' }),
   destination: z.string().optional().meta({ description: 'The series of this destination alone' }),
 });
 
-/** The time that is looked at, in steps of whole minutes. */
+export const callsQuery = overviewQuery.pick({ since: true });
+
+/** The time that is looked at, in steps of whole minutes; charts of the same time have the same steps. */
 export function spanOf(since: number | undefined, nowMs: number): { sinceMs: number; stepMs: number } {
   const from = Math.min(since ?? nowMs - DAY_MS, nowMs);
-  const stepMs = Math.max(1, Math.ceil((nowMs - from) / MAX_STEPS / MINUTE_MS)) * MINUTE_MS;
+  const least = (nowMs - from) / MAX_STEPS / MINUTE_MS;
+  const minutes = STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
+  const stepMs = minutes * MINUTE_MS;
   return { sinceMs: Math.floor(from / stepMs) * stepMs, stepMs };
 }
 

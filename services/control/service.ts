@@ -63,7 +63,9 @@ export async function startControl(
   const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs, now, log });
   alerts.start();
 
-  const deps = { config, entries, sealer, tests, events, history, replays, windowMs, appender, kafka, log, now };
+  const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
+  const about = { windowMs, ingest };
+  const deps = { config, entries, sealer, tests, events, history, replays, appender, kafka, log, now, ...about };
   const access = {
     identities: openIdentities(adminToken, config),
     sessions: createSessions(requireSecretKeys(settings)),

@@ -5,16 +5,16 @@ import { type Operations, type Problem } from './operations';
  * where there is `fetch`: in a page, whose cookie it sends, as in Node.
  */
 
-type Name = keyof Operations;
+export type Name = keyof Operations;
 
-type Input<N extends Name> = {
+export type Input<N extends Name> = {
   ifMatch?: string;
   signal?: AbortSignal;
 } & (N extends `${string}{id}${string}` ? { id: string } : unknown) &
   (Operations[N]['query'] extends undefined ? unknown : { query?: Operations[N]['query'] }) &
   (Operations[N]['body'] extends undefined ? unknown : { body: Operations[N]['body'] });
 
-interface Answer<N extends Name> {
+export interface Answer<N extends Name> {
   data: Operations[N]['answer'];
   /** of one entry: give it back as `ifMatch` to change just what was read */
   etag: string | undefined;

@@ -591,6 +591,26 @@ export type Overview = {
   })[];
 };
 
+export type Calls = {
+  since: string;
+  stepSeconds: number;
+  series: ({
+    at: string;
+    accepted: number;
+    /** null: before what is kept of them */
+    rejected: number | null;
+  })[];
+};
+
+export type About = {
+  ingest: {
+    /** Where clients reach ingest (WAYPOST_INGEST_URL), if it was set */
+    url: string | null;
+    /** Else: the port it listens on */
+    port: number;
+  };
+};
+
 export type Catalog = {
   data: ({
     type: string;
@@ -1012,6 +1032,21 @@ export interface Operations {
     };
     body: undefined;
     answer: Overview;
+  };
+  /** Calls accepted and rejected, in steps of time */
+  "GET /overview/calls": {
+    query: {
+      /** Counted from this time on; absent: the last 24 hours */
+      since?: string;
+    };
+    body: undefined;
+    answer: Calls;
+  };
+  /** Where clients send to */
+  "GET /about": {
+    query: undefined;
+    body: undefined;
+    answer: About;
   };
   /** Begin a session of a browser */
   "POST /session": {

@@ -70,6 +70,7 @@ export async function controlUnderTest(
     windowMs: WINDOW_MS,
     appender,
     kafka,
+    ingest: { url: null, port: 8080 },
     log,
     now,
   };

@@ -1,0 +1,115 @@
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { type Alerts } from '../../../shared/api/operations';
+import { ALERT_FIELDS } from '../destination/conflict';
+import { SecretField } from '../destination/fields';
+import { type Read, Unsaved, useSaving } from '../destination/save';
+import { WebhooksEditor } from '../destination/webhooks-editor';
+import { call, useChange } from '../lib/api';
+import { fieldProblems } from '../lib/problems';
+import { useMay } from '../lib/session';
+import { type AlertsDraft, alertsDraftOf, alertsPatch, alertsProblems } from './draft';
+
+interface Props {
+  alerts: Alerts;
+  etag: string;
+  onSaved: (answer: Read<Alerts>) => void;
+}
+
+/** When alerts are raised, and where they are sent. */
+export function AlertsForm({ alerts, etag, onSaved }: Props) {
+  const admin = useMay('admin');
+  const [draft, setDraft] = useState(() => alertsDraftOf(alerts));
+  const saving = useSaving(useChange('PATCH /alerts', { onDone: onSaved }), () => call('GET /alerts', {}));
+  const patch = alertsPatch(alerts, draft);
+  const own = admin ? alertsProblems(draft) : new Map<string, string>();
+  const problems = new Map([...fieldProblems(saving.error), ...own]);
+  const changed = Object.keys(patch).length > 0;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        saving.send(patch, etag);
+      }}
+    >
+      <fieldset className="bare" disabled={!admin}>
+        <Stack>
+          <Rules draft={draft} onChange={setDraft} problems={problems} />
+          <WebhooksEditor
+            show="both"
+            least={0}
+            disabled={!admin}
+            webhooks={draft.webhooks}
+            onChange={(webhooks) => setDraft({ ...draft, webhooks })}
+            problems={problems}
+          />
+          {admin && (
+            <SecretField
+              value={draft.sharedSecret}
+              onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}
+              problem={problems.get('sharedSecret')}
+              has={alerts.hasSharedSecret}
+            />
+          )}
+          <Unsaved
+            saving={saving}
+            names={ALERT_FIELDS}
+            before={alerts}
+            patch={patch}
+            what="the alerts"
+            onDrop={onSaved}
+          />
+          {admin && !saving.theirs && (
+            <Group>
+              <Button type="submit" loading={saving.busy} disabled={!changed || own.size > 0}>
+                Save
+              </Button>
+              {!changed && <Text size="sm">Nothing is changed yet.</Text>}
+            </Group>
+          )}
+        </Stack>
+      </fieldset>
+    </form>
+  );
+}
+
+interface RulesProps {
+  draft: AlertsDraft;
+  onChange: (draft: AlertsDraft) => void;
+  problems: ReadonlyMap<string, string>;
+}
+
+function Rules({ draft, onChange, problems }: RulesProps) {
+  const field = (name: 'failingFor' | 'deadLettersEvery' | 'switchOffAfter') => ({
+    value: draft[name],
+    onChange: (event: { target: { value: string } }) => onChange({ ...draft, [name]: event.target.value.trim() }),
+    error: problems.get(name),
+  });
+  return (
+    <>
+      <div className="filters">
+        <TextInput
+          label="Failing after"
+          description="So long without a success, and with failures"
+          {...field('failingFor')}
+        />
+        <TextInput
+          label="Dead letters at most every"
+          description="The first is told of at once, those that follow together"
+          {...field('deadLettersEvery')}
+        />
+        <TextInput
+          label="Switch off after failing for"
+          description="What waits is then cancelled. Empty: never"
+          {...field('switchOffAfter')}
+        />
+      </div>
+      <Checkbox
+        label="Send alerts"
+        description="To these URLs; else there are notices in the console alone"
+        checked={draft.enabled}
+        onChange={(event) => onChange({ ...draft, enabled: event.target.checked })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,161 @@
+import { MantineProvider } from '@mantine/core';
+import { QueryClientProvider, useQueryClient } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import { BrowserRouter, Route, Routes } from 'react-router';
+import { ApiProblem } from '../../shared/api/client';
+import { type Session } from '../../shared/api/operations';
+import { call, createQueries } from './lib/api';
+import { mayHaveSession, rememberUntil } from './lib/remembered';
+import { SessionProvider } from './lib/session';
+import { Connect } from './connect/connect';
+import { Alerts } from './pages/alerts';
+import { Audit } from './pages/audit';
+import { Debugger } from './pages/debugger';
+import { Deletions } from './pages/deletions';
+import { Deliveries } from './pages/deliveries';
+import { DeliveryPage } from './pages/delivery';
+import { DestinationPage } from './pages/destination';
+import { Destinations } from './pages/destinations';
+import { Notices } from './pages/notices';
+import { ReplayPage } from './pages/replay';
+import { Replays } from './pages/replays';
+import { SignIn } from './pages/sign-in';
+import { SourcePage } from './pages/source';
+import { Sources } from './pages/sources';
+import { Tokens } from './pages/tokens';
+import { Shell } from './shell';
+import { Empty, Failure, Page, TextLink, Waiting } from './ui/ui';
+
+// The charts are most of the console's weight, and on one page.
+const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
+
+const THEME = { respectReducedMotion: true };
+
+/** Everything: who is signed in, and which page the address names. */
+export function App() {
+  const queries = useMemo(createQueries, []);
+  return (
+    // What Mantine would write into style elements is in style.css: the CSP allows files alone.
+    <MantineProvider theme={THEME} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+      <QueryClientProvider client={queries}>
+        <BrowserRouter>
+          <Gate />
+        </BrowserRouter>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+/** Who is not signed in, or no more, is asked in the place of the page: the address stays as it is, and is shown after. */
+function Gate() {
+  const { state, setSession, askAgain, signOut } = useGate();
+  if (state.at === 'asking') return <Waiting for="your session" />;
+  if (state.at === 'away') return <Failure error={state.error} what="your session" retry={askAgain} />;
+  if (state.at === 'out') return <SignIn expired={state.expired} onSignedIn={setSession} />;
+  return (
+    <SessionProvider value={{ session: state.session, signOut }}>
+      <Shell>
+        <Pages />
+      </Shell>
+    </SessionProvider>
+  );
+}
+
+type GateState =
+  { at: 'asking' } | { at: 'away'; error: unknown } | { at: 'out'; expired: boolean } | { at: 'in'; session: Session };
+
+function useGate() {
+  const queries = useQueryClient();
+  const [state, setState] = useState<GateState>(
+    mayHaveSession(Date.now()) ? { at: 'asking' } : { at: 'out', expired: false },
+  );
+  const setSession = useCallback((session: Session | null) => {
+    if (session?.expiresAt != null) rememberUntil(session.expiresAt);
+    if (!session) rememberUntil(null);
+    setState(session ? { at: 'in', session } : { at: 'out', expired: false });
+  }, []);
+  const expire = useCallback(() => {
+    rememberUntil(null);
+    queries.clear();
+    setState({ at: 'out', expired: true });
+  }, [queries]);
+  useEffect(() => {
+    if (state.at !== 'asking') return;
+    call('GET /session', {}).then(
+      ({ data }) => setSession(data),
+      (error: unknown) => {
+        // Where control is away the session is not over: it is asked again.
+        if (isRefusal(error)) expire();
+        else setState({ at: 'away', error });
+      },
+    );
+  }, [state.at, setSession, expire]);
+  useEffect(() => {
+    // Whatever page asks: the API's word that nobody is signed in is the end of the session.
+    const heed = ({ type, action }: { type: string; action?: { type: string; error?: unknown } }) => {
+      if (type === 'updated' && action?.type === 'error' && isRefusal(action.error)) expire();
+    };
+    const stops = [queries.getQueryCache().subscribe(heed), queries.getMutationCache().subscribe(heed)];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [queries, expire]);
+  const askAgain = useCallback(() => {
+    setState({ at: 'asking' });
+  }, []);
+  const signOut = useCallback(() => {
+    call('DELETE /session', {}).then(
+      () => {
+        queries.clear();
+        setSession(null);
+      },
+      // The cookie is still there: to say that one is signed out would be wrong.
+      (error: unknown) => {
+        setState({ at: 'away', error });
+      },
+    );
+  }, [queries, setSession]);
+  return { state, setSession, askAgain, signOut };
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 401;
+}
+
+function Pages() {
+  return (
+    <Routes>
+      <Route index element={<Later what="the overview" page={<Overview />} />} />
+      <Route path="connect/:id?/:step?" element={<Connect />} />
+      <Route path="destinations" element={<Destinations />} />
+      <Route path="destinations/:id" element={<DestinationPage />} />
+      <Route path="deliveries" element={<Deliveries />} />
+      <Route path="deliveries/:id" element={<DeliveryPage />} />
+      <Route path="replays" element={<Replays />} />
+      <Route path="replays/:id" element={<ReplayPage />} />
+      <Route path="debugger" element={<Debugger />} />
+      <Route path="sources" element={<Sources />} />
+      <Route path="sources/:id" element={<SourcePage />} />
+      <Route path="deletions" element={<Deletions />} />
+      <Route path="alerts" element={<Alerts />} />
+      <Route path="notices" element={<Notices />} />
+      <Route path="audit" element={<Audit />} />
+      <Route path="tokens" element={<Tokens />} />
+      <Route path="*" element={<Nowhere />} />
+    </Routes>
+  );
+}
+
+function Later({ page, what }: { page: ReactNode; what: string }) {
+  return <Suspense fallback={<Waiting for={what} />}>{page}</Suspense>;
+}
+
+function Nowhere() {
+  return (
+    <Page title="No such page">
+      <Empty title="There is nothing at this address">
+        <TextLink to="/">To the overview</TextLink>
+      </Empty>
+    </Page>
+  );
+}

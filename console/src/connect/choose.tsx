@@ -1,0 +1,27 @@
+import { Stack, Text } from '@mantine/core';
+import { useRead } from '../lib/api';
+import { Empty, LinkButton, Unread } from '../ui/ui';
+
+/** Which integration: what the catalog offers. */
+export function ChooseIntegration() {
+  const read = useRead('GET /catalog', {});
+  if (!read.data) return <Unread read={read} what="the catalog" />;
+  const { data } = read.data.data;
+  if (data.length === 0) return <Empty title="The catalog is empty" />;
+  return (
+    <Stack>
+      <Text>What should your messages be sent to?</Text>
+      {data.map(({ type, name, description }) => (
+        <section key={type} className="card row spread" aria-label={name}>
+          <div>
+            <Text fw={600}>{name}</Text>
+            <Text size="sm">{description}</Text>
+          </div>
+          <LinkButton primary to={`/connect/new?type=${encodeURIComponent(type)}`}>
+            Choose {name}
+          </LinkButton>
+        </section>
+      ))}
+    </Stack>
+  );
+}

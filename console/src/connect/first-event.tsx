@@ -1,0 +1,58 @@
+import { Alert, Stack, Text } from '@mantine/core';
+import { type Destination } from '../../../shared/api/operations';
+import { EventList } from '../ui/event-list';
+import { Snippets } from '../ui/snippets';
+import { useRead } from '../lib/api';
+import { useLiveEvents } from '../lib/live';
+import { LinkButton, Pill, TextLink, When } from '../ui/ui';
+
+/** Waiting for the first event together: what to send, and the moment when it arrives. */
+export function FirstEvent({ destination }: { destination: Destination }) {
+  const live = useLiveEvents({});
+  const events = live.events.filter(({ source }) => destination.sources.includes(source));
+  const source = useRead(
+    'GET /sources/{id}',
+    { id: destination.sources[0] ?? '' },
+    { enabled: destination.sources.length > 0 },
+  );
+  const deliveries = useRead('GET /deliveries', { query: { destination: destination.id, limit: 5 } }, { every: 1_500 });
+  const real = deliveries.data?.data.data.filter(({ test }) => !test) ?? [];
+  const arrived = real.some(({ status }) => status === 'delivered');
+  return (
+    <Stack>
+      <div aria-live="polite">
+        {arrived ? (
+          <Alert color="green" title="Your first event has arrived">
+            <Stack gap="sm" align="flex-start">
+              <Text size="sm">All is set up. From here on it runs by itself.</Text>
+              <LinkButton to={`/destinations/${destination.id}`}>To the destination</LinkButton>
+            </Stack>
+          </Alert>
+        ) : (
+          <Alert
+            color="blue"
+            title={destination.paused ? 'Paused: what comes is held' : 'Waiting for the first event …'}
+          >
+            <Text size="sm">Send one, for instance like this. It shows here at once.</Text>
+          </Alert>
+        )}
+      </div>
+      {source.data?.data.writeKey != null && <Snippets writeKey={source.data.data.writeKey} />}
+      <section className="card" aria-label="Received">
+        <strong>Received by Waypost</strong>
+        <EventList events={events} empty="Nothing yet" />
+      </section>
+      <section className="card" aria-label="Sent on">
+        <strong>Sent on to {destination.name}</strong>
+        {real.length === 0 && <Text size="sm">Nothing yet</Text>}
+        {real.map(({ id, type, status, acceptedAt }) => (
+          <div key={id} className="row">
+            <Pill kind={status} />
+            <TextLink to={`/deliveries/${id}`}>{type}</TextLink>
+            <When at={acceptedAt} />
+          </div>
+        ))}
+      </section>
+    </Stack>
+  );
+}

@@ -1,0 +1,75 @@
+import { Button, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { type Destination } from '../../../shared/api/operations';
+import { DESTINATION_FIELDS } from '../destination/conflict';
+import { draftOf, patchOf, problemsOf } from '../destination/draft';
+import { RateField, SecretField, TypesField } from '../destination/fields';
+import { type Read, Unsaved, useSaveDestination } from '../destination/save';
+import { WebhooksEditor } from '../destination/webhooks-editor';
+import { fieldProblems } from '../lib/problems';
+
+interface Props {
+  destination: Destination;
+  etag: string;
+}
+
+/** How: headers, secret, types and rate. Each may be left as it is. */
+export function SettingsStep(stored: Props) {
+  // It goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
+  const [begun, setBegun] = useState({ ...stored, times: 0 });
+  const restart = ({ data, etag = '' }: Read) =>
+    setBegun(({ times }) => ({ destination: data, etag, times: times + 1 }));
+  return <Form key={begun.times} {...begun} onDrop={restart} />;
+}
+
+function Form({ destination, etag, onDrop }: Props & { onDrop: (theirs: Read) => void }) {
+  const [draft, setDraft] = useState(() => draftOf(destination));
+  const navigate = useNavigate();
+  const on = () => void navigate(`/connect/${destination.id}/switch`);
+  const save = useSaveDestination(destination.id, on);
+  const patch = patchOf(destination, draft);
+  const own = problemsOf(draft);
+  const problems = new Map([...fieldProblems(save.error), ...own]);
+  const fields = { draft, onChange: setDraft, problems };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (Object.keys(patch).length === 0) on();
+        else save.send(patch, etag);
+      }}
+    >
+      <Stack>
+        <Text>All of this may stay as it is, and can be changed at any time.</Text>
+        <SecretField
+          value={draft.sharedSecret}
+          onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}
+          problem={problems.get('sharedSecret')}
+          has={destination.hasSharedSecret}
+        />
+        <WebhooksEditor
+          show="headers"
+          webhooks={draft.webhooks}
+          onChange={(webhooks) => setDraft({ ...draft, webhooks })}
+          problems={problems}
+        />
+        <TypesField {...fields} />
+        <RateField {...fields} />
+        <Unsaved
+          saving={save}
+          names={DESTINATION_FIELDS}
+          before={destination}
+          patch={patch}
+          what="these settings"
+          onDrop={onDrop}
+        />
+        {!save.theirs && (
+          <Button type="submit" className="start" loading={save.busy} disabled={own.size > 0}>
+            Continue
+          </Button>
+        )}
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,70 @@
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useNavigate, useSearchParams } from 'react-router';
+import { useChange, useRead } from '../lib/api';
+import { Failure, Unread } from '../ui/ui';
+
+/** Whose messages: sources that are there, or a new one made here. */
+export function ChooseSources() {
+  const read = useRead('GET /sources', { query: { limit: 200 } });
+  const [chosen, setChosen] = useState<string[]>([]);
+  const [search] = useSearchParams();
+  const navigate = useNavigate();
+  if (!read.data) return <Unread read={read} what="sources" />;
+  const sources = read.data.data.data;
+  const next = () => {
+    const type = search.get('type') ?? 'webhooks';
+    void navigate(`/connect/new?${new URLSearchParams({ type, sources: chosen.join(',') }).toString()}`);
+  };
+  return (
+    <Stack>
+      <Text>A source is where calls come from: a site, an app, a server. Which ones should be sent on?</Text>
+      {sources.length > 0 && (
+        <Checkbox.Group label="Sources" value={chosen} onChange={setChosen}>
+          <Stack gap="xs" mt="xs">
+            {sources.map(({ id, name, enabled }) => (
+              <Checkbox key={id} value={id} label={enabled ? name : `${name} (off)`} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+      )}
+      <NewSource first={sources.length === 0} onMade={(id) => setChosen((before) => [...before, id])} />
+      <Group>
+        <Button onClick={next} disabled={chosen.length === 0}>
+          Continue
+        </Button>
+        {chosen.length === 0 && <Text size="sm">Choose or make one to go on.</Text>}
+      </Group>
+    </Stack>
+  );
+}
+
+function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => void }) {
+  const [name, setName] = useState(first ? 'My site' : '');
+  const make = useChange('POST /sources', {
+    onDone: ({ data }) => {
+      setName('');
+      onMade(data.id);
+    },
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        make.mutate({ body: { name: name.trim() } });
+      }}
+    >
+      <Group align="flex-end">
+        <TextInput
+          label={first ? 'There is no source yet. Name your first one' : 'Or a new one, named'}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <Button type="submit" variant="default" loading={make.isPending} disabled={name.trim() === ''}>
+          Make this source
+        </Button>
+      </Group>
+      {make.error && <Failure error={make.error} what="the new source" />}
+    </form>
+  );
+}

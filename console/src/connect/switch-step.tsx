@@ -1,0 +1,56 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { type Destination } from '../../../shared/api/operations';
+import { DESTINATION_FIELDS } from '../destination/conflict';
+import { Unsaved, useSaveDestination } from '../destination/save';
+import { LinkButton } from '../ui/ui';
+
+/** The moment from which real messages are sent; or held. */
+export function SwitchStep(stored: { destination: Destination; etag: string }) {
+  // What is switched on is what was there when this was shown: else what has changed is shown first.
+  const [{ destination, etag }, setBegun] = useState(stored);
+  const [paused, setPaused] = useState(false);
+  const navigate = useNavigate();
+  const live = `/connect/${destination.id}/live`;
+  const save = useSaveDestination(destination.id, () => void navigate(live));
+  const set = (hold: boolean) => {
+    setPaused(hold);
+    save.send({ enabled: true, paused: hold }, etag);
+  };
+  return (
+    <Stack>
+      <section className="card" aria-label="Switch on">
+        <Text fw={600}>Switch it on</Text>
+        <Text size="sm">From now on each message of its sources is sent.</Text>
+        <Button className="start" mt="sm" loading={save.busy} onClick={() => set(false)}>
+          Switch on
+        </Button>
+      </section>
+      <section className="card" aria-label="Switch on, but pause">
+        <Text fw={600}>Switch it on, but pause</Text>
+        <Text size="sm">
+          What comes waits until you end the pause, but no longer than deliveries are retried: four hours, if nobody has
+          set it otherwise.
+        </Text>
+        <Button className="start" mt="sm" variant="default" loading={save.busy} onClick={() => set(true)}>
+          Switch on, paused
+        </Button>
+      </section>
+      <Unsaved
+        saving={save}
+        names={DESTINATION_FIELDS}
+        before={destination}
+        patch={{ enabled: true, paused }}
+        what="the switch"
+        onDrop={({ data, etag: tag = '' }) => {
+          setBegun({ destination: data, etag: tag });
+          if (data.enabled) void navigate(live);
+        }}
+      />
+      <Group>
+        <LinkButton to={`/destinations/${destination.id}`}>Leave it off for now</LinkButton>
+      </Group>
+    </Stack>
+  );
+}

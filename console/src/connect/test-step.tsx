@@ -1,0 +1,23 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { type Destination } from '../../../shared/api/operations';
+import { TestSend } from '../destination/test-send';
+import { LinkButton } from '../ui/ui';
+
+/** Whether the URLs take what is sent, before anything real is. */
+export function TestStep({ destination }: { destination: Destination }) {
+  return (
+    <Stack>
+      <Text>
+        Send a sample to {destination.webhooks.length === 1 ? 'your URL' : `your ${destination.webhooks.length} URLs`},
+        and see what is answered.
+      </Text>
+      <TestSend destination={destination} />
+      <Group>
+        <LinkButton primary to={`/connect/${destination.id}/settings`}>
+          Continue
+        </LinkButton>
+        <LinkButton to={`/destinations/${destination.id}`}>Change the URLs</LinkButton>
+      </Group>
+    </Stack>
+  );
+}

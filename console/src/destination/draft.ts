@@ -1,0 +1,155 @@
+import { type Destination, type Operations } from '../../../shared/api/operations';
+import { parseDuration } from '../../../shared/domain/duration';
+import { checkStaticHeaders } from '../../../shared/domain/static-headers';
+import { checkWebhookUrl } from '../../../shared/domain/url';
+
+/** A destination while somebody edits it, and what is sent of it. Pure: the form only shows this. */
+
+export interface HeaderDraft {
+  name: string;
+  value: string;
+  /** its value is stored, and stays unless another is written */
+  kept: boolean;
+}
+
+export interface WebhookDraft {
+  id?: string;
+  url: string;
+  headers: HeaderDraft[];
+}
+
+export interface Draft {
+  name: string;
+  sources: string[];
+  webhooks: WebhookDraft[];
+  /** a new one; empty: as it is */
+  sharedSecret: string;
+  /** null: all */
+  types: NonNullable<Destination['types']> | null;
+  /** as written; empty: no limit */
+  maxPerSecond: string;
+  /** as written; empty: as the alerts are set */
+  switchOffAfter: string;
+}
+
+export const MAX_WEBHOOKS = 5;
+
+export type Patch = NonNullable<Operations['PATCH /destinations/{id}']['body']>;
+type Creation = Operations['POST /destinations']['body'];
+
+export function emptyDraft(sources: string[]): Draft {
+  const name = 'Webhooks';
+  const rest = { sharedSecret: '', types: null, maxPerSecond: '', switchOffAfter: '' };
+  return { name, sources, webhooks: [{ url: '', headers: [] }], ...rest };
+}
+
+export function draftOf(destination: Destination): Draft {
+  return {
+    name: destination.name,
+    sources: [...destination.sources],
+    webhooks: webhookDrafts(destination.webhooks),
+    sharedSecret: '',
+    types: destination.types && [...destination.types],
+    maxPerSecond: destination.maxPerSecond === null ? '' : String(destination.maxPerSecond),
+    switchOffAfter: destination.switchOffAfter ?? '',
+  };
+}
+
+/** Values of headers are never read: they stay as they are stored. */
+export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[] {
+  return webhooks.map(({ id, url, headers }) => ({
+    id,
+    url: url ?? '',
+    headers: Object.keys(headers).map((name) => ({ name, value: '', kept: true })),
+  }));
+}
+
+/** What is wrong with it, by field as the API names fields: `webhooks/0/url` → the sentence. */
+export function problemsOf(draft: Draft): Map<string, string> {
+  const problems = new Map<string, string>();
+  if (draft.name.trim() === '') problems.set('name', 'Give it a name');
+  for (const [field, problem] of webhookProblems(draft.webhooks)) problems.set(field, problem);
+  if (draft.types?.length === 0) problems.set('types', 'Choose one at least');
+  const rate = Number(draft.maxPerSecond);
+  if (draft.maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
+    problems.set('maxPerSecond', 'A number from 0.1 to 100,000');
+  }
+  const limit = draft.switchOffAfter;
+  if (limit !== '' && parseDuration(limit) === undefined) problems.set('switchOffAfter', DURATION_PROBLEM);
+  return problems;
+}
+
+export const DURATION_PROBLEM = 'A duration such as 90s, 30m, 12h or 5d';
+
+export function webhookProblems(webhooks: readonly WebhookDraft[]): Map<string, string> {
+  const problems = new Map<string, string>();
+  webhooks.forEach((webhook, i) => {
+    const problem = urlProblem(webhook.url);
+    if (problem !== undefined) problems.set(`webhooks/${i}/url`, problem);
+    webhook.headers.forEach((header, j) => {
+      const wrong = headerProblem(header, webhook.headers, j);
+      if (wrong !== undefined) problems.set(`webhooks/${i}/headers/${j}`, wrong);
+    });
+  });
+  return problems;
+}
+
+/** As the API judges it, while it is typed. */
+export function urlProblem(url: string): string | undefined {
+  if (url === '') return 'Enter where the webhooks go';
+  const check = checkWebhookUrl(url);
+  return check.ok ? undefined : `It ${check.problem}`;
+}
+
+function headerProblem(header: HeaderDraft, all: HeaderDraft[], at: number): string | undefined {
+  if (header.name === '') return 'Give it a name, or remove it';
+  const twice = all.findIndex(({ name }) => name.toLowerCase() === header.name.toLowerCase()) !== at;
+  if (twice) return `${header.name} is there already`;
+  const problem = checkStaticHeaders({ [header.name]: header.value })[0]?.problem;
+  if (problem !== undefined) return `It ${problem}`;
+  return !header.kept && header.value === '' ? 'Give it a value' : undefined;
+}
+
+/** The body that makes it: switched off, until its maker switches it on. */
+export function creationOf(draft: Draft): Creation {
+  return {
+    name: draft.name.trim(),
+    type: 'webhooks',
+    enabled: false,
+    sources: draft.sources,
+    webhooks: draft.webhooks.map(webhookOf),
+    ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
+    ...(draft.types && { types: draft.types }),
+    ...(draft.maxPerSecond !== '' && { maxPerSecond: Number(draft.maxPerSecond) }),
+  };
+}
+
+/** The merge patch from what was read to what was written: only what differs, so that nobody else's change is touched. */
+export function patchOf(before: Destination, draft: Draft): Patch {
+  const old = draftOf(before);
+  const rate = draft.maxPerSecond === '' ? null : Number(draft.maxPerSecond);
+  return {
+    ...(draft.name.trim() !== old.name && { name: draft.name.trim() }),
+    ...(!same([...draft.sources].sort(), [...old.sources].sort()) && { sources: draft.sources }),
+    ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(webhookOf) }),
+    ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
+    ...(!same(draft.types, old.types) && { types: draft.types }),
+    ...(rate !== before.maxPerSecond && { maxPerSecond: rate }),
+    ...(draft.switchOffAfter !== old.switchOffAfter && { switchOffAfter: draft.switchOffAfter || null }),
+  };
+}
+
+/** As the API takes it. */
+export function webhookOf({ id, url, headers }: WebhookDraft): Creation['webhooks'][number] {
+  return {
+    ...(id !== undefined && { id }),
+    url,
+    headers: Object.fromEntries(
+      headers.map(({ name, value, kept }) => [name, kept && value === '' ? { keep: true as const } : value]),
+    ),
+  };
+}
+
+export function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,81 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { type Destination } from '../../../shared/api/operations';
+import { fieldProblems } from '../lib/problems';
+import { useMay } from '../lib/session';
+import { DESTINATION_FIELDS } from './conflict';
+import { draftOf, patchOf, problemsOf, type WebhookDraft } from './draft';
+import { NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
+import { type Read, Unsaved, useSaveDestination } from './save';
+import { WebhooksEditor } from './webhooks-editor';
+
+/** A destination's settings. */
+
+interface Props {
+  destination: Destination;
+  etag: string;
+  onSaved: (answer: Read) => void;
+  disabled: boolean;
+}
+
+export function EditForm({ destination, etag, onSaved, disabled }: Props) {
+  const [draft, setDraft] = useState(() => draftOf(destination));
+  const admin = useMay('admin');
+  const patch = patchOf(destination, draft);
+  const save = useSaveDestination(destination.id, onSaved);
+  // Who may not change URLs cannot mend them either.
+  const own = new Map([...problemsOf(draft)].filter(([field]) => admin || !field.startsWith('webhooks/')));
+  const changed = Object.keys(patch).length > 0;
+  const problems = new Map([...fieldProblems(save.error), ...own]);
+  const fields = { draft, onChange: setDraft, problems };
+  const setWebhooks = (webhooks: WebhookDraft[]) => setDraft({ ...draft, webhooks });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.send(patch, etag);
+      }}
+    >
+      <fieldset className="bare" disabled={disabled}>
+        <Stack>
+          <NameField {...fields} />
+          <SourcesField {...fields} />
+          <WebhooksEditor
+            show="both"
+            disabled={!admin}
+            webhooks={draft.webhooks}
+            onChange={setWebhooks}
+            problems={problems}
+          />
+          {admin && (
+            <SecretField
+              value={draft.sharedSecret}
+              onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}
+              problem={problems.get('sharedSecret')}
+              has={destination.hasSharedSecret}
+            />
+          )}
+          <TypesField {...fields} />
+          <RateField {...fields} />
+          <SwitchOffField {...fields} />
+          <Unsaved
+            saving={save}
+            names={DESTINATION_FIELDS}
+            before={destination}
+            patch={patch}
+            what="saving"
+            onDrop={onSaved}
+          />
+          {!disabled && !save.theirs && (
+            <Group>
+              <Button type="submit" loading={save.busy} disabled={!changed || own.size > 0}>
+                Save
+              </Button>
+              {!changed && <Text size="sm">Nothing is changed yet.</Text>}
+            </Group>
+          )}
+        </Stack>
+      </fieldset>
+    </form>
+  );
+}

@@ -1,0 +1,115 @@
+import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { type Alerts, type Destination } from '../../../shared/api/operations';
+import { useChange } from '../lib/api';
+import { Code, Failure, When } from '../ui/ui';
+
+interface Props<T> {
+  etag: string;
+  onRotated: (answer: { data: T; etag: string | undefined }) => void;
+}
+
+/** Of a destination. */
+export function RotateSecret({ destination, etag, onRotated }: Props<Destination> & { destination: Destination }) {
+  const rotate = useChange('POST /destinations/{id}/rotate-secret', {
+    onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
+  });
+  const begin = (overlap: string) => rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } });
+  return <Rotation rotate={rotate} under={destination.secretRotation} onBegin={begin} />;
+}
+
+/** Of the alerts. */
+export function RotateAlertsSecret({ alerts, etag, onRotated }: Props<Alerts> & { alerts: Alerts }) {
+  const rotate = useChange('POST /alerts/rotate-secret', {
+    onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
+  });
+  const begin = (overlap: string) => rotate.mutate({ ifMatch: etag, body: { overlap } });
+  return <Rotation rotate={rotate} under={alerts.secretRotation} onBegin={begin} />;
+}
+
+interface RotationProps {
+  rotate: {
+    data: { data: { sharedSecret?: string } } | undefined;
+    error: Error | null;
+    isPending: boolean;
+    reset: () => void;
+  };
+  /** the rotation that is under way */
+  under: Destination['secretRotation'];
+  onBegin: (overlap: string) => void;
+}
+
+/** A new secret, with the old one good beside it for a while. The new one is seen once, until this is closed. */
+function Rotation({ rotate, under, onBegin }: RotationProps) {
+  const [open, setOpen] = useState(false);
+  const close = () => {
+    setOpen(false);
+    // The answer holds the secret: it goes with the dialog.
+    rotate.reset();
+  };
+  const made = rotate.data?.data.sharedSecret;
+  const title = 'Rotate the secret';
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen(true)}>
+        {title}
+      </Button>
+      <Modal
+        opened={open}
+        onClose={close}
+        title={title}
+        lockScroll={false}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {made === undefined ? (
+          <Ask until={under?.overlapUntil} busy={rotate.isPending} error={rotate.error} onBegin={onBegin} />
+        ) : (
+          <Stack>
+            <Alert color="yellow" title="Shown this once">
+              Give it to the receiver now. Once this is closed nobody can see it again.
+            </Alert>
+            <Code label="new secret" text={made} />
+            <Button onClick={close}>I have it</Button>
+          </Stack>
+        )}
+      </Modal>
+    </>
+  );
+}
+
+interface AskProps {
+  /** of the rotation that is under way */
+  until: string | undefined;
+  busy: boolean;
+  error: Error | null;
+  onBegin: (overlap: string) => void;
+}
+
+function Ask({ until, busy, error, onBegin }: AskProps) {
+  const [overlap, setOverlap] = useState('24h');
+  return (
+    <Stack>
+      <Text>
+        A new secret is made. Until the overlap ends both sign each request, so that receivers have time to learn the
+        new one.
+      </Text>
+      {until !== undefined && (
+        <Text>
+          A rotation is under way; it ends <When at={until} />.
+        </Text>
+      )}
+      <TextInput
+        label="Overlap"
+        description="Such as 0s, 30m, 24h or 7d"
+        value={overlap}
+        onChange={(event) => setOverlap(event.target.value)}
+      />
+      {error && <Failure error={error} what="the rotation" />}
+      <Group justify="flex-end">
+        <Button loading={busy} onClick={() => onBegin(overlap)}>
+          Rotate
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,120 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { type Destination } from '../../../shared/api/operations';
+import { call, useChange, useNames } from '../lib/api';
+import { isStale } from '../lib/problems';
+import { Failure, Table } from '../ui/ui';
+import { type Difference, differences, type FieldNames } from './conflict';
+import { type Patch } from './draft';
+
+/** Saving what others may change too. What somebody else changed meanwhile is shown, and nothing of it is overwritten unseen. */
+
+export type Read<T = Destination> = { data: T; etag: string | undefined };
+
+export interface Saving<T, P> {
+  error: Error | null;
+  busy: boolean;
+  /** how it is now, where somebody else was quicker */
+  theirs: Read<T> | undefined;
+  send: (patch: P, ifMatch: string) => void;
+  forget: () => void;
+}
+
+/** A change that is made to the version that one has read. */
+interface Change<P> {
+  error: Error | null;
+  isPending: boolean;
+  mutate: (input: { body: P; ifMatch: string }, on: { onError: (error: Error) => void }) => void;
+  reset: () => void;
+}
+
+/** Saves, or, where somebody else was quicker, reads what they have made of it. */
+export function useSaving<T, P>(change: Change<P>, read: () => Promise<Read<T>>): Saving<T, P> {
+  const [theirs, setTheirs] = useState<Read<T>>();
+  return {
+    error: change.error,
+    busy: change.isPending,
+    theirs,
+    send: (body, ifMatch) => {
+      const onError = (error: Error) => {
+        if (isStale(error)) void read().then(setTheirs, () => undefined);
+      };
+      change.mutate({ body, ifMatch }, { onError });
+    },
+    forget: () => {
+      setTheirs(undefined);
+      change.reset();
+    },
+  };
+}
+
+export function useSaveDestination(id: string, onSaved: (answer: Read) => void): Saving<Destination, Patch> {
+  const change = useChange('PATCH /destinations/{id}', { onDone: onSaved });
+  return useSaving({ ...change, mutate: (input, on) => change.mutate({ ...input, id }, on) }, () =>
+    call('GET /destinations/{id}', { id }),
+  );
+}
+
+interface Props<T, P> {
+  saving: Saving<T, P>;
+  names: FieldNames;
+  /** as this page had read it */
+  before: T;
+  patch: P;
+  /** what was to be saved */
+  what: string;
+  onDrop: (theirs: Read<T>) => void;
+}
+
+/** Why it was not saved, and the way forward: see both, and choose. */
+export function Unsaved<T extends object, P extends object>({ saving, ...props }: Props<T, P>) {
+  const { error, theirs } = saving;
+  if (error && !isStale(error)) return <Failure error={error} what={props.what} />;
+  if (!theirs) return null;
+  const { before, patch, names } = props;
+  const found = differences(names, { before, theirs: theirs.data, patch });
+  const both = found.some(({ mine, before: was, theirs: now }) => mine !== undefined && was !== now);
+  const drop = () => {
+    saving.forget();
+    props.onDrop(theirs);
+  };
+  return (
+    <Alert color="yellow" title="Somebody else has changed this meanwhile" role="alert">
+      <Stack>
+        <Text size="sm">Nothing of yours is saved yet, and nothing of theirs is lost.</Text>
+        <Table label="What was changed" head={['Field', 'Before', 'Now (theirs)', 'Yours']}>
+          {found.map((difference) => (
+            <Row key={difference.field} of={difference} />
+          ))}
+        </Table>
+        <Group>
+          <Button loading={saving.busy} onClick={() => saving.send(patch, theirs.etag ?? '')}>
+            {both ? 'Save mine where both changed, keep the rest of theirs' : 'Save mine, and keep theirs'}
+          </Button>
+          <Button variant="default" onClick={drop}>
+            Drop mine, go on with theirs
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+function Row({ of: { field, name, before, theirs, mine } }: { of: Difference }) {
+  const names = useNames('sources');
+  const say = (text: string) =>
+    field === 'sources'
+      ? text
+          .split(', ')
+          .map((id) => names.get(id) ?? id)
+          .join(', ')
+      : text;
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td className="break">{say(before)}</td>
+      <td className="break">{say(theirs)}</td>
+      <td className="break">{mine === undefined ? 'unchanged' : say(mine)}</td>
+    </tr>
+  );
+}

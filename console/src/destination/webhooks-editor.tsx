@@ -1,0 +1,147 @@
+import { Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
+import { type HeaderDraft, MAX_WEBHOOKS, urlProblem, type WebhookDraft } from './draft';
+
+/** URLs, five at most, each judged as it is typed; and the static headers of each. */
+
+interface Props {
+  webhooks: WebhookDraft[];
+  onChange: (webhooks: WebhookDraft[]) => void;
+  problems: ReadonlyMap<string, string>;
+  /** what part of a webhook is asked for here */
+  show: 'urls' | 'headers' | 'both';
+  disabled?: boolean;
+  /** so many there must be: else 1 */
+  least?: number;
+}
+
+export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = false, least = 1 }: Props) {
+  const change = (at: number, webhook: WebhookDraft) => onChange(webhooks.map((old, i) => (i === at ? webhook : old)));
+  return (
+    <Stack gap="sm">
+      {webhooks.map((webhook, i) => (
+        <Fieldset
+          key={webhook.id ?? `new-${i}`}
+          legend={webhooks.length === 1 ? 'URL' : `URL ${i + 1}`}
+          disabled={disabled}
+        >
+          <Stack gap="sm">
+            {show === 'headers' ? (
+              <Text className="break">{webhook.url}</Text>
+            ) : (
+              <UrlField
+                webhook={webhook}
+                at={i}
+                problems={problems}
+                onChange={(url) => change(i, { ...webhook, url })}
+              />
+            )}
+            {show !== 'urls' && (
+              <Headers
+                headers={webhook.headers}
+                at={i}
+                problems={problems}
+                onChange={(headers) => change(i, { ...webhook, headers })}
+              />
+            )}
+            {show !== 'headers' && webhooks.length > least && (
+              <Button
+                className="start"
+                size="xs"
+                variant="default"
+                onClick={() => onChange(webhooks.filter((_, other) => other !== i))}
+              >
+                Remove URL {i + 1}
+              </Button>
+            )}
+          </Stack>
+        </Fieldset>
+      ))}
+      {show !== 'headers' && webhooks.length < MAX_WEBHOOKS && (
+        <Button
+          className="start"
+          variant="default"
+          disabled={disabled}
+          onClick={() => onChange([...webhooks, { url: '', headers: [] }])}
+        >
+          {webhooks.length === 0 ? 'Add a URL' : 'Add another URL'}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+interface UrlProps {
+  webhook: WebhookDraft;
+  at: number;
+  problems: ReadonlyMap<string, string>;
+  onChange: (url: string) => void;
+}
+
+function UrlField({ webhook: { url }, at, problems, onChange }: UrlProps) {
+  const problem = urlProblem(url) ?? problems.get(`webhooks/${at}/url`);
+  const description = url !== '' && problem === undefined ? '✓ This can be called' : 'http or https; five at most';
+  return (
+    <TextInput
+      label="Address"
+      type="url"
+      inputMode="url"
+      placeholder="https://example.com/webhooks"
+      description={description}
+      value={url}
+      onChange={(event) => onChange(event.target.value.trim())}
+      // An empty field is not wrong yet: it has not been reached.
+      error={url === '' ? undefined : problem}
+      required
+    />
+  );
+}
+
+interface HeadersProps {
+  headers: HeaderDraft[];
+  at: number;
+  problems: ReadonlyMap<string, string>;
+  onChange: (headers: HeaderDraft[]) => void;
+}
+
+function Headers({ headers, at, problems, onChange }: HeadersProps) {
+  const change = (index: number, header: HeaderDraft) =>
+    onChange(headers.map((old, j) => (j === index ? header : old)));
+  return (
+    <Stack gap="xs">
+      {headers.map((header, j) => (
+        // The place is what tells headers apart: the name is being typed.
+        <Group key={`header-${j}`} align="flex-start" gap="xs">
+          <TextInput
+            label="Header"
+            value={header.name}
+            onChange={(event) => change(j, { ...header, name: event.target.value.trim(), kept: false })}
+            error={problems.get(`webhooks/${at}/headers/${j}`) ?? problems.get(`webhooks/${at}/headers/${header.name}`)}
+          />
+          <TextInput
+            label="Value"
+            type="password"
+            autoComplete="off"
+            placeholder={header.kept ? 'stored; write to replace' : ''}
+            value={header.value}
+            onChange={(event) => change(j, { ...header, value: event.target.value })}
+          />
+          <Button
+            className="beside-field"
+            variant="default"
+            onClick={() => onChange(headers.filter((_, other) => other !== j))}
+          >
+            Remove
+          </Button>
+        </Group>
+      ))}
+      <Button
+        className="start"
+        size="xs"
+        variant="default"
+        onClick={() => onChange([...headers, { name: '', value: '', kept: false }])}
+      >
+        Add a header
+      </Button>
+    </Stack>
+  );
+}

@@ -1,0 +1,82 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { type Event as SourceEvent } from '../../../shared/api/operations';
+import { call } from './api';
+import { withNew, withPast } from './merge';
+
+/** Events: those of late, and each that comes. The browser itself comes back after a break, and is given what it missed. */
+
+export type { SourceEvent };
+
+const PAST = 50;
+
+interface Live {
+  events: SourceEvent[];
+  state: 'connecting' | 'live' | 'lost';
+  /** those left out, since more came than can be read */
+  skipped: number;
+}
+
+const NOTHING: Live = { events: [], state: 'connecting', skipped: 0 };
+
+/**
+ * @param query as the API filters
+ * @param held while true, what comes is kept aside, and shown when it is false again
+ */
+export function useLiveEvents(query: Record<string, string>, held = false): Live {
+  const search = new URLSearchParams(query).toString();
+  const [live, setLive] = useState<Live>(NOTHING);
+  const [shown, setShown] = useState<SourceEvent[]>([]);
+  const queries = useQueryClient();
+  useEffect(() => {
+    setLive(NOTHING);
+    const lost = () => {
+      // A stream does not say why it was refused; a question does, and where the session is over leads to the sign-in.
+      const session = { queryKey: ['GET /session'], queryFn: () => call('GET /session', {}), staleTime: 0 };
+      queries.query(session).catch(() => undefined);
+    };
+    return follow(search, setLive, lost);
+  }, [search, queries]);
+  useEffect(() => {
+    if (!held) setShown(live.events);
+  }, [held, live.events]);
+  return { ...live, events: held ? shown : live.events };
+}
+
+type Change = (change: (before: Live) => Live) => void;
+
+/** @returns what ends it */
+function follow(search: string, change: Change, onLost: () => void): () => void {
+  const stream = new EventSource(`/api/v1/events/stream${search === '' ? '' : `?${search}`}`);
+  let ended = false;
+  const read = () => {
+    // Once the stream has begun: nothing can fall between the two.
+    const query = { ...Object.fromEntries(new URLSearchParams(search)), limit: PAST };
+    call('GET /events', { query }).then(
+      ({ data: { data: past } }) => {
+        if (!ended) change((before) => ({ ...before, events: withPast(before.events, past) }));
+      },
+      // The stream goes on without it, or says itself that it cannot.
+      () => undefined,
+    );
+  };
+  stream.addEventListener('open', read, { once: true });
+  stream.onopen = () => change((before) => ({ ...before, state: 'live' }));
+  stream.onmessage = ({ data }: MessageEvent<string>) => {
+    const event = JSON.parse(data) as SourceEvent;
+    change((before) => ({ ...before, events: withNew(before.events, event) }));
+  };
+  stream.addEventListener('skipped', ({ data }: MessageEvent<string>) => {
+    const { count } = JSON.parse(data) as { count: number };
+    change((before) => ({ ...before, skipped: before.skipped + count }));
+  });
+  stream.onerror = () => {
+    const over = stream.readyState === EventSource.CLOSED;
+    change((before) => ({ ...before, state: over ? 'lost' : 'connecting' }));
+    if (over) onLost();
+  };
+  return () => {
+    ended = true;
+    stream.close();
+  };
+}

@@ -1,0 +1,36 @@
+import { ApiProblem } from '../../../shared/api/client';
+
+/** What went wrong, in words that a person can use. */
+
+export function sayProblem(error: unknown): string {
+  if (error instanceof ApiProblem) return error.problem.detail ?? error.message;
+  return 'Waypost cannot be reached. Is the control service running?';
+}
+
+export function isStale(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 412;
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 404;
+}
+
+/**
+ * What the API said of each field.
+ * @returns `webhooks/0/url` → the sentence; a query parameter by its name
+ */
+export function fieldProblems(error: unknown): ReadonlyMap<string, string> {
+  if (!(error instanceof ApiProblem)) return new Map();
+  return new Map(
+    (error.problem.errors ?? []).map(({ pointer, parameter, detail }) => [
+      pointer === undefined ? (parameter ?? '') : fieldOf(pointer),
+      detail,
+    ]),
+  );
+}
+
+/** `#/webhooks/0/url` → `webhooks/0/url`: RFC 6901 as a URI fragment. */
+function fieldOf(pointer: string): string {
+  const parts = pointer.replace(/^#?\//, '').split('/');
+  return parts.map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')).join('/');
+}

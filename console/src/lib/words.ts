@@ -1,0 +1,84 @@
+/** What the API names by codes, in words for people. Pure. */
+
+/** Statuses of deliveries. */
+export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
+export const CALL_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;
+export const TYPES = [...CALL_TYPES, 'delete'] as const;
+
+const REASONS: Readonly<Record<string, string>> = {
+  circuit_open: 'The endpoint keeps failing. Waypost tries it now and then, and sends on once it answers',
+  lane_full: 'More is waiting for this endpoint than it takes at its pace',
+  retry_after: 'The endpoint asked to be left alone until then',
+  backoff: 'The last attempt failed; the next follows after a pause',
+  paused: 'The destination is paused',
+  rejected: 'The endpoint refused it for good',
+  window_closed: 'It could not be delivered within its window',
+  destination_disabled: 'The destination was switched off',
+  secrets_unreadable: 'The secret key of this installation does not open the destination',
+  replayed: 'It was sent once more, and has not been tried yet',
+  destination_deleted: 'The destination was deleted',
+};
+
+/** A code that is not known yet is shown as it is: better than nothing. */
+export function reasonInWords(reason: string | null): string {
+  if (reason === null) return '';
+  return REASONS[reason] ?? reason.replaceAll('_', ' ');
+}
+
+/** `2026-01-01T…` → how far from now: "3 min ago", "in 12 s". */
+export function relative(iso: string, nowMs: number): string {
+  const ms = Date.parse(iso) - nowMs;
+  const span = spanOf(Math.abs(ms));
+  // A second or two apart are also the clocks of two machines.
+  if (Math.abs(ms) < 1_500) return 'now';
+  return ms < 0 ? `${span} ago` : `in ${span}`;
+}
+
+function spanOf(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  if (hours < 48) return `${hours} h`;
+  return `${Math.round(hours / 24)} days`;
+}
+
+/** ms as people read latencies. */
+export function latency(ms: number | null | undefined): string {
+  if (ms == null) return '–';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : spanOf(ms);
+}
+
+export function count(n: number): string {
+  return n.toLocaleString('en');
+}
+
+/** 1 notice, 2 notices. */
+export function counted(n: number, what: string): string {
+  return `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+}
+
+/** The value of `<input type="datetime-local">` ↔ ISO; empty and unreadable: undefined. */
+export function isoOfLocal(local: string): string | undefined {
+  const ms = local === '' ? NaN : new Date(local).getTime();
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+export function localOfIso(iso: string | null | undefined): string {
+  if (iso == null || Number.isNaN(Date.parse(iso))) return '';
+  const date = new Date(iso);
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 16);
+}
+
+export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
+
+/** Waypost's own webhook, which tells of the others, is no destination that one could edit as such. */
+const ALERTS = 'alerts';
+
+/** The page of a destination. */
+export function placeOf(destination: string): string {
+  return destination === ALERTS ? '/alerts' : `/destinations/${destination}`;
+}

@@ -1,0 +1,69 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { type Alerts as Answer } from '../../../shared/api/operations';
+import { AlertsForm } from '../alerts/alerts-form';
+import { RotateAlertsSecret } from '../destination/rotate-secret';
+import { type Read } from '../destination/save';
+import { TestResult } from '../destination/test-send';
+import { useChange, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { LinkButton, Page, Section, Unread } from '../ui/ui';
+
+/** By what Waypost itself tells of destinations that fail, recover or give up: rules, where to, and a sample. */
+export function Alerts() {
+  const read = useRead('GET /alerts', {});
+  return (
+    <Page title="Alerts" actions={<LinkButton to="/notices">Notices</LinkButton>}>
+      <Text>
+        Waypost tells when a destination fails or is well again, when deliveries of it are given up, and when it was
+        switched off: by a notice in this console, and by a signed webhook of its own.
+      </Text>
+      {read.data && !read.error ? (
+        <Loaded alerts={read.data.data} etag={read.data.etag ?? ''} />
+      ) : (
+        <Unread read={read} what="the alerts" />
+      )}
+    </Page>
+  );
+}
+
+function Loaded({ alerts, etag }: { alerts: Answer; etag: string }) {
+  const [admin, operator] = [useMay('admin'), useMay('operator')];
+  // As of a destination: the form goes on with what it was begun with.
+  const [begun, setBegun] = useState({ alerts, etag, times: 0 });
+  const restart = ({ data, etag: tag = '' }: Read<Answer>) =>
+    setBegun(({ times }) => ({ alerts: data, etag: tag, times: times + 1 }));
+  const beside = ({ data, etag: tag = '' }: Read<Answer>) =>
+    setBegun((before) =>
+      data.version === before.alerts.version + 1 ? { ...before, alerts: data, etag: tag } : before,
+    );
+  return (
+    <Stack>
+      <Section title="Rules">
+        <AlertsForm key={begun.times} {...begun} onSaved={restart} />
+      </Section>
+      {operator && alerts.webhooks.length > 0 && (
+        <Section title="Test">
+          <Sample alerts={alerts} />
+        </Section>
+      )}
+      {admin && alerts.hasSharedSecret && (
+        <Group>
+          <RotateAlertsSecret alerts={alerts} etag={etag} onRotated={beside} />
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function Sample({ alerts }: { alerts: Answer }) {
+  const send = useChange('POST /alerts/test', { refresh: false });
+  return (
+    <Stack>
+      <Button className="start" loading={send.isPending} onClick={() => send.mutate({})}>
+        Send a sample
+      </Button>
+      <TestResult test={send} webhooks={alerts.webhooks} />
+    </Stack>
+  );
+}

@@ -1,0 +1,99 @@
+import { Button, NativeSelect } from '@mantine/core';
+import { type Audit as Answer } from '../../../shared/api/operations';
+import { useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { placeOf } from '../lib/words';
+import { ChoiceFilter, type Filters, Pager, TextFilter, useFilters } from '../ui/filters';
+import { AdminsOnly, Empty, json, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+
+const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
+
+/** Who changed what. Secrets read *** before and after. */
+export function Audit() {
+  const filters = useFilters();
+  const admin = useMay('admin');
+  const read = useRead('GET /audit', { query: filters.query(FILTERS) }, { enabled: admin, keep: true });
+  if (!admin) return <AdminsOnly title="Audit" />;
+  return (
+    <Page title="Audit">
+      <form className="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+        <ChoiceFilter filters={filters} name="kind" label="Kind" options={['source', 'destination', 'token']} />
+        <ByFilter filters={filters} />
+        <TextFilter key={filters.get('entry')} filters={filters} name="entry" label="Id of what was changed" />
+        {filters.any && (
+          <Button className="beside-field" variant="default" onClick={filters.clear}>
+            Clear
+          </Button>
+        )}
+      </form>
+      {!read.data || read.error ? (
+        <Unread read={read} what="the audit trail" />
+      ) : read.data.data.data.length === 0 ? (
+        <Empty title={filters.any ? 'Nothing matches' : 'Nothing was changed yet'} />
+      ) : (
+        <Table label="Changes" head={['When', 'Who', 'What', 'Changes']}>
+          {read.data.data.data.map((change) => (
+            <Row key={`${change.entry}-${change.version}`} change={change} />
+          ))}
+        </Table>
+      )}
+      <Pager filters={filters} next={read.data?.data.next ?? null} />
+    </Page>
+  );
+}
+
+/** Those who can be chosen; one whose token was deleted since stays in an address that names it. */
+function ByFilter({ filters }: { filters: Filters }) {
+  const tokens = useRead('GET /tokens', { query: { limit: 200 } });
+  const by = filters.get('by');
+  const known = [
+    { value: '', label: 'all' },
+    { value: 'admin', label: 'the token of the settings' },
+    ...(tokens.data?.data.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
+  ];
+  const data = known.some(({ value }) => value === by) ? known : [...known, { value: by, label: by }];
+  return (
+    <NativeSelect label="Who" data={data} value={by} onChange={(event) => filters.set('by', event.target.value)} />
+  );
+}
+
+type Change = Answer['data'][number];
+
+/** Where it can be seen as it is now. */
+function pageOf({ action, kind, entry }: Change): string | undefined {
+  if (action === 'deleted') return undefined;
+  if (kind === 'destination') return placeOf(entry);
+  return kind === 'source' ? `/sources/${entry}` : undefined;
+}
+
+function Row({ change }: { change: Change }) {
+  const place = pageOf(change);
+  return (
+    <tr>
+      <td>
+        <When at={change.at} />
+      </td>
+      <td>
+        {change.by.name} ({change.by.role.replace('_', '-')})
+      </td>
+      <td>
+        <Pill kind={change.action} /> {change.kind}{' '}
+        {place === undefined ? change.name : <TextLink to={place}>{change.name}</TextLink>}
+      </td>
+      <td>
+        {change.changes.length > 0 && (
+          <details>
+            <summary>{change.changes.map(({ field }) => field).join(', ')}</summary>
+            <ul className="plain">
+              {change.changes.map(({ field, from, to }) => (
+                <li key={field} className="break">
+                  {field}: {json(from)} → {json(to)}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </td>
+    </tr>
+  );
+}

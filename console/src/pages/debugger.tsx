@@ -1,0 +1,56 @@
+import { Button, Group, NativeSelect } from '@mantine/core';
+import { useState } from 'react';
+import { useLiveEvents } from '../lib/live';
+import { count, CALL_TYPES } from '../lib/words';
+import { EventList } from '../ui/event-list';
+import { ChoiceFilter, type Filters, NameFilter, TextFilter, useFilters } from '../ui/filters';
+import { Page, Pill } from '../ui/ui';
+
+const FILTERS = ['source', 'type', 'user', 'accepted'] as const;
+
+/** What sources send, as it comes: accepted, or rejected and why. */
+export function Debugger() {
+  const filters = useFilters();
+  const [held, setHeld] = useState(false);
+  const { events, state, skipped } = useLiveEvents(filters.query(FILTERS), held);
+  return (
+    <Page
+      title="Debugger"
+      actions={
+        <Button variant="default" aria-pressed={held} onClick={() => setHeld(!held)}>
+          {held ? 'Go on' : 'Hold'}
+        </Button>
+      }
+    >
+      <form className="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+        <Verdict filters={filters} />
+        <NameFilter filters={filters} name="source" label="Source" kind="sources" />
+        <ChoiceFilter filters={filters} name="type" label="Type" options={CALL_TYPES} />
+        <TextFilter filters={filters} name="user" label="User or anonymous id" />
+      </form>
+      <Group gap="xs" role="status">
+        <Pill kind={held ? 'paused' : state}>{held ? 'held' : state === 'lost' ? 'connection lost' : state}</Pill>
+        {skipped > 0 && <span>{count(skipped)} were left out: more came than can be read</span>}
+      </Group>
+      <section className="card" aria-label="Calls">
+        <EventList events={events} empty="Nothing yet. As soon as a source sends a call it shows here." />
+      </section>
+    </Page>
+  );
+}
+
+function Verdict({ filters }: { filters: Filters }) {
+  const data = [
+    { value: '', label: 'accepted and rejected' },
+    { value: 'true', label: 'accepted' },
+    { value: 'false', label: 'rejected' },
+  ];
+  return (
+    <NativeSelect
+      label="Show"
+      data={data}
+      value={filters.get('accepted')}
+      onChange={(e) => filters.set('accepted', e.target.value)}
+    />
+  );
+}

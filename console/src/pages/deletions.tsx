@@ -1,0 +1,86 @@
+import { Alert, Button, Stack, Text, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import { useChange, useNames, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { count } from '../lib/words';
+import { Pager, useFilters } from '../ui/filters';
+import { Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
+
+/** Deletions of users: those there were, and a new one. */
+export function Deletions() {
+  const filters = useFilters();
+  const admin = useMay('admin');
+  const names = useNames('sources');
+  const read = useRead('GET /deletions', { query: filters.query(['after']) });
+  return (
+    <Page title="Deletions">
+      {admin && <NewDeletion />}
+      {!read.data || read.error ? (
+        <Unread read={read} what="deletions" />
+      ) : read.data.data.data.length === 0 ? (
+        <Empty title="No user was deleted yet" />
+      ) : (
+        <Table label="Deletions" head={['When', 'Users', 'Ids', 'Sources told', 'Messages']}>
+          {read.data.data.data.map((deletion) => (
+            <tr key={deletion.id}>
+              <td>
+                <When at={deletion.at} />
+              </td>
+              <td>{count(deletion.users)}</td>
+              <td className="break">
+                {deletion.userIds.join(', ')}
+                {deletion.users > deletion.userIds.length && ' …'}
+              </td>
+              <td>{deletion.affected.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>
+              <td>{count(deletion.messages)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <Pager filters={filters} next={read.data?.data.next ?? null} />
+    </Page>
+  );
+}
+
+function NewDeletion() {
+  const [text, setText] = useState('');
+  const ids = [...new Set(text.split('\n').map((line) => line.trim()))].filter((id) => id !== '');
+  const remove = useChange('POST /deletions', { onDone: () => setText('') });
+  const done = remove.data?.data;
+  return (
+    <section className="card" aria-label="Delete users">
+      <Stack>
+        <Textarea
+          label="User ids"
+          description="One a line. Each affected source is sent a delete message, and the history forgets these users"
+          rows={4}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {ids.length === 0 ? (
+          <Button className="start" disabled>
+            Delete
+          </Button>
+        ) : (
+          <Confirmed
+            danger
+            label={`Delete ${count(ids.length)}`}
+            question="Delete these users?"
+            busy={remove.isPending}
+            onConfirm={() => remove.mutate({ body: { userIds: ids } })}
+          >
+            <Text>
+              This cannot be undone. Kafka keeps their records until its topics expire: 7 days, dead letters 30.
+            </Text>
+          </Confirmed>
+        )}
+        {remove.error && <Failure error={remove.error} what="the deletion" />}
+        {done && (
+          <Alert color="green" role="status">
+            {count(done.messages)} delete messages were sent.
+          </Alert>
+        )}
+      </Stack>
+    </section>
+  );
+}

@@ -1,0 +1,88 @@
+import { Button, Text, TextInput } from '@mantine/core';
+import { type Deliveries as Answer } from '../../../shared/api/operations';
+import { useNames, useRead } from '../lib/api';
+import { isoOfLocal, localOfIso, reasonInWords, STATUSES, TYPES } from '../lib/words';
+import { ChoiceFilter, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
+import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+
+const FILTERS = ['destination', 'source', 'status', 'type', 'user', 'message', 'since', 'until', 'after'] as const;
+
+/** What became of each message, by any filter; the address holds them. */
+export function Deliveries() {
+  const filters = useFilters();
+  const read = useRead('GET /deliveries', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });
+  return (
+    <Page title="Deliveries">
+      <form className="filters" aria-label="Search" onSubmit={(event) => event.preventDefault()}>
+        <ChoiceFilter filters={filters} name="status" label="Status" options={STATUSES} />
+        <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
+        <NameFilter filters={filters} name="source" label="Source" kind="sources" />
+        <ChoiceFilter filters={filters} name="type" label="Type" options={TYPES} />
+        <TextFilter filters={filters} name="user" label="User id" />
+        <TextFilter filters={filters} name="message" label="Message id" />
+        <TimeFilter filters={filters} name="since" label="Accepted from" />
+        <TimeFilter filters={filters} name="until" label="Accepted before" />
+        {filters.any && (
+          <Button className="beside-field" variant="default" onClick={filters.clear}>
+            Clear
+          </Button>
+        )}
+      </form>
+      {read.data && !read.error ? (
+        <List deliveries={read.data.data.data} filtered={filters.any} />
+      ) : (
+        <Unread read={read} what="deliveries" />
+      )}
+      <Pager filters={filters} next={read.data?.data.next ?? null} />
+    </Page>
+  );
+}
+
+function TimeFilter({ filters, name, label }: Named) {
+  return (
+    <TextInput
+      label={label}
+      type="datetime-local"
+      value={localOfIso(filters.get(name))}
+      onChange={(event) => filters.set(name, isoOfLocal(event.target.value) ?? '')}
+    />
+  );
+}
+
+function List({ deliveries, filtered }: { deliveries: Answer['data']; filtered: boolean }) {
+  const names = useNames('destinations');
+  if (deliveries.length === 0) {
+    return (
+      <Empty title={filtered ? 'Nothing matches' : 'Nothing was delivered yet'}>
+        <Text>{filtered ? 'Try with fewer filters.' : 'What has never been tried nor held back is not here yet.'}</Text>
+      </Empty>
+    );
+  }
+  return (
+    <Table label="Deliveries" head={['Status', 'Message', 'Destination', 'User', 'Accepted', 'Attempts', 'Why']}>
+      {deliveries.map((delivery) => (
+        <tr key={delivery.id}>
+          <td>
+            <Pill kind={delivery.status} />
+          </td>
+          <td>
+            <TextLink
+              to={`/deliveries/${delivery.id}`}
+              aria-label={`${delivery.type}, ${delivery.status}, delivery ${delivery.id}`}
+            >
+              {delivery.type}
+            </TextLink>
+            {delivery.test && ' (test)'}
+          </td>
+          <td>{names.get(delivery.destination) ?? delivery.destination}</td>
+          <td className="break">{delivery.userId ?? '–'}</td>
+          <td>
+            <When at={delivery.acceptedAt} />
+          </td>
+          <td>{delivery.attemptsMade}</td>
+          <td>{delivery.status === 'delivered' ? '' : reasonInWords(delivery.reason)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,139 @@
+import { Button, NativeSelect } from '@mantine/core';
+import { type Notice } from '../../../shared/api/operations';
+import { useChange, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { counted, NOTICE_KINDS, placeOf } from '../lib/words';
+import { ChoiceFilter, type Filters, NameFilter, Pager, useFilters } from '../ui/filters';
+import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+
+const FILTERS = ['kind', 'destination', 'open', 'acknowledged', 'after'] as const;
+
+/** What Waypost noticed of destinations: those that fail, and what became of it. */
+export function Notices() {
+  const filters = useFilters();
+  const read = useRead('GET /notices', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });
+  return (
+    <Page title="Notices" actions={<LinkButton to="/alerts">Alerts</LinkButton>}>
+      <form className="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+        <ChoiceFilter filters={filters} name="kind" label="Kind" options={NOTICE_KINDS} />
+        <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
+        <TruthFilter filters={filters} name="open" label="Show" yes="what goes on" no="what has ended" />
+        <TruthFilter filters={filters} name="acknowledged" label="Seen" yes="seen" no="not seen yet" />
+        {filters.any && (
+          <Button className="beside-field" variant="default" onClick={filters.clear}>
+            Clear
+          </Button>
+        )}
+      </form>
+      {!read.data || read.error ? (
+        <Unread read={read} what="notices" />
+      ) : read.data.data.data.length === 0 ? (
+        <Empty title={filters.any ? 'Nothing matches' : 'Nothing was noticed: all is well'} />
+      ) : (
+        <List notices={read.data.data.data} />
+      )}
+      <Pager filters={filters} next={read.data?.data.next ?? null} />
+    </Page>
+  );
+}
+
+interface TruthProps {
+  filters: Filters;
+  name: string;
+  label: string;
+  yes: string;
+  no: string;
+}
+
+function TruthFilter({ filters, name, label, yes, no }: TruthProps) {
+  const data = [
+    { value: '', label: 'all' },
+    { value: 'true', label: yes },
+    { value: 'false', label: no },
+  ];
+  return (
+    <NativeSelect
+      label={label}
+      data={data}
+      value={filters.get(name)}
+      onChange={(event) => filters.set(name, event.target.value)}
+    />
+  );
+}
+
+function List({ notices }: { notices: Notice[] }) {
+  const see = useChange('POST /notices/{id}/acknowledge');
+  return (
+    <>
+      {see.error && <Failure error={see.error} what="this" />}
+      <Table label="Notices" head={['When', 'Kind', 'Destination', 'What', 'Alert', 'Seen']}>
+        {notices.map((notice) => (
+          <Row key={notice.id} notice={notice} onSeen={() => see.mutate({ id: notice.id })} />
+        ))}
+      </Table>
+    </>
+  );
+}
+
+function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
+  const operator = useMay('operator');
+  const { id, at, kind, destination, name, delivery, alert, acknowledged } = notice;
+  return (
+    <tr>
+      <td>
+        <When at={at} />
+      </td>
+      <td>
+        <Pill kind={kind} />
+      </td>
+      <td>
+        <TextLink to={placeOf(destination)}>{name}</TextLink>
+      </td>
+      <td className="break">
+        <Facts notice={notice} />
+      </td>
+      <td>
+        {delivery === null ? alert : <TextLink to={`/deliveries/${encodeURIComponent(delivery)}`}>{alert}</TextLink>}
+      </td>
+      <td>
+        {acknowledged ? (
+          <>
+            <When at={acknowledged.at} />, {acknowledged.by.name}
+          </>
+        ) : (
+          operator && (
+            <Button
+              size="xs"
+              variant="default"
+              aria-label={`I have seen it: ${kind.replace('_', ' ')}, ${name}, ${id}`}
+              onClick={onSeen}
+            >
+              I have seen it
+            </Button>
+          )
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Facts({ notice: { since, endedAt, kind, failures, deadLetters, error } }: { notice: Notice }) {
+  return (
+    <>
+      {kind === 'failing' && (
+        <>
+          since <When at={since} />
+          {endedAt === null ? ', and it goes on. ' : ''}
+          {endedAt !== null && (
+            <>
+              , ended <When at={endedAt} />.{' '}
+            </>
+          )}
+        </>
+      )}
+      {failures > 0 && `${counted(failures, 'failed attempt')}. `}
+      {deadLetters > 0 && `${counted(deadLetters, 'dead letter')}. `}
+      {error !== null && <span className="bad">{error}</span>}
+    </>
+  );
+}

@@ -1,0 +1,138 @@
+import { BarChart, LineChart } from '@mantine/charts';
+import { Text } from '@mantine/core';
+import { type ReactNode } from 'react';
+import { type Calls, type Overview } from '../../../shared/api/operations';
+import { everyStep, stepLabel } from '../lib/series';
+import { count, counted, latency } from '../lib/words';
+import { Unread } from '../ui/ui';
+
+interface Props {
+  overview: Overview;
+  calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
+}
+
+/** Over time. The sums are said below each chart, and in the table, for who cannot see one. */
+export function Charts({ overview, calls }: Props) {
+  return (
+    <div className="charts">
+      {calls.data && !calls.error ? <CallsChart calls={calls.data.data} /> : <Unread read={calls} what="calls" />}
+      <DeliveriesChart overview={overview} />
+      <LatencyChart overview={overview} />
+    </div>
+  );
+}
+
+const LOOK = { h: 220, withLegend: true, dataKey: 'at', gridAxis: 'x', tickLine: 'none' } as const;
+const WHOLE = { allowDecimals: false } as const;
+const ACCESSIBLE = { accessibilityLayer: false } as const;
+/** Recharts would sort a legend by its letters. */
+const LEGEND = { itemSorter: null } as const;
+
+function CallsChart({ calls }: { calls: Calls }) {
+  const points = everyStep(calls, calls.series, Date.now()).map(({ at, found }) => ({
+    at: stepLabel(at, calls.stepSeconds),
+    Accepted: found?.accepted ?? 0,
+    Rejected: found?.rejected ?? null,
+  }));
+  const accepted = sum(calls.series, (step) => step.accepted);
+  const rejected = sum(calls.series, (step) => step.rejected ?? 0);
+  const series = [
+    { name: 'Accepted', color: 'blue.7' },
+    { name: 'Rejected', color: 'red.7' },
+  ];
+  return (
+    <Figure title="Calls of all sources" says={`${count(accepted)} accepted, ${count(rejected)} rejected`}>
+      <BarChart
+        {...LOOK}
+        data={points}
+        type="stacked"
+        series={series}
+        yAxisProps={WHOLE}
+        barChartProps={ACCESSIBLE}
+        legendProps={LEGEND}
+      />
+    </Figure>
+  );
+}
+
+/** Failed attempts stand beside what has ended: those of one delivery may be many. */
+function DeliveriesChart({ overview }: { overview: Overview }) {
+  const points = everyStep(overview, overview.series, Date.now()).map(({ at, found }) => ({
+    at: stepLabel(at, overview.stepSeconds),
+    Delivered: found?.delivered ?? 0,
+    Dead: found?.dead ?? 0,
+    'Failed attempts': found?.failedAttempts ?? 0,
+  }));
+  const { series: steps } = overview;
+  const series = [
+    { name: 'Delivered', color: 'teal.7' },
+    { name: 'Dead', color: 'red.7' },
+    { name: 'Failed attempts', color: 'yellow.7', stackId: 'attempts' },
+  ];
+  const [delivered, dead, failed] = [
+    sum(steps, (step) => step.delivered),
+    sum(steps, (step) => step.dead),
+    sum(steps, (step) => step.failedAttempts),
+  ];
+  const says = `${count(delivered)} delivered, ${count(dead)} dead; ${counted(failed, 'attempt')} failed`;
+  return (
+    <Figure title="Deliveries" says={says}>
+      <BarChart
+        {...LOOK}
+        data={points}
+        type="stacked"
+        series={series}
+        yAxisProps={WHOLE}
+        barChartProps={ACCESSIBLE}
+        legendProps={LEGEND}
+      />
+    </Figure>
+  );
+}
+
+function LatencyChart({ overview }: { overview: Overview }) {
+  const points = everyStep(overview, overview.series, Date.now()).map(({ at, found }) => ({
+    at: stepLabel(at, overview.stepSeconds),
+    p50: found?.latencyMs.p50 ?? null,
+    p95: found?.latencyMs.p95 ?? null,
+  }));
+  const last = overview.series.findLast(({ latencyMs }) => latencyMs.p50 !== null)?.latencyMs;
+  const says = last ? `Lately half within ${latency(last.p50)}, 95 % within ${latency(last.p95)}` : 'Nothing yet';
+  const series = [
+    { name: 'p50', color: 'blue.6' },
+    { name: 'p95', color: 'grape.6' },
+  ];
+  return (
+    <Figure title="From acceptance to delivery" says={says}>
+      <LineChart
+        {...LOOK}
+        data={points}
+        series={series}
+        curveType="linear"
+        connectNulls={false}
+        dotProps={{ r: 2 }}
+        valueFormatter={latency}
+        lineChartProps={ACCESSIBLE}
+        legendProps={LEGEND}
+      />
+    </Figure>
+  );
+}
+
+function Figure({ title, says, children }: { title: string; says: string; children: ReactNode }) {
+  return (
+    <figure className="card">
+      <figcaption>
+        <span>{title}</span>
+        <Text size="sm" className="quiet">
+          {says}
+        </Text>
+      </figcaption>
+      {children}
+    </figure>
+  );
+}
+
+function sum<T>(steps: readonly T[], of: (step: T) => number): number {
+  return steps.reduce((total, step) => total + of(step), 0);
+}

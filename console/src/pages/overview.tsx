@@ -1,0 +1,166 @@
+import { NativeSelect, Stack, Text } from '@mantine/core';
+import { type Calls, type Overview as Answer } from '../../../shared/api/operations';
+import { useRead } from '../lib/api';
+import { sinceOf } from '../lib/series';
+import { useMay } from '../lib/session';
+import { count, latency } from '../lib/words';
+import { Charts } from './overview-charts';
+import { NameFilter, useFilters } from '../ui/filters';
+import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { State } from './destinations';
+
+const DAY_MS = 86_400_000;
+const SPANS: readonly { value: string; label: string; ms: number }[] = [
+  { value: '1h', label: 'the last hour', ms: 3_600_000 },
+  { value: '', label: 'the last 24 hours', ms: DAY_MS },
+  { value: '7d', label: 'the last 7 days', ms: 7 * DAY_MS },
+];
+
+/** How everything fares: at a glance, over time, and for each destination. */
+export function Overview() {
+  const filters = useFilters();
+  const admin = useMay('admin');
+  const span = filters.get('span');
+  const since = sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
+  const query = { since, ...filters.query(['destination']) };
+  const read = useRead('GET /overview', { query }, { every: 5_000, keep: true });
+  const calls = useRead('GET /overview/calls', { query: { since } }, { every: 5_000, keep: true });
+  const actions = admin ? (
+    <LinkButton primary to="/connect">
+      Connect an integration
+    </LinkButton>
+  ) : undefined;
+  return (
+    <Page title="Overview" actions={actions}>
+      <form className="filters" aria-label="Show" onSubmit={(event) => event.preventDefault()}>
+        <NativeSelect
+          label="Time"
+          data={SPANS.map(({ value, label }) => ({ value, label }))}
+          value={span}
+          onChange={(event) => filters.set('span', event.target.value)}
+        />
+        <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
+      </form>
+      {read.data && !read.error ? (
+        <Loaded overview={read.data.data} calls={calls} only={filters.get('destination')} />
+      ) : (
+        <Unread read={read} what="the overview" />
+      )}
+    </Page>
+  );
+}
+
+interface Props {
+  overview: Answer;
+  calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
+  only: string;
+}
+
+function Loaded({ overview, calls, only }: Props) {
+  const shown = overview.data.filter(({ destination }) => only === '' || destination === only);
+  if (overview.data.length === 0) {
+    return (
+      <Empty title="Welcome to Waypost">
+        <Text>Connect an integration, and each message of your sources is sent to your URLs, signed.</Text>
+        <LinkButton to="/connect">Connect your first integration</LinkButton>
+      </Empty>
+    );
+  }
+  return (
+    <Stack>
+      <Figures of={shown} />
+      <Charts overview={overview} calls={calls} />
+      <Circuits of={shown} />
+      <PerDestination of={shown} />
+    </Stack>
+  );
+}
+
+type Row = Answer['data'][number];
+
+function Figures({ of: rows }: { of: Row[] }) {
+  const sum = (of: (row: Row) => number) => count(rows.reduce((total, row) => total + of(row), 0));
+  const figures: [name: string, value: string, to: string][] = [
+    ['Delivered', sum((row) => row.delivered), '/deliveries?status=delivered'],
+    ['Retrying', sum((row) => row.retrying), '/deliveries?status=retrying'],
+    ['Waiting', sum((row) => row.waiting), '/deliveries?status=waiting'],
+    ['Dead', sum((row) => row.dead), '/deliveries?status=dead'],
+    ['Cancelled', sum((row) => row.cancelled), '/deliveries?status=cancelled'],
+  ];
+  return (
+    <dl className="figures">
+      {figures.map(([name, value, to]) => (
+        <div key={name} className="card">
+          <dt>
+            <TextLink to={to}>{name}</TextLink>
+          </dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Circuits({ of: rows }: { of: Row[] }) {
+  const open = rows.flatMap(({ destination, name, circuits }) =>
+    circuits.map((circuit) => ({ ...circuit, destination, name })),
+  );
+  if (open.length === 0) return null;
+  return (
+    <Table label="Endpoints that keep failing" head={['Endpoint that keeps failing', 'Destination', 'Why', 'Since']}>
+      {open.map((circuit) => (
+        <tr key={circuit.url}>
+          <td className="break">{circuit.origin}</td>
+          <td>
+            <TextLink to={`/destinations/${circuit.destination}`}>{circuit.name}</TextLink>
+          </td>
+          <td>{circuit.why}</td>
+          <td>
+            <When at={circuit.at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function PerDestination({ of: rows }: { of: Row[] }) {
+  return (
+    <Table
+      label="Destinations"
+      head={[
+        'Destination',
+        'State',
+        'Delivered',
+        'Retrying',
+        'Waiting',
+        'Dead',
+        'Failed attempts',
+        'p50',
+        'p95',
+        'Circuits',
+      ]}
+    >
+      {rows.map((row) => (
+        <tr key={row.destination}>
+          <td>
+            <TextLink to={`/destinations/${row.destination}`}>{row.name}</TextLink>
+          </td>
+          <td>
+            <State of={row} />
+          </td>
+          <td>{count(row.delivered)}</td>
+          <td>{count(row.retrying)}</td>
+          <td>{count(row.waiting)}</td>
+          <td>{count(row.dead)}</td>
+          <td>
+            {count(row.failedAttempts)} of {count(row.attempts)}
+          </td>
+          <td>{latency(row.latencyMs.p50)}</td>
+          <td>{latency(row.latencyMs.p95)}</td>
+          <td>{row.circuits.length === 0 ? <Pill kind="closed" /> : <Pill kind="open" />}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

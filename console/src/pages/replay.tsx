@@ -1,0 +1,94 @@
+import { Alert, Button, Group, Progress, Stack, Text } from '@mantine/core';
+import { useParams } from 'react-router';
+import { type Replay } from '../../../shared/api/operations';
+import { useChange, useNames, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { count } from '../lib/words';
+import { isOver } from '../replay/new-replay';
+import { Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
+
+/** One replay, as far as it is. */
+export function ReplayPage() {
+  const { id = '' } = useParams();
+  const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last && isOver(last) ? false : 1_000) });
+  return (
+    <Page title="Replay">
+      {read.data && !read.error ? <Loaded replay={read.data.data} /> : <Unread read={read} what="replay" />}
+    </Page>
+  );
+}
+
+function Loaded({ replay }: { replay: Replay }) {
+  const names = useNames('destinations');
+  const percent = Math.round(replay.progress * 100);
+  return (
+    <Stack>
+      <section className="card" aria-label="Progress">
+        <div className="row" role="status">
+          <Pill kind={replay.status} />
+          <strong>
+            {count(replay.sent)} of {count(replay.matched)} sent
+          </strong>
+          {replay.preview && <span>(a preview: nothing is sent)</span>}
+        </div>
+        <Progress value={percent} aria-label={replay.pass === 'counting' ? 'Counted' : 'Sent'} my="sm" />
+        <Steer replay={replay} />
+        {replay.error !== null && <Alert color="red">{replay.error}</Alert>}
+      </section>
+      <section className="card" aria-label="Scope">
+        <dl>
+          <dt>Destination</dt>
+          <dd>
+            <TextLink to={`/destinations/${replay.destination}`}>
+              {names.get(replay.destination) ?? replay.destination}
+            </TextLink>
+          </dd>
+          <dt>Out of</dt>
+          <dd>{replay.origin === 'messages' ? 'all messages' : 'dead letters'}</dd>
+          <dt>Status, type</dt>
+          <dd>
+            {replay.deliveryStatus ?? 'any'}, {replay.type ?? 'any'}
+            {replay.includeDelivered ? ', also what was delivered' : ''}
+          </dd>
+          <dt>Accepted</dt>
+          <dd>
+            {replay.from ?? 'as far back as is kept'} to {replay.to}
+          </dd>
+          <dt>At most a second</dt>
+          <dd>{count(replay.maxPerSecond)}</dd>
+          <dt>Begun</dt>
+          <dd>
+            <When at={replay.createdAt} />
+          </dd>
+        </dl>
+      </section>
+      <Text>
+        <TextLink to={`/deliveries?destination=${replay.destination}`}>See the deliveries</TextLink>
+      </Text>
+    </Stack>
+  );
+}
+
+function Steer({ replay }: { replay: Replay }) {
+  const operator = useMay('operator');
+  const cancel = useChange('POST /replays/{id}/cancel');
+  const resume = useChange('POST /replays/{id}/resume');
+  if (!operator) return null;
+  const { id, status } = replay;
+  const error = cancel.error ?? resume.error;
+  return (
+    <Group>
+      {!isOver(replay) && (
+        <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate({ id })}>
+          Cancel
+        </Button>
+      )}
+      {(status === 'cancelled' || status === 'failed') && (
+        <Button loading={resume.isPending} onClick={() => resume.mutate({ id })}>
+          Go on
+        </Button>
+      )}
+      {error && <Failure error={error} what="this" />}
+    </Group>
+  );
+}

@@ -1,0 +1,128 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useNavigate, useParams } from 'react-router';
+import { type Source } from '../../../shared/api/operations';
+import { useChange, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Section, Unread, When } from '../ui/ui';
+import { Snippets } from '../ui/snippets';
+
+interface Props {
+  source: Source;
+  etag: string;
+}
+
+/** One source: its key, and how to send with it. */
+export function SourcePage() {
+  const { id = '' } = useParams();
+  const read = useRead('GET /sources/{id}', { id });
+  const stored = read.data && !read.error ? { source: read.data.data, etag: read.data.etag ?? '' } : undefined;
+  return (
+    <Page
+      title={stored?.source.name ?? 'Source'}
+      actions={<LinkButton to={`/debugger?source=${id}`}>See its calls live</LinkButton>}
+    >
+      {stored ? <Loaded {...stored} /> : <Unread read={read} what="source" />}
+    </Page>
+  );
+}
+
+function Loaded({ source, etag }: Props) {
+  const admin = useMay('admin');
+  return (
+    <Stack>
+      <Switch source={source} etag={etag} />
+      {source.writeKey === null ? (
+        <Text size="sm">Write keys are shown to administrators only.</Text>
+      ) : (
+        <>
+          <Key source={source} etag={etag} />
+          <Section title="Send with it">
+            <Snippets writeKey={source.writeKey} />
+          </Section>
+        </>
+      )}
+      {admin && <Delete source={source} etag={etag} />}
+    </Stack>
+  );
+}
+
+function Switch({ source: { id, enabled }, etag }: Props) {
+  const operator = useMay('operator');
+  const change = useChange('PATCH /sources/{id}');
+  const set = (on: boolean) => change.mutate({ id, ifMatch: etag, body: { enabled: on } });
+  return (
+    <section className="card" aria-label="State">
+      <div className="row">
+        <Pill kind={enabled ? 'on' : 'off'} />
+        {operator && !enabled && (
+          <Button loading={change.isPending} onClick={() => set(true)}>
+            Switch on
+          </Button>
+        )}
+        {operator && enabled && (
+          <Confirmed label="Switch off" question="Switch it off?" busy={change.isPending} onConfirm={() => set(false)}>
+            <Text>Its calls are refused from then on, and clients throw away what is refused.</Text>
+          </Confirmed>
+        )}
+      </div>
+      {change.error && <Failure error={change.error} what="the change" />}
+    </section>
+  );
+}
+
+function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
+  const [overlap, setOverlap] = useState('24h');
+  const rotate = useChange('POST /sources/{id}/rotate-key');
+  return (
+    <Section title="Write key">
+      <Stack gap="sm">
+        <Group gap="xs">
+          <code className="break">{writeKey}</code>
+          <Copy text={writeKey ?? ''} label="Copy the write key" />
+        </Group>
+        {oldWriteKeys.map(({ key, until }) => (
+          <Text key={key} size="sm">
+            <code className="break">{key}</code> still holds; it ends <When at={until} />
+          </Text>
+        ))}
+        <Group align="flex-end">
+          <TextInput
+            label="Overlap"
+            description="So long older keys still hold: 0s, 24h, 7d"
+            value={overlap}
+            onChange={(event) => setOverlap(event.target.value)}
+          />
+          <Confirmed
+            label="Rotate the key"
+            question="Make a new write key?"
+            busy={rotate.isPending}
+            onConfirm={() => rotate.mutate({ id, ifMatch: etag, body: { overlap } })}
+          >
+            <Text>The key of now holds for {overlap} more. Give the new one to your clients until then.</Text>
+          </Confirmed>
+        </Group>
+        {rotate.error && <Failure error={rotate.error} what="the rotation" />}
+      </Stack>
+    </Section>
+  );
+}
+
+function Delete({ source: { id, name }, etag }: Props) {
+  const navigate = useNavigate();
+  const remove = useChange('DELETE /sources/{id}', { onDone: () => void navigate('/sources') });
+  return (
+    <div>
+      <Confirmed
+        danger
+        label="Delete"
+        question={`Delete ${name}?`}
+        busy={remove.isPending}
+        onConfirm={() => remove.mutate({ id, ifMatch: etag })}
+      >
+        <Text>Its calls are refused from then on. Destinations stay, and are no longer connected to it.</Text>
+      </Confirmed>
+      {remove.error && <Failure error={remove.error} what="deleting it" />}
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { Button, Group, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { useChange, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { Pager, useFilters } from '../ui/filters';
+import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+
+/** All sources, and a new one. */
+export function Sources() {
+  const filters = useFilters();
+  const admin = useMay('admin');
+  const read = useRead('GET /sources', { query: filters.query(['after']) });
+  return (
+    <Page title="Sources">
+      {admin && <NewSource />}
+      {!read.data || read.error ? (
+        <Unread read={read} what="sources" />
+      ) : read.data.data.data.length === 0 ? (
+        <Empty title="No source yet">
+          <Text>A source is where calls come from: a site, an app, a server.</Text>
+        </Empty>
+      ) : (
+        <Table label="Sources" head={['Name', 'State', 'Made']}>
+          {read.data.data.data.map(({ id, name, enabled, createdAt }) => (
+            <tr key={id}>
+              <td>
+                <TextLink to={`/sources/${id}`}>{name}</TextLink>
+              </td>
+              <td>
+                <Pill kind={enabled ? 'on' : 'off'} />
+              </td>
+              <td>
+                <When at={createdAt} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <Pager filters={filters} next={read.data?.data.next ?? null} />
+    </Page>
+  );
+}
+
+function NewSource() {
+  const [name, setName] = useState('');
+  const navigate = useNavigate();
+  const make = useChange('POST /sources', { onDone: ({ data }) => void navigate(`/sources/${data.id}`) });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        make.mutate({ body: { name: name.trim() } });
+      }}
+    >
+      <Group align="flex-end">
+        <TextInput label="Name of a new source" value={name} onChange={(event) => setName(event.target.value)} />
+        <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
+          Make it
+        </Button>
+      </Group>
+      {make.error && <Failure error={make.error} what="the new source" />}
+    </form>
+  );
+}

@@ -1,0 +1,146 @@
+import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { type Token } from '../../../shared/api/operations';
+import { useChange, useRead } from '../lib/api';
+import { type Role, useMay } from '../lib/session';
+import { Pager, useFilters } from '../ui/filters';
+import { AdminsOnly, Code, Confirmed, Empty, Failure, Page, Table, TextLink, Unread, When } from '../ui/ui';
+
+/** Who may use the API and this console. */
+export function Tokens() {
+  const filters = useFilters();
+  const admin = useMay('admin');
+  const read = useRead('GET /tokens', { query: filters.query(['after']) }, { enabled: admin });
+  const remove = useChange('DELETE /tokens/{id}');
+  if (!admin) return <AdminsOnly title="Tokens" />;
+  return (
+    <Page title="Tokens">
+      <NewToken />
+      {remove.error && <Failure error={remove.error} what="deleting it" />}
+      {!read.data || read.error ? (
+        <Unread read={read} what="tokens" />
+      ) : read.data.data.data.length === 0 ? (
+        <Empty title="No token but that of the settings" />
+      ) : (
+        <Table label="Tokens" head={['Name', 'Role', 'Made', 'Changes', 'End']}>
+          {read.data.data.data.map((token) => (
+            <Row key={token.id} token={token} onDelete={() => remove.mutate({ id: token.id })} />
+          ))}
+        </Table>
+      )}
+      <Pager filters={filters} next={read.data?.data.next ?? null} />
+    </Page>
+  );
+}
+
+function Row({ token: { id, name, role, version, createdAt }, onDelete }: { token: Token; onDelete: () => void }) {
+  return (
+    <tr>
+      <td>{name}</td>
+      <td>
+        {/* Another token of this place in the list has a choice of its own. */}
+        <RoleChoice key={version} token={{ id, name, role, version }} />
+      </td>
+      <td>
+        <When at={createdAt} />
+      </td>
+      <td>
+        <TextLink to={`/audit?by=${id}`} aria-label={`see what ${name} has changed`}>
+          see
+        </TextLink>
+      </td>
+      <td>
+        <Confirmed danger label="Delete" question={`Delete ${name}?`} onConfirm={onDelete}>
+          <Text>It opens nothing more, and its sessions end.</Text>
+        </Confirmed>
+      </td>
+    </tr>
+  );
+}
+
+/** What it may do from now on: also in the sessions that it has. Who has changed it meanwhile is not overwritten. */
+function RoleChoice({
+  token: { id, name, role, version },
+}: {
+  token: Pick<Token, 'id' | 'name' | 'role' | 'version'>;
+}) {
+  const [chosen, setChosen] = useState<Role>(role);
+  const change = useChange('PATCH /tokens/{id}');
+  return (
+    <Stack gap="xs">
+      <NativeSelect
+        aria-label={`Role of ${name}`}
+        data={ROLES}
+        value={chosen}
+        onChange={(event) => setChosen(event.target.value as Role)}
+      />
+      {chosen !== role && (
+        <Group gap="xs">
+          <Button
+            size="xs"
+            loading={change.isPending}
+            onClick={() => change.mutate({ id, ifMatch: `"${version}"`, body: { role: chosen } })}
+          >
+            Change the role
+          </Button>
+          <Button size="xs" variant="default" onClick={() => setChosen(role)}>
+            Leave it
+          </Button>
+        </Group>
+      )}
+      {change.error && <Failure error={change.error} what="the change" />}
+    </Stack>
+  );
+}
+
+const ROLES: { value: Role; label: string }[] = [
+  { value: 'read_only', label: 'read-only: looks' },
+  { value: 'operator', label: 'operator: runs everything, sees no secrets' },
+  { value: 'admin', label: 'admin: everything' },
+];
+
+function NewToken() {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('read_only');
+  const make = useChange('POST /tokens', { onDone: () => setName('') });
+  const made = make.data?.data;
+  return (
+    <form
+      className="card"
+      aria-label="New token"
+      onSubmit={(event) => {
+        event.preventDefault();
+        make.mutate({ body: { name: name.trim(), role } });
+      }}
+    >
+      <Stack>
+        <Group align="flex-end">
+          <TextInput label="Whose or what for" value={name} onChange={(event) => setName(event.target.value)} />
+          <NativeSelect
+            label="Role"
+            data={ROLES}
+            value={role}
+            onChange={(event) => setRole(event.target.value as Role)}
+          />
+          <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
+            Make a token
+          </Button>
+        </Group>
+        {make.error && <Failure error={make.error} what="the new token" />}
+        {made && (
+          <Alert color="yellow" title={`The token of ${made.name}, shown this once`}>
+            <Code label="new token" text={made.token} />
+            <Button
+              variant="default"
+              onClick={() => {
+                make.reset();
+              }}
+            >
+              I have it
+            </Button>
+          </Alert>
+        )}
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,46 @@
+import { type Operations } from '../../../shared/api/operations';
+import { isoOfLocal } from '../lib/words';
+
+/** The scope of a replay while somebody chooses it, and what is asked of the API. Pure. */
+
+type Body = Operations['POST /replays']['body'];
+
+export interface Scope {
+  destination: string;
+  origin: 'dead_letters' | 'messages';
+  /** as `<input type="datetime-local">` has it */
+  from: string;
+  to: string;
+  status: string;
+  type: string;
+  includeDelivered: boolean;
+  maxPerSecond: string;
+}
+
+export function scopeFor(destination: string): Scope {
+  const rest = { from: '', to: '', status: '', type: '', includeDelivered: false, maxPerSecond: '200' };
+  return { destination, origin: 'dead_letters', ...rest };
+}
+
+export function scopeProblem(scope: Scope): string | undefined {
+  if (scope.destination === '') return 'Choose a destination';
+  const [from, to] = [isoOfLocal(scope.from), isoOfLocal(scope.to)];
+  if (from !== undefined && to !== undefined && from >= to) return 'The beginning must be before the end';
+  const rate = Number(scope.maxPerSecond);
+  return Number.isFinite(rate) && rate > 0 && rate <= 10_000 ? undefined : 'The rate is a number up to 10,000';
+}
+
+export function bodyOf(scope: Scope, preview: boolean): Body {
+  const [from, to] = [isoOfLocal(scope.from), isoOfLocal(scope.to)];
+  return {
+    destination: scope.destination,
+    origin: scope.origin,
+    preview,
+    maxPerSecond: Number(scope.maxPerSecond),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(scope.status !== '' && { status: scope.status as NonNullable<Body['status']> }),
+    ...(scope.type !== '' && { type: scope.type as NonNullable<Body['type']> }),
+    ...(scope.includeDelivered && { includeDelivered: true }),
+  };
+}

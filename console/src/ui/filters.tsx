@@ -1,0 +1,103 @@
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useSearchParams } from 'react-router';
+import { useNames } from '../lib/api';
+
+/** Filters and pages live in the address, so that what is seen can be kept and shared. */
+
+export function useFilters() {
+  const [search, setSearch] = useSearchParams();
+  return {
+    get: (name: string) => search.get(name) ?? '',
+    /** Those of these that are set, for any query: what an address says may be wrong, and the API judges it. */
+    query: <N extends string>(names: readonly N[]) => {
+      const set = names.map((name) => [name, search.get(name) ?? ''] as const).filter(([, value]) => value !== '');
+      return Object.fromEntries(set) as Partial<Record<N, never>>;
+    },
+    /** A filter that changes leads back to the first page. */
+    set: (name: string, value: string) => {
+      setSearch(
+        (before) => {
+          const next = new URLSearchParams(before);
+          if (name !== 'after') next.delete('after');
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+          return next;
+        },
+        { replace: name !== 'after' },
+      );
+    },
+    clear: () => {
+      setSearch(new URLSearchParams());
+    },
+    any: search.size > 0,
+  };
+}
+
+export type Filters = ReturnType<typeof useFilters>;
+
+/** One filter of a page. */
+export interface Named {
+  filters: Filters;
+  name: string;
+  label: string;
+}
+
+export function ChoiceFilter({ filters, name, label, options }: Named & { options: readonly string[] }) {
+  const data = [{ value: '', label: 'all' }, ...options.map((value) => ({ value, label: value.replaceAll('_', ' ') }))];
+  return (
+    <NativeSelect
+      label={label}
+      data={data}
+      value={filters.get(name)}
+      onChange={(e) => filters.set(name, e.target.value)}
+    />
+  );
+}
+
+export function NameFilter({ filters, name, label, kind }: Named & { kind: 'sources' | 'destinations' }) {
+  const names = useNames(kind);
+  const data = [{ value: '', label: 'all' }, ...[...names].map(([value, text]) => ({ value, label: text }))];
+  return (
+    <NativeSelect
+      label={label}
+      data={data}
+      value={filters.get(name)}
+      onChange={(e) => filters.set(name, e.target.value)}
+    />
+  );
+}
+
+/** Asks when one is done with typing, not for each letter. */
+export function TextFilter({ filters, name, label }: Named) {
+  const [text, setText] = useState(filters.get(name));
+  const use = () => {
+    if (text.trim() !== filters.get(name)) filters.set(name, text.trim());
+  };
+  return (
+    <TextInput
+      label={label}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={use}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') use();
+      }}
+    />
+  );
+}
+
+export function Pager({ filters, next }: { filters: Filters; next: string | null }) {
+  const first = filters.get('after') === '';
+  if (first && next === null) return null;
+  return (
+    <Group>
+      <Button variant="default" disabled={first} onClick={() => filters.set('after', '')}>
+        First page
+      </Button>
+      <Button variant="default" disabled={next === null} onClick={() => filters.set('after', next ?? '')}>
+        Next page
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,377 @@
+import { type Browser, type BrowserContextOptions } from 'playwright-core';
+import { CHROMIUM, openBrowser, openTab, type Tab } from '../support/browser';
+import { eventually } from '../support/eventually';
+import { aTrack } from '../support/make';
+import { openStage, type Stage } from '../support/stage';
+import { type Destination, type Source } from '../support/system';
+
+/** The console in a real browser, on the whole system: what a person sees, and what the page must not hold. */
+
+let stage: Stage;
+let browser: Browser;
+let tab: Tab;
+/** the cookie of a session, as the first sign-in got it */
+let signedIn: BrowserContextOptions;
+let shop: Source;
+let hooks: Record<'crm' | 'warehouse' | 'ledger', Destination>;
+
+const MINUTES = 3 * 60_000;
+// A machine without a browser reports these as skipped; where CI is set that is a failure.
+const story = CHROMIUM === undefined && process.env.CI === undefined ? test.skip : test;
+
+beforeAll(async () => {
+  if (story === test.skip) return;
+  [stage, browser] = await Promise.all([
+    openStage({ env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' } }),
+    openBrowser(),
+  ]);
+  shop = await stage.system.createSource('Web shop');
+  const connect = (name: string, path: string) =>
+    stage.system.createDestination({ name, sources: [shop.id], webhooks: [{ url: stage.sink.url(path) }] });
+  hooks = {
+    crm: await connect('CRM', '/crm'),
+    warehouse: await connect('Warehouse', '/warehouse'),
+    ledger: await connect('Ledger', '/ledger'),
+  };
+  stage.sink.on('/crm', { status: 410, body: 'gone away' });
+  stage.sink.on('/warehouse', { status: 410 });
+  await stage.settled();
+  await forget('probe');
+  tab = await openTab(browser);
+  await signIn('/connect');
+  signedIn = { storageState: await tab.page.context().storageState() };
+  await tab.close();
+}, MINUTES);
+afterAll(async () => {
+  if (story === test.skip) return;
+  await browser.close();
+  await stage.close();
+}, MINUTES);
+beforeEach(async () => {
+  tab = await openTab(browser, signedIn);
+});
+afterEach(async () => {
+  await tab.close();
+});
+
+/** What the tests themselves have made is in no picture. */
+async function forget(probe: string): Promise<void> {
+  const { body: sources } = await stage.system.control('GET', '/sources');
+  const { id } = sources.data.find(({ name }: { name: string }) => name === probe);
+  const { body: destinations } = await stage.system.control('GET', '/destinations');
+  const own = destinations.data.find(({ sources: of }: { sources: string[] }) => of.includes(id));
+  await stage.system.control('DELETE', `/sources/${id}`);
+  await stage.system.control('DELETE', `/destinations/${own.id}`);
+}
+
+const at = (path: string) => `${stage.system.controlUrl}${path}`;
+
+async function signIn(path: string): Promise<void> {
+  const { page } = tab;
+  await page.goto(at(path));
+  await page.getByLabel(/^Token/).waitFor();
+  await isGood('sign-in');
+  await page.getByLabel(/^Token/).fill(stage.system.adminToken);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  expect(page.url()).toBe(at(path));
+}
+
+/** The page as it is now is good: no complaint, no barrier. */
+async function isGood(name?: string): Promise<void> {
+  expect(await tab.barriers()).toEqual([]);
+  if (name !== undefined) await tab.shoot(name);
+  expect(tab.complaints).toEqual([]);
+}
+
+story(
+  'from nothing to the first event, live',
+  async () => {
+    const { page } = tab;
+    await page.goto(at('/connect'));
+    await page.getByRole('link', { name: 'Choose Webhooks' }).waitFor();
+    await isGood('connect-1-integration');
+    await page.getByRole('link', { name: 'Choose Webhooks' }).click();
+
+    await page.getByLabel(/Name your first one|Or a new one, named/).fill('Mobile app');
+    await page.getByRole('button', { name: 'Make this source' }).click();
+    await page.getByRole('checkbox', { name: 'Mobile app', checked: true }).waitFor();
+    await isGood('connect-2-sources');
+    await page.getByRole('button', { name: 'Continue' }).click();
+
+    const address = page.getByLabel('Address');
+    await address.first().fill('nowhere');
+    await page.getByText('It must start with http:// or https://').waitFor();
+    expect(await page.getByRole('button', { name: 'Save and continue' }).isDisabled()).toBe(true);
+    await address.first().fill(stage.sink.url('/first'));
+    for (let i = 2; i <= 5; i++) {
+      await page.getByRole('button', { name: 'Add another URL' }).click();
+      await address.nth(i - 1).fill(stage.sink.url(`/further-${i}`));
+    }
+    expect(await page.getByRole('button', { name: 'Add another URL' }).count()).toBe(0);
+    for (let i = 5; i > 2; i--) await page.getByRole('button', { name: `Remove URL ${i}` }).click();
+    await isGood('connect-3-urls');
+    await page.getByRole('button', { name: 'Save and continue' }).click();
+
+    // Delivery may hear of the destination a moment after the page has.
+    await eventually(
+      async () => {
+        await page.getByRole('button', { name: 'Send a test' }).click();
+        await page.getByText('It arrived').waitFor({ timeout: 4_000 });
+      },
+      { deadlineMs: 30_000 },
+    );
+    await page.getByText(stage.sink.url('/further-2')).waitFor();
+    await isGood('connect-4-test');
+    await page.getByRole('link', { name: 'Continue' }).click();
+    await page.getByLabel('Shared secret').fill('planted-shared-secret');
+    await page.getByRole('button', { name: 'Add a header' }).first().click();
+    await page.getByLabel('Header').first().fill('X-Api-Key');
+    await page.getByLabel('Value').first().fill('planted-header-value');
+    await isGood('connect-5-settings');
+
+    // Another administrator is quicker: neither of the two is overwritten unseen.
+    const id = /\/connect\/([^/]+)\/settings/.exec(page.url())![1]!;
+    await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 50 });
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Somebody else has changed this meanwhile').waitFor();
+    await page.getByRole('button', { name: 'Save mine, and keep theirs' }).click();
+
+    await page.getByRole('button', { name: 'Switch on', exact: true }).waitFor();
+    const { body: stored } = await stage.system.control('GET', `/destinations/${id}`);
+    expect(stored).toMatchObject({ maxPerSecond: 50, hasSharedSecret: true, enabled: false });
+    refused(412);
+    await isGood('connect-6-switch');
+    await page.getByRole('button', { name: 'Switch on', exact: true }).click();
+    await page.getByText('Waiting for the first event').waitFor();
+
+    // What the page tells to send, at the address that it names.
+    const code = (await page.getByRole('region', { name: 'code for curl' }).textContent())!;
+    const [, ingest, key] = /curl (\S+)\/v1\/track -u '(\w+):'/.exec(code)!;
+    expect(ingest).toBe(stage.system.ingestUrl);
+    // Until the router knows the destination, what is sent is not for it.
+    await eventually(
+      async () => {
+        await stage.system.send(key!, 'track', aTrack());
+        await page.getByText('Your first event has arrived').waitFor({ timeout: 2_000 });
+      },
+      { deadlineMs: 30_000 },
+    );
+    await isGood('connect-7-first-event');
+    const [request] = stage.sink.received('/first').filter(({ headers }) => headers['x-api-key'] !== undefined);
+    expect(request?.headers['x-api-key']).toBe('planted-header-value');
+    expect(request?.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/);
+    await holdsNoSecret('planted-shared-secret', 'planted-header-value');
+  },
+  MINUTES,
+);
+
+/** The browser itself writes refused requests to its console: here one is the point. */
+function refused(status: number): void {
+  const [first, ...others] = tab.complaints.splice(0);
+  expect(first).toContain(String(status));
+  tab.complaints.push(...others);
+}
+
+/** Neither the page, nor its address, nor what it has stored holds the token, or what else was planted. */
+async function holdsNoSecret(...planted: string[]): Promise<void> {
+  const held = await tab.evaluate(
+    'location.href + document.documentElement.outerHTML + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie' +
+      " + [...document.querySelectorAll('input')].map((input) => input.value).join()",
+  );
+  for (const secret of [stage.system.adminToken, ...planted]) expect(String(held).includes(secret)).toBe(false);
+}
+
+story(
+  'a failed delivery is found and replayed, and a scope is',
+  async () => {
+    const { page } = tab;
+    await stage.system.send(shop.writeKey, 'track', aTrack({ userId: 'user-lost' }));
+    await stage.sink.waitFor(1, { path: '/crm' });
+
+    await page.goto(at(`/deliveries?destination=${hooks.crm.id}`));
+    await page.getByLabel('User id').fill('user-lost');
+    await page.getByLabel('User id').press('Enter');
+    await page.getByLabel('Status').selectOption('dead');
+    const row = page.getByRole('link', { name: /^track, dead/ });
+    await row.waitFor();
+    expect(page.url()).toContain('status=dead');
+    await isGood('deliveries');
+    await row.click();
+
+    await page.getByText('The endpoint refused it for good').waitFor();
+    await page.getByText('410').first().waitFor();
+    await isGood('delivery');
+    stage.sink.on('/crm', { status: 200 });
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByRole('dialog').getByText('Send it once more?').waitFor();
+    await isGood();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
+    await page.getByText(/of replay 1/).waitFor();
+    await page.getByLabel('Facts').getByText('delivered').waitFor();
+    const sent = stage.sink.received('/crm');
+    expect(new Set(sent.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    await isGood('delivery-replayed');
+
+    stage.sink.clear();
+    stage.sink.on('/warehouse', { status: 200 });
+    await page.goto(at(`/replays?destination=${hooks.warehouse.id}`));
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByText('1 delivery would be sent').waitFor();
+    expect(stage.sink.received('/warehouse')).toEqual([]);
+    await isGood('replays');
+    await page.getByRole('button', { name: 'Replay 1' }).click();
+    await page.getByText('1 of 1 sent').waitFor();
+    await page.getByLabel('Progress').getByText('done').waitFor();
+    await stage.sink.waitFor(1, { path: '/warehouse' });
+    await isGood('replay');
+  },
+  MINUTES,
+);
+
+story(
+  'what was noticed is on every page until somebody has seen it, and a webhook for it is set',
+  async () => {
+    const { page } = tab;
+    await page.goto(at('/alerts'));
+    await page.getByRole('button', { name: 'Add a URL' }).click();
+    await page.getByLabel('Address').fill(stage.sink.url('/ops'));
+    await page.getByLabel('Failing after').fill('soon');
+    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+    await page.getByLabel('Failing after').fill('90s');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Nothing is changed yet.').waitFor();
+    await page.getByRole('button', { name: 'Send a sample' }).click();
+    await page.getByText('It arrived').waitFor();
+    await stage.sink.waitFor(1, { path: '/ops' });
+    await isGood('alerts');
+
+    // The dead letters of the stories before.
+    await page.getByRole('link', { name: /^\d notices?$/ }).click();
+    const row = page.getByRole('row', { name: /dead letters CRM/ });
+    await row.waitFor();
+    await isGood('notices');
+    await row.getByRole('button', { name: /^I have seen it/ }).click();
+    await row.waitFor({ state: 'detached' });
+    expect(page.url()).toContain('acknowledged=false');
+    await isGood();
+  },
+  MINUTES,
+);
+
+story(
+  'the debugger shows calls as they come, accepted and rejected',
+  async () => {
+    const { page } = tab;
+    await page.goto(at(`/debugger?source=${shop.id}`));
+    await page.getByText('live', { exact: true }).waitFor();
+    await stage.system.send(shop.writeKey, 'track', aTrack({ event: 'Cart Viewed' }));
+    await page.getByText('track: Cart Viewed').waitFor();
+    await stage.system.send(shop.writeKey, 'batch', { batch: [{ type: 'track', event: 'Nobody Did It' }] });
+    await page.getByText('track: Nobody Did It').waitFor();
+    await isGood('debugger');
+    await page.getByLabel('Show').selectOption('false');
+    await page.getByText('track: Cart Viewed').waitFor({ state: 'detached' });
+    await page.getByText('track: Nobody Did It').waitFor();
+  },
+  MINUTES,
+);
+
+story(
+  'of two who edit one destination the second sees what the first has changed',
+  async () => {
+    const { page } = tab;
+    const { id } = hooks.ledger;
+    await page.goto(at(`/destinations/${id}`));
+    await page.getByLabel(/^Name/).fill('General ledger');
+    await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 7 });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Somebody else has changed this meanwhile').waitFor();
+    refused(412);
+    await isGood('destination-conflict');
+    await page.getByRole('button', { name: 'Save mine, and keep theirs' }).click();
+    await page.getByRole('heading', { name: 'General ledger' }).waitFor();
+    const { body } = await stage.system.control('GET', `/destinations/${id}`);
+    expect(body).toMatchObject({ name: 'General ledger', maxPerSecond: 7 });
+  },
+  MINUTES,
+);
+
+/** What stands out of the window to the right, and makes the page scroll sideways. */
+const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('main *')]
+  .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
+
+/** Path, heading, what is there once it has been read, and the picture's name. */
+const pages = (): [path: string, heading: string, shows: string | RegExp, name: string][] => [
+  ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/, 'overview'],
+  ['/destinations', 'Destinations', 'Warehouse', 'destinations'],
+  [`/destinations/${hooks.crm.id}`, 'CRM', 'Settings', 'destination'],
+  ['/sources', 'Sources', 'Web shop', 'sources'],
+  [`/sources/${shop.id}`, 'Web shop', 'on', 'source'],
+  ['/deletions', 'Deletions', 'No user was deleted yet', 'deletions'],
+  ['/audit', 'Audit', 'created', 'audit'],
+  ['/tokens', 'Tokens', 'Support', 'tokens'],
+];
+
+story(
+  'every page can be read: in the light, in the dark, on a phone; by an administrator, and by who may only look',
+  async () => {
+    const { body: token } = await stage.system.control('POST', '/tokens', { name: 'Support', role: 'read_only' });
+    const { page } = tab;
+    for (const [path, heading, shows, name] of pages()) {
+      await page.goto(at(path));
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+      await page.getByText(shows, { exact: true }).first().waitFor();
+      await isGood(name);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await isGood(name === 'overview' ? `${name}-dark` : undefined);
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.setViewportSize({ width: 390, height: 800 });
+      // Charts follow the width a moment later.
+      await eventually(async () => expect(await tab.evaluate(WIDER)).toEqual([]));
+      if (name === 'overview' || name === 'destination') await tab.shoot(`${name}-phone`);
+      await page.setViewportSize({ width: 1200, height: 800 });
+    }
+    await page.goto(at('/no/such/page'));
+    await page.getByText('There is nothing at this address').waitFor();
+    await isGood();
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel(/^Token/).fill(token.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    for (const [path, heading] of pages().slice(0, 6)) {
+      await page.goto(at(path));
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+    }
+    await page.goto(at(`/sources/${shop.id}`));
+    await page.getByText('Write keys are shown to administrators only.').waitFor();
+    expect(await tab.evaluate(`document.body.innerText.includes('${shop.writeKey}')`)).toBe(false);
+    await page.goto(at('/tokens'));
+    await page.getByText('This needs the role admin').waitFor();
+    await isGood();
+  },
+  MINUTES,
+);
+
+story(
+  'a session that has ended leads back to the same address by the sign-in',
+  async () => {
+    const { page } = tab;
+    await page.goto(at('/deliveries?status=dead'));
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+    await page.context().clearCookies();
+    await page.getByLabel('Type').selectOption('track');
+    await page.getByText('Your session has ended').waitFor();
+    expect(page.url()).toBe(at('/deliveries?status=dead&type=track'));
+    await page.getByLabel(/^Token/).fill('not the token at all');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('This token is not known').waitFor();
+    await page.getByLabel(/^Token/).fill(stage.system.adminToken);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+    expect(page.url()).toBe(at('/deliveries?status=dead&type=track'));
+    await holdsNoSecret();
+    expect(tab.complaints.filter((text) => !text.includes('401'))).toEqual([]);
+  },
+  MINUTES,
+);

@@ -1,0 +1,79 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { source as axe } from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { ROOT } from '../../shared/root';
+
+/** A real Chromium for tests of the console, which listens to what pages complain of. */
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** undefined: tests of pages are skipped, or fail where `CI` is set */
+export const CHROMIUM = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
+const SHOTS = join(ROOT, 'docs', 'console');
+/** `SCREENSHOTS=1`: the pictures of docs/console are taken anew. */
+const SHOOT = process.env.SCREENSHOTS !== undefined;
+
+const SETTLED = `Promise.all(document.getAnimations()
+  .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
+  .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`;
+
+export interface Tab {
+  page: Page;
+  /** what the page's console called an error, and what its scripts threw */
+  complaints: string[];
+  /** Evaluates an expression in the page, past its policy, which forbids to evaluate texts. */
+  evaluate(expression: string): Promise<unknown>;
+  /** Serious violations of accessibility, one a line. */
+  barriers(): Promise<string[]>;
+  /** Takes a picture for the documentation, if asked for. */
+  shoot(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openBrowser(): Promise<Browser> {
+  if (CHROMIUM === undefined) throw new Error('No Chromium was found: install Debian’s, or name one by CHROMIUM');
+  // Whoever runs tests as root, as in a container, has no sandbox.
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({
+    viewport: { width: 1200, height: 800 },
+    reducedMotion: 'reduce',
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  const devtools = await context.newCDPSession(page);
+  const evaluate = async (expression: string): Promise<unknown> => {
+    const asked = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = await devtools.send('Runtime.evaluate', asked);
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value as unknown;
+  };
+  return {
+    page,
+    complaints,
+    evaluate,
+    barriers: async () => {
+      await evaluate(`${axe}; undefined`);
+      // Colours on their way from one to the other are none that anybody reads.
+      await evaluate(SETTLED);
+      const run = `axe.run(document, { preload: false, resultTypes: ['violations'] }).then(({ violations }) => violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))`;
+      return (await evaluate(run)) as string[];
+    },
+    shoot: async (name) => {
+      if (!SHOOT) return;
+      mkdirSync(SHOTS, { recursive: true });
+      await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+    },
+    close: () => context.close(),
+  };
+}

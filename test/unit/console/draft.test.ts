@@ -1,0 +1,183 @@
+import {
+  creationOf,
+  draftOf,
+  emptyDraft,
+  patchOf,
+  problemsOf,
+  urlProblem,
+} from '../../../console/src/destination/draft';
+import { ALERT_FIELDS, DESTINATION_FIELDS, differences } from '../../../console/src/destination/conflict';
+import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
+import { type Alerts, type Destination } from '../../../shared/api/operations';
+
+const STORED: Destination = {
+  id: 'dst_1',
+  name: 'Shop',
+  type: 'webhooks',
+  enabled: true,
+  paused: false,
+  sources: ['src_1'],
+  webhooks: [{ id: 'wh_1', url: 'https://example.com/hook', headers: { Authorization: { keep: true } } }],
+  hasSharedSecret: true,
+  secretRotation: null,
+  types: null,
+  maxPerSecond: null,
+  shards: 4,
+  switchOffAfter: null,
+  version: 3,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+};
+
+describe('a URL while it is typed', () => {
+  it.each([
+    ['', 'Enter where'],
+    ['example.com', 'http:// or https://'],
+    ['https://', 'no host'],
+    ['https://user:pass@example.com/', 'user name or password'],
+    ['https://example.com/#top', 'fragment'],
+    ['ftp://example.com/', 'http:// or https://'],
+  ])('%s is refused', (url, why) => {
+    expect(urlProblem(url)).toContain(why);
+  });
+
+  it('is good as soon as it can be called', () => {
+    expect(urlProblem('https://example.com/hook?token=1')).toBeUndefined();
+  });
+});
+
+describe('what is wrong with a draft', () => {
+  it('is named by field, as the API names fields', () => {
+    const draft = {
+      ...emptyDraft([]),
+      name: ' ',
+      types: [],
+      maxPerSecond: 'many',
+      switchOffAfter: 'soon',
+      webhooks: [
+        {
+          url: 'nowhere',
+          headers: [
+            { name: 'X-Key', value: 'a', kept: false },
+            { name: 'x-key', value: 'b', kept: false },
+            { name: 'Host', value: 'c', kept: false },
+            { name: 'X-Empty', value: '', kept: false },
+          ],
+        },
+      ],
+    };
+    expect([...problemsOf(draft).keys()]).toEqual([
+      'name',
+      'webhooks/0/url',
+      'webhooks/0/headers/1',
+      'webhooks/0/headers/2',
+      'webhooks/0/headers/3',
+      'types',
+      'maxPerSecond',
+      'switchOffAfter',
+    ]);
+  });
+
+  it('is nothing where it is as it was stored', () => {
+    expect(problemsOf(draftOf(STORED)).size).toBe(0);
+  });
+});
+
+describe('what is sent', () => {
+  it('is switched off where it is new', () => {
+    const draft = { ...emptyDraft(['src_1']), webhooks: [{ url: 'https://example.com/', headers: [] }] };
+    expect(creationOf(draft)).toEqual({
+      name: 'Webhooks',
+      type: 'webhooks',
+      enabled: false,
+      sources: ['src_1'],
+      webhooks: [{ url: 'https://example.com/', headers: {} }],
+    });
+  });
+
+  it('is nothing where nothing was changed', () => {
+    expect(patchOf(STORED, draftOf(STORED))).toEqual({});
+  });
+
+  it('is only what was changed, and stored header values are kept', () => {
+    const draft = draftOf(STORED);
+    draft.webhooks[0]!.url = 'https://example.com/other';
+    draft.webhooks[0]!.headers.push({ name: 'X-New', value: 'v', kept: false });
+    expect(patchOf(STORED, { ...draft, maxPerSecond: '5', types: ['track'] })).toEqual({
+      webhooks: [
+        { id: 'wh_1', url: 'https://example.com/other', headers: { Authorization: { keep: true }, 'X-New': 'v' } },
+      ],
+      maxPerSecond: 5,
+      types: ['track'],
+    });
+  });
+
+  it('removes by null', () => {
+    const limited = { ...STORED, maxPerSecond: 5, types: ['track' as const], switchOffAfter: '5d' };
+    const draft = { ...draftOf(limited), maxPerSecond: '', types: null, switchOffAfter: '' };
+    expect(patchOf(limited, draft)).toEqual({ maxPerSecond: null, types: null, switchOffAfter: null });
+  });
+});
+
+describe('a conflict', () => {
+  it('says what no limit and all types are', () => {
+    const theirs = { ...STORED, maxPerSecond: 7, types: ['track' as const] };
+    const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch: { enabled: false } });
+    expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
+      ['Types', 'all', 'track', undefined],
+      ['Requests a second', 'no limit', '7', undefined],
+      ['Switched on', 'yes', 'yes', 'no'],
+    ]);
+  });
+
+  it('shows what each has changed, and no value of a header', () => {
+    const theirs = { ...STORED, name: 'Store', paused: true };
+    const draft = draftOf(STORED);
+    draft.webhooks[0]!.headers[0] = { name: 'Authorization', value: 'planted', kept: false };
+    const patch = patchOf(STORED, { ...draft, name: 'My shop', sharedSecret: 'planted' });
+    const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch });
+    expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
+      ['Name', 'Shop', 'Store', 'My shop'],
+      ['URLs and headers', ...Array<string>(3).fill('https://example.com/hook (Authorization)')],
+      ['Paused', 'no', 'yes', undefined],
+      ['Secret', 'yes', 'yes', 'a new one'],
+    ]);
+    expect(JSON.stringify(found)).not.toContain('planted');
+  });
+});
+
+describe('alerts', () => {
+  const stored: Alerts = {
+    enabled: true,
+    webhooks: STORED.webhooks,
+    hasSharedSecret: false,
+    secretRotation: null,
+    switchOffAfter: '5d',
+    failingFor: '30m',
+    deadLettersEvery: '1h',
+    version: 2,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+  };
+
+  it('are sent as they were changed, and nothing else', () => {
+    expect(alertsPatch(stored, alertsDraftOf(stored))).toEqual({});
+    const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '90s', switchOffAfter: '' };
+    expect(alertsPatch(stored, draft)).toEqual({ webhooks: [], failingFor: '90s', switchOffAfter: null });
+  });
+
+  it('may be without a URL, and not without times', () => {
+    const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '', switchOffAfter: '' };
+    expect([...alertsProblems(draft).keys()]).toEqual(['failingFor']);
+  });
+
+  it('that two have changed are compared by their own fields', () => {
+    const theirs = { ...stored, deadLettersEvery: '2h', switchOffAfter: null };
+    const found = differences(ALERT_FIELDS, { before: stored, theirs, patch: { failingFor: '1m' } });
+    expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
+      ['Failing after', '30m', '30m', '1m'],
+      ['Dead letters at most every', '1h', '2h', undefined],
+      ['Switched off after', '5d', 'not set', undefined],
+    ]);
+  });
+});

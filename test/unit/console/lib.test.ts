@@ -1,0 +1,147 @@
+import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
+import { fieldProblems, sayProblem } from '../../../console/src/lib/problems';
+import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
+import { everyStep, sinceOf, stepLabel } from '../../../console/src/lib/series';
+import { counted, isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/words';
+import { bodyOf, scopeFor, scopeProblem } from '../../../console/src/replay/scope';
+import { ApiProblem } from '../../../shared/api/client';
+
+describe('times', () => {
+  const now = Date.parse('2026-01-01T12:00:00.000Z');
+  it.each([
+    ['2026-01-01T12:00:00.200Z', 'now'],
+    ['2026-01-01T11:59:48.000Z', '12 s ago'],
+    ['2026-01-01T12:10:00.000Z', 'in 10 min'],
+    ['2026-01-01T09:00:00.000Z', '3 h ago'],
+    ['2025-12-25T12:00:00.000Z', '7 days ago'],
+  ])('%s is %s', (iso, text) => {
+    expect(relative(iso, now)).toBe(text);
+  });
+
+  it('go from a field to the API and back', () => {
+    expect(localOfIso(isoOfLocal('2026-01-01T12:34'))).toBe('2026-01-01T12:34');
+    expect(isoOfLocal('')).toBeUndefined();
+    expect(localOfIso('no time')).toBe('');
+  });
+
+  it.each([
+    [null, '–'],
+    [12.4, '12 ms'],
+    [1_500, '1.5 s'],
+    [120_000, '2 min'],
+  ])('%s ms as a latency are %s', (ms, text) => {
+    expect(latency(ms)).toBe(text);
+  });
+});
+
+describe('words', () => {
+  it('are of one or of many', () => {
+    expect([counted(1, 'dead letter'), counted(1_200, 'dead letter')]).toEqual(['1 dead letter', '1,200 dead letters']);
+  });
+
+  it('are found for reasons; one that is not known is shown as it is', () => {
+    expect(reasonInWords('window_closed')).toContain('window');
+    expect(reasonInWords('some_news')).toBe('some news');
+    expect(reasonInWords(null)).toBe('');
+  });
+
+  it('of the API name each bad field', () => {
+    const errors = [
+      { pointer: '#/webhooks/0/headers/a~1b', detail: 'no' },
+      { parameter: 'limit', detail: 'too large' },
+    ];
+    const error = new ApiProblem(422, { detail: 'Some fields are wrong', errors });
+    expect([...fieldProblems(error)]).toEqual([
+      ['webhooks/0/headers/a/b', 'no'],
+      ['limit', 'too large'],
+    ]);
+    expect(sayProblem(error)).toBe('Some fields are wrong');
+    expect(sayProblem(new TypeError('fetch failed'))).toContain('cannot be reached');
+  });
+});
+
+describe('snippets', () => {
+  it('name the write key and the address, each', () => {
+    const snippets = snippetsFor('http://localhost:8080/', 'key-1');
+    expect(snippets.map(({ name }) => name)).toEqual(['curl', 'Browser', 'Node', 'Python', 'Go']);
+    for (const { code } of snippets) {
+      expect(code).toContain('key-1');
+      expect(code).toContain('localhost:8080');
+    }
+  });
+
+  it.each([
+    [{ url: null, port: 8081 }, 'https://waypost.example:8090', 'https://waypost.example:8081'],
+    [{ url: null, port: 8081 }, 'http://[::1]:8090', 'http://[::1]:8081'],
+    [{ url: 'https://in.example', port: 8081 }, 'http://localhost:8090', 'https://in.example'],
+  ])('are sent to where clients reach ingest: %j from %s', (ingest, origin, address) => {
+    expect(ingestAddress(ingest, origin)).toBe(address);
+  });
+});
+
+describe('steps of a chart', () => {
+  const span = { since: '2026-01-01T00:00:00.000Z', stepSeconds: 60 };
+
+  it('are there for each time, also where nothing was counted', () => {
+    const counted = { at: '2026-01-01T00:01:00.000Z', delivered: 2 };
+    const steps = everyStep(span, [counted], Date.parse('2026-01-01T00:02:30.000Z'));
+    expect(steps.map(({ at, found }) => [at.slice(11, 16), found?.delivered])).toEqual([
+      ['00:00', undefined],
+      ['00:01', 2],
+      ['00:02', undefined],
+    ]);
+  });
+
+  it('begin at a whole minute, so that asking again within it is the same question', () => {
+    const now = Date.parse('2026-01-01T12:34:56.789Z');
+    expect(sinceOf(3_600_000, now)).toBe('2026-01-01T11:34:00.000Z');
+    expect(sinceOf(3_600_000, now + 3_000)).toBe(sinceOf(3_600_000, now));
+  });
+
+  it('say the time, and where they are long the day', () => {
+    const at = new Date(2026, 0, 2, 3, 4).toISOString();
+    expect(stepLabel(at, 60)).toBe('03:04');
+    expect(stepLabel(at, 10_800)).toBe('Jan 2, 03:04');
+    expect(stepLabel(at, 86_400)).toBe('Jan 2');
+  });
+});
+
+describe('the scope of a replay', () => {
+  it('sends only what was chosen', () => {
+    const scope = { ...scopeFor('dst_1'), from: '2026-01-01T00:00', type: 'track', includeDelivered: true };
+    expect(bodyOf(scope, true)).toEqual({
+      destination: 'dst_1',
+      origin: 'dead_letters',
+      preview: true,
+      maxPerSecond: 200,
+      from: isoOfLocal('2026-01-01T00:00'),
+      type: 'track',
+      includeDelivered: true,
+    });
+  });
+
+  it.each([
+    [{ destination: '' }, 'destination'],
+    [{ from: '2026-01-02T00:00', to: '2026-01-01T00:00' }, 'before'],
+    [{ maxPerSecond: 'fast' }, 'rate'],
+    [{ maxPerSecond: '0' }, 'rate'],
+  ])('is refused: %j', (change, word) => {
+    expect(scopeProblem({ ...scopeFor('dst_1'), ...change })).toContain(word);
+  });
+});
+
+describe('a list of live events', () => {
+  const event = (id: string) => ({ id, at: '2026-01-01T00:00:00.000Z', source: 'src_1', accepted: true, call: {} });
+  const ids = (events: { id: string }[]) => events.map(({ id }) => id).join('');
+
+  it('has the newest first, each once, and not without end', () => {
+    expect(ids(withNew([event('b'), event('a')], event('c')))).toBe('cba');
+    expect(ids(withNew([event('b'), event('a')], event('a')))).toBe('ba');
+    const full = Array.from({ length: MAX_SHOWN }, (_, i) => event(String(i)));
+    expect(withNew(full, event('new'))).toHaveLength(MAX_SHOWN);
+  });
+
+  it('takes in what was before, also where both have met', () => {
+    expect(ids(withPast([event('d'), event('c')], [event('c'), event('b'), event('a')]))).toBe('dcba');
+  });
+});

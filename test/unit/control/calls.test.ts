@@ -1,0 +1,68 @@
+import { CallCounts } from '../../../services/control/calls';
+import { spanOf } from '../../../services/control/overview';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+describe('the time that is looked at', () => {
+  const now = 1_000_000 * MINUTE;
+  it.each([
+    [HOUR, MINUTE],
+    [DAY, 30 * MINUTE],
+    [7 * DAY, 3 * HOUR],
+    [90 * DAY, 2 * DAY],
+  ])('of %d ms has steps of %d ms', (span, step) => {
+    const { sinceMs, stepMs } = spanOf(now - span, now);
+    expect(stepMs).toBe(step);
+    expect(sinceMs % stepMs).toBe(0);
+    expect((now - sinceMs) / stepMs).toBeLessThanOrEqual(61);
+  });
+});
+
+/** A topic whose two partitions took a record each at these times. */
+function topicsOf(times: Record<string, number[]>) {
+  const asked: string[] = [];
+  return {
+    asked,
+    ranges: (topic: string, sinceMs?: number) => {
+      asked.push(`${topic} ${String(sinceMs)}`);
+      const taken = times[topic] ?? [];
+      const low = taken.filter((at) => at < (sinceMs ?? 0)).length;
+      return Promise.resolve([0, 1].map((partition) => ({ partition, low, high: taken.length })));
+    },
+  };
+}
+
+describe('calls', () => {
+  const now = 2 * DAY + 3 * MINUTE - 1;
+  const span = { sinceMs: 2 * DAY, stepMs: MINUTE };
+
+  it('are counted by where the topics were', async () => {
+    const first = 2 * DAY;
+    const kafka = topicsOf({
+      messages: [first - 1, first, first + 1, first + 2 * MINUTE],
+      'messages.rejected': [first + MINUTE],
+    });
+    expect(await new CallCounts(kafka).count(span, now)).toEqual([
+      { at: first, accepted: 4, rejected: 0 },
+      { at: first + MINUTE, accepted: 0, rejected: 2 },
+      { at: first + 2 * MINUTE, accepted: 2, rejected: 0 },
+    ]);
+  });
+
+  it('of which Kafka keeps none any more are not said to be none', async () => {
+    const counts = new CallCounts(topicsOf({}));
+    const steps = await counts.count({ sinceMs: 0, stepMs: DAY }, now);
+    expect(steps.map(({ rejected }) => rejected)).toEqual([null, null, 0]);
+  });
+
+  it('of a time that is over are asked for once', async () => {
+    const kafka = topicsOf({});
+    const counts = new CallCounts(kafka);
+    await counts.count(span, now);
+    kafka.asked.length = 0;
+    await counts.count(span, now + 1);
+    expect(kafka.asked).toEqual(['messages undefined', 'messages.rejected undefined']);
+  });
+});
