@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { type AddressInfo } from 'node:net';
 import { eventually } from './eventually';
+import { type Json } from './system';
 
 /** An OpenTelemetry collector for tests: takes OTLP over HTTP in its JSON encoding, and keeps what came. */
 export interface Collector {
@@ -42,10 +43,10 @@ export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const metrics = new Map<string, Set<string>>();
   let text = '';
-  const take = (path: string, body: any) => {
+  const take = (path: string, body: Json) => {
     for (const { resource, scopeSpans } of path === '/v1/traces' ? body.resourceSpans : []) {
       const service = String(plain(resource.attributes)['service.name']);
-      for (const scope of scopeSpans) spans.push(...scope.spans.map((span: any) => collected(service, span)));
+      for (const scope of scopeSpans) spans.push(...scope.spans.map((span: Json) => collected(service, span)));
     }
     for (const { resource, scopeMetrics } of path === '/v1/metrics' ? body.resourceMetrics : []) {
       const service = String(plain(resource.attributes)['service.name']);
@@ -86,7 +87,7 @@ export async function startCollector(): Promise<Collector> {
   };
 }
 
-function collected(service: string, span: any): CollectedSpan {
+function collected(service: string, span: Json): CollectedSpan {
   return {
     service,
     name: span.name,
@@ -97,7 +98,7 @@ function collected(service: string, span: any): CollectedSpan {
     start: Number(span.startTimeUnixNano) / 1e6,
     end: Number(span.endTimeUnixNano) / 1e6,
     attributes: plain(span.attributes),
-    links: (span.links ?? []).map((link: any) => ({
+    links: (span.links ?? []).map((link: Json) => ({
       traceId: link.traceId,
       spanId: link.spanId,
       as: String(plain(link.attributes)['waypost.link']),
