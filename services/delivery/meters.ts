@@ -1,7 +1,5 @@
 import { LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
-import { type Deliverer } from './handler';
-import { type Lanes } from './lanes';
-import { type Sender } from './send';
+import { type LaneCensus } from './lanes';
 
 /** What delivery counts. */
 
@@ -73,9 +71,9 @@ function statusLabels(status: number) {
 
 /** What is looked at only when someone asks. */
 export function observeDelivery(parts: {
-  deliverer: Pick<Deliverer, 'fill'>;
-  lanes: Pick<Lanes, 'census'>;
-  sender: Pick<Sender, 'inFlight'>;
+  deliverer: { readonly fill: Record<string, number> };
+  lanes: { census(): LaneCensus };
+  sender: { readonly inFlight: number };
   sockets: number;
 }): void {
   const { deliverer, lanes, sender, sockets } = parts;

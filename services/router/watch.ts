@@ -4,7 +4,6 @@ import { WEBHOOKS } from '../../shared/kafka/topics';
 import { metrics, only } from '../../shared/telemetry/metrics';
 import { isTraced, processAttributes, recordSend, recordSpan } from '../../shared/telemetry/spans';
 import { childTraceparent } from '../../shared/telemetry/trace';
-import { type Router } from './handler';
 
 /** What is told of messages that are routed. */
 
@@ -17,7 +16,11 @@ export const drops = {
 };
 
 /** The router counts; this is for those who ask. */
-export function observeRouter({ counts }: Pick<Router, 'counts'>): void {
+export function observeRouter({
+  counts,
+}: {
+  counts: Readonly<Record<'routed' | 'deliveries' | 'duplicates' | 'rejected', number>>;
+}): void {
   const counted = (name: string, help: string, read: () => number) =>
     metrics.counted({ name, help }, () => only(read()));
   counted('waypost.messages.routed', 'Messages that became deliveries.', () => counts.routed);
