@@ -14,8 +14,12 @@ afterAll(() => {
 test('without a word in OTEL_* nothing is loaded, and nothing is traced', () => {
   startTelemetry('ingest');
   expect(isTraced(newTraceparent())).toBe(false);
-  expect(Object.keys(require.cache).filter((name) => name.includes('@opentelemetry'))).toEqual([]);
+  expect(loaded()).toBe(false);
 });
+
+function loaded(): boolean {
+  return Object.keys(require.cache).some((name) => name.includes('@opentelemetry'));
+}
 
 test('spans have the ids that were given out before, their times, parents and links; metrics their values', async () => {
   // Given exporters to the console; then all that was recorded is there when telemetry has stopped, and what is not sampled is not.
@@ -26,6 +30,7 @@ test('spans have the ids that were given out before, their times, parents and li
     OTEL_TRACES_SAMPLER: 'always_off',
   });
   startTelemetry('delivery');
+  expect(loaded()).toBe(true);
   const unsampled = newTraceparent();
   expect([unsampled.slice(-2), isTraced(unsampled)]).toEqual(['00', false]);
   const root = `${unsampled.slice(0, -1)}1`;
@@ -58,7 +63,7 @@ test('spans have the ids that were given out before, their times, parents and li
   ]);
   for (const { timestamp, duration } of spans) {
     expect(duration / 1_000).toBeCloseTo(250, 1);
-    expect(Math.abs((timestamp + duration) / 1_000 - wall)).toBeLessThan(1_000);
+    expect(Math.abs((Number(timestamp) + Number(duration)) / 1_000 - wall)).toBeLessThan(1_000);
   }
   const metric = (name: string) => told.find((each) => each.descriptor?.name === name)?.dataPoints[0];
   expect(metric('waypost.later')).toMatchObject({ value: 3 });
