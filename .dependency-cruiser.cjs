@@ -50,6 +50,13 @@ module.exports = {
       to: { path: 'node_modules/kafkajs/' },
     },
     {
+      name: 'opentelemetry-behind-telemetry',
+      comment: 'spans and metrics are plain values until an SDK is asked for',
+      severity: 'error',
+      from: { pathNot: ['^shared/telemetry/(sdk|otlp)\\.ts'] },
+      to: { path: 'node_modules/@opentelemetry/' },
+    },
+    {
       name: 'databases-behind-their-port',
       severity: 'error',
       from: { pathNot: ['^services/control/history/(postgres|pglite-worker)', '^test/'] },

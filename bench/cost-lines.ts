@@ -1,14 +1,21 @@
 import { median, ratio, sum } from './arithmetic';
 import { SERVICES } from '../deploy/local/paths';
 import { type CpuUse } from './cpu';
-import { type PipelineFigure, type Round } from './figures';
+import { type DeliveryFigure, type PipelineFigure, type Round } from './figures';
 import { type Goal, GOALS } from './goals';
 import { type Line } from './line';
 
 /** The lines of the table for what a webhook costs: pure. */
 
 export function costLines(): Line[] {
-  return [...bareLines(), ...deliveryLines(), ...pipelineLines(), ...latencyLines(), ...sustainedLines()];
+  return [
+    ...bareLines(),
+    ...deliveryLines(),
+    ...telemetryLines(),
+    ...pipelineLines(),
+    ...latencyLines(),
+    ...sustainedLines(),
+  ];
 }
 
 function bareLines(): Line[] {
@@ -43,6 +50,26 @@ function deliveryLines(): Line[] {
       of: ({ delivery: d }) => d && microsOf(d.cpu, ['broker'], d.count),
     },
     { what: 'delivery alone', unit: 'webhooks/s', of: ({ delivery }) => delivery?.perSecond },
+  ];
+}
+
+function telemetryLines(): Line[] {
+  const micros = (runs: readonly DeliveryFigure[]) => {
+    const each = runs.map(({ cpu, count }) => microsOf(cpu, ['delivery'], count));
+    return each.includes(undefined) ? undefined : sum(each.map((value) => value ?? 0)) / each.length;
+  };
+  return [
+    {
+      what: 'delivery alone, 5 % traced and metrics exported',
+      unit: 'CPU-µs/webhook',
+      of: ({ telemetry: t }) => t && micros(t.with),
+    },
+    {
+      what: 'delivery alone, 5 % traced and metrics exported',
+      unit: '× without',
+      of: ({ telemetry: t }) => t && ratio(micros(t.with), micros(t.without)),
+      goal: GOALS.telemetryRatio,
+    },
   ];
 }
 

@@ -17,7 +17,20 @@ const POLL_MS = 20;
 /** For requests that should not come any more. */
 const AFTER_MS = 200;
 
-export async function measureDelivery(bench: Bench, size: { warmUp: number; count: number }): Promise<DeliveryFigure> {
+/** How often its metrics are read, where they are: four times as often as usual. */
+const SCRAPE_MS = 4_000;
+
+/** What else the process has, and whether somebody scrapes its metrics. */
+interface Watched {
+  env?: Record<string, string>;
+  scraped?: boolean;
+}
+
+export async function measureDelivery(
+  bench: Bench,
+  size: { warmUp: number; count: number },
+  { env = {}, scraped = false }: Watched = {},
+): Promise<DeliveryFigure> {
   const { broker, endpoint } = bench;
   const prefix = bench.newPrefix('delivery');
   const dir = join(bench.dir, prefix);
@@ -29,7 +42,9 @@ export async function measureDelivery(bench: Bench, size: { warmUp: number; coun
   const count = total - size.warmUp;
 
   endpoint.reset({ ids: false });
+  Object.assign(system.env, env);
   const services = await startServices(system, ['delivery']);
+  const scraping = scraped ? scrape(system.healthPorts('delivery')) : undefined;
   const pids = { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid };
   const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(pids) }));
   try {
@@ -52,9 +67,15 @@ export async function measureDelivery(bench: Bench, size: { warmUp: number; coun
       warnings: services.warnings(),
     };
   } finally {
+    clearInterval(scraping);
     await services.stop();
     await broker.forget(prefix);
   }
+}
+
+function scrape(port: number): NodeJS.Timeout {
+  const read = () => fetch(`http://127.0.0.1:${String(port)}/metrics`).then((answer) => answer.text());
+  return setInterval(() => void read().catch(() => undefined), SCRAPE_MS);
 }
 
 /** Deliveries that went to a tier or to the dead letters, where the receiver refuses nothing. */

@@ -27,6 +27,17 @@ export interface DeliveryFigure {
   warnings: Record<string, number>;
 }
 
+/** The delivery service without telemetry, and with. */
+export interface TelemetryFigure {
+  /** of the messages so many are traced */
+  ratio: number;
+  without: DeliveryFigure[];
+  with: DeliveryFigure[];
+  /** requests to the collector, and their bytes */
+  exports: number;
+  exportedBytes: number;
+}
+
 /** All services under a closed loop of calls. */
 export interface PipelineFigure {
   count: number;
@@ -174,6 +185,7 @@ export interface Round {
   /** before each of the others that has a ratio */
   bare: BareFigure[];
   delivery?: DeliveryFigure | undefined;
+  telemetry?: TelemetryFigure | undefined;
   batches?: PipelineFigure | undefined;
   singles?: PipelineFigure | undefined;
   latency?: LatencyFigure | undefined;

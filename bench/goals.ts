@@ -16,6 +16,8 @@ export const GOALS = {
   /** CPU-seconds per 1,000 webhooks, broker counted */
   cpuPerThousandBatches: most(0.15),
   cpuPerThousandSingles: most(0.25),
+  /** of delivery's CPU without telemetry */
+  telemetryRatio: most(1.1),
   perSecond: least(5_000),
   p50Ms: most(4),
   p99Ms: most(15),

@@ -13,6 +13,8 @@ export function howTaken({ rounds, settings }: Results): string[] {
   const about: Record<string, string> = {
     bare: 'undici Pool, 64 connections, JSON.stringify and HMAC-SHA1 a request',
     delivery: 'topic webhooks filled beforehand; until all outcomes are in topic attempts',
+    telemetry:
+      'as delivery, without and with OpenTelemetry, in turns; with: 5 % of the messages traced, OTLP to a collector that throws it away, /metrics read every 4 s',
     batches: 'every service as under npm start, closed loop, at most 2,000 calls on their way',
     singles: 'the same; of the load (bench) and the receiver nothing is counted',
     latency: 'open loop of single calls; from just before the call to the arrival of its webhook',

@@ -7,6 +7,7 @@ import { LONG, QUICK, type Sizes, WHOLE } from './sizes';
 export const PARTS = [
   'bare',
   'delivery',
+  'telemetry',
   'latency',
   'batches',
   'singles',
@@ -19,7 +20,7 @@ export const PARTS = [
 export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, but with --long. */
-const ONCE: readonly Part[] = ['sustained', 'outage', 'waiting'];
+const ONCE: readonly Part[] = ['telemetry', 'sustained', 'outage', 'waiting'];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
   [--capacity CALLS_PER_SECOND] [--waiting N] [--json FILE] [--write FILE.md] [--profile DIR]`;

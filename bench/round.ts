@@ -10,6 +10,7 @@ import { type Progress } from './progress';
 import { type Bench } from './setup';
 import { type Sizes } from './sizes';
 import { runSystem, TOGETHER } from './system-run';
+import { measureTelemetry } from './telemetry';
 import { measureWaiting } from './waiting';
 
 /** One pass over everything that is asked for; what fails is left out and told of. */
@@ -30,11 +31,12 @@ export async function runRound(
   };
   await runBare();
   const delivery = await attempts.run('delivery', 'delivery alone', () => measureDelivery(bench, sizes.delivery));
+  const telemetry = await attempts.run('telemetry', 'telemetry', (p) => measureTelemetry(bench, sizes.delivery, p));
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
   const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
   const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
   const backlog = await attempts.run('backlog', 'backlog', (p) => measureBacklog(bench, sizes.backlog, p));
   const outage = await attempts.run('outage', 'outage', (p) => measureOutage(bench, sizes.outage, p));
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
-  return { bare, delivery, ...together, isolation, backlog, outage, waiting, failures: attempts.failures };
+  return { bare, delivery, telemetry, ...together, isolation, backlog, outage, waiting, failures: attempts.failures };
 }

@@ -12,6 +12,7 @@ export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Re
   const said: Partial<Results['settings']> = {
     bare: after(bare),
     delivery: after(delivery),
+    telemetry: `twice each way, ${after(delivery)}`,
     batches: `${after(batches)}, ${String(batches.connections)} connections`,
     singles: `${after(singles)}, ${String(singles.connections)} connections`,
     latency: `${String(latency.perSecond)}/s, ${after(latency)}`,

@@ -1,5 +1,6 @@
 import { AppError, messageOf } from './errors';
 import { type Log } from './telemetry/log';
+import { stopTelemetry } from './telemetry/start';
 
 /** What a service gives to `run`. `stop` drains and closes, in order; it is given the time it has, in ms. */
 export interface Running {
@@ -10,6 +11,8 @@ export interface Running {
 const STOP_DEADLINE_MS = 25_000;
 /** Without its supervisor a service has no broker for long: it ends soon, drained or not. */
 const ORPHAN_DEADLINE_MS = 3_000;
+/** What a collector that does not answer may take of it. */
+const TELEMETRY_MS = 2_000;
 /** Terminals and npm both pass on one Ctrl-C: two signals within this time are one. */
 const SAME_SIGNAL_MS = 2_000;
 
@@ -43,7 +46,7 @@ export function run(name: string, log: Log, start: (fatal: (error: unknown) => v
       exit(1);
     }, deadlineMs).unref();
     if (!running) return exit(0);
-    running.stop(deadlineMs - 500).then(
+    stopInTurn(running, deadlineMs - 500).then(
       () => {
         log.info('service.stopped');
         exit(0);
@@ -81,4 +84,11 @@ export function run(name: string, log: Log, start: (fatal: (error: unknown) => v
       exit(1);
     },
   );
+}
+
+/** Spans of the last moment come of the drain itself: they go last. */
+async function stopInTurn(running: Running, deadlineMs: number): Promise<void> {
+  const telemetryMs = Math.min(TELEMETRY_MS, deadlineMs / 6);
+  await running.stop(deadlineMs - telemetryMs);
+  await stopTelemetry(telemetryMs);
 }

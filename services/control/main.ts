@@ -1,3 +1,4 @@
+import './telemetry';
 import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';

@@ -19,6 +19,7 @@ import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
 import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
+import { observeHistory, watched } from './watch';
 
 /** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
 
@@ -71,7 +72,8 @@ export async function startControl(
     sessions: createSessions(requireSecretKeys(settings)),
   };
   const app = createApp(deps, access);
-  const server = createServer(app);
+  const server = createServer(watched(app));
+  observeHistory(history);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
   health.ready = true;
   return {

@@ -2,18 +2,20 @@ import { type Delivery } from '../../shared/domain/delivery';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
+import { childTraceparent } from '../../shared/telemetry/trace';
 import { judge, type Judged, ResponseBudget } from './answer';
 import { admit, divert } from './decide';
 import { type Job, type Refusal } from './job';
 import { type Lane } from './lane';
 import { type Lanes } from './lanes';
-import { concludeAttempt, lateEvent, outcomeOf, type Context, type Held } from './report';
+import { concludeAttempt, lateEvent, outcomeOf, type Context, type Held, type Tried } from './report';
 import { buildRequest } from './request';
 import { Run } from './run';
 import { type SendRequest, type SendResult } from './send';
 import { type Signal } from './signal';
 import { type OpenDestination, type Target, type Targets } from './targets';
 import { MACHINE, type Time } from './time';
+import { answered, attempted } from './watch';
 
 /**
  * Makes attempts: offers each URL's request to its lane, sends it when its moment comes, and says what came of it all.
@@ -93,8 +95,9 @@ export class Attempts {
       });
       return;
     }
-    const request = buildRequest({ delivery, body, ...fresh, nowMs: this.#time.wallMs() });
-    this.options.sender.send(request, (result) => this.#answered(attempt, target, result));
+    const traceparent = childTraceparent(delivery.traceparent);
+    const request = buildRequest({ delivery, body, ...fresh, nowMs: this.#time.wallMs(), traceparent });
+    this.options.sender.send(request, (result) => this.#answered(attempt, target, result, traceparent));
   }
 
   #fresh(delivery: Delivery, { hash }: Target): { destination: OpenDestination; target: Target } | undefined {
@@ -124,25 +127,25 @@ export class Attempts {
     const { held, asked, refusals } = run;
     const context = this.#context();
     const tried = run.settle(this.#time.steadyMs());
-    if (asked || !tried.skipped) this.on.concluded(held, record, concludeAttempt(held, tried, context));
+    if (asked || !tried.skipped) this.#conclude(held, record, tried, context);
     else if (refusals)
       this.on.concluded(held, record, outcomeOf(held, divert(held.delivery, refusals, context), context));
     else this.on.again(held, record);
   }
 
-  #answered(attempt: Attempt, target: Target, result: SendResult): void {
+  #answered(attempt: Attempt, target: Target, result: SendResult, traceparent: string): void {
     const { run, record, placed } = attempt;
     const { held } = run;
     const context = this.#context();
     const keep = (bytes: number) => this.#responses.take(held.delivery.destinationId, bytes, context.nowMs);
     const judged = judge(target, result, { nowMs: context.nowMs, keep });
+    answered(held, target, judged.attempt, traceparent);
     const progress = run.ended(target, judged, this.#time.steadyMs());
     if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context));
     if (progress.kind === 'settled') {
       // The first 2xx settles it: what still waits in a lane is not tried at all.
       for (const { lane, job } of placed.values()) if (lane.remove(job)) run.withdraw();
-      this.#log(held.delivery, judged.outcome, progress.tried.durationMs);
-      this.on.concluded(held, record, concludeAttempt(held, progress.tried, context));
+      this.#conclude(held, record, progress.tried, context);
     }
     this.#free(attempt, target, judged.signal);
   }
@@ -151,22 +154,10 @@ export class Attempts {
     return { nowMs: this.#time.wallMs(), tiersMs: this.options.tiersMs };
   }
 
-  #log(delivery: Delivery, outcome: string, durationMs: number): void {
-    const level = outcome === 'delivered' ? 'debug' : 'info';
-    if (!this.options.log.isLevelEnabled(level)) return;
-    const { id, destinationId, messageId, attempt, traceparent } = delivery;
-    this.options.log[level](
-      {
-        delivery: id,
-        destination: destinationId,
-        message: messageId,
-        n: attempt + 1,
-        outcome,
-        durationMs,
-        traceparent,
-      },
-      'delivery.attempted',
-    );
+  #conclude(held: Held, record: OpenRecord, tried: Tried, context: Context): void {
+    const outcome = concludeAttempt(held, tried, context);
+    attempted(this.options.log, held, { tried, outcome, nowMs: context.nowMs });
+    this.on.concluded(held, record, outcome);
   }
 }
 

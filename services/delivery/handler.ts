@@ -3,9 +3,10 @@ import { createForks } from '../../shared/domain/forks';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { Attempts, type AttemptsOptions } from './attempts';
-import { admit, divert } from './decide';
+import { admit, type Admission, divert } from './decide';
 import { outcomeOf, setAside, type Context, type Held } from './report';
 import { MACHINE } from './time';
+import { finished, released, taken, unreadable } from './watch';
 
 /**
  * Takes records, decides, and lets lanes perform.
@@ -47,6 +48,15 @@ export class Deliverer {
   /** Second records of a delivery's step that were dropped. */
   get forksDropped(): number {
     return this.#forksDropped;
+  }
+
+  /** How much of each limit is used, 0 to 1 and a little more. */
+  get fill(): { bodies: number; outcomes: number } {
+    const { limits, appender } = this.options;
+    return {
+      bodies: this.#bytes / limits.maxBytes,
+      outcomes: appender.pendingBytes / limits.maxUnacknowledgedBytes,
+    };
   }
 
   /** How much of the limits is used, 0 to 1 and a little more. */
@@ -91,6 +101,7 @@ export class Deliverer {
       body,
       record: { topic: record.topic, partition: record.partition, offset: record.offset },
     };
+    taken(held);
     this.#admit(held, record);
     return 'taken';
   }
@@ -105,12 +116,13 @@ export class Deliverer {
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
     const admission = admit(held.delivery, lookup, context);
     if (admission.kind === 'try') this.#attempts.try(held, record, admission.open);
-    else this.#finish(held, record, outcomeOf(held, admission, context));
+    else this.#finish(held, record, outcomeOf(held, admission, context), admission);
   }
 
   /** Its next owner reads it; or, where that cannot be told any more, it comes back by the shortest tier. */
   #giveBack(held: Held, record: OpenRecord): void {
     if (record.release()) {
+      released(held);
       this.#bytes -= held.body.length;
       return;
     }
@@ -119,9 +131,11 @@ export class Deliverer {
     this.#finish(held, record, outcomeOf(held, refused, context));
   }
 
-  #finish(held: Held, record: OpenRecord, outcome: OutRecord[]): void {
+  #finish(held: Held, record: OpenRecord, outcome: OutRecord[], admission?: Admission): void {
+    if (held.traced) held.traced.concludedAt = performance.now();
     this.#append(outcome).then(
       () => {
+        finished(this.options.log, held, { outcome, admission, nowMs: this.#context().nowMs });
         this.#bytes -= held.body.length;
         record.done();
         this.makeRoom();
@@ -142,6 +156,7 @@ export class Deliverer {
   #setAside(record: OpenRecord, why: string): void {
     const { topic, partition, offset } = record;
     this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
+    unreadable();
     this.#append([setAside(record, why)]).then(
       () => record.done(),
       () => undefined,

@@ -1,3 +1,4 @@
+import { type CircuitState } from './circuit';
 import { Lane, type Around, type LaneOptions } from './lane';
 import { type LoopClock } from './loop-clock';
 import { Pool, type PoolOptions } from './pool';
@@ -19,6 +20,15 @@ export interface CircuitTurn {
   state: 'open' | 'closed';
   /** what the last answer was, or the lack of one */
   why: Signal['kind'];
+}
+
+export interface LaneCensus {
+  lanes: Record<'idle' | 'active' | 'waiting', number>;
+  circuits: Record<CircuitState, number>;
+  /** jobs */
+  queued: number;
+  /** 0 to 1 */
+  fill: number;
 }
 
 export interface LanesOptions {
@@ -77,6 +87,18 @@ export class Lanes {
     const rate = maxPerSecond && maxPerSecond * this.options.rateShare(destinationId, shards);
     lane.rate.set(rate, this.now());
     return lane;
+  }
+
+  /** How many lanes are how, and how full the memory for what waits in them is: for metrics. */
+  census(): LaneCensus {
+    const lanes = { idle: 0, active: 0, waiting: 0 };
+    const circuits = { closed: 0, open: 0, recovering: 0 };
+    for (const lane of this.#lanes.values()) {
+      lanes[lane.queued > 0 ? 'waiting' : lane.active > 0 ? 'active' : 'idle']++;
+      circuits[lane.circuit.state]++;
+    }
+    const { count: queued, bytes } = this.#around.queued;
+    return { lanes, circuits, queued, fill: bytes / this.options.lane.maxQueuedBytes };
   }
 
   /** Jobs that wait for records that are leaving go. */

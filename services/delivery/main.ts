@@ -1,9 +1,11 @@
+import './telemetry';
 import { createSealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
 import { createAddressGuard } from '../../shared/domain/address';
 import { shardKeys } from '../../shared/domain/delivery';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
+import { type Appender } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { run } from '../../shared/lifecycle';
 import { loadSettings, requireSecretKeys } from '../../shared/settings';
@@ -11,11 +13,13 @@ import { createLog } from '../../shared/telemetry/log';
 import { Names } from './dns';
 import { Deliverer } from './handler';
 import { keepLaneMs, laneOptions, LIMITS, POOL } from './limits';
-import { Lanes } from './lanes';
+import { type CircuitTurn, Lanes } from './lanes';
 import { LoopClock } from './loop-clock';
+import { observeDelivery } from './meters';
 import { circuitRecord } from './report';
 import { Sender } from './send';
 import { Targets } from './targets';
+import { circuitTurned } from './watch';
 
 /** Webhooks go out: each delivery to each URL that is open to it, and what came of it back to Kafka. */
 
@@ -49,7 +53,7 @@ run('delivery', log, async (fatal) => {
     // A process allows the part of a rate that its part of the destination's shards is.
     rateShare: (id, shards) =>
       shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
-    onCircuit: (turn) => void appender.append([circuitRecord(turn, Date.now())]).catch(() => undefined),
+    onCircuit: (turn) => tellOfCircuit(turn, appender),
   });
   const onRoom = () => health.consumption?.resume();
   const targets = new Targets(config, sealer, log);
@@ -64,6 +68,7 @@ run('delivery', log, async (fatal) => {
     onRoom,
     onFatal: fatal,
   });
+  observeDelivery({ deliverer, lanes, sender, sockets: POOL.total });
   const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
   const onRecord = deliverer.onRecord.bind(deliverer);
   const consumption = (health.consumption = await kafka.consume({
@@ -89,6 +94,11 @@ run('delivery', log, async (fatal) => {
     },
   };
 });
+
+function tellOfCircuit(turn: CircuitTurn, appender: Appender): void {
+  circuitTurned(log, turn);
+  appender.append([circuitRecord(turn, Date.now())]).catch(() => undefined);
+}
 
 /** At least one of them: what was read before its partition moved is still sent. */
 function shareOf(keys: string[], owns: (key: string) => boolean): number {

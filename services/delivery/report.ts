@@ -24,6 +24,21 @@ export interface Held {
   key: string | null;
   body: Buffer;
   record: { topic: string; partition: number; offset: number };
+  /** where its trace is recorded */
+  traced?: Traced;
+}
+
+/** A step of a delivery whose trace is recorded. */
+export interface Traced {
+  /** of its span, as a traceparent */
+  context: string;
+  /** id of the span of the step before */
+  previous: string | undefined;
+  /** by `performance.now()`: taken, and its outcome given to be written */
+  takenAt: number;
+  concludedAt: number;
+  /** `error.type` of the attempt */
+  error?: string;
 }
 
 export interface Tried {
@@ -149,8 +164,8 @@ export function circuitRecord({ target, state, why }: CircuitTurn, nowMs: number
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
 }
 
-/** A URL left out for want of room may still take it: that is no refusal. */
-function verdict({ urls, skipped }: Tried): Outcome {
+/** What an attempt came to. A URL left out for want of room may still take it: that is no refusal. */
+export function verdict({ urls, skipped }: Tried): Outcome {
   const outcome = mergeOutcomes(urls.map((url) => url.outcome));
   return outcome === 'rejected' && skipped ? 'retry' : outcome;
 }

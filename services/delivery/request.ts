@@ -1,6 +1,5 @@
 import { type Delivery } from '../../shared/domain/delivery';
 import { signHeaders } from '../../shared/domain/sign';
-import { childTraceparent } from '../../shared/telemetry/trace';
 import { type SendRequest } from './send';
 import { type OpenDestination, type Target } from './targets';
 
@@ -11,11 +10,13 @@ export function buildRequest(input: {
   destination: OpenDestination;
   target: Target;
   nowMs: number;
+  /** of this request */
+  traceparent: string;
 }): SendRequest {
-  const { delivery, body, destination, target, nowMs } = input;
+  const { delivery, body, destination, target, nowMs, traceparent } = input;
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
   headers.push('content-type', 'application/json', 'user-agent', 'Waypost/1.0');
-  headers.push('traceparent', childTraceparent(delivery.traceparent), ...target.staticHeaders);
+  headers.push('traceparent', traceparent, ...target.staticHeaders);
   return { origin: target.origin, path: target.path, headers, body };
 }

@@ -66,10 +66,11 @@ function preflight(req: Request, res: Response, next: NextFunction): void {
 
 function calls({ readBody, intake }: AppParts, kind: CallType | 'batch') {
   return async (req: Request, res: Response) => {
+    const from = { req, startedAt: performance.now() };
     const body = await readBody(req);
     if (body === 'gone') return;
     if (typeof body === 'string') send(req, res, refusal(body));
-    else send(req, res, await intake({ body, kind, authorization: req.headers.authorization }));
+    else send(req, res, await intake({ body, kind, authorization: req.headers.authorization, from }));
   };
 }
 
@@ -87,7 +88,8 @@ function pixel({ intake, log }: AppParts) {
   return async (req: Request<{ type: string }>, res: Response) => {
     const kind = TYPE_BY_NAME.get(req.params.type);
     if (kind) {
-      const answer = await intake({ body: pixelBody(req.url), kind, authorization: req.headers.authorization });
+      const from = { req, startedAt: performance.now() };
+      const answer = await intake({ body: pixelBody(req.url), kind, authorization: req.headers.authorization, from });
       if (answer.status !== 200) log.debug({ status: answer.status, kind }, 'pixel.refused');
     }
     send(req, res, PIXEL);

@@ -8,6 +8,7 @@ import { type Answer, badRequest, refusal, type RefusalCode, success } from './a
 import { type FindSource, writeKeyOf } from './auth';
 import { appendWithin, messageRecords, rejectedRecords } from './produce';
 import { oncePer } from './quiet';
+import { type RequestStart, watchStored } from './watch';
 
 /**
  * A body → the answer to it. Success is said only after Kafka acknowledged every record that came of the request: its
@@ -30,6 +31,8 @@ interface Received {
   body: Buffer;
   kind: CallType | 'batch';
   authorization: string | undefined;
+  /** for the trace */
+  from?: RequestStart;
 }
 
 /** Never throws for what a client sends or for Kafka's absence. */
@@ -37,7 +40,7 @@ export type Intake = (received: Received) => Promise<Answer>;
 
 export function createIntake(parts: IntakeParts): Intake {
   const store = createStore(parts);
-  return async ({ body, kind, authorization }) => {
+  return async ({ body, kind, authorization, from }) => {
     const receivedAtMs = parts.now();
     const parsed = parseBody(body, kind);
     if (isFault(parsed)) return badRequest(parsed);
@@ -49,7 +52,9 @@ export function createIntake(parts: IntakeParts): Intake {
     const { accepted, rejected } = verdicts;
     const records = messageRecords(source.id, accepted, receivedAtMs);
     if (rejected.length > 0) records.push(...rejectedRecords(source.id, rejected, parsed, receivedAtMs));
-    const failed = records.length > 0 && (await store(records, receivedAtMs));
+    const storingAt = performance.now();
+    const failed = records.length > 0 ? await store(records, receivedAtMs) : undefined;
+    watchStored({ records, rejected, failed, storingAt, from });
     return failed ? refusal(failed) : success(rejected);
   };
 }

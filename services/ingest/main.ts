@@ -1,8 +1,10 @@
+import './telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
+import { observeServer } from '../../shared/telemetry/http-server';
 import { createLog } from '../../shared/telemetry/log';
 import { ANSWER_DEADLINE_MS, APPENDER_OPTIONS, startIngest } from './service';
 
@@ -22,6 +24,7 @@ run('ingest', log, async (fatal) => {
   const config = await openConfig(kafka, { name: 'ingest', log, onFatal: fatal });
   const appender = await kafka.appender(APPENDER_OPTIONS);
   const server = await startIngest({ config, appender, log, host, port: settings.WAYPOST_INGEST_PORT });
+  observeServer();
   notReady = [];
   log.info({ port: server.port }, 'ingest.listening');
 

@@ -4,8 +4,10 @@ import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { listen } from '../../shared/http/health';
+import { watchRequest } from '../../shared/telemetry/http-server';
 import { type Answer, corsHeaders, refusal, type RefusalCode } from './answer';
 import { nativePrototypes } from './prototypes';
+import { routeOf } from './route';
 
 /**
  * The HTTP server around the app: patience with clients, answers to what is not even HTTP, and an end that leaves no
@@ -52,6 +54,8 @@ export async function startServer(app: Express, port: number, host: string): Pro
     (req, res) => {
       latest.set(req.socket, { req, res });
       if (stopping) res.shouldKeepAlive = false;
+      const { url = '' } = req;
+      watchRequest(req, res, () => routeOf(url));
       app(req, res);
     },
   );

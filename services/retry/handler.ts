@@ -2,6 +2,7 @@ import { createForks } from '../../shared/domain/forks';
 import { type Appender, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { dueOf } from './decide';
+import { watchReturn } from './watch';
 
 /**
  * Gives records of the tiers back to delivery when they are due. It keeps nothing: a partition whose head is not due is
@@ -40,9 +41,11 @@ export class Returner {
     }
     const value = Buffer.from(record.value ?? '');
     const headers = record.headers as Record<string, string>;
+    const returned = watchReturn(record, now());
     appender.append([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
       () => {
         record.done();
+        returned();
         if (this.#refused && appender.pendingBytes < MAX_PENDING_BYTES / 2) {
           this.#refused = false;
           onRoom();

@@ -1,3 +1,4 @@
+import './telemetry';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { tierDelayMs } from '../../shared/kafka/topics';
@@ -5,6 +6,7 @@ import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Returner } from './handler';
+import { watchTiers } from './watch';
 
 /** Deliveries wait in the tiers, and come back when they are due. */
 
@@ -33,6 +35,7 @@ run('retry', log, async (fatal) => {
   const returner = new Returner({ appender, now: Date.now, onRoom: () => health.consumption?.resume() });
   // Also the tiers that are no longer configured: what waits in them is owed.
   const topics = (await kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);
+  watchTiers(topics);
   const consumption = (health.consumption = await kafka.consume({
     group: 'retry',
     topics,

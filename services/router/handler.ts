@@ -9,6 +9,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
 import { Pending } from './pending';
 import { Sources } from './sources';
+import { drops, watchRouting } from './watch';
 
 /**
  * Turns messages into deliveries.
@@ -129,10 +130,12 @@ export class Router {
 
   #deliver(met: Met, records: OutRecord[]): void {
     this.#pending.begin(met.sighting);
+    const routed = watchRouting(met.record, met.head, records.length);
     this.options.appender.append(records).then(
       () => {
         this.counts.routed++;
         this.counts.deliveries += records.length;
+        routed?.();
         this.#seen.remember(met.sighting, this.options.now());
         for (const copy of this.#pending.end(met.sighting)) this.#dropCopy(copy);
         this.#finish(met.record);
@@ -156,8 +159,9 @@ export class Router {
     record.done();
   }
 
-  #drop({ record, head }: Met, reason: string): void {
+  #drop({ record, head }: Met, reason: keyof typeof drops): void {
     this.counts.dropped++;
+    drops[reason].value++;
     this.options.log.debug({ source: head.sourceId, message: head.messageId, reason }, 'message.dropped');
     record.done();
   }

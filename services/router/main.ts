@@ -1,3 +1,4 @@
+import './telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
@@ -7,6 +8,7 @@ import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Router } from './handler';
 import { recall } from './recall';
+import { observeRouter } from './watch';
 
 /** Messages become deliveries: one for each destination that wants them. */
 
@@ -31,6 +33,7 @@ run('router', log, async (onFatal) => {
   const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
   const onRoom = () => health.consumption?.resume();
   const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
+  observeRouter(router);
   await recall(kafka, router, { log, onFatal });
   const consume = { group: 'router', topics: [MESSAGES], onRecord: router.onRecord.bind(router), onFatal };
   const consumption = (health.consumption = await kafka.consume(consume));

@@ -36,6 +36,8 @@ export interface Delivery {
   /** the last failure, one short line without secrets */
   error?: string;
   traceparent: string;
+  /** the id of the span of its last step, where its trace is recorded: what the next one links to */
+  span?: string;
 }
 
 /** Raised when a record can no longer be read by the code before it. */
@@ -96,6 +98,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.test) headers.test = '1';
   if (d.reason !== undefined) headers.reason = d.reason;
   if (d.error !== undefined) headers.error = d.error;
+  if (d.span !== undefined) headers.span = d.span;
   return headers;
 }
 
@@ -158,14 +161,18 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     closed: text('closed')?.split(',') ?? [],
     traceparent: text('traceparent') ?? '',
   };
-  const userId = text('user');
-  if (userId !== undefined) delivery.userId = userId;
-  if (headers['not-before']) delivery.notBefore = count('not-before');
+  addOptional(delivery, headers);
+  return { kind: 'delivery', delivery };
+}
+
+/** What stands at its default was left out. */
+function addOptional(delivery: Delivery, headers: RawHeaders): void {
+  const { user, reason, error, span } = headers;
+  if (user !== undefined) delivery.userId = user;
+  if (headers['not-before']) delivery.notBefore = Number(headers['not-before']);
   if (headers.final) delivery.final = true;
   if (headers.test) delivery.test = true;
-  const reason = text('reason');
   if (reason !== undefined) delivery.reason = reason;
-  const error = text('error');
   if (error !== undefined) delivery.error = error;
-  return { kind: 'delivery', delivery };
+  if (span !== undefined) delivery.span = span;
 }

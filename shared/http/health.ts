@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { AppError } from '../errors';
 import { type Consumption } from '../kafka/port';
+import { metrics } from '../telemetry/metrics';
+import { PROMETHEUS_TYPE, renderMetrics } from '../telemetry/prometheus';
 
 /** What a service says of itself: an empty list is "all well". */
 export interface Health {
@@ -33,7 +35,6 @@ export async function serveHealth(options: {
   host: string;
   port: number;
   health: Health;
-  metrics?: () => Promise<string>;
 }): Promise<{ port: number; close(): void }> {
   const server = createServer((req, res) => {
     const path = (req.url ?? '/').split('?', 1)[0];
@@ -42,9 +43,9 @@ export async function serveHealth(options: {
       res.writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' });
       const degraded = path === '/readyz' ? (options.health.degraded?.() ?? []) : [];
       res.end(JSON.stringify({ ok: reasons.length === 0, reasons, ...(degraded.length > 0 && { degraded }) }));
-    } else if (path === '/metrics' && options.metrics) {
-      options.metrics().then(
-        (text) => res.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(text),
+    } else if (path === '/metrics') {
+      renderMetrics(metrics).then(
+        (text) => res.writeHead(200, { 'content-type': PROMETHEUS_TYPE }).end(text),
         () => res.writeHead(500).end(),
       );
     } else {

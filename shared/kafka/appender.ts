@@ -1,6 +1,7 @@
 import { type Producer } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
+import { type AppenderMeter, meterAppender } from './meters';
 import { type Appender, type AppenderOptions, type OutRecord } from './port';
 
 /**
@@ -43,6 +44,7 @@ export class KafkaAppender implements Appender {
   #closing = false;
   /** when the last request was begun */
   #begunAt = -Infinity;
+  readonly #meter: AppenderMeter;
 
   constructor(
     private readonly producer: Producer,
@@ -50,6 +52,7 @@ export class KafkaAppender implements Appender {
     private readonly options: AppenderOptions,
     private readonly log: Log,
   ) {
+    this.#meter = meterAppender(this, options);
     if (options.giveUpAfterMs !== 'retry') {
       this.#expiry = setInterval(() => this.#giveUpOnOld(), Math.min(250, options.giveUpAfterMs)).unref();
     }
@@ -98,6 +101,7 @@ export class KafkaAppender implements Appender {
       clearTimeout(timer);
     }
     clearInterval(this.#expiry);
+    this.#meter.end();
     await this.producer.disconnect();
   }
 
@@ -158,7 +162,7 @@ export class KafkaAppender implements Appender {
       if (records) records.push(record);
       else byTopic.set(record.topic, [record]);
     }
-    await this.producer.sendBatch({
+    const sending = this.producer.sendBatch({
       acks: -1,
       topicMessages: [...byTopic].map(([topic, messages]) => ({
         topic: this.prefix + topic,
@@ -166,6 +170,7 @@ export class KafkaAppender implements Appender {
         messages,
       })),
     });
+    await this.#meter.sent(byTopic, sending);
   }
 
   /** One record that the broker finds too large must not take its neighbours with it. */

@@ -5,9 +5,12 @@ import { fetchedRecords } from './codec/install';
 import { Committer } from './committer';
 import { LastingConsumer } from './lasting';
 import { idOf, placesOf, readCommitted, type Place } from './committed';
-import { type Membership } from './membership';
+import { type Membership, reportAssignments } from './membership';
 import { Offers } from './offers';
 import { Partition } from './partition';
+import { Loop } from './loop';
+import { type ConsumerMeter, meterConsumer } from './meters';
+import { readEnds } from './offsets';
 import { type Consumption, type ConsumeOptions } from './port';
 
 /**
@@ -22,8 +25,6 @@ import { type Consumption, type ConsumeOptions } from './port';
 
 /** A crash repeats what was done since the last commit: short, at the price of one small request each. */
 const COMMIT_EVERY_MS = 100;
-/** Longer than any pause of a healthy loop: long polls are 100 ms. */
-const STUCK_AFTER_MS = 60_000;
 const DRAIN_POLL_MS = 20;
 const RESTORE_RETRY_MS = 200;
 
@@ -47,21 +48,23 @@ export class KafkaConsumption implements Consumption {
   readonly #orphans = new Map<string, Partition>();
   readonly #life: LastingConsumer;
   #memberId = '';
-  #assignment = '';
+  readonly #report: (payload: ConsumerGroupJoinEvent['payload']) => void;
   #joined = false;
   #stopping = false;
-  #turnedAt = Date.now();
+  readonly #loop = new Loop();
   readonly #committer: Committer;
   readonly #offers: Offers;
   #commitTimer: NodeJS.Timeout | undefined;
+  readonly #meter: ConsumerMeter;
 
   constructor(
     private readonly parts: Parts,
     private readonly options: ConsumeOptions,
   ) {
+    this.#report = reportAssignments(parts.log);
     const onCrash = () => {
       this.#joined = false;
-      this.#turnedAt = Date.now();
+      this.#loop.turned();
       // Nothing can be told to a consumer that does not run yet, and what was refused is read again by the next one.
       for (const partition of this.#partitions.values()) partition.putDown();
     };
@@ -70,6 +73,8 @@ export class KafkaConsumption implements Consumption {
       tell: (what, partition) => this.#tell(what, partition),
       stopping: () => this.#stopping,
     });
+    const ends = (topic: string) => readEnds(parts.admin, parts.prefix + topic);
+    this.#meter = meterConsumer({ ...options, ends, of: this, loop: this.#loop, partitions: this.#partitions });
     this.#committer = new Committer({
       partitions: () => (this.#joined ? this.#partitions.values() : []),
       send: (offsets) =>
@@ -94,11 +99,10 @@ export class KafkaConsumption implements Consumption {
 
   async #live(consumer: Consumer): Promise<void> {
     const { membership, prefix } = this.parts;
-    const { GROUP_JOIN, FETCH_START, REBALANCING, HEARTBEAT } = consumer.events;
-    consumer.on(HEARTBEAT, () => void (this.#turnedAt = Date.now()));
-    consumer.on(REBALANCING, () => void (this.#turnedAt = Date.now()));
+    const { GROUP_JOIN, FETCH_START, REBALANCING, HEARTBEAT, REQUEST_TIMEOUT } = consumer.events;
+    for (const event of [HEARTBEAT, REBALANCING, REQUEST_TIMEOUT]) consumer.on(event, () => this.#loop.turned());
     consumer.on(FETCH_START, () => {
-      this.#turnedAt = Date.now();
+      this.#loop.turned();
       membership.checkRound();
     });
     consumer.on(GROUP_JOIN, (event) => {
@@ -138,8 +142,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   stuck(): string | undefined {
-    const age = Date.now() - this.#turnedAt;
-    return age > STUCK_AFTER_MS && !this.#stopping ? `the consumer loop has not turned for ${age} ms` : undefined;
+    return this.#stopping ? undefined : this.#loop.stuck();
   }
 
   resume(): void {
@@ -164,12 +167,13 @@ export class KafkaConsumption implements Consumption {
     if (!drained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     for (const partition of this.#partitions.values()) partition.revoke();
     this.#joined = false;
+    this.#meter.end();
     await this.#life.stop();
   }
 
   #assigned({ payload }: ConsumerGroupJoinEvent): void {
     const { membership } = this.parts;
-    this.#turnedAt = Date.now();
+    this.#loop.turned();
     this.#joined = true;
     // Another member id: the session was lost, and others may have had what was ours.
     if (payload.memberId !== this.#memberId) this.#orphanAll();
@@ -287,7 +291,9 @@ export class KafkaConsumption implements Consumption {
       this.#partitions.set(id, partition);
     }
     if (partition.draining || partition.waits) return;
-    this.#offers.all(partition, fetchedRecords(batch));
+    const records = fetchedRecords(batch);
+    this.#meter.read(partition, records);
+    this.#offers.all(partition, records);
     // What was refused is kept here: it need not be fetched again.
     payload.resolveOffset(batch.lastOffset());
   }
@@ -295,13 +301,5 @@ export class KafkaConsumption implements Consumption {
   #tell(what: 'pause' | 'resume', { topic, number }: Partition): void {
     if (!this.#joined) return;
     this.#consumer[what]([{ topic: this.parts.prefix + topic, partitions: [number] }]);
-  }
-
-  #report({ groupId, memberAssignment }: ConsumerGroupJoinEvent['payload']): void {
-    // Joining again changes nothing as a rule (a first start joins twenty times in two seconds).
-    const assignment = JSON.stringify(memberAssignment);
-    const level = assignment === this.#assignment ? 'debug' : 'info';
-    this.parts.log[level]({ group: groupId, assignment: memberAssignment }, 'consumer.assigned');
-    this.#assignment = assignment;
   }
 }

@@ -1,5 +1,6 @@
-import { AssignerProtocol, type PartitionAssigner } from 'kafkajs';
+import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner } from 'kafkajs';
 import { z } from 'zod';
+import { type Log } from '../telemetry/log';
 import { assignStripes, type Claim } from './assign';
 
 /**
@@ -79,4 +80,15 @@ function claimOf(memberId: string, memberMetadata: Buffer): Claim {
     // A member of another kind claims nothing: it gets its share of what is free.
     return { memberId, ...nothing };
   }
+}
+
+/** Tells of each round of a group. Joining again changes nothing as a rule (a first start joins twenty times in two seconds). */
+export function reportAssignments(log: Log): (payload: ConsumerGroupJoinEvent['payload']) => void {
+  let last = '';
+  return ({ groupId, memberAssignment }) => {
+    const assignment = JSON.stringify(memberAssignment);
+    const level = assignment === last ? 'debug' : 'info';
+    log[level]({ group: groupId, assignment: memberAssignment }, 'consumer.assigned');
+    last = assignment;
+  };
 }

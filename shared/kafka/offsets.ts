@@ -1,3 +1,5 @@
+import { type Admin } from 'kafkajs';
+
 /**
  * Asks brokers for offsets, and again while leaders are being found: a topic that another process made a moment ago is
  * listed before its partitions are led, and kafkajs gives up at the first broker that says so.
@@ -24,4 +26,10 @@ function isLeaderless(error: unknown): boolean {
   return (
     type === 'NOT_LEADER_FOR_PARTITION' || type === 'LEADER_NOT_AVAILABLE' || type === 'UNKNOWN_TOPIC_OR_PARTITION'
   );
+}
+
+/** The end of each partition of a topic. */
+export async function readEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
 }

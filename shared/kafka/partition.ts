@@ -23,6 +23,8 @@ export class Partition {
   committed: number;
   #committedChanges = 0;
   #committedAt = 0;
+  /** of each fetch that is not done: its first offset, and when that was appended */
+  #fetches: { offset: number; atMs: number }[] = [];
   readonly ledger: Ledger;
 
   constructor(
@@ -38,6 +40,24 @@ export class Partition {
   /** It was refused, and is not to be read for the moment. */
   get waits(): boolean {
     return this.rest !== undefined;
+  }
+
+  /** Records were fetched. */
+  fetched([first]: readonly FetchedRecord[]): void {
+    if (!first) return;
+    const done = this.#fetches.findLastIndex(({ offset }) => offset <= this.ledger.committable);
+    if (done > 0) this.#fetches.splice(0, done);
+    this.#fetches.push({ offset: first.offset, atMs: first.timestamp });
+  }
+
+  /** For metrics. */
+  get place(): PlaceState {
+    const { topic, number: partition, rest } = this;
+    const { committable, next } = this.ledger;
+    const state = this.draining ? 'leaving' : rest ? 'resting' : 'reading';
+    // As old as the first of its fetch, which is the same to a tenth of a second where fetches are small.
+    const open = committable < next ? this.#fetches.findLast(({ offset }) => offset <= committable)?.atMs : undefined;
+    return { topic, partition, committable, oldestAtMs: open ?? rest?.[0]?.timestamp, state };
   }
 
   /** Forgets what was refused. @returns whether there was any */
@@ -91,6 +111,18 @@ export class Partition {
 const RUNS_EVERY_MS = 200;
 /** Each makes a run that is open and one that is done, of two bytes at most as a rule: what `encodeRuns` has room for. */
 const MOST_RELEASED = 700;
+
+/** How it stands with a partition, for who looks after it. */
+export interface PlaceState {
+  topic: string;
+  partition: number;
+  /** all before it are done */
+  committable: number;
+  /** when the oldest record that was read and is not done was appended, ms since 1970; undefined where there is none */
+  oldestAtMs: number | undefined;
+  /** `resting`: refused for the moment; `leaving`: about to be another's */
+  state: 'reading' | 'resting' | 'leaving';
+}
 
 export interface Commit {
   partition: Partition;

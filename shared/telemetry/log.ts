@@ -3,19 +3,47 @@ import pino from 'pino';
 /** The part of pino that Waypost uses. Event names are `noun.participle`; ids go in fields, never in the text. */
 export type Log = pino.Logger;
 
+/** Fields that hold a secret, in a line and in the objects that it holds. */
+const SECRETS = new Set([
+  ...['authorization', 'cookie', 'sharedSecret', 'secret', 'secrets', 'password', 'token', 'adminToken', 'writeKey'],
+  ...['x-signature', 'webhook-signature', 'staticHeaders'],
+]);
+const CENSORED = '***';
+/** Lines are flat, or hold a list of flat things; what is deeper has come by mistake, which is what this is for. */
+const MOST_DEPTH = 6;
+
 /**
- * A JSON logger on stdout. Secrets are redacted by path as a last line of defence: no caller passes one on purpose.
+ * A JSON logger on stdout. Secrets are left out by the names of their fields as a last line of defence: no caller passes one
+ * on purpose.
  * @param service the `service` field of every line
+ * @param to default: stdout
  */
-export function createLog(service: string, level: string): Log {
-  return pino({
+export function createLog(service: string, level: string, to: pino.DestinationStream = pino.destination(1)): Log {
+  const options: pino.LoggerOptions = {
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    redact: {
-      paths: ['*.authorization', '*.sharedSecret', '*.secret', '*.password', '*.token', '*.writeKey', 'authorization'],
-      censor: '***',
-    },
-  });
+    // Not pino's own `redact`: with names at any depth it takes 30 to 150 µs a line, where the line itself takes 6.
+    formatters: { level: (label) => ({ level: label }), log: (fields) => withoutSecrets(fields, MOST_DEPTH) },
+    serializers: { err: (error: Error) => withoutSecrets(pino.stdSerializers.err(error), MOST_DEPTH) },
+  };
+  return pino(options, to);
+}
+
+/** The same object where there is nothing to leave out, else a copy. */
+function withoutSecrets<T extends object>(fields: T, depth: number): T {
+  let copy: Record<string, unknown> | undefined;
+  for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
+    const clean = value !== undefined && SECRETS.has(name) ? CENSORED : cleaned(value, depth);
+    if (clean === value) continue;
+    copy ??= (Array.isArray(fields) ? [...(fields as unknown[])] : { ...fields }) as Record<string, unknown>;
+    copy[name] = clean;
+  }
+  return (copy as T | undefined) ?? fields;
+}
+
+function cleaned(value: unknown, depth: number): unknown {
+  // Errors are dealt with by their serializer.
+  if (typeof value !== 'object' || value === null || value instanceof Error || ArrayBuffer.isView(value)) return value;
+  return depth > 0 ? withoutSecrets(value, depth - 1) : CENSORED;
 }

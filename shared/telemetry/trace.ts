@@ -19,16 +19,53 @@ function randomHex(bytes: number): string {
   return POOL.toString('hex', used, (used += bytes));
 }
 
-/** A new root, `00-<trace id>-<span id>-01`: unique and marked as sampled. (All zeros, the invalid id, does not happen.) */
+let sampled = 1;
+
+/** Which part of the new traces is marked as sampled, 0 to 1: all, unless the SDK was told otherwise. */
+export function sampleRoots(ratio: number): void {
+  sampled = ratio;
+}
+
+/** A new root, `00-<trace id>-<span id>-<flags>`: unique. (All zeros, the invalid id, does not happen.) */
 export function newTraceparent(): string {
-  return `00-${randomHex(TRACE_ID_BYTES)}-${randomHex(SPAN_ID_BYTES)}-01`;
+  const traceId = randomHex(TRACE_ID_BYTES);
+  return `00-${traceId}-${randomHex(SPAN_ID_BYTES)}-${isChosen(traceId, sampled) ? '01' : '00'}`;
+}
+
+/** Of the trace id's random bits so many are compared as a number holds exactly. */
+const CHOSEN_BY_HEX = 13;
+
+function isChosen(traceId: string, ratio: number): boolean {
+  if (ratio >= 1) return true;
+  return ratio > 0 && parseInt(traceId.slice(-CHOSEN_BY_HEX), 16) < ratio * 16 ** CHOSEN_BY_HEX;
 }
 
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const TRACE_ID = { from: 3, to: 35 };
 const SPAN_ID = { from: 36, to: 52 };
 
 /** The context of a new span in the same trace: what a request carries on. What cannot be read begins a new trace. */
 export function childTraceparent(parent: string): string {
   if (!TRACEPARENT.test(parent)) return newTraceparent();
-  return parent.slice(0, SPAN_ID.from) + randomHex(SPAN_ID_BYTES) + parent.slice(SPAN_ID.to);
+  return withSpanId(parent, randomHex(SPAN_ID_BYTES));
+}
+
+/** The context of another span of the same trace. */
+export function withSpanId(traceparent: string, spanId: string): string {
+  return traceparent.slice(0, SPAN_ID.from) + spanId + traceparent.slice(SPAN_ID.to);
+}
+
+export function traceIdOf(traceparent: string): string {
+  return traceparent.slice(TRACE_ID.from, TRACE_ID.to);
+}
+
+export function spanIdOf(traceparent: string): string {
+  return traceparent.slice(SPAN_ID.from, SPAN_ID.to);
+}
+
+const NO_ID = /^00-(0{32}|[0-9a-f]{32}-0{16})/;
+
+/** Whether it is one that a link may lead to: others', of version 00 and not invalid. */
+export function isTraceparent(text: string | undefined): text is string {
+  return text !== undefined && TRACEPARENT.test(text) && !NO_ID.test(text);
 }

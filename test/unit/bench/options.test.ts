@@ -24,7 +24,7 @@ describe('the command line', () => {
   });
 
   it('measures what takes long once, but with --long', () => {
-    expect([...readOptions([]).once]).toEqual(['sustained', 'outage', 'waiting']);
+    expect([...readOptions([]).once]).toEqual(['telemetry', 'sustained', 'outage', 'waiting']);
     const long = readOptions(['--long']);
     expect([...long.once]).toEqual([]);
     expect(long.sizes.outage.deadSeconds).toBe(600);

@@ -1,4 +1,4 @@
-import { childTraceparent, newTraceparent } from '../../../shared/telemetry/trace';
+import { childTraceparent, isTraceparent, newTraceparent, sampleRoots } from '../../../shared/telemetry/trace';
 
 const FORM = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/;
 
@@ -25,3 +25,27 @@ test.each(['', 'nonsense', newTraceparent().toUpperCase(), `01${newTraceparent()
     expect(child.slice(3, 35)).not.toBe(parent.slice(3, 35));
   },
 );
+
+describe('sampling', () => {
+  afterEach(() => sampleRoots(1));
+
+  test.each([
+    [0, 0, 0],
+    [0.25, 1_000, 1_500],
+    [1, 5_000, 5_000],
+  ])('of the roots %d are marked', (ratio, least, most) => {
+    sampleRoots(ratio);
+    const marked = Array.from({ length: 5_000 }, newTraceparent).filter((root) => root.endsWith('-01')).length;
+    expect(marked).toBeGreaterThanOrEqual(least);
+    expect(marked).toBeLessThanOrEqual(most);
+  });
+});
+
+test.each([
+  [newTraceparent(), true],
+  [undefined, false],
+  ['', false],
+  [`${newTraceparent()}-x`, false],
+  [`00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`, false],
+  [`00-${'1'.repeat(32)}-${'0'.repeat(16)}-01`, false],
+])('%j may be linked to: %j', (text, may) => expect(isTraceparent(text)).toBe(may));

@@ -1,0 +1,37 @@
+import { type RequestListener } from 'node:http';
+import { observeServer, watchRequest } from '../../shared/telemetry/http-server';
+import { metrics, only } from '../../shared/telemetry/metrics';
+import { type History } from './history/history';
+import { OPERATIONS } from './operations';
+
+/** What is told of control: its requests, and whether its history can be written. */
+
+/** The same app, and its requests are counted. */
+export function watched(app: RequestListener): RequestListener {
+  observeServer();
+  return (req, res) => {
+    const { url = '' } = req;
+    watchRequest(req, res, () => documentedPath(url));
+    app(req, res);
+  };
+}
+
+export function observeHistory(history: Pick<History, 'trouble'>): void {
+  metrics.gauge({ name: 'waypost.history.broken', help: '1 while the history cannot be written.' }, () =>
+    only(Number(history.trouble !== undefined)),
+  );
+}
+
+const BASE = '/api/v1';
+const DOCUMENTED = Object.keys(OPERATIONS).map((path) => ({ path, parts: path.split('/') }));
+
+/** `/api/v1/deliveries/dlv_1` → `/api/v1/deliveries/{id}`: nothing of what a client has put into it. Empty where there is none. */
+export function documentedPath(url: string): string {
+  const [path = ''] = url.split('?', 1);
+  if (!path.startsWith(`${BASE}/`)) return '';
+  const parts = path.slice(BASE.length).replace(/\/$/, '').split('/');
+  const matches = (documented: string[]) =>
+    documented.length === parts.length && documented.every((part, i) => part.startsWith('{') || part === parts[i]);
+  const found = DOCUMENTED.find((each) => matches(each.parts));
+  return found ? BASE + found.path : '';
+}

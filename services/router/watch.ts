@@ -1,0 +1,59 @@
+import { type OpenRecord } from '../../shared/kafka/port';
+import { type Head } from '../../shared/domain/message-record';
+import { WEBHOOKS } from '../../shared/kafka/topics';
+import { metrics, only } from '../../shared/telemetry/metrics';
+import { isTraced, processAttributes, recordSend, recordSpan } from '../../shared/telemetry/spans';
+import { childTraceparent } from '../../shared/telemetry/trace';
+
+/** What is told of messages that are routed. */
+
+const GROUP = 'router';
+
+const dropped = metrics.counter({ name: 'waypost.messages.dropped', help: 'Messages that nobody wanted.' });
+export const drops = {
+  no_destination: dropped.of({ reason: 'no_destination' }),
+  unknown_source: dropped.of({ reason: 'unknown_source' }),
+};
+
+/** The router counts; this is for those who ask. */
+export function observeRouter({
+  counts,
+}: {
+  counts: Readonly<Record<'routed' | 'deliveries' | 'duplicates' | 'rejected', number>>;
+}): void {
+  const counted = (name: string, help: string, read: () => number) =>
+    metrics.counted({ name, help }, () => only(read()));
+  counted('waypost.messages.routed', 'Messages that became deliveries.', () => counts.routed);
+  counted('waypost.deliveries.created', 'Deliveries made of messages.', () => counts.deliveries);
+  counted('waypost.messages.duplicate', 'Copies of a message that was routed before.', () => counts.duplicates);
+  metrics.counted({ name: 'waypost.messages.rejected', help: 'Messages that cannot be read.' }, () => [
+    { labels: { reason: 'unreadable_message' }, value: counts.rejected },
+  ]);
+}
+
+/** A message is being routed. @returns to be called when its deliveries are acknowledged; undefined where its trace is not recorded */
+export function watchRouting(record: OpenRecord, head: Head, deliveries: number): (() => void) | undefined {
+  if (!isTraced(head.traceparent)) return undefined;
+  const startedAt = performance.now();
+  const context = childTraceparent(head.traceparent);
+  const { topic, partition, offset } = record;
+  return () => {
+    const about = { 'messaging.message.id': head.messageId };
+    const batch = deliveries > 1 ? { 'messaging.batch.message_count': deliveries } : {};
+    recordSend({ parent: context, topic: WEBHOOKS, startedAt, attributes: { ...about, ...batch } });
+    recordSpan({
+      name: `process ${topic}`,
+      kind: 'consumer',
+      context,
+      parent: head.traceparent,
+      startedAt,
+      endedAt: performance.now(),
+      attributes: {
+        ...processAttributes({ topic, partition, offset }, GROUP),
+        ...about,
+        'waypost.source.id': head.sourceId,
+        'waypost.deliveries': deliveries,
+      },
+    });
+  };
+}

@@ -1,0 +1,184 @@
+import { formatDuration } from '../domain/duration';
+import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
+import { type FetchedRecord } from './codec/records';
+import { type Loop } from './loop';
+import { type Partition } from './partition';
+import { type Appender, type AppenderOptions, type Consumption, type OutRecord } from './port';
+import { tierDelayMs } from './topics';
+
+/** What a process tells of its dealings with Kafka. Counted by request and by fetch, never by record. */
+
+const KAFKA = { 'messaging.system': 'kafka' };
+const SEND = { ...KAFKA, 'messaging.operation.name': 'send' };
+const POLL = { ...KAFKA, 'messaging.operation.name': 'poll' };
+
+const sent = metrics.counter({ name: 'messaging.client.sent.messages', help: 'Records acknowledged.' });
+const consumed = metrics.counter({ name: 'messaging.client.consumed.messages', help: 'Records read by a group.' });
+const duration = metrics.histogram(
+  { name: 'messaging.client.operation.duration', help: 'One produce request.', unit: 's' },
+  LATENCY_BOUNDS,
+);
+const succeeded = duration.of(SEND);
+const failed = duration.of({ ...SEND, 'error.type': 'failed' });
+
+const appenders = new Map<Appender, AppenderOptions>();
+
+metrics.gauge({ name: 'waypost.appender.pending', help: 'To be written and not acknowledged.', unit: 'By' }, () =>
+  only([...appenders.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)),
+);
+metrics.gauge({ name: 'waypost.appender.limit', help: 'Beyond it records are refused.', unit: 'By' }, () => {
+  const limits = [...appenders.values()].map(({ maxPendingBytes }) => maxPendingBytes).filter(Number.isFinite);
+  return limits.length === 0 ? [] : only(limits.reduce((sum, bytes) => sum + bytes, 0));
+});
+metrics.gauge({ name: 'waypost.appender.oldest', help: 'How long the oldest of it has waited.', unit: 's' }, () => {
+  const now = Date.now();
+  return only(Math.max(0, ...[...appenders.keys()].map(({ oldestPendingAt = now }) => now - oldestPendingAt)) / 1_000);
+});
+
+export interface AppenderMeter {
+  /** Passes on what comes of a request. */
+  sent(records: ReadonlyMap<string, OutRecord[]>, request: Promise<unknown>): Promise<void>;
+  end(): void;
+}
+
+export function meterAppender(appender: Appender, options: AppenderOptions): AppenderMeter {
+  appenders.set(appender, options);
+  return {
+    sent: async (records, request) => {
+      const begun = performance.now();
+      try {
+        await request;
+      } catch (error) {
+        failed.record((performance.now() - begun) / 1_000);
+        throw error;
+      }
+      succeeded.record((performance.now() - begun) / 1_000);
+      for (const [topic, { length }] of records)
+        sent.of({ ...SEND, 'messaging.destination.name': topic }).value += length;
+    },
+    end: () => void appenders.delete(appender),
+  };
+}
+
+export interface ConsumerMeter {
+  /** Records were fetched. */
+  read(partition: Partition, records: readonly FetchedRecord[]): void;
+  end(): void;
+}
+
+interface Metered {
+  group: string;
+  topics: readonly string[];
+  of: Pick<Consumption, 'joined' | 'open'>;
+  loop: Pick<Loop, 'turnedMs'>;
+  partitions: ReadonlyMap<string, Partition>;
+  /** where a topic ends, by partition */
+  ends: (topic: string) => Promise<ReadonlyMap<number, number>>;
+}
+
+interface Watched extends Metered {
+  /** by topic and partition, as of the last look */
+  known: Map<string, ReadonlyMap<number, number>>;
+  lookedAt: number;
+}
+
+const consumers = new Set<Watched>();
+/** Who scrapes more often is told the same ends of topics. */
+const LOOK_EVERY_MS = 5_000;
+/** A broker that does not answer must not make the metrics fail: they are wanted most then. */
+const LOOK_MS = 1_000;
+
+export function meterConsumer(metered: Metered): ConsumerMeter {
+  const watched: Watched = { ...metered, known: new Map(), lookedAt: -Infinity };
+  consumers.add(watched);
+  return {
+    read: (partition, records) => {
+      const { topic } = partition;
+      const labels = { 'messaging.destination.name': topic, 'messaging.consumer.group.name': metered.group };
+      consumed.of({ ...POLL, ...labels }).value += records.length;
+      partition.fetched(records);
+    },
+    end: () => void consumers.delete(watched),
+  };
+}
+
+metrics.beforeReading(async () => {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, LOOK_MS)));
+  await Promise.race([Promise.allSettled([...consumers].map(look)), enough]);
+  clearTimeout(timer);
+});
+
+async function look(watched: Watched): Promise<void> {
+  if (performance.now() - watched.lookedAt < LOOK_EVERY_MS) return;
+  watched.lookedAt = performance.now();
+  const topics = new Set([...watched.partitions.values()].map(({ topic }) => topic));
+  await Promise.allSettled([...topics].map(async (topic) => watched.known.set(topic, await watched.ends(topic))));
+}
+
+/** One sample a group. */
+function byGroup(value: (watched: Watched) => number): () => Sample[] {
+  return () => [...consumers].map((watched) => ({ labels: { group: watched.group }, value: value(watched) }));
+}
+
+/** One sample a topic of each group. */
+function byTopic(value: (watched: Watched, topic: string) => number): () => Sample[] {
+  return () =>
+    [...consumers].flatMap((watched) =>
+      watched.topics.map((topic) => ({ labels: { group: watched.group, topic }, value: value(watched, topic) })),
+    );
+}
+
+function placesOf({ partitions }: Watched, topic: string) {
+  return [...partitions.values()].filter((partition) => partition.topic === topic).map(({ place }) => place);
+}
+
+function lagOf(watched: Watched, topic: string): number {
+  const ends = watched.known.get(topic);
+  const lags = placesOf(watched, topic).map(({ partition, committable }) => (ends?.get(partition) ?? 0) - committable);
+  return lags.reduce((sum, lag) => sum + Math.max(0, lag), 0);
+}
+
+/** seconds */
+function ageOf(watched: Watched, topic: string): number {
+  const now = Date.now();
+  return Math.max(0, ...placesOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs)) / 1_000;
+}
+
+metrics.gauge({ name: 'waypost.consumer.lag', help: 'Records not done, of the partitions here.' }, byTopic(lagOf));
+metrics.gauge(
+  { name: 'waypost.consumer.oldest', help: 'Age of the oldest record that was read and is not done.', unit: 's' },
+  byTopic(ageOf),
+);
+metrics.gauge(
+  { name: 'waypost.consumer.open', help: 'Records taken and not done.' },
+  byGroup(({ of }) => of.open),
+);
+metrics.gauge(
+  { name: 'waypost.consumer.joined', help: '1 while it is in its group.' },
+  byGroup(({ of }) => Number(of.joined)),
+);
+metrics.gauge(
+  { name: 'waypost.consumer.turned', help: 'Since its loop last turned.', unit: 's' },
+  byGroup(({ loop }) => loop.turnedMs / 1_000),
+);
+metrics.gauge({ name: 'waypost.consumer.partitions', help: 'Partitions of this process.' }, () =>
+  [...consumers].flatMap((watched) =>
+    watched.topics.flatMap((topic) =>
+      (['reading', 'resting', 'leaving'] as const).map((state) => ({
+        labels: { group: watched.group, topic, state },
+        value: placesOf(watched, topic).filter((place) => place.state === state).length,
+      })),
+    ),
+  ),
+);
+metrics.gauge({ name: 'waypost.retry.overdue', help: 'How long the oldest that is due has been due.', unit: 's' }, () =>
+  [...consumers].flatMap((watched) =>
+    watched.topics.flatMap((topic) => {
+      const delayMs = tierDelayMs(topic);
+      if (delayMs === undefined) return [];
+      const value = Math.max(0, ageOf(watched, topic) - delayMs / 1_000);
+      return [{ labels: { tier: formatDuration(delayMs) }, value }];
+    }),
+  ),
+);

@@ -1,0 +1,179 @@
+/**
+ * Metrics as plain numbers in objects: what counts adds to a field, and only who asks (Prometheus, or the SDK's reader)
+ * pays for names and labels. Labels are those of the OpenTelemetry conventions; `prometheus.ts` and `otlp.ts` say them to others.
+ *
+ * Invariant: the number of series is bounded. A label's values are few and known; should one ever not be (a status, say), what
+ * comes beyond `MOST_SERIES` is counted as `other`.
+ */
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface MetricInfo {
+  /** of the conventions, or beginning with `waypost.` */
+  name: string;
+  help: string;
+  /** seconds, bytes, or a share from 0 to 1 */
+  unit?: 's' | 'By' | '1';
+}
+
+export interface Sample {
+  labels: Labels;
+  value: number;
+}
+
+const MOST_SERIES = 100;
+
+/** One counter: `value` may be raised directly. */
+export class Count {
+  value = 0;
+  constructor(readonly labels: Labels) {}
+}
+
+/** How often a value was how large. */
+export class Distribution {
+  /** by bucket, not cumulated; the last one is beyond all bounds */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(
+    readonly labels: Labels,
+    private readonly of: Pick<HistogramMetric, 'bounds' | 'tee'>,
+  ) {
+    this.counts = new Array<number>(of.bounds.length + 1).fill(0);
+  }
+
+  get bounds(): readonly number[] {
+    return this.of.bounds;
+  }
+
+  record(value: number): void {
+    const { bounds, tee } = this.of;
+    const { counts } = this;
+    let i = 0;
+    while (i < bounds.length && value > (bounds[i] ?? Infinity)) i++;
+    counts[i] = (counts[i] ?? 0) + 1;
+    this.sum += value;
+    if (tee) tee(value, this.labels);
+  }
+}
+
+/** The series of one name, by their labels. */
+export class Family<T extends { readonly labels: Labels }> {
+  readonly #series = new Map<string, T>();
+
+  constructor(
+    readonly info: MetricInfo,
+    private readonly make: (labels: Labels) => T,
+  ) {}
+
+  /** The series of these labels: to be kept, where it is counted often. Labels are given in the same order each time. */
+  of(labels: Labels = {}): T {
+    const key = Object.values(labels).join('\0');
+    const known = this.#series.get(key);
+    if (known) return known;
+    if (this.#series.size >= MOST_SERIES && !isOther(labels)) {
+      return this.of(Object.fromEntries(Object.keys(labels).map((name) => [name, OTHER])));
+    }
+    const series = this.make(labels);
+    this.#series.set(key, series);
+    return series;
+  }
+
+  all(): Iterable<T> {
+    return this.#series.values();
+  }
+}
+
+const OTHER = 'other';
+
+function isOther(labels: Labels): boolean {
+  return Object.values(labels).every((value) => value === OTHER);
+}
+
+export interface ReadMetric {
+  kind: 'counter' | 'gauge';
+  info: MetricInfo;
+  read: () => Iterable<Sample>;
+}
+
+export interface HistogramMetric {
+  kind: 'histogram';
+  info: MetricInfo;
+  bounds: readonly number[];
+  /** hears of each value as well: the SDK's own histogram, where there is one */
+  tee: ((value: number, labels: Labels) => void) | undefined;
+  read: () => Iterable<Distribution>;
+}
+
+export type Metric = ReadMetric | HistogramMetric;
+
+export class Metrics {
+  readonly #metrics: Metric[] = [];
+  readonly #refreshers = new Set<() => Promise<void>>();
+  #refreshing: Promise<void> | undefined;
+  #onAdded: (metric: Metric) => void = () => undefined;
+  /** Whose they are: a label of all series. */
+  service = '';
+
+  counter(info: MetricInfo): Family<Count> {
+    const family = new Family(info, (labels) => new Count(labels));
+    this.#add({ kind: 'counter', info, read: () => family.all() });
+    return family;
+  }
+
+  /** A counter that someone else keeps. */
+  counted(info: MetricInfo, read: () => Iterable<Sample>): void {
+    this.#add({ kind: 'counter', info, read });
+  }
+
+  gauge(info: MetricInfo, read: () => Iterable<Sample>): void {
+    this.#add({ kind: 'gauge', info, read });
+  }
+
+  histogram(info: MetricInfo, bounds: readonly number[]): Family<Distribution> {
+    const metric: HistogramMetric = { kind: 'histogram', info, bounds, tee: undefined, read: () => family.all() };
+    const family = new Family(info, (labels) => new Distribution(labels, metric));
+    this.#add(metric);
+    return family;
+  }
+
+  /** Hears of every metric there is, and of those to come. */
+  each(onAdded: (metric: Metric) => void): void {
+    this.#onAdded = onAdded;
+    for (const metric of this.#metrics) onAdded(metric);
+  }
+
+  /** Called before they are read: looks up what cannot be known at once. @returns an end to it */
+  beforeReading(refresh: () => Promise<void>): () => void {
+    this.#refreshers.add(refresh);
+    return () => this.#refreshers.delete(refresh);
+  }
+
+  /** To be awaited before they are read. Those who ask in the same moment share one look. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= Promise.allSettled([...this.#refreshers].map((refresh) => refresh())).then(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  all(): readonly Metric[] {
+    return this.#metrics;
+  }
+
+  #add(metric: Metric): void {
+    this.#metrics.push(metric);
+    this.#onAdded(metric);
+  }
+}
+
+/** Those of this process. */
+export const metrics = new Metrics();
+
+/** One sample without labels. */
+export function only(value: number): Sample[] {
+  return [{ labels: {}, value }];
+}
+
+/** In seconds, by the conventions: of HTTP and messaging. */
+export const LATENCY_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];

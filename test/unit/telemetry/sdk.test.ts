@@ -1,0 +1,76 @@
+import { metrics, only } from '../../../shared/telemetry/metrics';
+import { isTraced, recordSpan } from '../../../shared/telemetry/spans';
+import { startTelemetry, stopTelemetry } from '../../../shared/telemetry/start';
+import { childTraceparent, newTraceparent } from '../../../shared/telemetry/trace';
+import { type Json } from '../../support/system';
+
+/** The SDK as the environment asks for it. What it sends over the network is seen by test/e2e/telemetry.test.ts. */
+
+const before = { ...process.env };
+afterAll(() => {
+  process.env = before;
+});
+
+test('without a word in OTEL_* nothing is loaded, and nothing is traced', () => {
+  startTelemetry('ingest');
+  expect(isTraced(newTraceparent())).toBe(false);
+  expect(loaded()).toBe(false);
+});
+
+function loaded(): boolean {
+  return Object.keys(require.cache).some((name) => name.includes('@opentelemetry'));
+}
+
+test('spans have the ids that were given out before, their times, parents and links; metrics their values', async () => {
+  // Given exporters to the console; then all that was recorded is there when telemetry has stopped, and what is not sampled is not.
+  const told: Json[] = [];
+  jest.spyOn(console, 'dir').mockImplementation((each) => void told.push(each));
+  Object.assign(process.env, {
+    ...{ OTEL_TRACES_EXPORTER: 'console', OTEL_METRICS_EXPORTER: 'console', OTEL_NODE_RESOURCE_DETECTORS: 'env' },
+    OTEL_TRACES_SAMPLER: 'always_off',
+  });
+  startTelemetry('delivery');
+  expect(loaded()).toBe(true);
+  const unsampled = newTraceparent();
+  expect([unsampled.slice(-2), isTraced(unsampled)]).toEqual(['00', false]);
+  const root = `${unsampled.slice(0, -1)}1`;
+  const child = childTraceparent(root);
+  const now = performance.now();
+  const times = { startedAt: now - 250, endedAt: now };
+  const wall = Date.now();
+  recordSpan({ ...times, name: 'a root', kind: 'producer', context: root, attributes: { a: 1, b: 'x', c: undefined } });
+  const links = [{ context: unsampled, as: 'previous' }] as const;
+  const failed = { error: '503', links, parent: root };
+  recordSpan({ ...times, ...failed, name: 'a child', kind: 'client', context: child, attributes: {} });
+  recordSpan({ ...times, name: 'not sampled', kind: 'client', context: unsampled, attributes: {} });
+  metrics.gauge({ name: 'waypost.later', help: 'Made after the start.' }, () => only(3));
+  metrics.histogram({ name: 'waypost.waits', help: 'Waits.', unit: 's' }, [1, 2]).of({ tier: '1s' }).record(1.5);
+  await stopTelemetry(5_000);
+
+  const [, traceId, rootId] = root.split('-');
+  const spans = told.filter((each) => each.traceId !== undefined);
+  expect(spans.map(({ name, kind, traceId: of }) => [name, kind, of])).toEqual([
+    ['a root', 3, traceId],
+    ['a child', 2, traceId],
+  ]);
+  const [first, second] = spans;
+  expect(first).toMatchObject({ id: rootId, parentSpanContext: undefined, attributes: { a: 1, b: 'x' }, links: [] });
+  expect(first.resource.attributes['service.name']).toBe('waypost-delivery');
+  expect(second).toMatchObject({ id: child.split('-')[2], status: { code: 2 }, attributes: { 'error.type': '503' } });
+  expect(second.parentSpanContext.spanId).toBe(rootId);
+  expect(second.links).toMatchObject([
+    { context: { traceId, spanId: rootId }, attributes: { 'waypost.link': 'previous' } },
+  ]);
+  for (const { timestamp, duration } of spans) {
+    expect(duration / 1_000).toBeCloseTo(250, 1);
+    expect(Math.abs((Number(timestamp) + Number(duration)) / 1_000 - wall)).toBeLessThan(1_000);
+  }
+  const metric = (name: string) => told.find((each) => each.descriptor?.name === name)?.dataPoints[0];
+  expect(metric('waypost.later')).toMatchObject({ value: 3 });
+  expect(metric('waypost.waits')).toMatchObject({
+    attributes: { tier: '1s' },
+    value: { sum: 1.5, buckets: { boundaries: [1, 2], counts: [0, 1, 0] } },
+  });
+  expect(metric('process.cpu.time')).toMatchObject({ value: expect.any(Number) });
+  expect(isTraced(root)).toBe(false);
+});
