@@ -150,12 +150,7 @@ const table = {
 const schema = z.object(table);
 
 /** Read by the command line alone (cli/), so that a service whose environment has them too does not take them for mistakes. */
-const COMMAND_LINE: readonly string[] = [
-  'WAYPOST_URL',
-  'WAYPOST_TOKEN',
-  'WAYPOST_WRITE_KEY',
-  'WAYPOST_SHARED_SECRET',
-];
+const COMMAND_LINE: readonly string[] = ['WAYPOST_URL', 'WAYPOST_TOKEN', 'WAYPOST_WRITE_KEY', 'WAYPOST_SHARED_SECRET'];
 
 /** The parsed settings. Durations are in milliseconds, keys are buffers, lists are arrays. */
 export type Settings = z.infer<typeof schema>;
