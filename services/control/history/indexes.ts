@@ -2,7 +2,7 @@
  * The indexes of a part of the deliveries: one for each filter, in the order of the list. Ids are looked up alone: their hash
  * is half the size.
  *
- * An index that grows row by row costs three times as much as one made of all rows at once. So an embedded database, whose
+ * An index that grows row by row costs more than twice as much as one made of all rows at once. So an embedded database, whose
  * time is control's, makes a part's indexes when the part has its rows (parts.ts says when): until then it is read from end
  * to end, which a part of that size allows. A server has a part's indexes from its beginning, and parts of any size.
  */
