@@ -59,7 +59,7 @@ export function auditActs({ history, log, now }: Pick<ControlDeps, 'history' | '
           action,
           entry,
           by,
-          name: '',
+          name: entry,
           changes: [],
           version: randomInt(2 ** 31),
           at: now().getTime(),
