@@ -41,13 +41,17 @@ export async function measureDatabase({
     const from = await countOf(database);
     const rss = () => String(Math.round(residents({ it: process.pid }).it ?? NaN));
     const opened = rss();
-    const { deliveries, events, ms } = await fill(database, past, { from, forMs: fillMs, note });
+    const { deliveries, events, ms, cpuUs } = await fill(database, past, { from, forMs: fillMs, note });
     const perSecond = Math.round((events * 1_000) / ms);
     const filled = rss();
     const answered = await answerAll(database, past);
     return [
       `${database.kind}: ${String(from + deliveries)} deliveries`,
-      ...(events > 0 ? [`${String(events)} events written now, ${String(perSecond)} a second`] : []),
+      ...(events > 0
+        ? [
+            `${String(events)} events written now, ${String(perSecond)} a second, ${(cpuUs / events).toFixed(1)} µs of CPU each`,
+          ]
+        : []),
       table([['question', 'rows', 'first ms', 'median ms', 'longest ms'], ...answered.map(lineOf)]),
       `memory of this process: ${opened} MB opened, ${filled} MB filled, ${rss()} MB at the end`,
       await sizeOf(database, url === undefined ? dir : undefined),

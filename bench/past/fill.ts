@@ -1,19 +1,24 @@
 import { type Database } from '../../services/control/history/database';
 import { type Part } from '../../services/control/history/parts';
 import { readParts, recordEvents } from '../../services/control/history/record-events';
-import { cleanUp } from '../../services/control/history/retention';
+import { cleanUp, keepWithin } from '../../services/control/history/retention';
 import { clockMs } from '../clock';
 import { eventsOf, type Past } from './events';
 
 /** Writes a past into a database as control would: by the same code, in batches of the same size. */
 
 const BATCH = 2_000;
+/** As often as control looks at the room while it catches up. */
+const KEEP_EVERY = 10 * BATCH;
+const KEEP = { forMs: 365 * 86_400_000, maxBytes: Number.MAX_SAFE_INTEGER };
 const EVERY = 100_000;
 
 export interface Filled {
   deliveries: number;
   events: number;
   ms: number;
+  /** CPU of this process, the embedded database's thread with it; µs */
+  cpuUs: number;
 }
 
 /**
@@ -25,24 +30,35 @@ export async function fill(
   past: Past,
   { from, forMs, note }: { from: number; forMs: number; note: (text: string) => void },
 ): Promise<Filled> {
-  const parts = await readParts(database);
-  const written = new Map<string, number>();
-  const startedAt = clockMs();
-  let events = 0;
-  let i = from;
-  for (; i < past.count && clockMs() - startedAt < forMs; i += BATCH) {
+  let parts = await readParts(database);
+  let written = new Map<string, number>();
+  const changed = new Map<string, number>();
+  const filled: Filled = { deliveries: 0, events: 0, ms: 0, cpuUs: 0 };
+  const timed = async (work: () => Promise<void>) => {
+    const [startedAt, cpu] = [clockMs(), process.cpuUsage()];
+    await work();
+    const { user, system } = process.cpuUsage(cpu);
+    filled.ms += clockMs() - startedAt;
+    filled.cpuUs += user + system;
+  };
+  for (let i = from; i < past.count && filled.ms < forMs; i += BATCH) {
     const batch = range(i, Math.min(past.count, i + BATCH)).flatMap((each) => eventsOf(past, each));
-    await recordEvents(database, batch, parts);
-    events += batch.length;
     if ((i - from) % EVERY === 0) note(`${String(i)} of ${String(past.count)} deliveries`);
-    // The part that grows, as control does each minute.
-    const last = parts.at(-1);
-    if (last) written.set(last.name, (written.get(last.name) ?? 0) + batch.length);
-    if ((i / BATCH) % 50 === 49) await cleanUp(database, parts, written);
+    await timed(async () => {
+      for (const [name, rows] of await recordEvents(database, batch, parts)) {
+        written.set(name, rows);
+        changed.set(name, (changed.get(name) ?? 0) + rows);
+      }
+      if (i % KEEP_EVERY !== KEEP_EVERY - BATCH) return;
+      parts = await keepWithin(database, KEEP, Date.parse(batch.at(-1)?.acceptedAt ?? ''), written);
+      written = new Map();
+      await cleanUp(database, parts, changed);
+    });
+    filled.deliveries += Math.min(BATCH, past.count - i);
+    filled.events += batch.length;
   }
-  const ms = clockMs() - startedAt;
   await tidy(database, parts);
-  return { deliveries: Math.min(i, past.count) - from, events, ms };
+  return filled;
 }
 
 /** A server does this by itself a little later; the embedded database is told to by control. */

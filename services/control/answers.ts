@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { ACTIONS } from './access/audit';
 import { notice } from './alerts/answers';
 import { calls, overview } from './overview-answers';
+import { AUDIT_KINDS } from './audit-query';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
 
@@ -81,9 +83,12 @@ const attempt = z.strictObject({
     url.extend({
       address: z.string().nullable().optional().meta({ description: 'The whole URL as it is now; null where unknown' }),
       request: z
-        .object({ headers: z.record(z.string(), z.string()) })
+        .strictObject({ rebuilt: z.literal(true), headers: z.record(z.string(), z.string()) })
         .optional()
-        .meta({ description: 'As the destination stands now; what is secret, or of that moment alone, is ***' }),
+        .meta({
+          description:
+            'Rebuilt from the destination as it stands now, not kept; what is secret, or of that moment alone, is ***',
+        }),
     }),
   ),
 });
@@ -164,11 +169,14 @@ const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(RO
 const audit = z.strictObject({
   at: time,
   by: actor,
-  action: z.enum(['created', 'changed', 'deleted']),
-  kind: z.enum(['source', 'destination', 'token']),
+  action: z.enum(ACTIONS),
+  kind: z.enum(AUDIT_KINDS),
   entry: z.string(),
   name: z.string(),
-  version: z.int(),
+  version: z
+    .int()
+    .nullable()
+    .meta({ description: 'That the change made; null where nothing of the configuration changed' }),
   changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
     description: 'What is secret reads ***',
   }),

@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler, Router } from 'express';
 import { answerProblems, noSuchPath } from '../../shared/http/problem';
+import { auditActs } from './access/acts';
 import { type Access, authenticate } from './access/authenticate';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
@@ -30,6 +31,7 @@ export function createApp(deps: ControlDeps, access: Access): Express {
   app.use(secureHeaders);
   // The description is public: it is the same for everybody, and holds no secret.
   app.use('/api/v1/openapi.json', openApiRoutes());
+  app.use('/api/v1', auditActs(deps));
   app.use('/api/v1/session', sessionRoutes(access, deps.now));
   app.use(
     '/api/v1',

@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { ACT_KINDS } from './access/audit';
 import { pageParameters } from './query';
+
+export const AUDIT_KINDS = ['source', 'destination', 'token', ...ACT_KINDS] as const;
 
 /** By what changes are found. */
 export const auditQuery = pageParameters.extend({
-  kind: z.enum(['source', 'destination', 'token']).optional(),
+  kind: z.enum(AUDIT_KINDS).optional(),
   entry: z.string().optional().meta({ description: "The entry's id" }),
   by: z.string().optional().meta({ description: 'The id of the token; `admin`: that of the settings' }),
 });

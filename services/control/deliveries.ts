@@ -92,7 +92,10 @@ function requestHeaders(row: DeliveryRow, destination: Destination | undefined) 
   return (webhookId: string) => {
     const webhook = destination?.webhooks.find(({ id }) => id === webhookId);
     const own = Object.keys(webhook?.headers ?? {}).map((name) => [name.toLowerCase(), MASKED]);
-    return { headers: { ...always, 'webhook-timestamp': MASKED, traceparent: MASKED, ...signed, ...fromEntries(own) } };
+    return {
+      rebuilt: true,
+      headers: { ...always, 'webhook-timestamp': MASKED, traceparent: MASKED, ...signed, ...fromEntries(own) },
+    };
   };
 }
 

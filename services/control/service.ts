@@ -113,7 +113,7 @@ async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOpti
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const writer = openWriter({ config, appender, log, now });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
-  const tests = await openTestSends({ kafka, appender, timeoutMs, now, log, onFatal });
+  const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
   const events = await openEvents({ kafka, now: Date.now, onFatal });
   return {
     config,

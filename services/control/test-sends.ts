@@ -3,9 +3,10 @@ import { type DeliveryEvent } from '../../shared/domain/attempt';
 import { type Destination } from '../../shared/domain/config';
 import { AppError } from '../../shared/errors';
 import { Problem } from '../../shared/http/problem';
-import { type Appender, type InRecord, type Kafka } from '../../shared/kafka/port';
+import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
+import { Listening } from './listening';
 import { addEvent, isComplete, sampleMessage, type TestProgress, testRecord } from './test-send';
 
 /** Sends test records through the real pipeline and waits for what `attempts` tells of them. */
@@ -28,54 +29,50 @@ export interface TestSends {
 }
 
 export interface TestSendsOptions {
-  kafka: Kafka;
+  kafka: Pick<Kafka, 'ranges' | 'read'>;
   appender: Appender;
   /** WAYPOST_TIMEOUT */
   timeoutMs: number;
   now: () => Date;
   log: Log;
-  onFatal: (error: unknown) => void;
 }
 
-/** Reads `attempts` from its end on: what is sent after this resolved will be heard of. */
-export async function openTestSends(options: TestSendsOptions): Promise<TestSends> {
-  const { kafka, appender, now, log, onFatal } = options;
-  const lifetimeMs = options.timeoutMs + SLACK_MS;
-  const waiting = new Map<string, (event: DeliveryEvent) => void>();
-  const onRecord = ({ key, value, offset }: InRecord) => {
-    // The key is the delivery's id: the events of others are not even parsed.
-    const hear = waiting.size > 0 && key && value ? waiting.get(key.toString()) : undefined;
-    if (!hear || !value) return;
-    try {
-      hear(JSON.parse(value.toString()) as DeliveryEvent);
-    } catch {
-      // The parser's text would quote the event.
-      log.error({ offset, delivery: key?.toString() }, 'attempt.unreadable');
-    }
-  };
-  const follow = { name: 'control-tests', topic: ATTEMPTS, from: 'end', patient: true } as const;
-  const tail = await kafka.tail({ ...follow, onRecord, onFatal });
-
+export function openTestSends({ kafka, appender, timeoutMs, now, log }: TestSendsOptions): TestSends {
+  const lifetimeMs = timeoutMs + SLACK_MS;
+  const attempts = new Listening(ATTEMPTS, kafka, log);
   const send = async (destination: Destination, body: unknown, value?: string) => {
-    if (waiting.size >= MAX_WAITING) throw new AppError('overloaded', 'Too many tests wait for their answer', true);
+    if (attempts.size >= MAX_WAITING) throw new AppError('overloaded', 'Too many tests wait for their answer', true);
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
     const made = { now: now(), lifetimeMs, traceparent: newTraceparent() };
     const { id, record } = testRecord(destination, message, made);
     const answer = awaitEvents({ urls: destination.webhooks.length, deadlineMs: lifetimeMs });
-    waiting.set(id, answer.hear);
     try {
+      // Its key in `attempts` is the delivery's id.
+      await attempts.begin(id, (value) => {
+        const event = eventIn(value);
+        if (event) answer.hear(event);
+        else log.error({ delivery: id }, 'attempt.unreadable');
+      });
       await appender.append([value === undefined ? record : { ...record, value }]);
       log.info({ delivery: id, destination: destination.id }, 'test.sent');
       const progress = await answer.progress;
       if (progress) return { delivery: id, ...progress };
     } finally {
       answer.cancel();
-      waiting.delete(id);
+      attempts.end(id);
     }
     const detail = `The test was sent, and nothing was heard of it within ${lifetimeMs / 1_000} s; does the delivery service run?`;
     throw new Problem('no_answer', detail, { more: { delivery: id } });
   };
-  return { send, stop: () => tail.stop() };
+  return { send, stop: () => attempts.stop() };
+}
+
+function eventIn(value: Buffer): DeliveryEvent | undefined {
+  try {
+    return JSON.parse(value.toString()) as DeliveryEvent;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Adds up events until they are complete, or a moment after the first; undefined where none comes in time. */

@@ -200,8 +200,9 @@ export type Deliveries = {
         };
         /** The whole URL as it is now; null where unknown */
         address?: string | null;
-        /** As the destination stands now; what is secret, or of that moment alone, is *** */
+        /** Rebuilt from the destination as it stands now, not kept; what is secret, or of that moment alone, is *** */
         request?: {
+          rebuilt: true;
           headers: Record<string, string>;
         };
       })[];
@@ -257,8 +258,9 @@ export type Delivery = {
       };
       /** The whole URL as it is now; null where unknown */
       address?: string | null;
-      /** As the destination stands now; what is secret, or of that moment alone, is *** */
+      /** Rebuilt from the destination as it stands now, not kept; what is secret, or of that moment alone, is *** */
       request?: {
+        rebuilt: true;
         headers: Record<string, string>;
       };
     })[];
@@ -534,11 +536,12 @@ export type Audit = {
       name: string;
       role: "admin" | "operator" | "read_only";
     };
-    action: "created" | "changed" | "deleted";
-    kind: "source" | "destination" | "token";
+    action: "created" | "changed" | "deleted" | "cancelled" | "resumed" | "replayed" | "tested" | "acknowledged";
+    kind: "source" | "destination" | "token" | "deletion" | "replay" | "delivery" | "notice" | "session";
     entry: string;
     name: string;
-    version: number;
+    /** That the change made; null where nothing of the configuration changed */
+    version: number | null;
     /** What is secret reads *** */
     changes: ({
       field: string;
@@ -1118,7 +1121,7 @@ export interface Operations {
       limit?: number;
       /** The `next` of the page before */
       after?: string;
-      kind?: "source" | "destination" | "token";
+      kind?: "source" | "destination" | "token" | "deletion" | "replay" | "delivery" | "notice" | "session";
       /** The entry's id */
       entry?: string;
       /** The id of the token; `admin`: that of the settings */

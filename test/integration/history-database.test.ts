@@ -15,7 +15,9 @@ import {
   settleAlerts,
   troubled,
 } from '../../services/control/history/alerts';
+import { COLUMNS, toCopy } from '../../services/control/history/columns';
 import { type Database } from '../../services/control/history/database';
+import { applyEvent } from '../../services/control/history/delivery-row';
 import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/history/audit';
 import { deletionsSince, getDeletion, listDeletions, recordDeletion } from '../../services/control/history/deletions';
 import { getJob, knownOf, listJobs, saveJob, unfinishedJobs } from '../../services/control/history/replays';
@@ -92,6 +94,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const record = (...events: (DeliveryEvent | CircuitEvent)[]) => recordEvents(database, events, parts);
   const list = async (filter: Filter = {}, limit = 100) =>
     (await listDeliveries(database, filter, { limit })).map(({ id }) => id);
+  const indexesOf = async (part: string) =>
+    (await database.query('select 1 from pg_indexes where schemaname = $1 and tablename = $2', ['waypost', part]))
+      .length;
   const total = async (what: string) =>
     (await countsSince(database, 0)).filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0);
 
@@ -100,6 +105,38 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await migrate(database);
     expect(await databaseId(database)).toBe(id);
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('takes over the tables of an older version, with their rows, and makes their indexes when it looks at them', async () => {
+    await database.query('drop schema waypost cascade');
+    await migrate(database, 6);
+    await database.query(
+      `create table waypost.deliveries_1 partition of waypost.deliveries for values from (${START - 10}) to (${START + 10})`,
+    );
+    await database.query('insert into waypost.parts values ($1, $2, $3)', ['deliveries_1', START - 10, START + 10]);
+    const row = toCopy([applyEvent(undefined, anAttempt({ delivery: 'old' }))]);
+    await database.transaction(({ copy }) => copy('waypost.deliveries', COLUMNS, row));
+    await migrate(database);
+    parts = await readParts(database);
+    expect(await list({ destination: 'dst_1' })).toEqual(['old']);
+    expect(await indexesOf('deliveries_1')).toBe(1);
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 11);
+    expect(await indexesOf('deliveries_1')).toBe(9);
+    await record(anAttempt({ delivery: 'new' }), anAttempt({ delivery: 'old' }));
+    expect(await list({ status: 'delivered' })).toEqual(['old', 'new']);
+  });
+
+  it('makes the indexes of a part when it is complete, or on a server at once', async () => {
+    await record(anAttempt());
+    const [{ name: part }] = parts as [Part];
+    expect(await indexesOf(part)).toBe(database.kind === 'server' ? 9 : 1);
+    const later = START + 2 * 86_400_000;
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later, new Map([[part, 1]]));
+    expect(await indexesOf(part)).toBe(database.kind === 'server' ? 9 : 1);
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later);
+    expect(await indexesOf(part)).toBe(9);
+    await record(anAttempt({ delivery: 'dlv_2', userId: 'user-2' }), aFailure({ n: 2, hop: 1, at: at(70) }));
+    expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
   it('refuses tables of a newer version', async () => {

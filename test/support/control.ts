@@ -52,7 +52,7 @@ export async function controlUnderTest(
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
   const writer = openWriter({ config, appender, log, now });
-  const tests = await openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log, onFatal });
+  const tests = openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log });
   const events = await openEvents({ kafka, now: () => clock.now.getTime(), onFatal });
   const sealer = createSealer([SECRET_KEY]);
   const history = historyOn(options.database);

@@ -18,8 +18,9 @@ const IN_MEMORY = `
   PGlite.create().then((database) => {
     parentPort.on('message', async (question) => {
       if (question === 'close') process.exit(0);
-      const { id, sql, params } = question;
-      const answer = await database.query(sql, params).catch((error) => ({ error: error.message, code: error.code }));
+      const { id, sql, params, blob } = question;
+      const options = blob === undefined ? {} : { blob: new Blob([blob]) };
+      const answer = await database.query(sql, params, options).catch((error) => ({ error: error.message, code: error.code }));
       parentPort.postMessage({ id, ...answer });
     });
     parentPort.postMessage('ready');

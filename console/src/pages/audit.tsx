@@ -17,7 +17,12 @@ export function Audit() {
   return (
     <Page title="Audit">
       <form className="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
-        <ChoiceFilter filters={filters} name="kind" label="Kind" options={['source', 'destination', 'token']} />
+        <ChoiceFilter
+          filters={filters}
+          name="kind"
+          label="Kind"
+          options={['source', 'destination', 'token', 'delivery', 'replay', 'deletion', 'notice', 'session']}
+        />
         <ByFilter filters={filters} />
         <TextFilter key={filters.get('entry')} filters={filters} name="entry" label="Id of what was changed" />
         {filters.any && (
@@ -33,7 +38,7 @@ export function Audit() {
       ) : (
         <Table label="Changes" head={['When', 'Who', 'What', 'Changes']}>
           {read.data.data.data.map((change) => (
-            <Row key={`${change.entry}-${change.version}`} change={change} />
+            <Row key={`${change.entry}-${change.version ?? change.at}`} change={change} />
           ))}
         </Table>
       )}

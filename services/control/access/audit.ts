@@ -21,9 +21,26 @@ export interface Change {
   to: Json;
 }
 
+/** What can be done with, beside the entries of `config`. */
+export const ACT_KINDS = ['deletion', 'replay', 'delivery', 'notice', 'session'] as const;
+export type ActKind = (typeof ACT_KINDS)[number];
+
+/** Changes of entries are the first three; the others are acts (acts.ts). */
+export const ACTIONS = [
+  'created',
+  'changed',
+  'deleted',
+  'cancelled',
+  'resumed',
+  'replayed',
+  'tested',
+  'acknowledged',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
 export interface AuditNote {
   by: Actor;
-  action: 'created' | 'changed' | 'deleted';
+  action: Action;
   /** of the entry */
   name: string;
   changes: Change[];

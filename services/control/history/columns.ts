@@ -59,6 +59,38 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
   };
 }
 
+/** Rows in the text format of COPY, in the order of `COLUMNS`. */
+export function toCopy(rows: readonly DeliveryRow[]): string {
+  let text = '';
+  for (const row of rows) text += lineOf(row);
+  return text;
+}
+
+const NULL = '\\N';
+/** A NUL is what no text of PostgreSQL's holds. */
+const ESCAPED: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\ufffd' };
+const SPECIAL = /[\\\t\n\r\0]/;
+const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
+
+function lineOf(row: DeliveryRow): string {
+  const { id, message, source, destination, type, userId, reason, record } = row;
+  // Hardly ever has one of them anything to escape: they are looked at together.
+  const plain = !SPECIAL.test(id + message + source + destination + type + record + (userId ?? '') + (reason ?? ''));
+  const field = (value: string | null) => (value === null ? NULL : plain ? value : escaped(value));
+  const tries = JSON.stringify(row.tries);
+  return (
+    `${row.acceptedAt}\t${field(id)}\t${field(message)}\t${field(source)}\t${field(destination)}\t${field(type)}\t` +
+    `${field(userId)}\t${row.status}\t${field(reason)}\t${row.expiresAt}\t${row.nextAt ?? NULL}\t${row.settledAt ?? NULL}\t` +
+    `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
+    // JSON has none of the others.
+    `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\n`
+  );
+}
+
+function escaped(value: string): string {
+  return value.replace(ALL_SPECIAL, (each) => ESCAPED[each] ?? each);
+}
+
 export function fromColumns(columns: Row): DeliveryRow {
   const row = columns as Record<Column, never>;
   return {

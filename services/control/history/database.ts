@@ -10,11 +10,16 @@ export interface Queries {
   query: <T extends Row>(sql: string, params?: readonly Param[]) => Promise<T[]>;
 }
 
+export interface Transaction extends Queries {
+  /** Adds rows, given in the text format of COPY: what costs least where there are many. */
+  copy: (table: string, columns: string, rows: string) => Promise<void>;
+}
+
 export interface Database extends Queries {
   /** `embedded`: nobody else cleans it up */
   readonly kind: 'embedded' | 'server';
   /** Everything that `work` does, or nothing where it throws. */
-  transaction: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>;
+  transaction: <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
   /** Why it can no longer be used; then it must be opened anew. */
   readonly broken: string | undefined;
   close(): Promise<void>;

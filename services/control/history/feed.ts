@@ -13,8 +13,13 @@ import { type Log } from '../../../shared/telemetry/log';
 /** One transaction a batch: many small ones cost more than all they write. */
 const MAX_BATCH = 2_000;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** While one batch is written the next one gathers; what an idle system writes may gather for a moment. */
+/**
+ * While one batch is written the next one gathers. What an idle system writes may gather for a moment; a busy one's for
+ * longer, since each batch costs as much as a few hundred of its events: nobody reads along at hundreds a second.
+ */
 const GATHER_MS = 100;
+const GATHER_BUSY_MS = 1_000;
+const BUSY_BATCH = 50;
 const MAX_QUEUED = 6_000;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 const FIRST_PAUSE_MS = 200;
@@ -50,6 +55,8 @@ export class Feed<E extends object> {
   #refused = false;
   #running: Promise<void> | undefined;
   #stopping = false;
+  /** a whole batch is there: it need not gather any longer */
+  #enough: () => void = () => undefined;
   /** why the last batch could not be written */
   #trouble: string | undefined;
 
@@ -75,18 +82,20 @@ export class Feed<E extends object> {
     this.#queue.push({ event, bytes, record, partition: record.partition, offset: record.offset });
     this.#bytes += bytes;
     this.#running ??= this.#run();
+    if (this.#queue.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES) this.#enough();
     return 'taken';
   }
 
   /** Ends after the batch that is being written; the rest is read again by the next process. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#enough();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     let pauseMs = FIRST_PAUSE_MS;
-    await pause(GATHER_MS);
+    await this.#gather(GATHER_MS);
     while (this.#queue.length > 0 && !this.#stopping) {
       const batch = this.#head();
       try {
@@ -94,7 +103,7 @@ export class Feed<E extends object> {
         pauseMs = FIRST_PAUSE_MS;
         this.#trouble = undefined;
         this.#taken(batch);
-        if (this.#queue.length < MAX_BATCH) await pause(GATHER_MS);
+        await this.#gather(batch.length < BUSY_BATCH ? GATHER_MS : GATHER_BUSY_MS);
       } catch (error) {
         if (this.#trouble === undefined) this.options.log.warn({ reason: messageOf(error) }, 'history.not_written');
         this.#trouble = messageOf(error);
@@ -103,6 +112,14 @@ export class Feed<E extends object> {
       }
     }
     this.#running = undefined;
+  }
+
+  async #gather(ms: number): Promise<void> {
+    if (this.#queue.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES || this.#stopping) return;
+    const enough = new AbortController();
+    this.#enough = () => enough.abort();
+    await pause(ms, undefined, { signal: enough.signal }).catch(() => undefined);
+    this.#enough = () => undefined;
   }
 
   #head(): Queued<E>[] {

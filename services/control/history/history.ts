@@ -21,8 +21,8 @@ import { databaseId, migrate } from './schema';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
-/** Who catches up writes more in a minute than there may be room for: about 50 MB. */
-const KEEP_EVERY_ROWS = 50_000;
+/** Who catches up writes more in a minute than there may be room for: about 15 MB. */
+const KEEP_EVERY_ROWS = 20_000;
 /** Longer than `attempts` keeps a record. */
 const FORGOTTEN_FOR_MS = 8 * 86_400_000;
 /** Rows that were deleted are cleared away with the next look, also where they are few. */
@@ -43,8 +43,10 @@ export class History {
   #why: string | undefined = 'the database is being opened';
   #parts: Part[] = [];
   #forgotten = new Forgotten();
-  /** rows written to each part since it was last cleaned up */
-  readonly #written = new Map<string, number>();
+  /** rows of each part that were written over since it was last cleaned up */
+  readonly #changed = new Map<string, number>();
+  /** parts that were written to since the room was looked at */
+  #written = new Map<string, number>();
   /** written since the room was looked at */
   #unlooked = 0;
   #consumptions: Consumption[] = [];
@@ -105,7 +107,7 @@ export class History {
     // First: what is written meanwhile would stay.
     this.#forgotten.add(deletion);
     const rows = await this.ask((database) => this.#inTurn(() => recordDeletion(database, deletion)));
-    if (rows > 0) for (const { name } of this.#parts) this.#written.set(name, CLEAN_UP_SOON);
+    if (rows > 0) for (const { name } of this.#parts) this.#changed.set(name, CLEAN_UP_SOON);
     return rows;
   }
 
@@ -182,7 +184,10 @@ export class History {
       (event) => event.kind === 'circuit' || (Date.parse(event.acceptedAt) >= oldest && !this.#forgotten.has(event)),
     );
     try {
-      await recordEvents(database, kept, this.#parts, positions);
+      for (const [name, rows] of await recordEvents(database, kept, this.#parts, positions)) {
+        this.#written.set(name, rows);
+        this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
+      }
     } catch (error) {
       // Another process may have made the part that was missing.
       this.#parts = await readParts(database);
@@ -190,14 +195,6 @@ export class History {
     }
     this.#unlooked += kept.length;
     if (this.#unlooked >= KEEP_EVERY_ROWS) void this.#keep();
-    for (const { name, from, to } of this.#parts) {
-      const rows = kept.filter((event) => {
-        if (event.kind === 'circuit') return false;
-        const at = Date.parse(event.acceptedAt);
-        return from <= at && at < to;
-      }).length;
-      this.#written.set(name, (this.#written.get(name) ?? 0) + rows);
-    }
   }
 
   async #keep(): Promise<void> {
@@ -205,8 +202,10 @@ export class History {
     this.#unlooked = 0;
     try {
       await this.#writing(async (database) => {
-        this.#parts = await keepWithin(database, keep, now());
-        await cleanUp(database, this.#parts, this.#written);
+        const written = this.#written;
+        this.#written = new Map();
+        this.#parts = await keepWithin(database, keep, now(), written);
+        await cleanUp(database, this.#parts, this.#changed);
       });
     } catch (error) {
       log.warn({ reason: messageOf(error) }, 'history.not_kept_within');

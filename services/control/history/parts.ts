@@ -2,7 +2,8 @@
  * How the deliveries are cut by the time of their acceptance, so that the oldest can be dropped whole: nothing to delete,
  * nothing to clean up, and the room is free at once. Pure.
  *
- * A part covers a day at most. One that has grown to its share of the room ends early, and another begins.
+ * A part covers a day at most. One that has grown to its share of the room ends early, and another begins; and so does
+ * one without indexes that has as many rows as may be read from end to end for one question.
  */
 
 /** Times are ms since 1970; `to` is not part of it. */
@@ -14,11 +15,17 @@ export interface Part {
 
 export interface SizedPart extends Part {
   bytes: number;
+  /** without indexes and what is kept aside */
+  rowBytes: number;
+  indexed: boolean;
 }
 
 const DAY_MS = 86_400_000;
 /** What is dropped at once where the room is used up: a sixteenth of it. */
 const SHARES = 16;
+
+/** About 45,000 deliveries: the embedded database reads them in 15 ms, and has room for some forty such parts. */
+const UNINDEXED_BYTES = 32 * 1024 * 1024;
 
 /** The part that a time belongs to: undefined where none covers it yet. */
 export function partOf(parts: readonly Part[], atMs: number): Part | undefined {
@@ -44,8 +51,23 @@ export function partsToDrop(parts: readonly SizedPart[], keep: { sinceMs: number
   });
 }
 
-/** The part that has had its share and must end early, if any: the one that grows. */
-export function partToEnd(parts: readonly SizedPart[], { maxBytes }: { maxBytes: number }): SizedPart | undefined {
+/** The parts that must end early: those that are full without indexes; and the one that grows, where it has had its share. */
+export function partsToEnd(parts: readonly SizedPart[], { maxBytes }: { maxBytes: number }): SizedPart[] {
   const newest = [...parts].sort((a, b) => a.from - b.from).at(-1);
-  return newest && newest.bytes > maxBytes / SHARES ? newest : undefined;
+  return parts.filter((part) => isFull(part) || (part === newest && part.bytes > maxBytes / SHARES));
+}
+
+/**
+ * The parts whose indexes are to be made: the full ones, and those whose time is over.
+ * @param written since the last look: who catches up writes into old parts, and does so faster while they have no indexes
+ */
+export function partsToIndex(
+  parts: readonly SizedPart[],
+  { nowMs, written }: { nowMs: number; written: ReadonlyMap<string, number> },
+): SizedPart[] {
+  return parts.filter((part) => !part.indexed && (isFull(part) || (part.to <= nowMs && !written.has(part.name))));
+}
+
+function isFull({ indexed, rowBytes }: SizedPart): boolean {
+  return !indexed && rowBytes >= UNINDEXED_BYTES;
 }

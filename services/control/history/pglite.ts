@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../shared/errors';
 import { takeLock } from '../../../shared/lock';
 import { ROOT } from '../../../shared/root';
-import { type Database, type Param, type Queries, type Row } from './database';
+import { type Database, type Param, type Row, type Transaction } from './database';
 import { type Answer, type Question, type WorkerData } from './pglite-worker';
 
 /** The embedded database as the rest sees it: files in the data dir, and a thread that holds them open (pglite-worker.ts). */
@@ -51,7 +51,7 @@ async function createFiles(folder: string, dir: string): Promise<void> {
 }
 
 interface Thread {
-  query(sql: string, params: readonly Param[]): Promise<Row[]>;
+  query(sql: string, params: readonly Param[], blob?: string): Promise<Row[]>;
   readonly broken: string | undefined;
   close(): Promise<void>;
 }
@@ -89,14 +89,14 @@ async function openThread(worker: Worker): Promise<Thread> {
     });
   });
   return {
-    query: (sql, params) =>
+    query: (sql, params, blob) =>
       new Promise((resolve, reject) => {
         if (broken !== undefined) {
           reject(new Error(broken));
           return;
         }
         waiting.set(++lastId, { resolve, reject });
-        worker.postMessage({ id: lastId, sql, params } satisfies Question);
+        worker.postMessage({ id: lastId, sql, params, ...(blob !== undefined && { blob }) } satisfies Question);
       }),
     get broken() {
       return broken;
@@ -122,9 +122,12 @@ export async function databaseInThread(worker: Worker, onClosed: () => void): Pr
     last = turn.catch(() => undefined);
     return turn;
   };
-  const queries: Queries = {
+  const queries: Transaction = {
     query: async <T extends Row>(sql: string, params: readonly Param[] = []) =>
       (await thread.query(sql, params)) as T[],
+    copy: async (table, columns, rows) => {
+      await thread.query(`copy ${table} (${columns}) from '/dev/blob'`, [], rows);
+    },
   };
   return {
     kind: 'embedded',

@@ -1,5 +1,5 @@
-import { Pool, type PoolClient, types } from 'pg';
-import { type Database, type Param, type Queries, type Row } from './database';
+import { Pool, type PoolClient, Query, types } from 'pg';
+import { type Database, type Param, type Queries, type Row, type Transaction } from './database';
 
 /** The history in a PostgreSQL of one's own (WAYPOST_DATABASE_URL). */
 
@@ -38,9 +38,13 @@ export async function openPostgres(url: string): Promise<Database> {
     query: queriesOf(pool).query,
     transaction: async (work) => {
       const client = await pool.connect();
+      // Nobody listens to one that is lent out, and an error that nobody hears ends the process; who asks is told anyway.
+      const heard = () => undefined;
+      client.on('error', heard);
       try {
         return await inTransaction(client, work);
       } finally {
+        client.off('error', heard);
         client.release();
       }
     },
@@ -48,10 +52,10 @@ export async function openPostgres(url: string): Promise<Database> {
   };
 }
 
-async function inTransaction<T>(client: PoolClient, work: (queries: Queries) => Promise<T>): Promise<T> {
+async function inTransaction<T>(client: PoolClient, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
-    const result = await work(queriesOf(client));
+    const result = await work({ ...queriesOf(client), copy: copyOn(client) });
     await client.query('commit');
     return result;
   } catch (error) {
@@ -68,4 +72,35 @@ function queriesOf(on: Pool | PoolClient): Queries {
       return rows;
     },
   };
+}
+
+function copyOn(client: PoolClient): Transaction['copy'] {
+  return (table, columns, rows) =>
+    new Promise((resolve, reject) => {
+      const done = (error: Error | null | undefined) => (error ? reject(error) : resolve());
+      client.query(new CopyIn(`copy ${table} (${columns}) from stdin`, Buffer.from(rows), done));
+    });
+}
+
+/** What of a connection `pg` has, and its types leave out. */
+interface CopyConnection {
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
+}
+
+/** COPY from what is at hand: `pg` knows the protocol, and leaves it to others to use it. (`rows` is a name that it has taken.) */
+class CopyIn extends Query {
+  constructor(
+    sql: string,
+    private readonly given: Buffer,
+    done: (error: Error | null | undefined) => void,
+  ) {
+    super(sql);
+    (this as unknown as { callback: typeof done }).callback = done;
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    connection.sendCopyFromChunk(this.given);
+    connection.endCopyFrom();
+  }
 }

@@ -1,9 +1,10 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/domain/attempt';
-import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns } from './columns';
-import { type Database, type Queries } from './database';
+import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './columns';
+import { type Database, type Queries, type Transaction } from './database';
 import { type Evidence, evidenceOf } from '../alerts/evidence';
 import { addToHealth, savePositions } from './alerts';
 import { applyEvent, type DeliveryRow } from './delivery-row';
+import { indexing, spareStatistics } from './indexes';
 import { newPart, type Part, partOf } from './parts';
 import { type Count, countsOf, sumCounts } from './tally';
 
@@ -11,8 +12,8 @@ import { type Count, countsOf, sumCounts } from './tally';
  * Writes events of `attempts` down, many at once.
  *
  * What an event does is decided here, from the row as it stands (delivery-row.ts), not in SQL: events come again after
- * every crash, and what they changed then must not change twice. Most deliveries have one event: they are inserted
- * unseen, and read only where that finds them there already.
+ * every crash, and what they changed then must not change twice. Most deliveries have one event: they are added unseen,
+ * by COPY, which takes all of them or none. Where one is there already the batch is taken again, and every row looked at.
  */
 
 /** What the events change beside the rows. */
@@ -21,46 +22,69 @@ interface Learned {
   evidence: Evidence[];
 }
 
+/** By the name of each part that was written to: how many rows were written over. */
+export type Touched = Map<string, number>;
+
 /**
  * @param parts as known so far; what is made here is added
  * @param positions where the topic is to be read on, by partition
+ * @returns the parts that were written to, and how many rows were written over: each leaves its old version behind
  */
 export async function recordEvents(
   database: Database,
   events: readonly (DeliveryEvent | CircuitEvent)[],
   parts: Part[],
   positions: ReadonlyMap<number, number> = new Map(),
-): Promise<void> {
+): Promise<Touched> {
   const byDelivery = new Map<string, DeliveryEvent[]>();
+  const circuits: CircuitEvent[] = [];
   for (const event of events) {
-    if (event.kind === 'circuit') continue;
+    if (event.kind === 'circuit') {
+      circuits.push(event);
+      continue;
+    }
     const known = byDelivery.get(event.delivery);
     if (known) known.push(event);
     else byDelivery.set(event.delivery, [event]);
   }
-  const made: Part[] = [];
-  await database.transaction(async (queries) => {
-    made.push(...(await makeParts(queries, [...byDelivery.values()], parts)));
-    const learned: Learned = { counts: [], evidence: [] };
-    const [first, later] = split([...byDelivery.values()]);
-    const seen = await insertFirst(queries, first, learned);
-    await change(queries, [...later, ...seen], learned);
-    await addCounts(queries, sumCounts(learned.counts));
-    await addToHealth(queries, learned.evidence);
-    await savePositions(queries, positions);
-    await turnCircuits(
-      queries,
-      events.filter((event) => event.kind === 'circuit'),
-    );
+  const deliveries = [...byDelivery.values()];
+  const write = (unseen: boolean) =>
+    database.transaction(async (transaction) => {
+      const { made, touched } = await makeParts(database.kind, transaction, deliveries, parts);
+      const learned: Learned = { counts: [], evidence: [] };
+      const [first, later] = unseen ? split(deliveries) : [[], deliveries];
+      await add(transaction, first, learned);
+      for (const at of await change(transaction, later, learned)) {
+        const name = partOf([...parts, ...made], at)?.name ?? '';
+        touched.set(name, (touched.get(name) ?? 0) + 1);
+      }
+      await addCounts(transaction, sumCounts(learned.counts));
+      await addToHealth(transaction, learned.evidence);
+      await savePositions(transaction, positions);
+      await turnCircuits(transaction, circuits);
+      return { made, touched };
+    });
+  const { made, touched } = await write(true).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+    return write(false);
   });
   parts.push(...made);
+  return touched;
 }
+
+const UNIQUE_VIOLATION = '23505';
 
 /** Deliveries whose first event says that it is their first of all, and the others. */
 function split(deliveries: DeliveryEvent[][]): [first: DeliveryEvent[][], later: DeliveryEvent[][]] {
-  const isFirst = ([event]: DeliveryEvent[]) =>
-    event !== undefined && event.hop === 0 && event.replay === 0 && !('late' in event);
-  return [deliveries.filter(isFirst), deliveries.filter((events) => !isFirst(events))];
+  const first: DeliveryEvent[][] = [];
+  const later: DeliveryEvent[][] = [];
+  for (const events of deliveries) (events[0] && isFirst(events[0]) ? first : later).push(events);
+  return [first, later];
+}
+
+/** A death follows its attempt, which may have been in the batch before. */
+function isFirst(event: DeliveryEvent): boolean {
+  return event.hop === 0 && event.replay === 0 && !('late' in event) && (event.kind === 'attempt' || event.n === 0);
 }
 
 function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], learned: Learned): DeliveryRow | undefined {
@@ -74,31 +98,19 @@ function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], learned:
   return row;
 }
 
-/** @returns those that were there already: nothing was written of them */
-async function insertFirst({ query }: Queries, deliveries: DeliveryEvent[][], learned: Learned) {
-  if (deliveries.length === 0) return [];
-  const folded = deliveries.map((events) => {
-    const own: Learned = { counts: [], evidence: [] };
-    return { events, own, row: fold(undefined, events, own) };
-  });
-  const given = databaseJson(folded.flatMap(({ row }) => (row ? [toColumns(row)] : [])));
-  const inserted = await query<{ id: string }>(
-    `insert into waypost.deliveries (${COLUMNS})
-     select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES})
-     on conflict (accepted_at, id) do nothing returning id`,
-    [given],
-  );
-  const fresh = new Set(inserted.map(({ id }) => id));
-  for (const { row, own } of folded) {
-    if (!row || !fresh.has(row.id)) continue;
-    learned.counts.push(...own.counts);
-    learned.evidence.push(...own.evidence);
+/** @throws `23505` where one of them is there already */
+async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], learned: Learned): Promise<void> {
+  const rows: DeliveryRow[] = [];
+  for (const events of deliveries) {
+    const row = fold(undefined, events, learned);
+    if (row) rows.push(row);
   }
-  return folded.filter(({ row }) => row && !fresh.has(row.id)).map(({ events }) => events);
+  if (rows.length > 0) await copy('waypost.deliveries', COLUMNS, toCopy(rows));
 }
 
-async function change({ query }: Queries, deliveries: DeliveryEvent[][], learned: Learned): Promise<void> {
-  if (deliveries.length === 0) return;
+/** @returns when those were accepted whose rows were written over */
+async function change({ query }: Queries, deliveries: DeliveryEvent[][], learned: Learned): Promise<number[]> {
+  if (deliveries.length === 0) return [];
   const keys = deliveries.flatMap(([event]) =>
     event ? [{ accepted_at: Date.parse(event.acceptedAt), id: event.delivery }] : [],
   );
@@ -109,26 +121,42 @@ async function change({ query }: Queries, deliveries: DeliveryEvent[][], learned
     [databaseJson(keys)],
   );
   const known = new Map(found.map(fromColumns).map((row) => [row.id, row]));
+  const updated: number[] = [];
   const rows = deliveries.flatMap((events) => {
     const before = known.get(events[0]?.delivery ?? '');
     const row = fold(before, events, learned);
-    return row && row !== before ? [toColumns(row)] : [];
+    if (!row || row === before) return [];
+    if (before) updated.push(row.acceptedAt);
+    return [toColumns(row)];
   });
-  if (rows.length === 0) return;
+  if (rows.length === 0) return updated;
   await query(
     `insert into waypost.deliveries (${COLUMNS})
      select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES})
      on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`,
     [databaseJson(rows)],
   );
+  return updated;
 }
 
-async function makeParts({ query }: Queries, deliveries: DeliveryEvent[][], parts: readonly Part[]): Promise<Part[]> {
+async function makeParts(
+  kind: Database['kind'],
+  { query }: Queries,
+  deliveries: DeliveryEvent[][],
+  parts: readonly Part[],
+): Promise<{ made: Part[]; touched: Touched }> {
   const made: Part[] = [];
+  const touched: Touched = new Map();
+  let all = parts;
+  let last: Part | undefined;
   for (const [event] of deliveries) {
     const at = event ? Date.parse(event.acceptedAt) : NaN;
-    if (Number.isNaN(at) || partOf([...parts, ...made], at)) continue;
-    const part = newPart([...parts, ...made], at);
+    // Most are of the same part as the one before.
+    if (Number.isNaN(at) || (last && partOf([last], at))) continue;
+    last = partOf(all, at);
+    if (last) touched.set(last.name, 0);
+    if (last) continue;
+    const part = newPart(all, at);
     await query(
       `create table waypost.${part.name} partition of waypost.deliveries for values from (${part.from}) to (${part.to})`,
     );
@@ -137,9 +165,13 @@ async function makeParts({ query }: Queries, deliveries: DeliveryEvent[][], part
       part.from,
       part.to,
     ]);
+    await query(spareStatistics(part.name));
+    if (kind === 'server') for (const sql of indexing(part.name)) await query(sql);
     made.push(part);
+    touched.set(part.name, 0);
+    [last, all] = [part, [...parts, ...made]];
   }
-  return made;
+  return { made, touched };
 }
 
 async function addCounts({ query }: Queries, counts: Count[]): Promise<void> {

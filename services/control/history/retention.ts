@@ -1,5 +1,6 @@
 import { type Database } from './database';
-import { type Part, partsToDrop, partToEnd, type SizedPart } from './parts';
+import { indexing } from './indexes';
+import { type Part, partsToDrop, partsToEnd, partsToIndex, type SizedPart } from './parts';
 import { readParts } from './record-events';
 
 /** Keeps the history within its time and its room. */
@@ -13,14 +14,25 @@ export interface Keep {
 /** Changed rows leave their old version behind: from so many on they are cleared away, where no server does it. */
 const VACUUM_AFTER_ROWS = 20_000;
 
+/** What takes its time in a large part is not cut off as a question would be. */
+const UNHURRIED = 'set local statement_timeout = 0';
+
 /** They are needed for as long as `attempts` may still tell of their users. */
 const DELETIONS_MS = 30 * 86_400_000;
 
 /** Longer than a year: who changed this is asked late. */
 const AUDIT_MS = 400 * 86_400_000;
 
-/** @returns the parts that are left, as the database has them */
-export async function keepWithin(database: Database, keep: Keep, nowMs: number): Promise<Part[]> {
+/**
+ * @param written the parts that were written to since the last call
+ * @returns the parts that are left, as the database has them
+ */
+export async function keepWithin(
+  database: Database,
+  keep: Keep,
+  nowMs: number,
+  written: ReadonlyMap<string, number> = new Map(),
+): Promise<Part[]> {
   const sized = await readSizes(database);
   const sinceMs = nowMs - keep.forMs;
   const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes });
@@ -31,8 +43,8 @@ export async function keepWithin(database: Database, keep: Keep, nowMs: number):
     });
   }
   const left = sized.filter((part) => !drop.includes(part));
-  const full = partToEnd(left, keep);
-  if (full) await endPart(database, full);
+  for (const part of partsToEnd(left, keep)) await endPart(database, part);
+  for (const part of partsToIndex(left, { nowMs, written })) await indexPart(database, part);
   await database.query('delete from waypost.counts where minute < $1', [sinceMs]);
   await database.query('delete from waypost.deletions where at < $1', [Math.min(sinceMs, nowMs - DELETIONS_MS)]);
   await database.query('delete from waypost.audit where at < $1', [nowMs - AUDIT_MS]);
@@ -43,9 +55,21 @@ export async function keepWithin(database: Database, keep: Keep, nowMs: number):
   return readParts(database);
 }
 
+/** One after the other, so that who asks meanwhile waits for one of them only. */
+async function indexPart(database: Database, { name }: SizedPart): Promise<void> {
+  for (const sql of indexing(name)) {
+    await database.transaction(async ({ query }) => {
+      await query(UNHURRIED);
+      await query(sql);
+    });
+  }
+  await database.query(`vacuum analyze waypost.${name}`);
+}
+
 /** The part ends behind the newest that is in it: what is accepted from now on finds another. */
 async function endPart(database: Database, { name, from }: SizedPart): Promise<void> {
   await database.transaction(async ({ query }) => {
+    await query(UNHURRIED);
     await query(`alter table waypost.deliveries detach partition waypost.${name}`);
     const [row] = await query<{ last: number }>(`select max(accepted_at) as last from waypost.${name}`);
     const to = (row?.last ?? from) + 1;
@@ -54,25 +78,27 @@ async function endPart(database: Database, { name, from }: SizedPart): Promise<v
   });
 }
 
+type Sized = Pick<SizedPart, 'name' | 'bytes' | 'indexed'> & { from_ms: number; to_ms: number; row_bytes: number };
+
 async function readSizes(database: Database): Promise<SizedPart[]> {
-  const rows = await database.query<{ name: string; from_ms: number; to_ms: number; bytes: number }>(
-    `select name, from_ms, to_ms, pg_total_relation_size(('waypost.' || name)::regclass) as bytes from waypost.parts`,
+  const rows = await database.query<Sized>(
+    `select name, from_ms, to_ms, indexed, pg_total_relation_size(('waypost.' || name)::regclass) as bytes,
+       pg_relation_size(('waypost.' || name)::regclass) as row_bytes from waypost.parts`,
   );
-  return rows.map(({ name, from_ms: from, to_ms: to, bytes }) => ({ name, from, to, bytes }));
+  return rows.map(({ from_ms: from, to_ms: to, row_bytes: rowBytes, ...part }) => ({ ...part, from, to, rowBytes }));
 }
 
 /**
  * An embedded database has nobody who cleans up and looks at how values are spread; a server does both by itself.
- * @param written what was written to each part since it was last cleaned
+ * @param changed rows of each part that were written over or deleted since it was last cleaned
  */
-export async function cleanUp(database: Database, parts: readonly Part[], written: Map<string, number>): Promise<void> {
+export async function cleanUp(database: Database, parts: readonly Part[], changed: Map<string, number>): Promise<void> {
   if (database.kind !== 'embedded') return;
-  const grown = parts.filter(({ name }) => (written.get(name) ?? 0) >= VACUUM_AFTER_ROWS);
+  const grown = parts.filter(({ name }) => (changed.get(name) ?? 0) >= VACUUM_AFTER_ROWS);
   for (const { name } of grown) {
-    written.delete(name);
+    changed.delete(name);
     await database.query(`vacuum analyze waypost.${name}`);
   }
-  if (grown.length === 0) return;
-  // Each of their rows is written over and over.
+  // Their rows are written over and over.
   for (const table of ['counts', 'health', 'positions']) await database.query(`vacuum analyze waypost.${table}`);
 }

@@ -41,9 +41,10 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): C
 
 /** The attempts that a change of a delivery added. */
 export function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
-  if (before?.tries === after.tries) return [];
+  if (!before) return after.tries;
+  if (before.tries === after.tries) return [];
   // A late addition replaces an attempt by itself with more URLs.
-  const known = new Set(before?.tries.map(({ n, replay, at }) => `${n}/${replay}/${at}`));
+  const known = new Set(before.tries.map(({ n, replay, at }) => `${n}/${replay}/${at}`));
   return after.tries.filter(({ n, replay, at }) => !known.has(`${n}/${replay}/${at}`));
 }
 

@@ -2,8 +2,16 @@ import { Router } from 'express';
 import { methodNotAllowed } from '../../../shared/http/problem';
 import { auditQuery } from '../audit-query';
 import { type ControlDeps } from '../deps';
-import { auditId, listAudit } from '../history/audit';
+import { ACT_KINDS } from '../access/audit';
+import { auditId, type AuditRow, listAudit } from '../history/audit';
 import { decodeCursor, encodeCursor, parseQuery } from '../query';
+
+const ACTS: ReadonlySet<string> = new Set(ACT_KINDS);
+
+/** Of an entry of `config`, and not only something that was done with it. */
+function isChange({ kind, action }: Pick<AuditRow, 'kind' | 'action'>): boolean {
+  return !ACTS.has(kind) && action !== 'tested';
+}
 
 /** /api/v1/audit */
 export function auditRoutes({ history }: ControlDeps): Router {
@@ -17,7 +25,11 @@ export function auditRoutes({ history }: ControlDeps): Router {
       const rows = found.slice(0, limit);
       const last = rows.at(-1);
       res.json({
-        data: rows.map(({ at, ...row }) => ({ at: new Date(at).toISOString(), ...row })),
+        data: rows.map(({ at, version, ...row }) => ({
+          at: new Date(at).toISOString(),
+          ...row,
+          version: isChange(row) ? version : null,
+        })),
         next: found.length > limit && last ? encodeCursor(last.at, auditId(last)) : null,
       });
     })

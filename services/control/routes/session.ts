@@ -36,6 +36,7 @@ function begin({ identities, sessions }: Access, now: Date, req: Request, res: R
   const { token } = parseBody(sessionSchema, req.body);
   const identity = identities.ofToken(token);
   if (!identity) throw new Problem('unauthorized', 'This is no token that is known');
+  res.locals.actor = identity.actor;
   const until = now.getTime() + HOURS_MS;
   const cookie = sessions.write({ id: identity.actor.id, mark: identity.mark, host, until });
   res.cookie(SESSION_COOKIE, cookie, { ...cookieOptions(req), maxAge: HOURS_MS });

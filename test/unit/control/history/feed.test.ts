@@ -46,6 +46,21 @@ it('writes what gathered together, and is done with it only then', async () => {
   await eventually(() => expect(done).toEqual([0, 1, 2]));
 });
 
+it('gathers for longer while there is much, and writes a full batch at once', async () => {
+  const sizes: number[] = [];
+  const { done, giveEvent } = feedUnderTest((ids) => {
+    sizes.push(ids.length);
+    return Promise.resolve();
+  });
+  for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
+  await eventually(() => expect(done).toHaveLength(2_000));
+  for (let i = 0; i < 1_500; i++) giveEvent(`b${i}`);
+  await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 500; i++) giveEvent(`c${i}`);
+  await eventually(() => expect(done).toHaveLength(4_000));
+  expect(sizes).toEqual([2_000, 2_000]);
+});
+
 it('tries again while the database is away, and says so', async () => {
   let away = true;
   const { feed, done, giveEvent } = feedUnderTest(() => (away ? Promise.reject(new Error('away')) : Promise.resolve()));

@@ -1,8 +1,20 @@
-import { newPart, partOf, partsToDrop, partToEnd, type SizedPart } from '../../../../services/control/history/parts';
+import {
+  newPart,
+  partOf,
+  partsToDrop,
+  partsToEnd,
+  partsToIndex,
+  type SizedPart,
+} from '../../../../services/control/history/parts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
-const part = (from: number, to: number, bytes = 0): SizedPart => ({ name: `p${from}`, from, to, bytes });
+const MB = 1024 * 1024;
+const part = (from: number, to: number, bytes = 0, more: Partial<SizedPart> = {}): SizedPart => ({
+  ...{ name: `p${from}`, from, to, bytes, rowBytes: bytes / 2, indexed: true },
+  ...more,
+});
+const names = (parts: SizedPart[]) => parts.map(({ name }) => name);
 
 describe('a new part', () => {
   it.each<[string, SizedPart[], number, [from: number, to: number]]>([
@@ -40,7 +52,33 @@ describe('what is dropped', () => {
 
 it('ends the newest part early when it has had its share', () => {
   const parts = [part(DAY, 2 * DAY, 101), part(0, DAY, 900)];
-  expect(partToEnd(parts, { maxBytes: 1_600 })?.name).toBe(`p${DAY}`);
-  expect(partToEnd(parts, { maxBytes: 1_616 })).toBeUndefined();
-  expect(partToEnd([], { maxBytes: 1 })).toBeUndefined();
+  expect(names(partsToEnd(parts, { maxBytes: 1_600 }))).toEqual([`p${DAY}`]);
+  expect(partsToEnd(parts, { maxBytes: 1_616 })).toEqual([]);
+  expect(partsToEnd([], { maxBytes: 1 })).toEqual([]);
+});
+
+it('ends each part that is full without indexes', () => {
+  const plain = { indexed: false, rowBytes: 32 * MB };
+  const parts = [
+    part(0, DAY, 0, plain),
+    part(DAY, 2 * DAY, 0, { ...plain, rowBytes: 31 * MB }),
+    part(2 * DAY, 3 * DAY),
+  ];
+  expect(names(partsToEnd(parts, { maxBytes: 1e12 }))).toEqual(['p0']);
+  expect(partsToEnd([part(0, DAY, 0, { ...plain, indexed: true })], { maxBytes: 1e12 })).toEqual([]);
+});
+
+describe('indexes are made', () => {
+  const plain = { indexed: false, rowBytes: MB };
+  const over = part(0, DAY, 0, plain);
+  it.each<[string, SizedPart, string[], boolean]>([
+    ['when the time of a part is over', over, [], true],
+    ['not while it grows', part(DAY, 2 * DAY, 0, plain), [], false],
+    ['not while who catches up writes into it', over, ['p0'], false],
+    ['when it is full, whoever writes', { ...over, rowBytes: 32 * MB }, ['p0'], true],
+    ['once', part(0, DAY), [], false],
+  ])('%s', (_, each, written, made) => {
+    const found = partsToIndex([each], { nowMs: DAY + HOUR, written: new Map(written.map((name) => [name, 0])) });
+    expect(names(found)).toEqual(made ? [each.name] : []);
+  });
 });
