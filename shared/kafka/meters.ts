@@ -88,13 +88,17 @@ const LOOK_EVERY_MS = 5_000;
 /** A broker that does not answer must not make the metrics fail: they are wanted most then. */
 const LOOK_MS = 1_000;
 
+/** A group of one database has its id in its name: as a label it would be another with each database. */
+const OF_A_DATABASE = /^control-(\w+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 export function meterConsumer(metered: Metered): ConsumerMeter {
-  const watched: Watched = { ...metered, known: new Map(), lookedAt: -Infinity };
+  const group = metered.group.replace(OF_A_DATABASE, '$1');
+  const watched: Watched = { ...metered, group, known: new Map(), lookedAt: -Infinity };
   consumers.add(watched);
   return {
     read: (partition, records) => {
       const { topic } = partition;
-      const labels = { 'messaging.destination.name': topic, 'messaging.consumer.group.name': metered.group };
+      const labels = { 'messaging.destination.name': topic, 'messaging.consumer.group.name': group };
       consumed.of({ ...POLL, ...labels }).value += records.length;
       partition.fetched(records);
     },

@@ -82,7 +82,10 @@ let offsetMs = performance.timeOrigin;
 
 /** ms since 1970, finer than the machine's clock tells it, of a moment by `performance.now()`. */
 function epochMs(moment: number): number {
-  const drift = Date.now() - (offsetMs + performance.now());
-  if (Math.abs(drift) > MOST_DRIFT_MS) offsetMs += drift;
+  const before = performance.now();
+  const drift = Date.now() - (offsetMs + before);
+  // Where this process was set aside between the two clocks, they tell nothing of each other.
+  const together = performance.now() - before < 1;
+  if (together && Math.abs(drift) > MOST_DRIFT_MS) offsetMs += drift;
   return offsetMs + moment;
 }
