@@ -17,6 +17,9 @@ async function main(): Promise<number> {
   return violations.length === 0 ? 0 : 1;
 }
 
+// A process that ends by a signal has no `exit`, and what it started would run on.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {

@@ -136,6 +136,9 @@ function total(counts: Map<string, number>): number {
   return [...counts.values()].reduce((sum, n) => sum + n, 0);
 }
 
+// A process that ends by a signal has no `exit`, and what it started would run on.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 main().then(
   (kept) => process.exit(kept ? 0 : 1),
   (error: unknown) => {

@@ -43,7 +43,6 @@ const STATISTICS = 30;
 
 async function main(): Promise<void> {
   const { dir, create } = workerData as WorkerData;
-  setPriority(NICENESS);
   const database = await PGlite.create(dir);
   if (create) {
     for (const setting of SETTINGS) await database.query(`alter system set ${setting}`);
@@ -57,6 +56,8 @@ async function main(): Promise<void> {
     if (question === 'close') void database.close().then(() => process.exit(0));
     else void answer(database, question);
   });
+  // Not before: who starts the system waits for the files to be made and opened.
+  setPriority(NICENESS);
   parentPort?.postMessage('ready');
 }
 
