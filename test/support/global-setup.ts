@@ -5,29 +5,44 @@ import { findKafka } from '../../deploy/local/kafka-source';
 import { kafkaAddress } from '../../shared/kafka/address';
 import { waitForKafka } from '../../shared/kafka/ready';
 import { loadSettings } from '../../shared/settings';
+import { makeHistoryFiles } from './history-files';
 
 /**
  * Gives a test run its Kafka: the one in KAFKA_BROKERS, else one broker in a folder of its own for the whole run. Tests
  * keep apart by topic prefix. There is no run without Kafka: where none can be had this throws, and says what to install.
+ * And the files of an empty history, for the systems that are started to have copies of.
  */
 
 /** What the teardown needs; on `globalThis` since jest loads the two files, and each project's, apart. */
-export interface TestBroker {
+export interface TestRun {
   stop(): Promise<void>;
 }
 
 declare global {
   // `var` is what declares a property of globalThis.
-  var waypostTestBroker: TestBroker | undefined;
+  var waypostTestRun: TestRun | undefined;
 }
 
 const READY_MS = 60_000;
 
 /** Called by jest before the tests of a project. */
 export default async function globalSetup(): Promise<void> {
+  // Once, however many projects are run.
+  if (globalThis.waypostTestRun) return;
+  const removeFiles = await makeHistoryFiles();
+  const stopBroker = await giveKafka();
+  globalThis.waypostTestRun = {
+    stop: async () => {
+      removeFiles();
+      await stopBroker();
+    },
+  };
+}
+
+async function giveKafka(): Promise<() => Promise<void>> {
   if (process.env.KAFKA_BROKERS) {
     await waitForKafka(kafkaAddress(loadSettings(process.env)), READY_MS);
-    return;
+    return () => Promise.resolve();
   }
   const launch = await findKafka((text) => process.stderr.write(`tests: ${text}\n`));
   const dir = mkdtempSync(join(tmpdir(), 'waypost-test-kafka-'));
@@ -38,6 +53,7 @@ export default async function globalSetup(): Promise<void> {
     properties: { 'log.index.size.max.bytes': '262144', 'log.cleaner.backoff.ms': '500' },
   });
   const stop = async () => {
+    delete process.env.KAFKA_BROKERS;
     // Its records are thrown away: there is no reason to wait until it has written them.
     await broker.stop(2_000);
     rmSync(dir, { recursive: true, force: true });
@@ -48,6 +64,6 @@ export default async function globalSetup(): Promise<void> {
     await stop();
     throw error;
   }
-  globalThis.waypostTestBroker = { stop };
   process.env.KAFKA_BROKERS = broker.address;
+  return stop;
 }

@@ -48,7 +48,7 @@ export interface Tally {
   repeats: number;
 }
 
-export const PER_SECOND = 300;
+export const PER_SECOND = 200;
 const HEALTHY = '/healthy';
 const FAILING = '/failing';
 const HANGING = '/hanging';

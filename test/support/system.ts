@@ -6,6 +6,7 @@ import { PORTS } from '../../deploy/local/local-settings';
 import { type ServiceName } from '../../deploy/local/paths';
 import { Final } from './eventually';
 import { freePorts } from './free-port';
+import { copyHistoryFiles } from './history-files';
 import { descendants, startSupervised } from './supervised';
 
 /**
@@ -83,6 +84,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'waypost-system-'));
   const prefix = options.prefix ?? `t${randomBytes(5).toString('hex')}.`;
   const env = await systemEnv({ ...options, dataDir, prefix });
+  copyHistoryFiles(dataDir);
   const supervised = startSupervised(
     process.execPath,
     ['--enable-source-maps', 'dist/deploy/local/main.js', 'start'],
