@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { parseDuration } from '../shared/domain/duration';
 import { usage } from './world';
 
@@ -12,14 +13,5 @@ export function timeOf(text: string, name: string, nowMs: number): string {
 
 /** Resolves after so many ms, or when the signal comes. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-  });
+  return setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { atMost } from '../../shared/at-most';
 import { type PreparedSecrets, signHeaders } from '../../shared/domain/sign';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { reasonOf } from '../connect/api';
@@ -76,7 +77,7 @@ export class Forwarder {
   async close(deadlineMs: number): Promise<number> {
     this.#stop.abort();
     this.#unsent += this.#queue.splice(0).length;
-    await Promise.race([this.#settled(), pause(deadlineMs, new AbortController().signal)]);
+    await atMost(deadlineMs, this.#settled());
     const left = this.#running;
     this.#agent.destroy();
     return this.#unsent + left;

@@ -1,3 +1,4 @@
+import { parseHeader } from '../headers';
 import { usage } from '../world';
 
 /**
@@ -17,8 +18,8 @@ export function parseRequest(bytes: Buffer): CapturedRequest {
   const headers: Record<string, string> = {};
   for (const [i, line] of head.split(/\r?\n/).entries()) {
     if (line === '') continue;
-    const [, name, value] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
-    if (name !== undefined && value !== undefined) headers[name.toLowerCase()] = value;
+    const header = parseHeader(line);
+    if (header) headers[header.name.toLowerCase()] = header.value;
     // `POST /hook HTTP/1.1`, which nothing is signed over.
     else if (i > 0 || !/^[A-Z]+ \S+/.test(line))
       throw usage(`Line ${String(i + 1)} of the request is no header: it must be "Name: value".`);

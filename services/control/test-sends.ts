@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type DeliveryEvent } from '../../shared/domain/attempt';
 import { type Destination } from '../../shared/domain/config';
 import { AppError } from '../../shared/errors';
@@ -6,6 +6,7 @@ import { Problem } from '../../shared/http/problem';
 import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
+import { recordedRoot } from '../../shared/telemetry/spans';
 import { Listening } from './listening';
 import { addEvent, isComplete, sampleMessage, type TestProgress, testRecord } from './test-send';
 
@@ -43,7 +44,8 @@ export function openTestSends({ kafka, appender, timeoutMs, now, log }: TestSend
   const send = async (destination: Destination, body: unknown, value?: string) => {
     if (attempts.size >= MAX_WAITING) throw new AppError('overloaded', 'Too many tests wait for their answer', true);
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
-    const made = { now: now(), lifetimeMs, traceparent: newTraceparent() };
+    // Whoever tests wants to see its trace.
+    const made = { now: now(), lifetimeMs, traceparent: recordedRoot() };
     const { id, record } = testRecord(destination, message, made);
     const answer = awaitEvents({ urls: destination.webhooks.length, deadlineMs: lifetimeMs });
     try {
@@ -92,9 +94,4 @@ function awaitEvents({ urls, deadlineMs }: { urls: number; deadlineMs: number })
     if (isComplete(progress, urls)) settle();
   };
   return { hear, progress: settled, cancel: () => clearTimeout(timer) };
-}
-
-/** The root of a trace of its own, sampled: whoever tests wants to see. */
-function newTraceparent(): string {
-  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
 }

@@ -61,8 +61,8 @@ export class Deliverer {
 
   /** How much of the limits is used, 0 to 1 and a little more. */
   get load(): number {
-    const { limits, appender } = this.options;
-    return Math.max(this.#bytes / limits.maxBytes, appender.pendingBytes / limits.maxUnacknowledgedBytes);
+    const { bodies, outcomes } = this.fill;
+    return Math.max(bodies, outcomes);
   }
 
   onRecord(record: OpenRecord): Verdict {

@@ -1,7 +1,7 @@
 import { type UrlAttempt } from '../../shared/domain/attempt';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
-import { isTraced, processAttributes, recordSend, recordSpan } from '../../shared/telemetry/spans';
+import { isTraced, recordProcess, recordSend, recordSpan } from '../../shared/telemetry/spans';
 import { childTraceparent, spanIdOf, traceIdOf, withSpanId } from '../../shared/telemetry/trace';
 import { logAttempt } from './attempt-log';
 import { type Admission } from './decide';
@@ -58,7 +58,7 @@ export function attempted(log: Log, held: Held, done: { tried: Tried; outcome: O
   meters.attempts[outcome].value++;
   const error = outcome === 'delivered' ? undefined : tried.urls.map(errorType).findLast((type) => type !== undefined);
   if (held.traced && error !== undefined) held.traced.error = error;
-  logAttempt(log, held, { tried, outcome, fate: fateOf(held, done.outcome), nowMs });
+  logAttempt(log, held, { tried, outcome, written: done.outcome, nowMs });
 }
 
 /** Kafka has acknowledged what became of it. */
@@ -117,15 +117,13 @@ function trace(held: Held, traced: Traced, fate: Omit<Fate, 'kind'> & { kind: Fa
   if (fate.topic !== undefined) {
     recordSend({ parent: context, topic: fate.topic, startedAt: concludedAt, attributes: about });
   }
-  recordSpan({
-    name: `process ${record.topic}`,
-    kind: 'consumer',
+  recordProcess({
+    record,
+    group: GROUP,
     context,
     parent: delivery.traceparent,
     startedAt: takenAt,
-    endedAt: performance.now(),
     attributes: {
-      ...processAttributes(record, GROUP),
       ...about,
       'waypost.destination.id': delivery.destinationId,
       'waypost.attempt': delivery.attempt + 1,

@@ -2,7 +2,7 @@ import { formatDuration } from '../../shared/domain/duration';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { type Count, type Distribution, metrics } from '../../shared/telemetry/metrics';
-import { isTraced, processAttributes, recordSend, recordSpan } from '../../shared/telemetry/spans';
+import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
 import { childTraceparent, withSpanId } from '../../shared/telemetry/trace';
 
 /** What is told of deliveries that come back. */
@@ -55,25 +55,18 @@ export function watchReturn(record: OpenRecord, nowMs: number): () => void {
 function watchTraced(record: OpenRecord, wait: { tier: string; waitedMs: number; lateMs: number }) {
   const { traceparent = '', message, delivery, span } = record.headers;
   if (!isTraced(traceparent)) return undefined;
-  const { topic, partition, offset } = record;
   const dueAt = performance.now();
   const context = childTraceparent(traceparent);
   const about = { 'messaging.message.id': message, 'waypost.delivery.id': delivery };
   return () => {
     recordSend({ parent: context, topic: DUE, startedAt: dueAt, attributes: about });
-    recordSpan({
-      name: `process ${topic}`,
-      kind: 'consumer',
+    recordProcess({
+      record,
+      group: GROUP,
       context,
       parent: traceparent,
       startedAt: dueAt - wait.waitedMs,
-      endedAt: performance.now(),
-      attributes: {
-        ...processAttributes({ topic, partition, offset }, GROUP),
-        ...about,
-        'waypost.tier': wait.tier,
-        'waypost.lateness_ms': wait.lateMs,
-      },
+      attributes: { ...about, 'waypost.tier': wait.tier, 'waypost.lateness_ms': wait.lateMs },
       links: span === undefined ? [] : [{ context: withSpanId(traceparent, span), as: 'previous' }],
     });
   };

@@ -2,7 +2,7 @@ import { type OpenRecord } from '../../shared/kafka/port';
 import { type Head } from '../../shared/domain/message-record';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { metrics, only } from '../../shared/telemetry/metrics';
-import { isTraced, processAttributes, recordSend, recordSpan } from '../../shared/telemetry/spans';
+import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
 import { childTraceparent } from '../../shared/telemetry/trace';
 
 /** What is told of messages that are routed. */
@@ -36,24 +36,17 @@ export function watchRouting(record: OpenRecord, head: Head, deliveries: number)
   if (!isTraced(head.traceparent)) return undefined;
   const startedAt = performance.now();
   const context = childTraceparent(head.traceparent);
-  const { topic, partition, offset } = record;
   return () => {
     const about = { 'messaging.message.id': head.messageId };
     const batch = deliveries > 1 ? { 'messaging.batch.message_count': deliveries } : {};
     recordSend({ parent: context, topic: WEBHOOKS, startedAt, attributes: { ...about, ...batch } });
-    recordSpan({
-      name: `process ${topic}`,
-      kind: 'consumer',
+    recordProcess({
+      record,
+      group: GROUP,
       context,
       parent: head.traceparent,
       startedAt,
-      endedAt: performance.now(),
-      attributes: {
-        ...processAttributes({ topic, partition, offset }, GROUP),
-        ...about,
-        'waypost.source.id': head.sourceId,
-        'waypost.deliveries': deliveries,
-      },
+      attributes: { ...about, 'waypost.source.id': head.sourceId, 'waypost.deliveries': deliveries },
     });
   };
 }

@@ -1,4 +1,5 @@
 import { type Producer } from 'kafkajs';
+import { atMost } from '../at-most';
 import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 import { type AppenderMeter, meterAppender } from './meters';
@@ -94,12 +95,7 @@ export class KafkaAppender implements Appender {
 
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
-    if (this.#flushing) {
-      let timer: NodeJS.Timeout | undefined;
-      const deadline = new Promise<void>((resolve) => (timer = setTimeout(resolve, deadlineMs)));
-      await Promise.race([this.#flushing, deadline]);
-      clearTimeout(timer);
-    }
+    if (this.#flushing) await atMost(deadlineMs, this.#flushing);
     clearInterval(this.#expiry);
     this.#meter.end();
     await this.producer.disconnect();

@@ -1,4 +1,5 @@
 import { type Consumer } from 'kafkajs';
+import { atMost } from '../at-most';
 import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 
@@ -79,12 +80,9 @@ export class LastingConsumer {
   }
 
   async #bury(consumer: Consumer): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, GOODBYE_MS)));
     const gone = consumer.disconnect().catch((error: unknown) => {
       this.options.log.debug({ reason: messageOf(error) }, 'consumer.not_disconnected');
     });
-    await Promise.race([gone, enough]);
-    clearTimeout(timer);
+    await atMost(GOODBYE_MS, gone);
   }
 }

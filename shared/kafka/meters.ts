@@ -1,9 +1,10 @@
+import { atMost } from '../at-most';
 import { formatDuration } from '../domain/duration';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { type FetchedRecord } from './codec/records';
 import { type Loop } from './loop';
 import { type Partition } from './partition';
-import { type Appender, type AppenderOptions, type Consumption, type OutRecord } from './port';
+import { type Appender, type AppenderOptions, type ConsumeOptions, type Consumption, type OutRecord } from './port';
 import { tierDelayMs } from './topics';
 
 /** What a process tells of its dealings with Kafka. Counted by request and by fetch, never by record. */
@@ -66,8 +67,7 @@ export interface ConsumerMeter {
   end(): void;
 }
 
-interface Metered {
-  group: string;
+interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   topics: readonly string[];
   of: Pick<Consumption, 'joined' | 'open'>;
   loop: Pick<Loop, 'turnedMs'>;
@@ -88,11 +88,8 @@ const LOOK_EVERY_MS = 5_000;
 /** A broker that does not answer must not make the metrics fail: they are wanted most then. */
 const LOOK_MS = 1_000;
 
-/** A group of one database has its id in its name: as a label it would be another with each database. */
-const OF_A_DATABASE = /^control-(\w+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 export function meterConsumer(metered: Metered): ConsumerMeter {
-  const group = metered.group.replace(OF_A_DATABASE, '$1');
+  const group = metered.label ?? metered.group;
   const watched: Watched = { ...metered, group, known: new Map(), lookedAt: -Infinity };
   consumers.add(watched);
   return {
@@ -107,10 +104,7 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
 }
 
 metrics.beforeReading(async () => {
-  let timer: NodeJS.Timeout | undefined;
-  const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, LOOK_MS)));
-  await Promise.race([Promise.allSettled([...consumers].map(look)), enough]);
-  clearTimeout(timer);
+  await atMost(LOOK_MS, Promise.allSettled([...consumers].map(look)));
 });
 
 async function look(watched: Watched): Promise<void> {

@@ -80,6 +80,8 @@ export interface Consumption {
 export interface ConsumeOptions {
   /** the consumer group, without the prefix */
   group: string;
+  /** what metrics call the group, where its name is another with each database (default: its name) */
+  label?: string;
   /** without the prefix */
   topics: string[];
   /** Called in the order of each partition; must not wait for anything. What it throws ends the process. */

@@ -48,7 +48,7 @@ export function recordSpan(span: SpanSpec): void {
   if (isTraced(span.context)) record?.(span);
 }
 
-/** A trace that is recorded whatever the ratio: of a request that holds messages whose traces are. */
+/** A trace that is recorded whatever the ratio: of a test, or a request that holds messages whose traces are. */
 export function recordedRoot(): string {
   return `${newTraceparent().slice(0, -1)}1`;
 }
@@ -81,18 +81,31 @@ export function sendAttributes(topic: string): SpanSpec['attributes'] {
   };
 }
 
-/** @param record as it was read */
-export function processAttributes(
-  record: { topic: string; partition: number; offset: number },
-  group: string,
-): SpanSpec['attributes'] {
-  return {
-    'messaging.system': 'kafka',
-    'messaging.operation.name': 'process',
-    'messaging.operation.type': 'process',
-    'messaging.destination.name': record.topic,
-    'messaging.destination.partition.id': String(record.partition),
-    'messaging.kafka.offset': record.offset,
-    'messaging.consumer.group.name': group,
-  };
+/** Writes down that a record of a topic was dealt with, from `startedAt` until now. */
+export function recordProcess({
+  record: { topic, partition, offset },
+  group,
+  attributes,
+  ...span
+}: Omit<SpanSpec, 'name' | 'kind' | 'endedAt'> & {
+  /** as it was read */
+  record: { topic: string; partition: number; offset: number };
+  group: string;
+}): void {
+  recordSpan({
+    ...span,
+    name: `process ${topic}`,
+    kind: 'consumer',
+    endedAt: performance.now(),
+    attributes: {
+      'messaging.system': 'kafka',
+      'messaging.operation.name': 'process',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': topic,
+      'messaging.destination.partition.id': String(partition),
+      'messaging.kafka.offset': offset,
+      'messaging.consumer.group.name': group,
+      ...attributes,
+    },
+  });
 }

@@ -1,3 +1,4 @@
+import { atMost } from '../at-most';
 import { isSdkWanted, sampledRatio } from './asked';
 import { metrics } from './metrics';
 import { measureProcess } from './process-metrics';
@@ -33,9 +34,9 @@ export function startTelemetry(service: string): void {
 /** Sends what is left, and waits at most `deadlineMs`. Never rejects. */
 export async function stopTelemetry(deadlineMs: number): Promise<void> {
   if (!shutdown) return;
-  let timer: NodeJS.Timeout | undefined;
-  const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, deadlineMs)));
   // A collector that is away must not make an orderly end a failed one.
-  await Promise.race([shutdown().catch(() => undefined), enough]);
-  clearTimeout(timer);
+  await atMost(
+    deadlineMs,
+    shutdown().catch(() => undefined),
+  );
 }

@@ -1,14 +1,11 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { source as axe } from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { ROOT } from '../../shared/root';
 
 /** A real Chromium for tests of the console, which listens to what pages complain of. */
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** undefined: tests of pages are skipped, or fail where `CI` is set */
-export const CHROMIUM = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
 const SHOTS = join(ROOT, 'docs', 'console');
 /** `SCREENSHOTS=1`: the pictures of docs/console are taken anew. */
 const SHOOT = process.env.SCREENSHOTS !== undefined;
@@ -28,12 +25,6 @@ export interface Tab {
   /** Takes a picture for the documentation, if asked for. */
   shoot(name: string): Promise<void>;
   close(): Promise<void>;
-}
-
-export async function openBrowser(): Promise<Browser> {
-  if (CHROMIUM === undefined) throw new Error('No Chromium was found: install Debian’s, or name one by CHROMIUM');
-  // Whoever runs tests as root, as in a container, has no sandbox.
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
 }
 
 export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {

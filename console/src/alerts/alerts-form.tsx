@@ -1,9 +1,9 @@
-import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Alerts } from '../../../shared/api/operations';
 import { ALERT_FIELDS } from '../destination/conflict';
 import { SecretField } from '../destination/fields';
-import { type Read, Unsaved, useSaving } from '../destination/save';
+import { type Read, SaveButton, Unsaved, useSaving } from '../destination/save';
 import { WebhooksEditor } from '../destination/webhooks-editor';
 import { call, useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
@@ -59,14 +59,7 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
             what="the alerts"
             onDrop={onSaved}
           />
-          {admin && !saving.theirs && (
-            <Group>
-              <Button type="submit" loading={saving.busy} disabled={!changed || own.size > 0}>
-                Save
-              </Button>
-              {!changed && <Text size="sm">Nothing is changed yet.</Text>}
-            </Group>
-          )}
+          {admin && !saving.theirs && <SaveButton busy={saving.busy} changed={changed} valid={own.size === 0} />}
         </Stack>
       </fieldset>
     </form>

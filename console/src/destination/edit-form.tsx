@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { type Destination } from '../../../shared/api/operations';
 import { fieldProblems } from '../lib/problems';
@@ -6,7 +6,7 @@ import { useMay } from '../lib/session';
 import { DESTINATION_FIELDS } from './conflict';
 import { draftOf, patchOf, problemsOf, type WebhookDraft } from './draft';
 import { NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
-import { type Read, Unsaved, useSaveDestination } from './save';
+import { type Read, SaveButton, Unsaved, useSaveDestination } from './save';
 import { WebhooksEditor } from './webhooks-editor';
 
 /** A destination's settings. */
@@ -66,14 +66,7 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
             what="saving"
             onDrop={onSaved}
           />
-          {!disabled && !save.theirs && (
-            <Group>
-              <Button type="submit" loading={save.busy} disabled={!changed || own.size > 0}>
-                Save
-              </Button>
-              {!changed && <Text size="sm">Nothing is changed yet.</Text>}
-            </Group>
-          )}
+          {!disabled && !save.theirs && <SaveButton busy={save.busy} changed={changed} valid={own.size === 0} />}
         </Stack>
       </fieldset>
     </form>

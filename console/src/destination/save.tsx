@@ -100,6 +100,18 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
   );
 }
 
+/** The button of a form, and why there is nothing to do for it. */
+export function SaveButton({ busy, changed, valid }: { busy: boolean; changed: boolean; valid: boolean }) {
+  return (
+    <Group>
+      <Button type="submit" loading={busy} disabled={!changed || !valid}>
+        Save
+      </Button>
+      {!changed && <Text size="sm">Nothing is changed yet.</Text>}
+    </Group>
+  );
+}
+
 function Row({ of: { field, name, before, theirs, mine } }: { of: Difference }) {
   const names = useNames('sources');
   const say = (text: string) =>

@@ -1,9 +1,8 @@
-import { Button, NativeSelect } from '@mantine/core';
 import { type Audit as Answer } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { placeOf } from '../lib/words';
-import { ChoiceFilter, type Filters, Pager, TextFilter, useFilters } from '../ui/filters';
+import { ChoiceFilter, FilterBar, type Filters, Pager, SelectFilter, TextFilter, useFilters } from '../ui/filters';
 import { AdminsOnly, Empty, json, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
@@ -16,7 +15,7 @@ export function Audit() {
   if (!admin) return <AdminsOnly title="Audit" />;
   return (
     <Page title="Audit">
-      <form className="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+      <FilterBar filters={filters} label="Filter">
         <ChoiceFilter
           filters={filters}
           name="kind"
@@ -25,12 +24,7 @@ export function Audit() {
         />
         <ByFilter filters={filters} />
         <TextFilter key={filters.get('entry')} filters={filters} name="entry" label="Id of what was changed" />
-        {filters.any && (
-          <Button className="beside-field" variant="default" onClick={filters.clear}>
-            Clear
-          </Button>
-        )}
-      </form>
+      </FilterBar>
       {!read.data || read.error ? (
         <Unread read={read} what="the audit trail" />
       ) : read.data.data.data.length === 0 ? (
@@ -52,14 +46,12 @@ function ByFilter({ filters }: { filters: Filters }) {
   const tokens = useRead('GET /tokens', { query: { limit: 200 } });
   const by = filters.get('by');
   const known = [
-    { value: '', label: 'all' },
     { value: 'admin', label: 'the token of the settings' },
     ...(tokens.data?.data.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
   ];
-  const data = known.some(({ value }) => value === by) ? known : [...known, { value: by, label: by }];
-  return (
-    <NativeSelect label="Who" data={data} value={by} onChange={(event) => filters.set('by', event.target.value)} />
-  );
+  const isKnown = by === '' || known.some(({ value }) => value === by);
+  const options = isKnown ? known : [...known, { value: by, label: by }];
+  return <SelectFilter filters={filters} name="by" label="Who" options={options} />;
 }
 
 type Change = Answer['data'][number];

@@ -1,8 +1,8 @@
-import { Button, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { type Deliveries as Answer } from '../../../shared/api/operations';
 import { useNames, useRead } from '../lib/api';
 import { isoOfLocal, localOfIso, reasonInWords, STATUSES, TYPES } from '../lib/words';
-import { ChoiceFilter, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
+import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = ['destination', 'source', 'status', 'type', 'user', 'message', 'since', 'until', 'after'] as const;
@@ -13,7 +13,7 @@ export function Deliveries() {
   const read = useRead('GET /deliveries', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });
   return (
     <Page title="Deliveries">
-      <form className="filters" aria-label="Search" onSubmit={(event) => event.preventDefault()}>
+      <FilterBar filters={filters} label="Search">
         <ChoiceFilter filters={filters} name="status" label="Status" options={STATUSES} />
         <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
         <NameFilter filters={filters} name="source" label="Source" kind="sources" />
@@ -22,12 +22,7 @@ export function Deliveries() {
         <TextFilter filters={filters} name="message" label="Message id" />
         <TimeFilter filters={filters} name="since" label="Accepted from" />
         <TimeFilter filters={filters} name="until" label="Accepted before" />
-        {filters.any && (
-          <Button className="beside-field" variant="default" onClick={filters.clear}>
-            Clear
-          </Button>
-        )}
-      </form>
+      </FilterBar>
       {read.data && !read.error ? (
         <List deliveries={read.data.data.data} filtered={filters.any} />
       ) : (

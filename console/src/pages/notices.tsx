@@ -1,9 +1,9 @@
-import { Button, NativeSelect } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { type Notice } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { counted, NOTICE_KINDS, placeOf } from '../lib/words';
-import { ChoiceFilter, type Filters, NameFilter, Pager, useFilters } from '../ui/filters';
+import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, SelectFilter, useFilters } from '../ui/filters';
 import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = ['kind', 'destination', 'open', 'acknowledged', 'after'] as const;
@@ -14,17 +14,12 @@ export function Notices() {
   const read = useRead('GET /notices', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });
   return (
     <Page title="Notices" actions={<LinkButton to="/alerts">Alerts</LinkButton>}>
-      <form className="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+      <FilterBar filters={filters} label="Filter">
         <ChoiceFilter filters={filters} name="kind" label="Kind" options={NOTICE_KINDS} />
         <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
         <TruthFilter filters={filters} name="open" label="Show" yes="what goes on" no="what has ended" />
         <TruthFilter filters={filters} name="acknowledged" label="Seen" yes="seen" no="not seen yet" />
-        {filters.any && (
-          <Button className="beside-field" variant="default" onClick={filters.clear}>
-            Clear
-          </Button>
-        )}
-      </form>
+      </FilterBar>
       {!read.data || read.error ? (
         <Unread read={read} what="notices" />
       ) : read.data.data.data.length === 0 ? (
@@ -37,28 +32,12 @@ export function Notices() {
   );
 }
 
-interface TruthProps {
-  filters: Filters;
-  name: string;
-  label: string;
-  yes: string;
-  no: string;
-}
-
-function TruthFilter({ filters, name, label, yes, no }: TruthProps) {
-  const data = [
-    { value: '', label: 'all' },
+function TruthFilter({ yes, no, ...named }: Named & { yes: string; no: string }) {
+  const options = [
     { value: 'true', label: yes },
     { value: 'false', label: no },
   ];
-  return (
-    <NativeSelect
-      label={label}
-      data={data}
-      value={filters.get(name)}
-      onChange={(event) => filters.set(name, event.target.value)}
-    />
-  );
+  return <SelectFilter {...named} options={options} />;
 }
 
 function List({ notices }: { notices: Notice[] }) {

@@ -1,4 +1,4 @@
-import { BarChart, LineChart } from '@mantine/charts';
+import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
 import { Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { type Calls, type Overview } from '../../../shared/api/operations';
@@ -28,6 +28,13 @@ const ACCESSIBLE = { accessibilityLayer: false } as const;
 /** Recharts would sort a legend by its letters. */
 const LEGEND = { itemSorter: null } as const;
 
+/** Numbers of a step, one above the other. */
+function Bars(shown: Pick<BarChartProps, 'data' | 'series'>) {
+  return (
+    <BarChart {...LOOK} {...shown} type="stacked" yAxisProps={WHOLE} barChartProps={ACCESSIBLE} legendProps={LEGEND} />
+  );
+}
+
 function CallsChart({ calls }: { calls: Calls }) {
   const points = everyStep(calls, calls.series, Date.now()).map(({ at, found }) => ({
     at: stepLabel(at, calls.stepSeconds),
@@ -42,15 +49,7 @@ function CallsChart({ calls }: { calls: Calls }) {
   ];
   return (
     <Figure title="Calls of all sources" says={`${count(accepted)} accepted, ${count(rejected)} rejected`}>
-      <BarChart
-        {...LOOK}
-        data={points}
-        type="stacked"
-        series={series}
-        yAxisProps={WHOLE}
-        barChartProps={ACCESSIBLE}
-        legendProps={LEGEND}
-      />
+      <Bars data={points} series={series} />
     </Figure>
   );
 }
@@ -77,15 +76,7 @@ function DeliveriesChart({ overview }: { overview: Overview }) {
   const says = `${count(delivered)} delivered, ${count(dead)} dead; ${counted(failed, 'attempt')} failed`;
   return (
     <Figure title="Deliveries" says={says}>
-      <BarChart
-        {...LOOK}
-        data={points}
-        type="stacked"
-        series={series}
-        yAxisProps={WHOLE}
-        barChartProps={ACCESSIBLE}
-        legendProps={LEGEND}
-      />
+      <Bars data={points} series={series} />
     </Figure>
   );
 }

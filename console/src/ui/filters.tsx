@@ -1,5 +1,5 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { useNames } from '../lib/api';
 
@@ -43,29 +43,44 @@ export interface Named {
   label: string;
 }
 
-export function ChoiceFilter({ filters, name, label, options }: Named & { options: readonly string[] }) {
-  const data = [{ value: '', label: 'all' }, ...options.map((value) => ({ value, label: value.replaceAll('_', ' ') }))];
+/** The filters of a list, and how to be rid of them. */
+export function FilterBar({ filters, label, children }: { filters: Filters; label: string; children: ReactNode }) {
+  return (
+    <form className="filters" aria-label={label} onSubmit={(event) => event.preventDefault()}>
+      {children}
+      {filters.any && (
+        <Button className="beside-field" variant="default" onClick={filters.clear}>
+          Clear
+        </Button>
+      )}
+    </form>
+  );
+}
+
+/** One of these, or all. */
+export function SelectFilter({
+  filters,
+  name,
+  label,
+  options,
+}: Named & { options: { value: string; label: string }[] }) {
   return (
     <NativeSelect
       label={label}
-      data={data}
+      data={[{ value: '', label: 'all' }, ...options]}
       value={filters.get(name)}
       onChange={(e) => filters.set(name, e.target.value)}
     />
   );
 }
 
-export function NameFilter({ filters, name, label, kind }: Named & { kind: 'sources' | 'destinations' }) {
+export function ChoiceFilter({ options, ...named }: Named & { options: readonly string[] }) {
+  return <SelectFilter {...named} options={options.map((value) => ({ value, label: value.replaceAll('_', ' ') }))} />;
+}
+
+export function NameFilter({ kind, ...named }: Named & { kind: 'sources' | 'destinations' }) {
   const names = useNames(kind);
-  const data = [{ value: '', label: 'all' }, ...[...names].map(([value, text]) => ({ value, label: text }))];
-  return (
-    <NativeSelect
-      label={label}
-      data={data}
-      value={filters.get(name)}
-      onChange={(e) => filters.set(name, e.target.value)}
-    />
-  );
+  return <SelectFilter {...named} options={[...names].map(([value, label]) => ({ value, label }))} />;
 }
 
 /** Asks when one is done with typing, not for each letter. */
