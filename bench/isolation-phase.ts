@@ -20,6 +20,8 @@ const SETTLE_MS = 180_000;
 const POLL_MS = 250;
 
 interface PhaseSize {
+  /** no two phases may have the same: ids of messages begin with it */
+  name: string;
   /** of the customers, in their order */
   origins: readonly string[];
   /** so many of the first hang */
@@ -78,8 +80,8 @@ export async function measurePhase(bench: Bench, target: Target, size: PhaseSize
 }
 
 /** Offers the load, the endpoints in turn. */
-async function offer(target: Target, { hanging, perSecond, seconds }: PhaseSize) {
-  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, `hanging-${String(hanging)}`);
+async function offer(target: Target, { name, perSecond, seconds }: PhaseSize) {
+  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, name);
   const sent: Sent[] = [];
   let refused = 0;
   const startMs = clockMs();

@@ -24,6 +24,8 @@ export interface IsolationSize {
   hanging: number[];
   /** of each phase */
   seconds: number;
+  /** the load of the clean phase, before it and unmeasured: the first phase must not pay for V8's compiling */
+  warmUpSeconds: number;
   loadPercent: number;
   /** how capacity is measured; or calls a second, where it is given */
   capacity: LoopSize | number;
@@ -49,9 +51,11 @@ export function measureIsolation(bench: Bench, size: IsolationSize, progress: Pr
     const perSecond = (capacity * size.loadPercent) / 100;
     const measured = endpoints - Math.max(...size.hanging);
     const phases: IsolationPhase[] = [];
+    const warmUp = { name: 'warm-up', origins, hanging: 0, measured, perSecond, seconds: size.warmUpSeconds };
+    await progress.during('warm-up', 1000 * size.warmUpSeconds, () => measurePhase(bench, target, warmUp));
     for (const hanging of [0, ...size.hanging]) {
       const what = `${String(hanging)} of ${String(endpoints)} hang, ${String(Math.round(perSecond))} calls/s`;
-      const phase = { origins, hanging, measured, perSecond, seconds };
+      const phase = { name: `hanging-${String(hanging)}`, origins, hanging, measured, perSecond, seconds };
       const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
       phases.push(await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)));
     }
