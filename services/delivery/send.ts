@@ -131,6 +131,10 @@ export class Sender {
   }
 }
 
+// One for all: making a stack is dear (connections.ts), and nobody reads these.
+const TOO_LATE = new Error('the deadline has passed');
+const TOO_LONG = new Error('the answer is longer than what is kept');
+
 /** One request and its answer. */
 class Exchange extends Phased implements Dispatcher.DispatchHandler, Waiting {
   /** by the clock that stands still with this process */
@@ -155,7 +159,7 @@ class Exchange extends Phased implements Dispatcher.DispatchHandler, Waiting {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // Its deadline passed while it waited for a connection: nothing may be sent any more.
-    if (this.#ended) controller.abort(new Error('the deadline has passed'));
+    if (this.#ended) controller.abort(TOO_LATE);
     this.phase = 'headers';
   }
 
@@ -176,7 +180,7 @@ class Exchange extends Phased implements Dispatcher.DispatchHandler, Waiting {
     this.#chunks.push(chunk.subarray(0, room));
     this.#answered(true);
     // What is beyond is of no use to anyone: dropped with its connection.
-    controller.abort(new Error('the answer is longer than what is kept'));
+    controller.abort(TOO_LONG);
   }
 
   onResponseEnd(): void {
@@ -194,8 +198,8 @@ class Exchange extends Phased implements Dispatcher.DispatchHandler, Waiting {
   expire(timeoutMs: number): void {
     const message = `no complete answer within ${String(timeoutMs)} ms`;
     this.#failed({ code: 'timeout', phase: this.phase, message });
-    if (this.#controller) this.#controller.abort(new Error(message));
-    else this.socket?.destroy(new Error(message));
+    if (this.#controller) this.#controller.abort(TOO_LATE);
+    else this.socket?.destroy(TOO_LATE);
   }
 
   #answered(truncated: boolean): void {
