@@ -19,11 +19,13 @@ export interface LatencySize {
   perSecond: number;
   warmUp: number;
   count: number;
+  /** told from others on the same system, since ids of messages must not come again */
+  run?: string;
 }
 
 export async function measureLatency(bench: Bench, target: Target, size: LatencySize): Promise<LatencyFigure> {
   const { endpoint } = bench;
-  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, 'latency');
+  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, size.run ?? 'latency');
   const sentAt = new Map<string, number>();
   const one = async () => {
     const atMs = clockMs();

@@ -1,9 +1,9 @@
-import { type Destination, type Source } from '../shared/api/operations';
+import { type Destination, type Source, type Token } from '../shared/api/operations';
 import { ApiProblem } from '../shared/api/client';
 import { all, type Api } from './connect/api';
 import { CliError } from './world';
 
-/** Sources and destinations by their id, or by their name where that is one's alone. */
+/** Sources, destinations and tokens by their id, or by their name where that is one's alone. */
 
 export async function findSource(api: Api, idOrName: string): Promise<Source> {
   return find('source', idOrName, {
@@ -19,12 +19,23 @@ export async function findDestination(api: Api, idOrName: string): Promise<Desti
   });
 }
 
+export async function findToken(api: Api, idOrName: string): Promise<Token> {
+  return find('token', idOrName, {
+    byId: async (id) => (await api.call('GET /tokens/{id}', { id })).data,
+    list: () => allTokens(api),
+  });
+}
+
 export function allSources(api: Api): Promise<Source[]> {
   return all((query) => api.call('GET /sources', { query }));
 }
 
 export function allDestinations(api: Api): Promise<Destination[]> {
   return all((query) => api.call('GET /destinations', { query }));
+}
+
+export function allTokens(api: Api): Promise<Token[]> {
+  return all((query) => api.call('GET /tokens', { query }));
 }
 
 interface Lookup<T> {

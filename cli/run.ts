@@ -4,7 +4,10 @@ import { Command, CommanderError } from 'commander';
 import { AppError } from '../shared/errors';
 import { ROOT } from '../shared/root';
 import { type Cli } from './command';
+import { addAlerts } from './commands/alerts';
+import { addAudit } from './commands/audit';
 import { addCompletion } from './commands/completion';
+import { addDeletions } from './commands/deletions';
 import { addDeliveries } from './commands/deliveries';
 import { addDestinations } from './commands/destinations';
 import { addDoctor } from './commands/doctor';
@@ -13,10 +16,12 @@ import { addExport } from './commands/export';
 import { addImport } from './commands/import';
 import { addListen } from './commands/listen';
 import { addLogin } from './commands/login';
+import { addNotices } from './commands/notices';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
 import { addSources } from './commands/sources';
 import { addTail } from './commands/tail';
+import { addTokens } from './commands/tokens';
 import { addVerify } from './commands/verify';
 import { bad, plain, wantsColour } from './output/paint';
 import { CliError, FAILED, USAGE, type World } from './world';
@@ -54,6 +59,7 @@ function createProgram(cli: Cli): Command {
   const add = [
     ...[addListen, addTail, addSend, addVerify],
     ...[addEvents, addDeliveries, addReplay, addSources, addDestinations],
+    ...[addAlerts, addNotices, addTokens, addDeletions, addAudit],
     ...[addDoctor, addExport, addImport, addLogin, addCompletion],
   ];
   for (const one of add) one(cli, program);

@@ -28,7 +28,7 @@ function build() {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!existsSync(compiler)) return false;
   process.stderr.write('waypost: building it once, this takes some seconds\n');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], {
+  const { status } = spawnSync(process.execPath, [compiler, '-b', join(root, 'tsconfig.build.json')], {
     stdio: ['ignore', 2, 2],
   });
   if (status === 0 && existsSync(mark)) utimesSync(mark, new Date(), new Date());

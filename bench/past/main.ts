@@ -6,7 +6,7 @@ import { measureReplay } from './replay';
 
 /**
  * `npm run bench:history -- database|beside|replay`: what the history takes to write and to find; what it costs those who
- * deliver; and a replay of many dead letters.
+ * deliver, flat out or at `--per-second`; and a replay of many dead letters.
  */
 
 const note = (text: string) => console.error(`bench: ${text}`);
@@ -19,7 +19,7 @@ async function main(): Promise<string> {
       dir: { type: 'string', default: '.waypost/bench-history' },
       url: { type: 'string' },
       'fill-seconds': { type: 'string', default: '3600' },
-      'per-second': { type: 'string', default: '2000' },
+      'per-second': { type: 'string' },
     },
   });
   const [part = 'database'] = positionals;
@@ -31,8 +31,9 @@ async function main(): Promise<string> {
   if (part !== 'beside' && part !== 'replay') throw new Error(`there is no part ${part}: database, beside or replay`);
   const bench = await setUp(undefined, note);
   try {
-    if (part === 'beside') return await measureBeside(bench, count(40_000), note);
-    return await measureReplay(bench, { count: count(100_000), perSecond: Number(values['per-second']) }, note);
+    const perSecond = values['per-second'] === undefined ? undefined : Number(values['per-second']);
+    if (part === 'beside') return await measureBeside(bench, { count: count(40_000), perSecond }, note);
+    return await measureReplay(bench, { count: count(100_000), perSecond: perSecond ?? 2_000 }, note);
   } finally {
     await bench.stop();
   }

@@ -5,6 +5,7 @@ import { allDestinations, findDestination } from '../find';
 import { type Column } from '../output/table';
 import { addDestinationActions } from './destination-actions';
 import { EDITS, type EditOptions, type Fields, fieldsOf } from './destination-fields';
+import { webhookLines } from './webhook-fields';
 
 /** `waypost destinations`: where calls go. */
 
@@ -121,10 +122,7 @@ function showDestination({ print }: Session, destination: Destination): void {
     ['name', name],
     ['state', stateOf(destination)],
     ['sources', sources.join(' ')],
-    ...webhooks.map(({ url, headers }): [string, string] => [
-      'webhook',
-      [url ?? 'lost with its key: give it anew', ...Object.keys(headers).map((header) => `${header}: ***`)].join('  '),
-    ]),
+    ...webhookLines(webhooks),
     ['types', types?.join(' ') ?? 'all'],
     ['a second', maxPerSecond ?? 'no limit'],
     ['signed', hasSharedSecret ? 'yes' : 'no'],

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { type Output } from './output';
 import { type ServiceName } from './paths';
+import { giveWay } from './priority';
 import { type Ending, ending, type Program } from './program';
 
 /**
@@ -17,6 +18,12 @@ import { type Ending, ending, type Program } from './program';
  * package.json's `service` has the same.
  */
 const NODE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=64', '--single-threaded-gc'];
+
+/**
+ * They are on no message's path: where all share the cores, a history that lags harms nobody, a late delivery does. Not before
+ * they are up: who starts a system waits for all of it.
+ */
+const GIVE_WAY: readonly ServiceName[] = ['control'];
 
 /** A service that was started. */
 export interface ServiceProcess extends Program {
@@ -33,7 +40,7 @@ export async function startService(options: {
   env: NodeJS.ProcessEnv;
   output: Output;
 }): Promise<ServiceProcess> {
-  const { main, env, output } = options;
+  const { name, main, env, output } = options;
   const child = spawn(process.execPath, [...NODE_FLAGS, main], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -45,6 +52,9 @@ export async function startService(options: {
     if (typeof message !== 'object' || !('type' in message) || message.type !== 'started') return;
     started = true;
     for (const line of early.splice(0)) output.error(line);
+    if (!GIVE_WAY.includes(name)) return;
+    const why = giveWay(child.pid ?? 0);
+    if (why !== undefined) output.event('priority.unchanged', { name, why });
   });
   const ended = new Promise<Ending>((resolve) => {
     // `close` comes when its output has been read to the end: the last line is often the reason.

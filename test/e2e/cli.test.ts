@@ -6,6 +6,7 @@ import { CALL_TYPES, type CallType } from '../../shared/domain/message';
 import { ROOT } from '../../shared/root';
 import { begin, type Ran, type Surroundings, waypost } from '../support/cli';
 import { eventually } from '../support/eventually';
+import { someTracks } from '../support/make';
 import { startProgram } from '../support/program';
 import { type ReceivedRequest, type Sink, startSink } from '../support/sink';
 import { startSystem, type System } from '../support/system';
@@ -133,6 +134,37 @@ test('listen forwards what production delivers, byte for byte, and tail shows it
   await local.close();
 });
 
+test('control is killed while listen listens: each event is forwarded once, what came meanwhile too', async () => {
+  const local = await startSink();
+  const { writeKey } = (await done('sources', 'show', 'My site', '--json')).json[0]!;
+  const listening = begin(['listen', 'Hook', '--to', local.url('/kept'), '--secret-file', 'secret', '--json'], around);
+  await listening.said(/Listening to destination "Hook"/);
+  const send = async (count: number) => {
+    const { status } = await system.send(String(writeKey), 'batch', { batch: someTracks(count) });
+    expect(status).toBe(200);
+  };
+  const forwarded = (count: number) =>
+    eventually(() => expect(local.deliveries('/kept')).toMatchObject({ distinct: count, repeats: 0 }), {
+      deadlineMs: 30_000,
+    });
+  await send(40);
+  await forwarded(40);
+  // Some of them are on their way when it is killed, others come while it is away.
+  await send(40);
+  system.kill('control');
+  await send(40);
+  await listening.said(/stream of events is back/);
+  await forwarded(120);
+  await send(40);
+  await forwarded(160);
+  const { code, json } = await listening.interrupt();
+  expect([code, json.at(-1)]).toEqual([
+    0,
+    { summary: expect.objectContaining({ received: 160, answered2xx: 160, missed: 0, repeated: 0 }) },
+  ]);
+  await local.close();
+});
+
 test('verify says of both signatures whether they hold', async () => {
   file('request', asCaptured(production.received('/hook')[0]!));
   expect((await done('verify', 'request', '--secret-file', 'secret')).out).toMatch(
@@ -186,6 +218,80 @@ test('a call that is rejected says why, and is seen in the events', async () => 
   await eventually(async () => {
     expect((await done('events', '--rejected')).out).toMatch(/rejected +track +u1 +- +missing_event/);
   });
+});
+
+test('tokens are made, changed and revoked; the secret is shown once, or goes to a file', async () => {
+  const made = await done('tokens', 'create', 'A dashboard', '--role', 'read_only', '--out', 'token');
+  expect(statSync(join(home, 'token')).mode & 0o777).toBe(0o600);
+  const secret = readFileSync(join(home, 'token'), 'utf8').trim();
+  expect(made.out + made.err).not.toContain(secret);
+  const theirs = { ...around, env: { WAYPOST_URL: system.controlUrl, WAYPOST_TOKEN: secret } };
+  expect((await waypost(['destinations', 'list'], theirs)).code).toBe(0);
+  expect(await waypost(['destinations', 'pause', 'Hook'], theirs)).toMatchObject({
+    ...{ code: 1, err: expect.stringMatching(/operator/) },
+  });
+  await done('tokens', 'edit', 'A dashboard', '--role', 'operator', '--name', 'A robot');
+  await eventually(async () => expect((await waypost(['destinations', 'pause', 'Hook'], theirs)).code).toBe(0));
+  await done('destinations', 'resume', 'Hook');
+  const { out, err } = await done('tokens', 'create', 'Another', '--role', 'admin');
+  expect([out, err]).toEqual([expect.stringMatching(/^\S{30,}\n$/), expect.stringContaining('is admin')]);
+  const list = (await done('tokens', 'list')).out;
+  expect(list).toMatch(/A robot +operator[^]*Another +admin/);
+  for (const shown of [secret, out.trim()]) expect(list).not.toContain(shown);
+  await done('tokens', 'revoke', 'A robot');
+  await eventually(async () =>
+    expect(await waypost(['sources', 'list'], theirs)).toMatchObject({
+      ...{ code: 1, err: expect.stringContaining('The token is not known') },
+    }),
+  );
+  expect(await waypost(['tokens', 'create', 'Nobody'], around)).toMatchObject({
+    ...{ code: 2, err: expect.stringMatching(/^--role is needed/) },
+  });
+});
+
+test('alerts are set and tried, and what was noticed is found and acknowledged', async () => {
+  const url = production.url('/ops?token=hidden');
+  const edited = await done(
+    ...['alerts', 'edit', '--webhook', url, '--secret-file', 'secret', '--failing-for', '5m'],
+    ...['--switch-off-after', '5d'],
+  );
+  expect(edited.out).toMatch(/sent +yes\nwebhook +http[^]*signed +yes[^]*failing for +5m[^]*switch off after +5d/);
+  expect((await done('alerts', 'test')).out).toContain('delivered');
+  const { body, headers } = production.received('/ops').at(-1)!;
+  expect(() => verifyWebhook({ headers, body, secret: SECRET })).not.toThrow();
+  expect((await done('alerts', 'edit', '--switch-off-after', 'never')).out).toMatch(/switch off after +never/);
+  expect((await done('alerts', 'rotate-secret', '--overlap', '0s')).out).toMatch(/^whsec_\S{40,}\n$/);
+  expect((await done('alerts', 'disable')).out).toMatch(/sent +no/);
+  expect((await done('alerts', 'edit', '--no-webhooks', '--no-secret')).out).toMatch(/signed +no/);
+  // The dead letters of the test above were noticed.
+  const [notice] = await eventually(async () => {
+    const { json } = await done('notices', 'list', '--kind', 'dead_letters', '--unseen', '--json');
+    expect(json).not.toEqual([]);
+    return json;
+  });
+  expect((await done('notices', 'acknowledge', String(notice!.id))).out).toMatch(/what +dead_letters[^]*seen +\S+ by /);
+  expect((await done('notices', 'list', '--kind', 'dead_letters', '--unseen', '--json')).json).toEqual([]);
+  expect((await done('notices', 'show', String(notice!.id))).out).toContain(String(notice!.id));
+});
+
+test('users are deleted, and the audit trail says by whom', async () => {
+  file('users.txt', 'd1\nd2\n\n');
+  const { out } = await done('deletions', 'create', '--users-file', 'users.txt', '--user', 'd3', '--source', 'My site');
+  expect(out).toMatch(/users +3\n[^]*messages +3\nuser +d3\nuser +d1\nuser +d2/);
+  const [deletion] = (await done('deletions', 'list', '--json')).json;
+  expect((await done('deletions', 'show', String(deletion!.id))).out).toBe(out);
+  const told = () => production.received('/hook').filter(({ body }) => /"type":"delete"/.test(body.toString()));
+  await eventually(() => expect(told()).toHaveLength(3));
+  expect(await waypost(['deletions', 'create'], around)).toMatchObject({
+    ...{ code: 2, err: expect.stringMatching(/^Say whom/) },
+  });
+  const trail = async (...filter: string[]) => (await done('audit', ...filter)).out;
+  await eventually(async () => {
+    expect(await trail('--kind', 'deletion')).toMatch(/admin +created deletion/);
+    expect(await trail('--kind', 'token')).toMatch(/deleted token +A robot[^]*created token +A dashboard/);
+  });
+  expect(await trail('--kind', 'token', '--by', 'admin')).toMatch(/role: read_only → operator/);
+  await eventually(async () => expect(await trail('--entry', 'alerts')).toMatch(/changed destination/));
 });
 
 test('doctor finds all well, and says what is not', async () => {

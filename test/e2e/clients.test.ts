@@ -9,6 +9,8 @@ import { type ReceivedRequest } from '../support/sink';
 import { openStage, type Stage } from '../support/stage';
 import { GO, PYTHON, testWith, type Tool } from '../support/tools';
 import { isSignedBy } from '../support/verify';
+import { outageStories } from './clients-outage';
+import { exampleStories } from './examples';
 
 /** Published clients, unmodified, and our own, against the whole system: what they send arrives, as documented, and nothing else. */
 
@@ -180,3 +182,7 @@ async function python(): Promise<string[]> {
   }
   return [join(venv, 'bin/python'), join(CLIENTS, 'python/main.py')];
 }
+
+describe('the senders of examples/', () => exampleStories(() => stage));
+
+describe('while ingest is killed and comes back', () => outageStories(() => stage));

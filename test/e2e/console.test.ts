@@ -6,6 +6,7 @@ import { aTrack } from '../support/make';
 import { openStage, type Stage } from '../support/stage';
 import { type Destination, type Source } from '../support/system';
 import { testWith } from '../support/tools';
+import { administration } from './console-administration';
 
 /** The console in a real browser, on the whole system: what a person sees, and what the page must not hold. */
 
@@ -351,6 +352,10 @@ story(
   },
   MINUTES,
 );
+
+for (const [name, tell] of Object.entries(administration)) {
+  story(name, () => tell({ stage, tab, shop, hook: hooks.ledger, path: '/ledger', isGood }), MINUTES);
+}
 
 story(
   'a session that has ended leads back to the same address by the sign-in',

@@ -16,8 +16,9 @@ import { type Connection, openStage, type Stage } from '../support/stage';
 const TRACKS = 60;
 /** Two waves fill a lane. */
 const IDENTIFIES = 10;
-const SLOW_MS = 4_900;
-const TIERS_MS = [1_000, 4_000];
+const TIMEOUT_MS = 3_000;
+const SLOW_MS = TIMEOUT_MS - 100;
+const TIERS_MS = [500, 2_000];
 /** A lane begins with so many; and some receivers see our ends late. */
 const MOST_CONNECTIONS = laneOptions(TIERS_MS).start * 1.5;
 
@@ -72,7 +73,11 @@ beforeAll(async () => {
     'missing.test': 'missing',
     'failing.test': 'failing',
   });
-  const env = { WAYPOST_RETRY_DELAYS: TIERS_MS.map((ms) => `${ms}ms`).join(), WAYPOST_DNS_SERVERS: names.address };
+  const env = {
+    WAYPOST_RETRY_DELAYS: TIERS_MS.map((ms) => `${ms}ms`).join(),
+    WAYPOST_TIMEOUT: `${TIMEOUT_MS}ms`,
+    WAYPOST_DNS_SERVERS: names.address,
+  };
   stage = await openStage({ env });
   const { sink, system } = stage;
   connection = await stage.connect({ webhooks: [{ url: sink.url('/well') }] });

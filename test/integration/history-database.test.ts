@@ -126,6 +126,29 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ status: 'delivered' })).toEqual(['old', 'new']);
   });
 
+  it('makes the indexes of an older version anew, as they are now', async () => {
+    await database.query('drop schema waypost cascade');
+    await migrate(database, 7);
+    parts = [];
+    await record(anAttempt());
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    const [{ name: part }] = parts as [Part];
+    const definition = async () => {
+      const [found] = await database.query<{ indexdef: string }>(
+        'select indexdef from pg_indexes where indexname = $1',
+        [`${part}_by_destination`],
+      );
+      return found?.indexdef;
+    };
+    await database.query(`drop index waypost.${part}_by_destination`);
+    await database.query(`create index ${part}_by_destination on waypost.${part} (destination, accepted_at)`);
+    await migrate(database);
+    expect(await definition()).toBeUndefined();
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    expect(await definition()).toMatch(/\(destination, accepted_at, type\)$/);
+    expect(await list({ destination: 'dst_1', type: 'track' })).toHaveLength(1);
+  });
+
   it('makes the indexes of a part when it is complete, or on a server at once', async () => {
     await record(anAttempt());
     const [{ name: part }] = parts as [Part];

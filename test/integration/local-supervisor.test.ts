@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PORTS } from '../../deploy/local/local-settings';
 import { SERVICES } from '../../deploy/local/paths';
@@ -54,20 +54,36 @@ async function refusal(system: Supervised): Promise<string> {
 }
 
 describe('with a broker of its own', () => {
-  test('kill -9 of the supervisor leaves no process, and the next start is clean', async () => {
+  test('a broker that dies comes back under its address; kill -9 of the supervisor is enough to end all of it', async () => {
+    const system = stubs();
+    await system.printed('waypost ready');
+    const broker = () => ours().find(({ command }) => command.includes('kafka.Kafka'));
+    const before = broker()!;
+    process.kill(before.pid, 'SIGKILL');
+    await eventually(() => expect(broker()?.pid).not.toBe(before.pid));
+    await eventually(() => expect(broker()).toBeDefined());
+
+    // Nobody has to start again.
+    const pids = descendants(system.pid).map(({ pid }) => pid);
+    expect(pids.length).toBeGreaterThanOrEqual(SERVICES.length + 1);
+    process.kill(system.pid, 'SIGKILL');
+    await eventually(() => expect(alive(pids)).toEqual([]), { deadlineMs: 12_000 });
+    expect(ours()).toEqual([]);
+  }, 120_000);
+
+  test('who starts at once after a kill -9 waits for what was left behind, and stops in order', async () => {
     const first = stubs();
     await first.printed('waypost ready');
     const pids = descendants(first.pid).map(({ pid }) => pid);
-    expect(pids.length).toBeGreaterThanOrEqual(SERVICES.length + 1);
     process.kill(first.pid, 'SIGKILL');
     await first.exited;
 
-    // At once: what was left behind is still ending.
+    // What was left behind is still ending.
     const second = stubs();
     await second.printed('waypost ready');
     expect(alive(pids)).toEqual([]);
 
-    second.child.kill('SIGTERM');
+    second.child.kill('SIGINT');
     expect(await second.exited).toBe(0);
     expect(ours()).toEqual([]);
     const lines = second
@@ -76,27 +92,6 @@ describe('with a broker of its own', () => {
       .filter((line) => line.endsWith(' stops'));
     expect(lines.slice(0, 2).sort()).toEqual(['control stops', 'ingest stops']);
     expect(lines.at(-1)).toBe('delivery stops');
-  }, 120_000);
-
-  test('kill -9 of the supervisor alone is enough: nobody has to start again', async () => {
-    const system = stubs();
-    await system.printed('waypost ready');
-    const pids = descendants(system.pid).map(({ pid }) => pid);
-    process.kill(system.pid, 'SIGKILL');
-    await eventually(() => expect(alive(pids)).toEqual([]), { deadlineMs: 12_000 });
-    expect(ours()).toEqual([]);
-  }, 120_000);
-
-  test('a broker that dies comes back under its address', async () => {
-    const system = stubs();
-    await system.printed('waypost ready');
-    const broker = () => ours().find(({ command }) => command.includes('kafka.Kafka'));
-    const before = broker()!;
-    process.kill(before.pid, 'SIGKILL');
-    await eventually(() => expect(broker()?.pid).not.toBe(before.pid));
-    await eventually(() => expect(broker()).toBeDefined());
-    system.child.kill('SIGINT');
-    expect(await system.exited).toBe(0);
   }, 120_000);
 });
 
@@ -116,6 +111,21 @@ describe('with a broker that is there', () => {
     // Two signals close together are one.
     system.child.kill('SIGTERM');
     system.child.kill('SIGINT');
+    expect(await system.exited).toBe(0);
+  });
+
+  test('control gives way to the others, also when it was started again', async () => {
+    const system = stubs(shared());
+    await system.printed('waypost ready');
+    const pid = (name: string) =>
+      descendants(system.pid).find(({ command }) => command.startsWith(`waypost-${name}`))?.pid ?? 0;
+    const before = pid('control');
+    await eventually(() => expect(getPriority(before)).toBeGreaterThan(getPriority(pid('delivery'))));
+    process.kill(before, 'SIGKILL');
+    await eventually(() => expect([0, before]).not.toContain(pid('control')));
+    await eventually(() => expect(getPriority(pid('control'))).toBeGreaterThan(getPriority(pid('delivery'))));
+    expect(getPriority(pid('delivery'))).toBe(getPriority(system.pid));
+    system.child.kill('SIGTERM');
     expect(await system.exited).toBe(0);
   });
 

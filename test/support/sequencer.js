@@ -1,3 +1,4 @@
+const { basename } = require('node:path');
 const Sequencer = require('@jest/test-sequencer').default;
 
 /**
@@ -5,10 +6,13 @@ const Sequencer = require('@jest/test-sequencer').default;
  * services, then libraries. Within a tier the order is Jest's own (what took long last time, or the larger file).
  */
 const TIERS = ['e2e', 'integration', 'libraries', 'unit'];
+/** Those of a minute or more: on a machine that has not run them yet Jest would go by the size of their files. */
+const LONGEST = ['crash', 'chaos', 'rolling', 'console'];
 
 module.exports = class SlowestFirst extends Sequencer {
   sort(tests) {
     const tier = (test) => TIERS.indexOf(test.context.config.displayName?.name);
-    return super.sort(tests).sort((a, b) => tier(a) - tier(b));
+    const long = (test) => (LONGEST.includes(basename(test.path, '.test.ts')) && tier(test) === 0 ? 0 : 1);
+    return super.sort(tests).sort((a, b) => tier(a) - tier(b) || long(a) - long(b));
   }
 };

@@ -23,7 +23,8 @@ export interface Question {
 }
 export type Answer = { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
-const NICENESS = 10;
+/** Behind control itself, which gives way to the other services of its machine (deploy/local/priority.ts). */
+const NICENESS = 15;
 
 /**
  * Beside the default of 1 GB for the log and 128 MB for buffers this is little, and enough: one writer, few readers. No

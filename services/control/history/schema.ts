@@ -110,6 +110,19 @@ const STEPS: readonly (readonly string[])[] = [
     ...['user_id_accepted_at', 'id', 'message', 'destination_status_accepted_at_test'].map(dropped),
     'alter table waypost.parts add column indexed boolean not null default false',
   ],
+  [
+    // Four of them tell a type or a status besides from here on: they are made anew in the same way.
+    `do $$
+     declare part text; filter text;
+     begin
+       for part in select name from waypost.parts loop
+         foreach filter in array array['destination', 'source', 'status', 'type'] loop
+           execute format('drop index if exists waypost.%I', part || '_by_' || filter);
+         end loop;
+       end loop;
+     end $$`,
+    'update waypost.parts set indexed = false',
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

@@ -1,0 +1,79 @@
+import { type Command } from 'commander';
+import { type Audit, type Operations } from '../../shared/api/operations';
+import { type Cli, leaf, oneOf, type Session, whole } from '../command';
+import { all } from '../connect/api';
+import { findToken } from '../find';
+import { type Column } from '../output/table';
+
+/** `waypost audit`: who changed and did what. */
+
+type Entry = Audit['data'][number];
+type Query = NonNullable<Operations['GET /audit']['query']>;
+
+const KINDS = ['source', 'destination', 'token', 'deletion', 'replay', 'delivery', 'notice', 'session'] as const;
+/** Who acts without a token of the list: that of the settings, and Waypost itself. */
+const NO_TOKENS = ['admin', 'waypost'];
+
+const COLUMNS: Column<Entry>[] = [
+  { title: 'AT', of: ({ at }) => at },
+  { title: 'BY', of: ({ by }) => by.name },
+  { title: 'ROLE', of: ({ by }) => by.role },
+  { title: 'DID', of: ({ action, kind }) => `${action} ${kind}` },
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'ENTRY', of: ({ entry }) => entry },
+  { title: 'CHANGED', of: ({ changes }) => changes.map(changeOf).join('; ') },
+];
+
+interface AuditOptions {
+  kind?: string;
+  entry?: string;
+  by?: string;
+  limit?: string;
+}
+
+export function addAudit(cli: Cli, program: Command): void {
+  leaf<AuditOptions>(
+    cli,
+    [program, 'audit'],
+    {
+      summary: 'Who changed and did what, the newest first',
+      example: 'audit --kind destination --limit 20',
+      options: [
+        ['--kind <kind>', KINDS.join(', ')],
+        ['--entry <id>', 'the id of a source, a destination and so on'],
+        ['--by <token>', 'by id or name; admin: the token of the settings; waypost: Waypost itself'],
+        ['--limit <n>', 'at most so many (default 50)'],
+      ],
+    },
+    async (session, options) => {
+      const query = await queryOf(session, options);
+      const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
+      const { call } = session.api();
+      const found = await all((page) => call('GET /audit', { query: { ...query, ...page } }), limit);
+      session.print.rows(COLUMNS, found, 'Nothing of the kind was done.');
+    },
+  );
+}
+
+async function queryOf(session: Session, { kind, entry, by }: AuditOptions): Promise<Query> {
+  return {
+    ...(kind !== undefined && { kind: oneOf(kind, '--kind', KINDS) }),
+    ...(entry !== undefined && { entry }),
+    ...(by !== undefined && { by: await actor(session, by) }),
+  };
+}
+
+/** A token that was revoked is in the list no more, and its deeds are: an id is taken as it is. */
+async function actor(session: Session, by: string): Promise<string> {
+  if (NO_TOKENS.includes(by) || by.startsWith('tok_')) return by;
+  return (await findToken(session.api(), by)).id;
+}
+
+function changeOf({ field, from, to }: Entry['changes'][number]): string {
+  return `${field}: ${textOf(from)} → ${textOf(to)}`;
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

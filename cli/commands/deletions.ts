@@ -1,0 +1,88 @@
+import { type Command } from 'commander';
+import { type Deletion } from '../../shared/api/operations';
+import { type Cli, group, leaf, type Session, whole } from '../command';
+import { all } from '../connect/api';
+import { findSource } from '../find';
+import { type Column } from '../output/table';
+import { readInput } from '../secret-input';
+import { usage } from '../world';
+
+/** `waypost deletions`: users who are to be forgotten. */
+
+const COLUMNS: Column<Deletion>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'AT', of: ({ at }) => at },
+  { title: 'USERS', of: ({ users }) => users, right: true },
+  { title: 'MESSAGES', of: ({ messages }) => messages, right: true },
+  { title: 'SOURCES', of: ({ sources }) => sources?.join(' ') ?? 'all' },
+];
+
+interface CreateOptions {
+  user?: string[];
+  usersFile?: string;
+  source?: string[];
+}
+
+export function addDeletions(cli: Cli, program: Command): void {
+  const deletions = group(program, 'deletions', 'Users who are to be forgotten: list, show, create');
+  leaf<{ limit?: string }>(
+    cli,
+    [deletions, 'list'],
+    {
+      summary: 'Deletions, the newest first',
+      example: 'deletions list',
+      options: [['--limit <n>', 'at most so many (default 50)']],
+    },
+    async ({ api, print }, options) => {
+      const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
+      const found = await all((query) => api().call('GET /deletions', { query }), limit);
+      print.rows(COLUMNS, found, 'No user was deleted.');
+    },
+  );
+  leaf(
+    cli,
+    [deletions, 'show <deletion>'],
+    { summary: 'One deletion with its users', example: 'deletions show del_…' },
+    async (session, _, id = '') => show(session, (await session.api().call('GET /deletions/{id}', { id })).data),
+  );
+  leaf<CreateOptions>(
+    cli,
+    [deletions, 'create'],
+    {
+      summary: 'Delete users, for good: each affected source sends a delete message, and the history forgets them',
+      example: 'deletions create --users-file users.txt --source "My site"',
+      options: [
+        ['--user <id...>', "the user's id"],
+        ['--users-file <file>', 'ids of users, one a line; - for standard input'],
+        ['--source <source...>', 'these sources alone, by id or name; else all'],
+      ],
+    },
+    create,
+  );
+}
+
+async function create(session: Session, { user, usersFile, source }: CreateOptions): Promise<void> {
+  const fromFile = usersFile === undefined ? [] : (await readInput(session.world, usersFile)).split(/\r?\n/);
+  const userIds = [...(user ?? []), ...fromFile.filter((line) => line.trim() !== '')];
+  if (userIds.length === 0) throw usage('Say whom: --user or --users-file.');
+  const sources = source && (await Promise.all(source.map((name) => findSource(session.api(), name))));
+  const body = { userIds, ...(sources && { sources: sources.map(({ id }) => id) }) };
+  const { data } = await session.api().call('POST /deletions', { body });
+  show(session, data);
+  if (data.messages === 0) {
+    session.print.note('No message was sent: none of these sources is on and has a destination that is on.');
+  }
+}
+
+function show({ print }: Session, deletion: Deletion): void {
+  const { id, at, users, userIds, sources, affected, messages } = deletion;
+  print.thing(deletion, [
+    ['id', id],
+    ['at', at],
+    ['users', users],
+    ['sources', sources?.join(' ') ?? 'all'],
+    ['affected', affected.join(' ')],
+    ['messages', messages],
+    ...userIds.map((userId): [string, string] => ['user', userId]),
+  ]);
+}

@@ -1,0 +1,45 @@
+import { type Operations } from '../../shared/api/operations';
+import { type Session } from '../command';
+import { readSecretFile } from '../secret-input';
+import { usage } from '../world';
+
+/** A new shared secret for what signs: a destination, or alerts. */
+
+type Body = Operations['POST /destinations/{id}/rotate-secret']['body'];
+type Rotated = Pick<Operations['POST /destinations/{id}/rotate-secret']['answer'], 'sharedSecret' | 'secretRotation'>;
+
+export interface RotationOptions {
+  secretFile?: string;
+  overlap?: string;
+  switchAt?: string;
+}
+
+export const ROTATION_OPTIONS: [string, string][] = [
+  ['--secret-file <file>', 'the new secret; - for standard input'],
+  ['--overlap <duration>', 'how long both sign webhook-signature (default 24h)'],
+  ['--switch-at <time>', 'when X-Signature changes (default: at the end of the overlap)'],
+];
+
+/** @throws CliError */
+export async function rotationOf({ world }: Session, options: RotationOptions): Promise<Body> {
+  const { secretFile, overlap, switchAt } = options;
+  if (switchAt !== undefined && Number.isNaN(Date.parse(switchAt))) {
+    throw usage(`--switch-at must be a time such as 2026-12-01T10:00:00Z, not "${switchAt}".`);
+  }
+  return {
+    ...(secretFile !== undefined && { sharedSecret: await readSecretFile(world, secretFile) }),
+    ...(overlap !== undefined && { overlap }),
+    ...(switchAt !== undefined && { switchAt }),
+  };
+}
+
+export function showRotated({ world, print }: Session, rotated: Rotated): void {
+  if (print.json) {
+    print.thing(rotated, []);
+    return;
+  }
+  // Alone on standard output, so that it can go to a file.
+  if (rotated.sharedSecret !== undefined) world.out(`${rotated.sharedSecret}\n`);
+  const until = rotated.secretRotation?.overlapUntil;
+  print.note(until ? `Both secrets sign webhook-signature until ${until}.` : 'The old secret signs no more.');
+}

@@ -1,0 +1,84 @@
+import { type Destination, type Operations } from '../../shared/api/operations';
+import { type Session } from '../command';
+import { parseHeaders } from '../headers';
+import { readInput, readSecretFile } from '../secret-input';
+import { usage } from '../world';
+
+/** Where requests go and what signs them, as options say it: of a destination, and of alerts. */
+
+type Patch = Operations['PATCH /destinations/{id}']['body'];
+export type WebhookFields = Pick<Patch, 'webhooks' | 'sharedSecret'>;
+type Webhook = NonNullable<WebhookFields['webhooks']>[number];
+type Before = Pick<Destination, 'webhooks'>;
+
+export interface WebhookOptions {
+  webhook?: string[];
+  headersFile?: string;
+  secretFile?: string;
+  secret?: boolean;
+}
+
+export const WEBHOOK_EDITS: [string, string][] = [
+  [
+    '--webhook <url...>',
+    'POSTs to these, five at most; @file: as the file has them, one a line (an address can hold a token)',
+  ],
+  ['--headers-file <file>', 'static headers of these URLs, one "Name: value" a line; - for standard input'],
+  ['--secret-file <file>', 'the shared secret that signs; - for standard input. Or WAYPOST_SHARED_SECRET'],
+  ['--no-secret', 'sign no more'],
+];
+
+/** @param before undefined: it is being made. @throws CliError */
+export async function webhookFieldsOf(
+  session: Session,
+  options: WebhookOptions,
+  before?: Before,
+): Promise<WebhookFields> {
+  const { webhook, headersFile } = options;
+  const fields: WebhookFields = {};
+  const headers = headersFile === undefined ? undefined : parseHeaders(await readInput(session.world, headersFile));
+  const urls = webhook && (await Promise.all(webhook.map((url) => urlsOf(session, url)))).flat();
+  if (urls || headers) fields.webhooks = webhooksOf(urls, headers, before);
+  const secret = await secretOf(session, options, before);
+  if (secret !== undefined) fields.sharedSecret = secret;
+  return fields;
+}
+
+async function urlsOf({ world }: Session, given: string): Promise<string[]> {
+  if (!given.startsWith('@')) return [given];
+  const lines = (await readInput(world, given.slice(1))).split('\n');
+  return lines.map((line) => line.trim()).filter((line) => line !== '');
+}
+
+/** The headers of a URL that stays are kept, unless new ones are given. @throws CliError for headers without a URL */
+function webhooksOf(
+  urls: string[] | undefined,
+  headers: Record<string, string> | undefined,
+  before: Before | undefined,
+): Webhook[] {
+  const wanted = urls ?? before?.webhooks.flatMap(({ url }) => url ?? []);
+  if (!wanted || wanted.length === 0) throw usage('--headers-file needs --webhook beside it.');
+  return wanted.map((url) => {
+    const stays = before?.webhooks.find((webhook) => webhook.url === url);
+    return { ...(stays && { id: stays.id }), url, headers: headers ?? stays?.headers ?? {} };
+  });
+}
+
+async function secretOf(
+  { world }: Session,
+  { secret, secretFile }: WebhookOptions,
+  before: Before | undefined,
+): Promise<string | null | undefined> {
+  if (secret === false) return null;
+  if (secretFile !== undefined) return readSecretFile(world, secretFile);
+  // In an edit of something else a variable that happens to be set must change nothing.
+  return before ? undefined : world.env.WAYPOST_SHARED_SECRET || undefined;
+}
+
+/** Each URL with the names of its headers, for `Printer.thing`. */
+export function webhookLines(webhooks: Destination['webhooks']): [string, string][] {
+  return webhooks.map(({ url, headers }) => [
+    'webhook',
+    [url ?? 'lost with its key: give it anew', ...Object.keys(headers).map((header) => `${header}: ***`)].join('  '),
+  ]);
+}

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../shared/root';
+import { eventually } from '../support/eventually';
+import { startProgram } from '../support/program';
+import { type Stage } from '../support/stage';
+import { GO, testWith, type Tool } from '../support/tools';
+
+/** Our clients while ingest is killed and comes back: every call arrives once, and memory stays bounded. */
+
+const run = promisify(execFile);
+/** `CLIENT_CALLS=100000` by hand: minutes. */
+const CALLS = Number(process.env.CLIENT_CALLS ?? 5_000);
+/** What a client needs beside its queue of 1 MB: the runtime, and bodies in flight. */
+const MAX_PEAK_KB = 160 * 1024;
+
+/** @param stage where they are played */
+export function outageStories(stage: () => Stage): void {
+  let scratch: string;
+  beforeAll(() => (scratch = mkdtempSync(join(tmpdir(), 'waypost-outage-'))));
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+  const clients: { name: string; needs?: Tool; command(): Promise<string[]> }[] = [
+    {
+      name: 'waypost-node',
+      command: () => Promise.resolve([process.execPath, join(ROOT, 'test/clients/waypost-node/main.cjs')]),
+    },
+    {
+      name: 'waypost-go',
+      needs: GO,
+      command: async () => {
+        const binary = join(scratch, 'waypost-go');
+        await run('go', ['build', '-o', binary, '.'], { cwd: join(ROOT, 'test/clients/waypost-go') });
+        return [binary];
+      },
+    },
+  ];
+
+  for (const client of clients) {
+    testWith(
+      client.needs,
+      `${client.name}: ${CALLS} calls while ingest is killed arrive once`,
+      async () => {
+        const { system, sink } = stage();
+        const path = `/${client.name}`;
+        const seen = new Map<string, number>();
+        let times = 0;
+        sink.on(path, (request) => {
+          const { messageId } = JSON.parse(request.body.toString()) as { messageId: string };
+          seen.set(messageId, (seen.get(messageId) ?? 0) + 1);
+          // The sink keeps what it receives; of so many, the ids are enough.
+          if (++times % 1_000 === 0) sink.clear();
+          return {};
+        });
+        const { source } = await stage().connect({ webhooks: [{ url: sink.url(path) }] });
+        const [command, ...args] = await client.command();
+        const program = startProgram(command!, [
+          ...args,
+          system.ingestUrl,
+          source.writeKey,
+          client.name,
+          String(CALLS),
+        ]);
+
+        await eventually(() => expect(seen.size).toBeGreaterThan(0), { deadlineMs: 60_000, everyMs: 1 });
+        const [killed] = system.pids('ingest');
+        system.kill('ingest');
+        expect(program.child.exitCode).toBeNull(); // it still has calls to send
+        expect([await program.exited, program.output()]).toEqual([0, expect.any(String)]);
+        expect(system.pids('ingest')).not.toContain(killed);
+
+        await eventually(() => expect(seen.size).toBe(CALLS), { deadlineMs: 120_000 + CALLS });
+        expect([...seen.values()].filter((count) => count > 1)).toEqual([]);
+        const said = JSON.parse(program.output().trim().split('\n').at(-1)!) as { delivered: number; peakKb: number };
+        expect(said.delivered).toBe(CALLS);
+        expect(said.peakKb).toBeLessThan(MAX_PEAK_KB);
+        process.stderr.write(`${client.name}: ${CALLS} calls, peak ${Math.round(said.peakKb / 1024)} MB\n`);
+      },
+      600_000,
+    );
+  }
+}

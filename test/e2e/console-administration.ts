@@ -1,0 +1,163 @@
+import { libraryAccepts } from '../support/verify';
+import { type Tab } from '../support/browser';
+import { eventually } from '../support/eventually';
+import { aTrack } from '../support/make';
+import { type Stage } from '../support/stage';
+import { type Destination, type Source } from '../support/system';
+
+/** What an administrator does in the console with tokens, secrets, keys and users, on the system of console.test.ts. */
+
+export interface Scene {
+  stage: Stage;
+  tab: Tab;
+  shop: Source;
+  /** delivers to `path` of the stage's sink */
+  hook: Destination;
+  path: string;
+  /** no complaint of the page, no barrier */
+  isGood: () => Promise<void>;
+}
+
+export const administration: Record<string, (scene: Scene) => Promise<void>> = {
+  'a token is made and shown once, its role is changed, and it is deleted': async ({ stage, tab, isGood }) => {
+    const { page } = tab;
+    const may = async (token: string) => {
+      const { status, body } = await asked(stage, '/session', token);
+      return status === 200 ? (body as { role: string }).role : status;
+    };
+    await page.goto(`${stage.system.controlUrl}/tokens`);
+    await page.getByLabel('Whose or what for').fill('Robot');
+    await page.getByRole('button', { name: 'Make a token' }).click();
+    const token = (await page.getByRole('region', { name: 'new token' }).textContent())!.trim();
+    expect(await may(token)).toBe('read_only');
+    await isGood();
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('region', { name: 'new token' }).waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain(token);
+
+    await page.getByLabel('Role of Robot').selectOption('operator');
+    expect(await may(token)).toBe('read_only');
+    await page.getByRole('button', { name: 'Change the role' }).click();
+    await page.getByRole('button', { name: 'Change the role' }).waitFor({ state: 'detached' });
+    expect(await may(token)).toBe('operator');
+    await isGood();
+
+    const row = page.getByRole('row', { name: /^Robot/ });
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await confirm(tab, 'Delete Robot?', 'Delete');
+    await row.waitFor({ state: 'detached' });
+    expect(await may(token)).toBe(401);
+  },
+
+  'a secret is rotated, and shown once: both sign for the overlap': async ({
+    stage,
+    tab,
+    hook,
+    path,
+    shop,
+    isGood,
+  }) => {
+    const { page } = tab;
+    const old = 'a secret of before';
+    await stage.system.control('PATCH', `/destinations/${hook.id}`, { sharedSecret: old });
+    await page.goto(`${stage.system.controlUrl}/destinations/${hook.id}`);
+    await page.getByRole('button', { name: 'Rotate the secret' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Overlap').fill('1h');
+    await dialog.getByRole('button', { name: 'Rotate', exact: true }).click();
+    const secret = (await dialog.getByRole('region', { name: 'new secret' }).textContent())!.trim();
+    await isGood();
+    await dialog.getByRole('button', { name: 'I have it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain(secret);
+    // Until delivery has heard of it the old one signs alone.
+    await eventually(async () => {
+      await stage.system.send(shop.writeKey, 'track', aTrack());
+      const request = stage.sink.received(path).at(-1);
+      expect(request && [secret, old].map((each) => libraryAccepts(each, request))).toEqual([true, true]);
+    });
+  },
+
+  'a write key is rotated: the old one holds for the overlap, and the page tells to send with the new one': async ({
+    stage,
+    tab,
+    shop,
+    isGood,
+  }) => {
+    const { page } = tab;
+    await page.goto(`${stage.system.controlUrl}/sources/${shop.id}`);
+    await page.getByLabel('Overlap').fill('2h');
+    await page.getByRole('button', { name: 'Rotate the key' }).click();
+    await confirm(tab, 'Make a new write key?', 'Rotate the key');
+    await page.getByText('still holds; it ends').waitFor();
+    const { body: source } = await stage.system.control('GET', `/sources/${shop.id}`);
+    expect(source.oldWriteKeys).toMatchObject([{ key: shop.writeKey }]);
+    await page.getByText(String(source.writeKey)).first().waitFor();
+    expect(
+      await page
+        .getByRole('region', { name: /^code for/ })
+        .first()
+        .textContent(),
+    ).toContain(source.writeKey);
+    for (const key of [shop.writeKey, source.writeKey as string]) {
+      expect((await stage.system.send(key, 'track', aTrack())).status).toBe(200);
+    }
+    await isGood();
+  },
+
+  'users are deleted, and the audit trail is narrowed to that, and to who did it': async ({
+    stage,
+    tab,
+    path,
+    isGood,
+  }) => {
+    const { page } = tab;
+    await page.goto(`${stage.system.controlUrl}/deletions`);
+    await page.getByLabel('User ids').fill('user-forgotten\n\nuser-gone\nuser-gone');
+    await page.getByRole('button', { name: 'Delete 2' }).click();
+    await confirm(tab, 'Delete these users?', 'Delete 2');
+    await page.getByRole('status').getByText('delete messages were sent.').waitFor();
+    await page.getByRole('row', { name: /user-forgotten, user-gone/ }).waitFor();
+    await isGood();
+    const messages = () => stage.sink.received(path).filter(({ body }) => body.toString().includes('"type":"delete"'));
+    await eventually(() => expect(messages()).toHaveLength(2));
+
+    // The trail is read from Kafka, and the page shows what is there when it is opened.
+    await eventually(async () => {
+      const { body: trail } = await stage.system.control('GET', '/audit');
+      const told = (trail.data as { action: string; name: string; kind: string }[]).map(
+        ({ action, kind, name }) => `${action} ${kind} ${kind === 'token' ? name : ''}`,
+      );
+      expect(told).toEqual(expect.arrayContaining(['deleted token Robot', 'created deletion ']));
+    });
+    await page.goto(`${stage.system.controlUrl}/audit`);
+    const rows = page.getByRole('table', { name: 'Changes' }).getByRole('row');
+    await rows.filter({ hasText: 'Robot' }).first().waitFor();
+    await page.getByLabel('Kind').selectOption('deletion');
+    await rows.filter({ hasText: 'Robot' }).first().waitFor({ state: 'detached' });
+    await rows.filter({ hasText: 'created deletion' }).waitFor();
+    expect(page.url()).toContain('kind=deletion');
+    await page.getByLabel('Kind').selectOption('token');
+    await page.getByLabel('Who').selectOption('admin');
+    const changed = rows.filter({ hasText: /changed token.*Robot/ });
+    await changed.getByText('role', { exact: true }).click();
+    await changed.getByText('role: "read_only" → "operator"').waitFor();
+    await isGood();
+    // The address holds all of it.
+    await page.reload();
+    await changed.waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await rows.filter({ hasText: 'created deletion' }).waitFor();
+  },
+};
+
+async function confirm({ page }: Tab, question: string, label: string): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: question });
+  await dialog.getByRole('button', { name: label, exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+async function asked({ system }: Stage, path: string, token: string): Promise<{ status: number; body: unknown }> {
+  const answer = await fetch(`${system.controlUrl}/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
+  return { status: answer.status, body: await answer.json() };
+}

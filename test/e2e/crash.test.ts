@@ -1,0 +1,145 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { SERVICES, type ServiceName } from '../../deploy/local/paths';
+import { eventually } from '../support/eventually';
+import { openRig, PER_SECOND, type Rig } from '../support/rig';
+import { descendants, processes } from '../support/supervised';
+
+/**
+ * One system with a Kafka of its own, under load from the beginning to the end, one endpoint hanging: Kafka is frozen and
+ * killed, then each service is killed, then all of it ends and starts anew. Nothing that was acknowledged is lost.
+ */
+
+const OUTAGE_MS = 10_000;
+/** After it clients give up by themselves; the promise is half of it. */
+const CLIENT_TIMEOUT_MS = 10_000;
+/** Between the look at the commits and the kill, and from the last commit to the look: a second of load. */
+const SLACK = PER_SECOND;
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await openRig({ embedded: true });
+}, 240_000);
+afterAll(() => rig.close());
+
+function broker(): number {
+  const found = descendants(rig.system.pid).find(({ command }) => command.includes('kafka.Kafka'));
+  if (!found) throw new Error('no broker runs');
+  return found.pid;
+}
+
+const servicePids = () => SERVICES.map((name) => rig.system.pids(name));
+
+/** What the supervisor and the services said of a service that ended: nothing, if all go on. */
+function endings(): string[] {
+  return rig.system
+    .output()
+    .split('\n')
+    .filter((line) => /"msg":"service\.(failed|ended)"/.test(line));
+}
+
+/** All that runs for the system, the broker and its watcher too. */
+function family(): number[] {
+  return [rig.system.pid, ...descendants(rig.system.pid).map(({ pid }) => pid)];
+}
+
+function alive(pids: number[]): string[] {
+  return processes()
+    .filter(({ pid, command }) => pids.includes(pid) && !command.includes('<defunct>'))
+    .map(({ pid, command }) => `${pid} ${command.slice(0, 80)}`);
+}
+
+test('Kafka is frozen for ten seconds: 503 with Retry-After in time, and on it goes', async () => {
+  // Given a broker that neither answers nor hangs up; then callers are told to come again, and their calls arrive later.
+  const { load } = rig;
+  await rig.flowing();
+  const before = { services: servicePids(), refused: load.refusals.get(503) ?? 0, repeats: rig.healthy.repeats };
+  const java = broker();
+  process.kill(java, 'SIGSTOP');
+  try {
+    // The outage itself: its length is what is given.
+    await pause(OUTAGE_MS);
+  } finally {
+    process.kill(java, 'SIGCONT');
+  }
+  await rig.flowing();
+  process.stdout.write(
+    `frozen: ${(load.refusals.get(503) ?? 0) - before.refused} answers 503, slowest answer ${load.slowestAnswerMs} ms, ` +
+      `${rig.healthy.repeats - before.repeats} repeats\n`,
+  );
+  expect(load.refusals.get(503) ?? 0).toBeGreaterThan(before.refused);
+  expect(load.withoutRetryAfter).toBe(0);
+  expect(load.slowestAnswerMs).toBeLessThan(CLIENT_TIMEOUT_MS);
+  expect(broker()).toBe(java);
+  expect(endings()).toEqual([]);
+  expect(servicePids()).toEqual(before.services);
+}, 240_000);
+
+test('Kafka is killed: the supervisor brings it back, and on it goes', async () => {
+  // Given a broker that is killed; then it is started again under its address, the services find it, and each request had
+  // an answer, which was 200 or 503.
+  const { load, healthy } = rig;
+  const before = { java: broker(), services: servicePids(), repeats: healthy.repeats };
+  process.kill(before.java, 'SIGKILL');
+  await eventually(() => expect(broker()).not.toBe(before.java), { deadlineMs: 30_000 });
+  await rig.caughtUp();
+  await rig.flowing();
+  process.stdout.write(`Kafka killed: ${healthy.repeats - before.repeats} repeats\n`);
+  expect(load.withoutRetryAfter).toBe(0);
+  expect([...load.refusals.keys()]).toEqual([503]);
+  expect(endings()).toEqual([]);
+  expect(servicePids()).toEqual(before.services);
+}, 240_000);
+
+test.each<ServiceName>([...SERVICES])(
+  '%s is killed, comes back, and work goes on',
+  async (name) => {
+    // Given calls that flow; then a killed service is replaced, what was acknowledged arrives, and no more is repeated
+    // than what the service had not committed.
+    await rig.flowing();
+    const { healthy } = rig;
+    const before = { pids: rig.system.pids(name), repeats: healthy.repeats, uncommitted: await rig.uncommitted(name) };
+    rig.system.kill(name);
+    await rig.replaced(name, before.pids);
+    await rig.caughtUp();
+    const repeats = healthy.repeats - before.repeats;
+    process.stdout.write(`${name} killed: ${repeats} repeats, ${before.uncommitted} records were not committed\n`);
+    expect(repeats).toBeLessThanOrEqual(before.uncommitted + SLACK);
+  },
+  120_000,
+);
+
+test('kill -9 of the supervisor: nothing outlives it, and the next start has everything', async () => {
+  // Given a system at work; then its end takes every process with it, and a start on the same data goes on.
+  await rig.flowing();
+  const pids = family();
+  const before = rig.healthy.repeats;
+  expect(pids.length).toBeGreaterThanOrEqual(SERVICES.length + 2);
+  process.kill(rig.system.pid, 'SIGKILL');
+  await eventually(() => expect(alive(pids)).toEqual([]), { deadlineMs: 30_000 });
+
+  await rig.restart();
+  await rig.caughtUp();
+  process.stdout.write(`kill -9 of the supervisor: ${rig.healthy.repeats - before} repeats\n`);
+}, 240_000);
+
+test('SIGTERM under load: what was acknowledged arrives, now or after the next start', async () => {
+  // Given a system that is told to stop while calls come in; then it ends by itself with 0, and loses nothing.
+  const pids = family();
+  const before = rig.healthy.repeats;
+  expect(await rig.system.stop()).toBe(0);
+  expect(alive(pids)).toEqual([]);
+  await rig.restart();
+  await rig.caughtUp();
+  process.stdout.write(`SIGTERM: ${rig.healthy.repeats - before} repeats\n`);
+}, 240_000);
+
+test('every acknowledged call arrived', async () => {
+  // Given all of that; then nothing is missing, at the endpoint that fails sometimes neither.
+  await rig.allArrived();
+  const { load, healthy } = rig;
+  process.stdout.write(
+    `${load.acknowledged.size} calls acknowledged, 0 lost, ${healthy.repeats} repeats; ` +
+      `refusals: ${JSON.stringify([...load.refusals])}\n`,
+  );
+  expect(load.acknowledged.size).toBeGreaterThan(PER_SECOND);
+}, 240_000);
