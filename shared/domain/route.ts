@@ -28,8 +28,18 @@ export type AskFilter = (destination: Destination) => boolean | string;
  * `filter_failed` carries the reason; it counts as not matching.
  */
 export type Verdict =
-  | { outcome: 'routed' | 'source_off' | 'excluded' | 'blocked' | 'off' | 'not_connected' | 'type' | 'filtered' }
-  | { outcome: 'filter_failed'; reason: string };
+  { outcome: Exclude<(typeof OUTCOMES)[number], 'filter_failed'> } | { outcome: 'filter_failed'; reason: string };
+export const OUTCOMES = [
+  'routed',
+  'source_off',
+  'blocked',
+  'excluded',
+  'off',
+  'not_connected',
+  'type',
+  'filtered',
+  'filter_failed',
+] as const;
 
 /** Where a message goes: those that get it, and what the filters of others said. */
 export interface Routed {
