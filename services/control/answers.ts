@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { OUTCOMES } from '../../shared/domain/route';
 import { ACTIONS } from './access/audit';
 import { notice } from './alerts/answers';
+import { sourceEvents, trial } from './filter-answers';
 import { calls, overview } from './overview-answers';
 import { AUDIT_KINDS } from './audit-query';
 import { ORIGINS } from './replays/scope';
@@ -18,6 +20,7 @@ const source = z.strictObject({
   name: z.string(),
   enabled: z.boolean(),
   writeKey: z.string().nullable(),
+  blockedEvents: z.array(z.string()).meta({ description: 'Names of track events that go no further' }),
   oldWriteKeys: z.array(z.strictObject({ key: z.string(), until: time })),
   ...changed,
 });
@@ -39,6 +42,7 @@ const destination = z.strictObject({
   hasSharedSecret: z.boolean(),
   secretRotation: z.strictObject({ overlapUntil: time, switchAt: time }).nullable(),
   types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
+  filter: z.string().nullable(),
   maxPerSecond: z.number().nullable(),
   shards: z.int(),
   switchOffAfter: z.string().nullable(),
@@ -120,6 +124,12 @@ const deliveryDetail = delivery.extend({
   body: z.unknown().meta({ description: 'The JSON that is POSTed; null where Kafka no longer has it' }),
 });
 
+const reached = z.strictObject({
+  destination: z.string(),
+  name: z.string(),
+  outcome: z.enum(OUTCOMES),
+  reason: z.string().optional().meta({ description: 'Why its filter failed' }),
+});
 const event = z.strictObject({
   id: z.string(),
   at: time,
@@ -128,6 +138,10 @@ const event = z.strictObject({
   call: z.unknown().meta({ description: 'The message as accepted, or the call as it was rejected' }),
   code: z.string().optional().meta({ description: 'Why it was rejected, for programs' }),
   message: z.string().optional().meta({ description: 'The same for people' }),
+  destinations: z
+    .array(reached)
+    .optional()
+    .meta({ description: 'Where an accepted one goes, or why not: by the configuration as it is now' }),
 });
 
 const deletion = z.strictObject({
@@ -212,6 +226,7 @@ const integration = z.strictObject({
 export const ANSWERS = {
   Source: source,
   Sources: list(source),
+  SourceEvents: sourceEvents,
   Destination: destination,
   Destinations: list(destination),
   RotatedDestination: destination.extend(rotated),
@@ -220,6 +235,7 @@ export const ANSWERS = {
   Delivery: deliveryDetail,
   Events: list(event),
   Event: event,
+  Trial: trial,
   Deletion: deletion,
   Deletions: list(deletion),
   ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),

@@ -12,6 +12,7 @@ import { consoleRoutes } from './routes/console';
 import { deletionRoutes } from './routes/deletions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
+import { filterRoutes } from './routes/filters';
 import { noticeRoutes } from './routes/notices';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
@@ -52,6 +53,7 @@ function api(deps: ControlDeps): Router {
   router.use('/destinations', destinationRoutes(deps));
   router.use('/deliveries', deliveryRoutes(deps));
   router.use('/events', eventRoutes(deps));
+  router.use('/filters', filterRoutes(deps));
   router.use('/deletions', deletionRoutes(deps));
   router.use('/replays', replayRoutes(deps));
   router.use('/tokens', tokenRoutes(deps));

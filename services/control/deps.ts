@@ -4,6 +4,7 @@ import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
 import { type Events } from './events/events';
+import { type SeenEvents } from './events/seen';
 import { type History } from './history/history';
 import { type Replays } from './replays/runner';
 import { type TestSends } from './test-sends';
@@ -15,6 +16,7 @@ export interface ControlDeps {
   sealer: Sealer;
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
+  seen: Pick<SeenEvents, 'write'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
   /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
   windowMs: number;

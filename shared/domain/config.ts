@@ -17,6 +17,8 @@ export interface Source {
   enabled: boolean;
   /** the present one first */
   writeKeys: WriteKey[];
+  /** names of track events that go no further; absent: none */
+  blockedEvents?: string[];
   createdAt: string;
   updatedAt: string;
 }
@@ -56,6 +58,8 @@ export interface Destination {
   secrets?: SealedSecrets;
   /** absent: all */
   types?: MessageType[];
+  /** a condition in CEL (docs/filters.md): what does not match goes no further; absent: all */
+  filter?: string;
   maxPerSecond?: number;
   /** over how many shards it is spread; default DEFAULT_SHARDS */
   shards?: number;

@@ -123,6 +123,16 @@ const STEPS: readonly (readonly string[])[] = [
      end $$`,
     'update waypost.parts set indexed = false',
   ],
+  [
+    `create table waypost.seen_events (
+       source text not null,
+       name text not null,
+       count bigint not null,
+       last_at bigint not null,
+       primary key (source, name)
+     )`,
+    'create table waypost.seen_positions (partition int primary key, next bigint not null)',
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

@@ -105,6 +105,7 @@ it.each(operations)('%s %s is there, and answers as it says', async (method, pat
     '/deletions': { userIds: ['kim'] },
     '/replays': { destination: ids.destinations },
     '/tokens': { name: 'Second', role: 'operator' },
+    '/filters/try': { filter: 'type == "track"' },
     '/session': { token: ADMIN_TOKEN },
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
   }[path];

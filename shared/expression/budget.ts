@@ -1,0 +1,109 @@
+import {
+  celFunc,
+  type CelFunc,
+  type CelList,
+  celList,
+  celMethod,
+  type CelType,
+  type CelValue,
+  isCelError,
+  isCelList,
+  isCelMap,
+} from '@bufbuild/cel';
+
+/**
+ * How much work one evaluation may be.
+ *
+ * Without a loop and a pattern, the work is bounded by the length of the expression, and nothing is counted. With one, each
+ * step and each call is paid for from a budget, by what it reads: a unit is about a microsecond. What cannot be paid fails.
+ */
+const BUDGET = 2_000;
+/** What text an expression may make by `+`. */
+const MAX_TEXT_LENGTH = 65_536;
+/** Characters that a function reads for one unit. */
+const TEXT_PER_UNIT = 256;
+const ITEMS_PER_UNIT = 256;
+/** What looking at a clock elsewhere takes (`timestamp.getHours("Europe/Berlin")`). */
+const TIME_ZONE_UNITS = 100;
+
+let left = BUDGET;
+
+/** At the start of an evaluation. */
+export function refill(): void {
+  left = BUDGET;
+}
+
+export class TooMuchWork extends Error {
+  constructor() {
+    super('it is too much work for one message');
+  }
+}
+
+/** @throws TooMuchWork */
+export function charge(units: number): void {
+  left -= units;
+  if (left < 0) throw new TooMuchWork();
+}
+
+/** The same functions, each paid for. */
+export function charged(funcs: Iterable<CelFunc>): CelFunc[] {
+  return Array.from(funcs, (func) => {
+    const deep = DEEP.has(func.name);
+    const pay = (target: CelValue | undefined, args: CelValue[]): CelValue => {
+      charge(func.name.startsWith('get') && args.length > 0 ? TIME_ZONE_UNITS : 0.25);
+      if (target !== undefined) weigh(target, deep);
+      for (const arg of args) weigh(arg, deep);
+      const result = func.call(0, target, args);
+      if (result === undefined) throw new Error(`found no matching overload for '${func.name}'`);
+      if (isCelError(result)) throw result;
+      if (typeof result === 'string' && result.length > MAX_TEXT_LENGTH) throw new TooMuchWork();
+      return result;
+    };
+    if (isListConcat(func)) return celFunc(func.name, func.arguments, func.result, concatenate);
+    return func.target === undefined
+      ? celFunc(func.name, func.arguments, func.result, (...args: CelValue[]) => pay(undefined, args))
+      : celMethod(func.name, func.target, func.arguments, func.result, function (...args: CelValue[]) {
+          return pay(this, args);
+        });
+  });
+}
+
+/** Functions that look into what lists and maps hold. */
+const DEEP = new Set(['_==_', '_!=_', '@in']);
+
+function weigh(value: CelValue, deep: boolean): void {
+  if (typeof value === 'string' || value instanceof Uint8Array) {
+    charge(value.length / TEXT_PER_UNIT);
+  } else if (deep && isCelList(value)) {
+    for (const item of value) weighItem(item);
+  } else if (deep && isCelMap(value)) {
+    for (const [, item] of value) weighItem(item);
+  }
+}
+
+function weighItem(item: CelValue): void {
+  charge(0.1);
+  weigh(item, true);
+}
+
+/**
+ * The library's concatenation refers to both lists, so that what `map` makes is as deep as it is long: reading it takes the
+ * square of its length, and ends in an overflow of the stack. Here it is flat.
+ */
+function concatenate(left: CelValue, right: CelValue): CelList {
+  const items = [...itemsOf(left as CelList), ...itemsOf(right as CelList)];
+  charge(0.25 + items.length / ITEMS_PER_UNIT);
+  const list = celList(items);
+  made.set(list, items);
+  return list;
+}
+
+const made = new WeakMap<CelList, readonly CelValue[]>();
+
+function itemsOf(list: CelList): readonly CelValue[] {
+  return made.get(list) ?? [...list];
+}
+
+function isListConcat(func: CelFunc): boolean {
+  return func.name === '_+_' && func.arguments.every((type: CelType) => type.kind === 'list');
+}

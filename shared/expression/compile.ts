@@ -1,0 +1,144 @@
+import { type CelEnv, celType, isCelError, plan } from '@bufbuild/cel';
+import { refill } from './budget';
+import { checkTypes, nameOf } from './check';
+import { COUNTER, type CounterCall, isCounter, readCounter, readCountersBy, type ReadCounter } from './counters';
+import { type EnvironmentName, environmentOf, STEP } from './environment';
+import { type Failure, failureOf } from './failure';
+import { compilePattern } from './patterns';
+import { type Expr, mistake, type Mistake, parseExpression, partsOf, sizeOf, textOf, type Tree } from './syntax';
+import { type Variables } from './values';
+
+/**
+ * Conditions in CEL, the Common Expression Language (docs/filters.md).
+ *
+ * Invariant: whatever the text and whatever the message, nothing here throws, and nothing takes longer than some milliseconds.
+ * What cannot be evaluated is no match, with its reason.
+ */
+
+/** A failure is no match; its reason is to be counted and shown. */
+type Outcome = boolean | Failure;
+
+export interface Expression {
+  kind: 'expression';
+  text: string;
+  /** what it asks of a user's counters, each once; none in a filter */
+  counters: readonly CounterCall[];
+  /** @param read of the user at hand; needed where there are `counters` */
+  evaluate(variables: Variables, read?: ReadCounter): Outcome;
+}
+
+/**
+ * Reads and checks an expression whose result is true or false.
+ * @returns it, ready to be evaluated many times, or the first mistake and its place
+ */
+export function compileExpression(text: string, name: EnvironmentName): Expression | Mistake {
+  const tree = parseExpression(text);
+  if (tree.kind === 'mistake') return tree;
+  const environment = environmentOf(name);
+  const checked = checkTypes(tree, environment);
+  if ('kind' in checked) return checked;
+  if (checked.type.name !== 'bool' && checked.type.name !== 'dyn') {
+    return mistake(
+      `It is ${nameOf(checked.type)}, and must be true or false: compare it with something.`,
+      tree.placeOf(tree.expr),
+    );
+  }
+  const prepared = prepare(tree);
+  if ('kind' in prepared) return prepared;
+  const { counters, costly } = prepared;
+  return {
+    kind: 'expression',
+    text,
+    counters,
+    evaluate: evaluator(tree, costly ? environment.charged : environment.plain, counters),
+  };
+}
+
+/** Makes of the tree what is evaluated: counters by their index, loops whose steps are paid for, patterns compiled. */
+function prepare(tree: Tree): { counters: CounterCall[]; costly: boolean } | Mistake {
+  const counters = new Map<string, { index: number; call: CounterCall }>();
+  let costly = false;
+  const walk = (expr: Expr): Mistake | undefined => {
+    if (isCounter(expr)) {
+      const call = readCounter(expr);
+      if ('at' in call) return mistake(call.message, tree.placeOf(call.at));
+      const key = JSON.stringify(call);
+      const known = counters.get(key) ?? { index: counters.size, call };
+      counters.set(key, known);
+      expr.exprKind = callOf(COUNTER, [constant(expr, { case: 'int64Value', value: BigInt(known.index) })]);
+      return undefined;
+    }
+    const kind = expr.exprKind;
+    for (const part of partsOf(expr)) {
+      const found = walk(part);
+      if (found) return found;
+    }
+    if (kind.case === 'callExpr' && kind.value.function === 'matches') {
+      costly = true;
+      return patternMistake(expr, tree);
+    }
+    if (kind.case === 'comprehensionExpr') {
+      costly = true;
+      payForSteps(expr);
+    }
+    return undefined;
+  };
+  return walk(tree.expr) ?? { counters: Array.from(counters.values(), ({ call }) => call), costly };
+}
+
+/** The checker has seen that it is text written out. */
+function patternMistake(expr: Expr, tree: Tree): Mistake | undefined {
+  const pattern = expr.exprKind.case === 'callExpr' ? expr.exprKind.value.args.at(-1) : undefined;
+  try {
+    compilePattern(textOf(pattern) ?? '');
+    return undefined;
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
+    return mistake(`The pattern cannot be used: ${reason}.`, tree.placeOf(pattern ?? expr));
+  }
+}
+
+/** A step costs by how much there is to do in it. */
+function payForSteps(expr: Expr): void {
+  const loop = expr.exprKind.case === 'comprehensionExpr' ? expr.exprKind.value : undefined;
+  if (!loop?.loopCondition || !loop.loopStep) return;
+  const units = 0.5 + sizeOf(loop.loopStep) / 16;
+  const { loopCondition } = loop;
+  const price = constant(expr, { case: 'doubleValue', value: units });
+  loop.loopCondition = { ...loopCondition, exprKind: callOf(STEP, [loopCondition, price]) };
+}
+
+type Kind = Expr['exprKind'];
+type Constants = Extract<Kind, { case: 'constExpr' }>['value']['constantKind'];
+type Constant = Extract<Constants, { case: 'int64Value' | 'doubleValue' }>;
+
+function callOf(name: string, args: Expr[]): Kind {
+  return { case: 'callExpr', value: { $typeName: 'cel.expr.Expr.Call', function: name, args } };
+}
+
+function constant({ id }: Expr, constantKind: Constant): Expr {
+  const value = { $typeName: 'cel.expr.Constant', constantKind } as const;
+  return { $typeName: 'cel.expr.Expr', id, exprKind: { case: 'constExpr', value } };
+}
+
+function evaluator(tree: Tree, env: CelEnv, counters: readonly CounterCall[]): Expression['evaluate'] {
+  const run = plan(env, tree.expr);
+  return (variables, read = () => undefined) => {
+    refill();
+    if (counters.length > 0) readCountersBy(counters, read);
+    // An error's stack costs more than the evaluation, and nobody reads it.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    try {
+      const result = run(variables);
+      if (typeof result === 'boolean') return result;
+      if (isCelError(result)) return failureOf(result, tree);
+      const place = tree.placeOf(tree.expr);
+      return { code: 'type', message: `the result is ${nameOf(celType(result))}, not true or false`, place };
+    } catch {
+      return { code: 'other', message: 'it cannot be evaluated', place: tree.placeOf(tree.expr) };
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  };
+}

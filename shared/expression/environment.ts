@@ -1,0 +1,86 @@
+import {
+  celEnv,
+  type CelEnv,
+  type CelFunc,
+  celFunc,
+  CelScalar,
+  type CelType,
+  mapType,
+  objectType,
+} from '@bufbuild/cel';
+import { strings } from '@bufbuild/cel/ext';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { charge, charged } from './budget';
+import { counterByIndex, counterFunctions } from './counters';
+import { compilePattern } from './patterns';
+
+/** The names that an expression may use: those of a message (`filter`), or those of a user (`audience`). */
+export type EnvironmentName = 'filter' | 'audience';
+
+export interface Environment {
+  variables: ReadonlyMap<string, CelType>;
+  functions: ReadonlyMap<string, readonly CelFunc[]>;
+  /** for what has no loop and no pattern: its text bounds its work */
+  plain: CelEnv;
+  /** for all else: each step is paid for */
+  charged: CelEnv;
+}
+
+/** A loop's condition with what a step of it costs. */
+export const STEP = '@step';
+
+const { BOOL, DOUBLE, DYN, STRING } = CelScalar;
+const OBJECT = mapType(STRING, DYN);
+const TIMESTAMP = objectType(TimestampSchema);
+
+/** Of the extension those whose result is no longer than what they are given: `replace` and `join` could grow without bound. */
+const TEXT_FUNCTIONS = new Set(['lowerAscii', 'upperAscii', 'trim', 'substring', 'indexOf', 'lastIndexOf', 'charAt']);
+
+const VARIABLES: Record<EnvironmentName, Record<string, CelType>> = {
+  filter: {
+    type: STRING,
+    event: STRING,
+    userId: STRING,
+    anonymousId: STRING,
+    groupId: STRING,
+    previousId: STRING,
+    messageId: STRING,
+    name: STRING,
+    category: STRING,
+    properties: OBJECT,
+    traits: OBJECT,
+    context: OBJECT,
+    integrations: OBJECT,
+    timestamp: TIMESTAMP,
+    receivedAt: TIMESTAMP,
+  },
+  audience: { user: OBJECT },
+};
+
+const made = new Map<EnvironmentName, Environment>();
+
+/** Made when first asked for: most processes never meet an expression. */
+export function environmentOf(name: EnvironmentName): Environment {
+  let environment = made.get(name);
+  if (!environment) made.set(name, (environment = makeEnvironment(name)));
+  return environment;
+}
+
+function makeEnvironment(name: EnvironmentName): Environment {
+  const variables = VARIABLES[name];
+  const own = name === 'audience' ? [...counterFunctions, counterByIndex] : [];
+  const funcs = [...strings.filter((func) => TEXT_FUNCTIONS.has(func.name)), ...own];
+  const plain = celEnv({ variables, funcs, re2: { compile: compilePattern } });
+  const step = celFunc(STEP, [BOOL, DOUBLE], BOOL, (goesOn, units) => {
+    charge(units);
+    return goesOn;
+  });
+  const functions = new Map<string, CelFunc[]>();
+  for (const func of plain.funcs) functions.set(func.name, [...(functions.get(func.name) ?? []), func]);
+  return {
+    variables: new Map(Object.entries(variables)),
+    functions,
+    plain,
+    charged: celEnv({ variables, funcs: [...charged(plain.funcs), step] }),
+  };
+}

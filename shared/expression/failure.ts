@@ -1,0 +1,56 @@
+import { type CelError } from '@bufbuild/cel';
+import { TooMuchWork } from './budget';
+import { operatorOf } from './check';
+import { type Place, type Tree } from './syntax';
+
+/** Why an evaluation had no result: `missing` field, `type` that an operation does not take, too much `work`, or `other`. */
+export interface Failure {
+  code: 'missing' | 'type' | 'work' | 'other';
+  /** for whoever wrote the expression; names places and types, and quotes no value of the message */
+  message: string;
+  place: Place;
+}
+
+/** What the library says of values is not passed on: it quotes them. */
+const SAID: readonly (readonly [RegExp, Failure['code'], string])[] = [
+  [/^index .* out of bounds/, 'missing', 'the list is not that long'],
+  [/^type mismatch: expected bool/, 'type', 'a condition is neither true nor false'],
+  [/^type mismatch: iterable/, 'type', 'only lists and maps can be walked through'],
+  [/^Cannot convert .* to a BigInt/s, 'type', 'the text is no whole number'],
+  [/^Failed to parse timestamp/, 'type', 'the text is no time such as 2026-01-31T12:00:00Z'],
+  [/^Failed to parse duration/, 'type', 'the text is no duration such as 90m'],
+  [/divide by zero|modulus by zero/, 'other', 'it divides by zero'],
+  [/overflow/, 'other', 'a number is too large'],
+];
+
+/** From what the library says, in words that hold no value of the message. */
+export function failureOf(error: CelError, tree: Tree): Failure {
+  const place = tree.placeOf({ id: error.exprId ?? tree.expr.id });
+  if (error.cause instanceof TooMuchWork) {
+    return { code: 'work', message: `${error.message}: loops, patterns and long text cost`, place };
+  }
+  const key = /^field not found: (.*)/s.exec(error.message)?.[1];
+  if (key !== undefined) {
+    return {
+      code: 'missing',
+      message: tree.text.includes(key) ? `there is no "${key}"` : 'there is no such key',
+      place,
+    };
+  }
+  const overload = /^found no matching overload for '(.+?)' applied to '\(?(.*?)\)?'$/s.exec(error.message);
+  if (overload) return { code: 'type', message: notTaken(overload[1] ?? '', overload[2] ?? ''), place };
+  const said = SAID.find(([pattern]) => pattern.test(error.message));
+  return said
+    ? { code: said[1], message: said[2], place }
+    : { code: 'other', message: 'it cannot be evaluated', place };
+}
+
+/** @param given types as the library lists them: `double, int`, or `string.(int` of a method */
+function notTaken(name: string, given: string): string {
+  const types = given.split(/, |\.\(/).filter((type) => type !== '');
+  const message = `${operatorOf(name) ?? `${name}()`} does not take ${types.join(' and ') || 'nothing'}`;
+  const mixed = ARITHMETIC.has(name) && types.includes('double') && types.includes('int');
+  return mixed ? `${message}: numbers of a message are doubles, write 2.0 for 2` : message;
+}
+
+const ARITHMETIC = new Set(['_+_', '_-_', '_*_', '_/_', '_%_']);

@@ -1,0 +1,161 @@
+import { parse } from '@bufbuild/cel';
+
+/** The text of an expression, read: a tree, or a mistake with its place. */
+
+export type Expr = NonNullable<ReturnType<typeof parse>['expr']>;
+
+/** Lines and columns count from 1, the offset from 0, in UTF-16 units as editors do. */
+export interface Place {
+  offset: number;
+  line: number;
+  column: number;
+}
+
+export interface Mistake {
+  kind: 'mistake';
+  /** what is wrong and what to do, as a sentence or two */
+  message: string;
+  place: Place;
+}
+
+export interface Tree {
+  kind: 'tree';
+  text: string;
+  expr: Expr;
+  /** where a part of the tree stands in the text */
+  placeOf(expr: { id: bigint }): Place;
+}
+
+/** About fifty names of events in a list. The library's parser takes up to 0.3 s for so many characters of the worst kind. */
+const MAX_TEXT_LENGTH = 2_000;
+const MAX_NODES = 600;
+const MAX_DEPTH = 60;
+
+/** Never throws. */
+export function parseExpression(text: string): Tree | Mistake {
+  const placeAt = (offset: number) => placeIn(text, offset);
+  if (text.trim() === '') return mistake('Write an expression, such as: type == "track"', placeAt(0));
+  if (text.length > MAX_TEXT_LENGTH) {
+    return mistake(
+      `It is longer than ${MAX_TEXT_LENGTH} characters. Filter by less, or in parts.`,
+      placeAt(MAX_TEXT_LENGTH),
+    );
+  }
+  try {
+    const parsed = parse(text);
+    const positions: Record<string, number> = parsed.sourceInfo?.positions ?? {};
+    // An operator's position is that of the space before it.
+    const placeOf = ({ id }: { id: bigint }) => {
+      const offset = positions[String(id)] ?? 0;
+      return placeAt(offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0));
+    };
+    return tooLarge(parsed.expr, placeOf) ?? { kind: 'tree', text, expr: parsed.expr, placeOf };
+  } catch (error) {
+    return unreadable(text, error);
+  }
+}
+
+export function mistake(message: string, place: Place): Mistake {
+  return { kind: 'mistake', message, place };
+}
+
+/** The direct parts of a part. */
+export function partsOf({ exprKind: kind }: Expr): Expr[] {
+  switch (kind.case) {
+    case 'selectExpr':
+      return present([kind.value.operand]);
+    case 'callExpr':
+      return present([kind.value.target, ...kind.value.args]);
+    case 'listExpr':
+      return kind.value.elements;
+    case 'structExpr':
+      return present(
+        kind.value.entries.flatMap((entry) => [
+          entry.keyKind.case === 'mapKey' ? entry.keyKind.value : undefined,
+          entry.value,
+        ]),
+      );
+    case 'comprehensionExpr': {
+      const { iterRange, accuInit, loopCondition, loopStep, result } = kind.value;
+      return present([iterRange, accuInit, loopCondition, loopStep, result]);
+    }
+    case 'constExpr':
+    case 'identExpr':
+    case undefined:
+      return [];
+  }
+}
+
+/** Of text that is written out. */
+export function textOf(expr: Expr | undefined): string | undefined {
+  const kind = expr?.exprKind;
+  if (kind?.case !== 'constExpr' || kind.value.constantKind.case !== 'stringValue') return undefined;
+  return kind.value.constantKind.value;
+}
+
+/** How many parts it has, itself included. */
+export function sizeOf(expr: Expr): number {
+  return partsOf(expr).reduce((size, part) => size + sizeOf(part), 1);
+}
+
+function present(parts: (Expr | undefined)[]): Expr[] {
+  return parts.filter((part) => part !== undefined);
+}
+
+function tooLarge(expr: Expr, placeOf: Tree['placeOf']): Mistake | undefined {
+  let nodes = 0;
+  const walk = (part: Expr, depth: number): Mistake | undefined => {
+    if (++nodes > MAX_NODES) return mistake(`It has more than ${MAX_NODES} parts. Filter by less.`, placeOf(part));
+    if (depth > MAX_DEPTH) return mistake(`It is nested more than ${MAX_DEPTH} deep. Write it flatter.`, placeOf(part));
+    for (const inner of partsOf(part)) {
+      const found = walk(inner, depth + 1);
+      if (found) return found;
+    }
+    return undefined;
+  };
+  return walk(expr, 1);
+}
+
+/** What people write who come from another language. */
+const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  [/^=/, 'To compare, write =='],
+  [/^(&&|\|\|)/, 'There is an operator before it already'],
+  [/^(and\b|&)/i, 'For "and", write &&'],
+  [/^(or\b|\|)/i, 'For "or", write ||'],
+  [/^not\b/i, 'For "not", write !'],
+  [/^<>/, 'For "is not", write !='],
+  [/^\?/, 'A choice is written: condition ? one : other'],
+  [/^["']/, 'Text ends with the quote that it began with; a quote inside is written \\"'],
+];
+
+function unreadable(text: string, error: unknown): Mistake {
+  if (error instanceof RangeError) return mistake('It is nested too deeply. Write it flatter.', placeIn(text, 0));
+  const offset = offsetOf(error);
+  if (offset === undefined) return mistake(`It cannot be read: ${(error as Error).message}.`, placeIn(text, 0));
+  // Where an operator has nothing to its right, the parser points at the operator.
+  const operator = OPERATOR.exec(text.slice(offset))?.[0] ?? '';
+  const place = placeIn(text, offset + operator.length);
+  const rest = text.slice(place.offset);
+  if (rest === '') {
+    return mistake(
+      `It ends too early: something is missing${operator === '' ? '' : ` after ${operator.trim()}`}.`,
+      place,
+    );
+  }
+  const hint = INSTEAD.find(([pattern]) => pattern.test(rest))?.[1];
+  const found = /^(\w+|&&|\|\||[<>=!]=|.)/su.exec(rest)?.[0] ?? rest.charAt(0);
+  return mistake(`${JSON.stringify(found)} is not expected here.${hint === undefined ? '' : ` ${hint}.`}`, place);
+}
+
+const OPERATOR = /^\s*(&&|\|\||==|!=|<=|>=|in\b|[<>+\-*/%])(?!=)\s*/;
+
+function offsetOf(error: unknown): number | undefined {
+  const { location } = error as { location?: { start?: { offset?: unknown } } };
+  const offset = location?.start?.offset;
+  return typeof offset === 'number' ? offset : undefined;
+}
+
+function placeIn(text: string, offset: number): Place {
+  const before = text.slice(0, offset).split('\n');
+  return { offset, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}

@@ -1,0 +1,221 @@
+import { compileExpression, type Expression } from '../../../shared/expression/compile';
+import { type CounterCall } from '../../../shared/expression/counters';
+import { messageVariables, userVariables } from '../../../shared/expression/values';
+import { type Message } from '../../../shared/domain/message';
+
+const message: Message = {
+  type: 'track',
+  messageId: 'm1',
+  timestamp: '2026-03-04T05:06:07.000Z',
+  receivedAt: '2026-03-04T05:06:09.500Z',
+  userId: 'u1',
+  event: 'Order Completed',
+  properties: {
+    total: 150.5,
+    count: 3,
+    currency: 'EUR',
+    constructor: 'theirs',
+    gift: null,
+    'promo code': 'X',
+    products: [
+      { sku: 'a', price: 10 },
+      { sku: 'b', price: 120 },
+    ],
+    tags: ['new', 'summer'],
+  },
+  context: { page: { url: 'https://shop.example/cart?x=1' } },
+};
+
+function compiled(text: string, name: 'filter' | 'audience' = 'filter'): Expression {
+  const expression = compileExpression(text, name);
+  if (expression.kind === 'mistake') throw new Error(`${text}: ${expression.message}`);
+  return expression;
+}
+
+const evaluate = (text: string, of: Message = message) => compiled(text).evaluate(messageVariables(of));
+
+describe('what a filter says of a message', () => {
+  test.each([
+    ['type == "track" && event == "Order Completed" && properties.total > 100', true],
+    ['properties.total > 150', true],
+    ['properties.total > 150.5', false],
+    ['properties.count == 3', true],
+    ['properties.count == 3.0', true],
+    ['properties.count in [1, 2, 3]', true],
+    ['properties.total * 2.0 > 300.0', true],
+    ['int(properties.count) % 2 == 1', true],
+    ['event in ["Order Completed", "Order Refunded"]', true],
+    ['event.startsWith("Order ")', true],
+    ['event.lowerAscii() == "order completed"', true],
+    ['context.page.url.matches("^https://shop[.]example/")', true],
+    ['context.page.url.contains("/cart")', true],
+    ['has(properties.coupon)', false],
+    ['has(properties.currency) && properties.currency == "EUR"', true],
+    ['has(properties.coupon) && properties.coupon == "X"', false],
+    ['!has(traits.plan)', true],
+    ['has(context.page) && has(context.page.url)', true],
+    ['properties["promo code"] == "X"', true],
+    ['"currency" in properties', true],
+    ['properties.gift == null', true],
+    ['has(properties.gift)', false],
+    ['properties.constructor == "theirs"', true],
+    ['properties.products.exists(p, p.price > 100)', true],
+    ['properties.products.all(p, p.price > 100)', false],
+    ['properties.products.exists_one(p, p.sku == "a")', true],
+    ['properties.products.map(p, p.price) == [10, 120]', true],
+    ['properties.products.filter(p, p.price > 100).size() == 1', true],
+    ['properties.products[1].sku == "b"', true],
+    ['"summer" in properties.tags', true],
+    ['size(properties.tags) == 2', true],
+    ['properties.all(key, key != "secret")', true],
+    ['userId != "" && anonymousId == ""', true],
+    ['timestamp > timestamp("2026-01-01T00:00:00Z")', true],
+    ['timestamp.getHours("+01:00") == 6', true],
+    ['receivedAt - timestamp < duration("1h")', true],
+    ['type(properties.total) == double', true],
+    ['properties.total > 100 ? event != "" : false', true],
+    // what is lacking beside what decides
+    ['type == "identify" && traits.plan == "pro"', false],
+    ['traits.plan == "pro" || type == "track"', true],
+  ])('%s: %s', (text, expected) => {
+    expect(evaluate(text)).toBe(expected);
+  });
+
+  test('what a message lacks is empty', () => {
+    const bare: Message = {
+      type: 'page',
+      messageId: 'm',
+      timestamp: message.timestamp,
+      receivedAt: message.receivedAt,
+    };
+    const text =
+      'event == "" && userId == "" && name == "" && size(properties) == 0 && size(context) == 0 && !has(traits.x) && integrations == {}';
+    expect(evaluate(text, bare)).toBe(true);
+  });
+
+  test('one evaluation does not touch the next', () => {
+    const filter = compiled('properties.total > 100');
+    const cheap = messageVariables({ ...message, properties: { total: 1 } });
+    const none = messageVariables({ ...message, properties: {} });
+    const all = [messageVariables(message), cheap, none, messageVariables(message)];
+    expect(all.map((variables) => filter.evaluate(variables))).toEqual([
+      true,
+      false,
+      expect.objectContaining({ code: 'missing' }),
+      true,
+    ]);
+  });
+});
+
+describe('an evaluation that fails is no match, with its reason', () => {
+  test.each([
+    ['properties.nothing > 3', 'missing', 'there is no "nothing"'],
+    ['context.page.title.size() > 3', 'missing', 'there is no "title"'],
+    ['properties.tags[7] == "x"', 'missing', 'the list is not that long'],
+    ['properties.currency > 3', 'type', '> does not take string and int'],
+    ['properties.total.startsWith("1")', 'type', 'startsWith() does not take double and string'],
+    ['properties.currency.page == "x"', 'missing', 'there is no "page"'],
+    [
+      'properties.total * 2 > 3',
+      'type',
+      '* does not take double and int: numbers of a message are doubles, write 2.0 for 2',
+    ],
+    ['properties.currency && true', 'type', 'a condition is neither true nor false'],
+    ['properties.total', 'type', 'the result is double, not true or false'],
+    ['properties.total.exists(x, x)', 'type', 'only lists and maps can be walked through'],
+    ['1 / 0 == 1', 'other', 'it divides by zero'],
+    ['int(event) == 1', 'type', 'the text is no whole number'],
+    ['timestamp(event) > timestamp', 'type', 'the text is no time such as 2026-01-31T12:00:00Z'],
+  ])('%s: %s', (text, code, reason) => {
+    expect(evaluate(text)).toEqual({ code, message: reason, place: expect.anything() });
+  });
+});
+
+describe('a mistake is told with its place', () => {
+  test.each([
+    ['', 1, 1, /Write an expression/],
+    ['event = "x"', 1, 7, /"=" is not expected here. To compare, write ==/],
+    ['event == "x" and userId == "y"', 1, 14, /For "and", write &&/],
+    ['event ==\n  "x" ||\n  evnt == "y"', 3, 3, /There is no name "evnt".*event/],
+    ['type == "track" &&', 1, 19, /ends too early/],
+    ['event == "x', 1, 10, /quote/],
+    ['properties.total >', 1, 19, /ends too early/],
+    ['event > 3', 1, 7, /> does not take string and int/],
+    ['event == 3', 1, 7, /string and int are never equal/],
+    ['true && event', 1, 9, /&& stands between two conditions, and this is string/],
+    ['properties.total + 1', 1, 18, /It is int, and must be true or false/],
+    ['event + "x"', 1, 7, /It is string, and must be true or false/],
+    ['[1, 2]', 1, 1, /It is list/],
+    ['event.total == 1', 1, 6, /string has no fields/],
+    ['has(event)', 1, 1, /has\(\) asks for a field/],
+    ['properties.products.all(p.price > 1)', 1, 20, /all\(\) names each item first/],
+    ['event.starts("x")', 1, 6, /no function "starts"/],
+    ['event.startsWith(3)', 1, 6, /startsWith\(\) of string does not take int/],
+    ['event.matches("(a")', 1, 15, /The pattern cannot be used: missing closing \)/],
+    ['event.matches("(a{1000}){1000}")', 1, 15, /The pattern cannot be used/],
+    ['event.matches(userId)', 1, 15, /text written here/],
+    ['count("Order") > 3', 1, 1, /no function "count"/],
+    ['99999999999999999999 == 1', 1, 1, /too large/],
+    ['Foo{a: 1} == 3', 1, 1, /no message types/],
+    ['event.replace("a", "b") == ""', 1, 6, /no function "replace"/],
+  ])('%j at %d:%d', (text, line, column, message) => {
+    const found = compileExpression(text, 'filter');
+    expect(found).toMatchObject({ kind: 'mistake', place: { line, column }, message: expect.stringMatching(message) });
+    const { place } = found as { place: { offset: number } };
+    expect(text.slice(0, place.offset).split('\n')).toHaveLength(line);
+  });
+});
+
+describe('conditions on a user', () => {
+  const vip = 'user.traits.plan == "pro" && count("Order", duration("720h")) >= 3 && sum("Order", "total") > 100.5';
+
+  test('list what they count, each once', () => {
+    const text = `${vip} && (last("Order", "coupon") != null || count("Order", duration("43200m") ) > 3 || first("Order", "a.b") == 1)`;
+    expect(compiled(text, 'audience').counters).toEqual([
+      { name: 'count', event: 'Order', windowMs: 30 * 86_400_000 },
+      { name: 'sum', event: 'Order', property: 'total' },
+      { name: 'last', event: 'Order', property: 'coupon' },
+      { name: 'first', event: 'Order', property: 'a.b' },
+    ]);
+    expect(compiled('type == "track"').counters).toEqual([]);
+  });
+
+  test.each([
+    [{ plan: 'pro' }, { count: 3, sum: 101 }, true],
+    [{ plan: 'pro' }, { count: 2, sum: 101 }, false],
+    [{ plan: 'pro' }, { count: 3, sum: 100.5 }, false],
+    [{ plan: 'free' }, { count: 3, sum: 101 }, false],
+    [{ plan: 'pro' }, {}, false],
+    [{}, { count: 3, sum: 101 }, expect.objectContaining({ code: 'missing', message: 'there is no "plan"' })],
+  ])('%j with %j: %s', (traits, counted: { count?: number; sum?: number }, expected) => {
+    const read = ({ name }: CounterCall) => counted[name as 'count' | 'sum'];
+    expect(compiled(vip, 'audience').evaluate(userVariables({ id: 'u', traits }), read)).toEqual(expected);
+  });
+
+  test.each([
+    ['last("Order", "plan") == "pro"', 'pro', true],
+    ['last("Order", "plan") == null', undefined, true],
+    ['last("Order", "cart").items[0] == 1', { items: [1] }, true],
+    ['["a", "b"].exists(p, last("Order", "plan") == p)', 'b', true],
+    ['user.id == "u" && count("Order") % 2 == 1', 5, true],
+  ])('%s with %j: %s', (text, value, expected) => {
+    expect(compiled(text, 'audience').evaluate(userVariables({ id: 'u', traits: {} }), () => value)).toBe(expected);
+  });
+
+  test.each([
+    ['count(user.traits.event) > 1', 18, /name of an event as text/],
+    ['count("") > 1', 7, /name of an event/],
+    ['sum("Order", user.traits.property) > 1.0', 25, /name of a property/],
+    ['count("Order", duration("yesterday")) > 1', 16, /a duration written here.*720h/],
+    ['count("Order", duration("-1h")) > 1', 16, /a duration written here/],
+    ['count("Order", user.traits.window) > 1', 27, /a duration written here/],
+    ['["Order"].exists(e, count(e) > 1)', 27, /name of an event/],
+    ['count("Order", "30d") > 1', 1, /count\(\) does not take string and string/],
+    ['event == "x"', 1, /There is no name "event". There are: user/],
+  ])('%s is refused', (text, column, message) => {
+    expect(compileExpression(text, 'audience')).toMatchObject({
+      place: { column },
+      message: expect.stringMatching(message),
+    });
+  });
+});
