@@ -5,6 +5,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
 import { type Events } from './events/events';
 import { type History } from './history/history';
+import { type ProfileStatus } from './profile-status';
 import { type Replays } from './replays/runner';
 import { type TestSends } from './test-sends';
 
@@ -16,6 +17,8 @@ export interface ControlDeps {
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
+  /** of audiences and computed traits */
+  profiles: Pick<ProfileStatus, 'of'>;
   /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
   windowMs: number;
   history: Pick<History, 'ask' | 'forget'>;

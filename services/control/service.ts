@@ -17,6 +17,7 @@ import { openEntries } from './entries';
 import { openEvents } from './events/events';
 import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
+import { ProfileStatus } from './profile-status';
 import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
 import { observeHistory, watched } from './watch';
@@ -54,7 +55,7 @@ export async function startControl(
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const backend = await openBackend({ kafka, settings, log, fatal });
-  const { config, entries, tests, events, appender } = backend;
+  const { config, entries, tests, events, appender, profiles } = backend;
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
@@ -66,7 +67,7 @@ export async function startControl(
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
-  const deps = { config, entries, sealer, tests, events, history, replays, appender, kafka, log, now, ...about };
+  const deps = { config, entries, sealer, tests, events, history, replays, appender, kafka, profiles, log, now, ...about };
   const access = {
     identities: openIdentities(adminToken, config),
     sessions: createSessions(requireSecretKeys(settings)),
@@ -115,16 +116,19 @@ async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOpti
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
   const events = await openEvents({ kafka, now: Date.now, onFatal });
+  const profiles = new ProfileStatus();
+  await profiles.open(kafka, onFatal);
   return {
     config,
     entries: openEntries(config, writer),
     tests,
     events,
+    profiles,
     appender,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);
-      await Promise.all([tests.stop(), events.stop(), config.stop()]);
+      await Promise.all([tests.stop(), events.stop(), profiles.stop(), config.stop()]);
     },
   };
 }

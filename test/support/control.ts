@@ -10,6 +10,7 @@ import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { recordDeletion } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
+import { ProfileStatus } from '../../services/control/profile-status';
 import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
@@ -58,6 +59,8 @@ export async function controlUnderTest(
   const history = historyOn(options.database);
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
+  const profiles = new ProfileStatus();
+  await profiles.open(kafka, onFatal);
   const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs: WINDOW_MS, now, log });
   const deps = {
     config,
@@ -67,6 +70,7 @@ export async function controlUnderTest(
     events,
     history,
     replays,
+    profiles,
     windowMs: WINDOW_MS,
     appender,
     kafka,
