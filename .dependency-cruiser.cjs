@@ -63,6 +63,12 @@ module.exports = {
       to: { path: 'node_modules/(pg|@electric-sql)/' },
     },
     {
+      name: 'lmdb-behind-its-store',
+      severity: 'error',
+      from: { pathNot: ['^services/audiences/store', '^test/'] },
+      to: { path: 'node_modules/lmdb/' },
+    },
+    {
       name: 'undici-in-delivery-only',
       severity: 'error',
       from: { pathNot: ['^services/delivery/', '^test/', '^bench/', '^deploy/local/'] },

@@ -30,7 +30,7 @@ COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 USER 10001:10001
-EXPOSE 8080 8090 9401 9402 9403 9404 9405
+EXPOSE 8080 8090 9401 9402 9403 9404 9405 9406
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "dist/deploy/local/main.js", "health", "livez"]
 # No shell and no init before it: the services take SIGTERM themselves, and start no processes that could be left over.

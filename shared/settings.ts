@@ -125,6 +125,7 @@ const table = {
   WAYPOST_DELIVERY_HEALTH_PORT: port(9403),
   WAYPOST_RETRY_HEALTH_PORT: port(9404),
   WAYPOST_CONTROL_HEALTH_PORT: port(9405),
+  WAYPOST_AUDIENCES_HEALTH_PORT: port(9406),
   WAYPOST_DATA_DIR: z.string().min(1).default('.waypost'),
   WAYPOST_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   WAYPOST_SECRET_KEY: secretKeys.optional(),

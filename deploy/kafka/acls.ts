@@ -1,4 +1,16 @@
-import { ATTEMPTS, CONFIG, DEAD, DUE, MESSAGES, REJECTED, TIER_PREFIX, WEBHOOKS } from '../../shared/kafka/topics';
+import {
+  ATTEMPTS,
+  CONFIG,
+  DEAD,
+  DUE,
+  MESSAGES,
+  PROFILE_EVENTS,
+  PROFILE_STATUS,
+  PROFILES,
+  REJECTED,
+  TIER_PREFIX,
+  WEBHOOKS,
+} from '../../shared/kafka/topics';
 import { type ServiceName } from '../local/paths';
 
 /**
@@ -18,15 +30,33 @@ export interface Grant {
 }
 
 /** The tiers' stands for all of them, those to come included. */
-const TOPICS = [MESSAGES, REJECTED, WEBHOOKS, DUE, TIER_PREFIX, DEAD, ATTEMPTS, CONFIG];
+const TOPICS = [
+  MESSAGES,
+  REJECTED,
+  WEBHOOKS,
+  DUE,
+  TIER_PREFIX,
+  DEAD,
+  ATTEMPTS,
+  CONFIG,
+  PROFILE_EVENTS,
+  PROFILES,
+  PROFILE_STATUS,
+];
 
 const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   ingest: { reads: [CONFIG], writes: [MESSAGES, REJECTED] },
   router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED] },
   delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS] },
   retry: { reads: [TIER_PREFIX], writes: [DUE] },
-  // It shows bodies where they lie; test sends go to `webhooks`, replays to `webhooks.due`, deletions to `messages`.
-  control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS] },
+  // What it tells are messages like any other.
+  audiences: {
+    reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES],
+    writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS],
+  },
+  // It shows bodies where they lie; test sends go to `webhooks`, replays to `webhooks.due`, deletions to `messages`, members
+  // from elsewhere to `profiles.events`.
+  control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS, PROFILE_EVENTS] },
 };
 
 /**

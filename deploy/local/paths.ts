@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { ROOT } from '../../shared/root';
 
 /** The names of the services, in the order in which they are started and shown. */
-export const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'control'] as const;
+export const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', 'control'] as const;
 
-/** One of the five services. */
+/** One of the services. */
 export type ServiceName = (typeof SERVICES)[number];
 
 /** The compiled entry of a service. */

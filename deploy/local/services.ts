@@ -6,7 +6,7 @@ import { SERVICES, type ServiceName } from './paths';
 import { whyNotReady } from './readiness';
 import { type ServiceProcess, startService } from './service-process';
 
-/** The five services of a local system: started together, waited for, restarted, and stopped in the order of the flow. */
+/** The services of a local system: started together, waited for, restarted, and stopped in the order of the flow. */
 
 /** A service that refuses to start so often in a row will refuse for ever: a setting, a port, a broker it cannot use. */
 const REFUSALS = 3;
@@ -15,7 +15,7 @@ const STOP_MS = 26_000;
 const POLL_MS = 50;
 const REPORT_MS = 15_000;
 /** What takes work in stops first; what still has work in flight finds the next stage running. */
-const STOP_ORDER: ServiceName[][] = [['ingest', 'control'], ['router', 'retry'], ['delivery']];
+const STOP_ORDER: ServiceName[][] = [['ingest', 'control'], ['audiences'], ['router', 'retry'], ['delivery']];
 
 /** What the services are started with. */
 export interface ServicesOptions {

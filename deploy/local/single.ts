@@ -12,6 +12,7 @@ const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
   router: [],
   delivery: ['WAYPOST_SECRET_KEY'],
   retry: [],
+  audiences: [],
   control: ['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY'],
 };
 

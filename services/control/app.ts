@@ -10,9 +10,11 @@ import { auditRoutes } from './routes/audit';
 import { catalogRoutes } from './routes/catalog';
 import { consoleRoutes } from './routes/console';
 import { deletionRoutes } from './routes/deletions';
+import { audienceRoutes, computedTraitRoutes } from './routes/definitions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
 import { filterRoutes } from './routes/filters';
+import { memberRoutes } from './routes/members';
 import { noticeRoutes } from './routes/notices';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
@@ -37,6 +39,7 @@ export function createApp(deps: ControlDeps, access: Access): Express {
   app.use(
     '/api/v1',
     authenticate(access, () => deps.now().getTime()),
+    memberRoutes(deps),
     ...jsonBody(),
     api(deps),
   );
@@ -51,6 +54,8 @@ function api(deps: ControlDeps): Router {
   router.use('/catalog', catalogRoutes());
   router.use('/sources', sourceRoutes(deps));
   router.use('/destinations', destinationRoutes(deps));
+  router.use('/audiences', audienceRoutes(deps));
+  router.use('/computed-traits', computedTraitRoutes(deps));
   router.use('/deliveries', deliveryRoutes(deps));
   router.use('/events', eventRoutes(deps));
   router.use('/filters', filterRoutes(deps));

@@ -6,6 +6,7 @@ import { type Entries } from './entries';
 import { type Events } from './events/events';
 import { type SeenEvents } from './events/seen';
 import { type History } from './history/history';
+import { type ProfileStatus } from './profile-status';
 import { type Replays } from './replays/runner';
 import { type TestSends } from './test-sends';
 
@@ -18,6 +19,8 @@ export interface ControlDeps {
   events: Pick<Events, 'ring' | 'streams'>;
   seen: Pick<SeenEvents, 'write'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
+  /** of audiences and computed traits */
+  profiles: Pick<ProfileStatus, 'of'>;
   /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
   windowMs: number;
   history: Pick<History, 'ask' | 'forget'>;

@@ -91,5 +91,9 @@ function find(config: ConfigReader, kind: Kind, id: string): Entry<Kinds[Kind]> 
       return config.destination(id);
     case 'token':
       return config.token(id);
+    case 'audience':
+      return config.audience(id);
+    case 'computed_trait':
+      return config.computedTrait(id);
   }
 }

@@ -33,7 +33,7 @@ export function openApi(): object {
 function operationObject(
   path: string,
   method: string,
-  { summary, ok, body, conditional, query, stream, open }: Operation,
+  { summary, ok, body, conditional, query, stream, lines, open }: Operation,
 ): object {
   const [status, answer] = ok;
   const parameters = [
@@ -46,6 +46,7 @@ function operationObject(
     ...(open ? { security: [] } : { 'x-waypost-role': roleFor(method, path) }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),
+    ...(lines && { requestBody: { content: { 'application/x-ndjson': { schema: { type: 'string' } } } } }),
     responses: {
       [status]: answer
         ? content(summary, answer, stream ? 'text/event-stream' : 'application/json')

@@ -6,6 +6,7 @@ import { alertsSchema } from './alerts/settings';
 import { tokenSchema } from './access/tokens';
 import { sessionSchema } from './access/session-schema';
 import { auditQuery } from './audit-query';
+import { audienceSchema, computedTraitSchema } from './definition-schema';
 import { deletionSchema, deletionsQuery } from './deletions';
 import { deliveriesQuery } from './deliveries';
 import { destinationSchema } from './destination-schema';
@@ -32,6 +33,8 @@ export interface Operation {
   role?: Role;
   /** asks for no token */
   open?: boolean;
+  /** takes lines without end, one JSON each */
+  lines?: boolean;
   /** answers without end: each event's `data` is of this shape */
   stream?: boolean;
 }
@@ -85,6 +88,50 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   '/destinations/{id}/test': {
     post: { role: 'operator', summary: 'Send a test and wait for its attempt', ok: [200, 'Test'], body: testSchema },
+  },
+  '/audiences': {
+    get: { summary: 'All audiences, in pages', ok: [200, 'Audiences'], query: pageParameters },
+    post: { summary: 'Make an audience', ok: [201, 'Audience'], body: audienceSchema },
+  },
+  '/audiences/{id}': {
+    get: { summary: 'One audience, and how far it is', ok: [200, 'Audience'] },
+    patch: {
+      role: 'operator',
+      summary: 'Change an audience',
+      ok: [200, 'Audience'],
+      body: patchOf(audienceSchema),
+      conditional: true,
+    },
+    delete: { summary: 'Delete an audience: nobody is told of it any more', ok: [204], conditional: true },
+  },
+  '/audiences/{id}/members': {
+    put: {
+      role: 'operator',
+      summary: 'These are its members: a user id in JSON a line, as application/x-ndjson',
+      ok: [202, 'UploadedMembers'],
+      lines: true,
+    },
+    patch: {
+      role: 'operator',
+      summary: 'These come and go: {"add": "<user id>"} or {"remove": "<user id>"} a line',
+      ok: [202, 'UploadedMembers'],
+      lines: true,
+    },
+  },
+  '/computed-traits': {
+    get: { summary: 'All computed traits, in pages', ok: [200, 'ComputedTraits'], query: pageParameters },
+    post: { summary: 'Make a computed trait', ok: [201, 'ComputedTrait'], body: computedTraitSchema },
+  },
+  '/computed-traits/{id}': {
+    get: { summary: 'One computed trait, and how far it is', ok: [200, 'ComputedTrait'] },
+    patch: {
+      role: 'operator',
+      summary: 'Change a computed trait',
+      ok: [200, 'ComputedTrait'],
+      body: patchOf(computedTraitSchema),
+      conditional: true,
+    },
+    delete: { summary: 'Delete a computed trait', ok: [204], conditional: true },
   },
   '/deliveries': {
     get: { summary: 'Deliveries, the newest first, in pages', ok: [200, 'Deliveries'], query: deliveriesQuery },

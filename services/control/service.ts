@@ -18,6 +18,7 @@ import { SeenEvents } from './events/seen';
 import { openEvents } from './events/events';
 import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
+import { ProfileStatus } from './profile-status';
 import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
 import { observeHistory, watched } from './watch';
@@ -57,7 +58,7 @@ export async function startControl(
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
   const backend = await openBackend({ kafka, history, settings, log, fatal });
-  const { config, entries, tests, events, seen, appender } = backend;
+  const { config, entries, tests, events, seen, appender, profiles } = backend;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
   const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
@@ -67,7 +68,8 @@ export async function startControl(
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
-  const deps = { config, entries, sealer, tests, events, seen, history, replays, appender, kafka, log, now, ...about };
+  const parts = { config, entries, sealer, tests, events, seen, history, replays };
+  const deps = { ...parts, appender, kafka, profiles, log, now, ...about };
   const access = {
     identities: openIdentities(adminToken, config),
     sessions: createSessions(requireSecretKeys(settings)),
@@ -119,17 +121,20 @@ async function openBackend({ kafka, history, settings, log, fatal: onFatal }: Ba
   const seen = new SeenEvents(history, log);
   await seen.start();
   const events = await openEvents({ kafka, config, seen, now: Date.now, onFatal });
+  const profiles = new ProfileStatus();
+  await profiles.open(kafka, onFatal);
   return {
     config,
     entries: openEntries(config, writer),
     tests,
     events,
     seen,
+    profiles,
     appender,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);
-      await Promise.all([tests.stop(), events.stop(), config.stop()]);
+      await Promise.all([tests.stop(), events.stop(), profiles.stop(), config.stop()]);
       await seen.stop();
     },
   };

@@ -2,12 +2,12 @@ import './telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
+import { recall } from '../../shared/kafka/recall';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Router } from './handler';
-import { recall } from './recall';
 import { observeRouter } from './watch';
 
 /** Messages become deliveries: one for each destination that wants them. */
@@ -34,7 +34,7 @@ run('router', log, async (onFatal) => {
   const onRoom = () => health.consumption?.resume();
   const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
   observeRouter(router);
-  await recall(kafka, router, { log, onFatal });
+  await recall(kafka, router, { name: 'router-recall', log, onFatal });
   const consume = { group: 'router', topics: [MESSAGES], onRecord: router.onRecord.bind(router), onFatal };
   const consumption = (health.consumption = await kafka.consume(consume));
 

@@ -106,6 +106,161 @@ export type Destinations = {
   next: string | null;
 };
 
+export type Audience = {
+  id: string;
+  name: string;
+  /** The trait that receivers see */
+  key: string;
+  /** The source that it is told by */
+  source: string;
+  sources: string[] | null;
+  destinations: string[];
+  syncEvery: string;
+  status: {
+    phase: "none" | "counting" | "first_sync" | "live";
+    /** As receivers were told; of a computed trait users with a value */
+    members: number;
+    /** Profiles that the first sync has looked at */
+    counted: number;
+    /** All profiles */
+    of: number;
+    sent: number;
+    waiting: number;
+    /** The last upload that all partitions have taken over */
+    upload: number;
+    lastSync: {
+      at: string;
+      looked: number;
+      changed: number;
+    } | null;
+  };
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  /** null: members are uploaded */
+  condition: string | null;
+};
+
+export type Audiences = {
+  data: ({
+    id: string;
+    name: string;
+    /** The trait that receivers see */
+    key: string;
+    /** The source that it is told by */
+    source: string;
+    sources: string[] | null;
+    destinations: string[];
+    syncEvery: string;
+    status: {
+      phase: "none" | "counting" | "first_sync" | "live";
+      /** As receivers were told; of a computed trait users with a value */
+      members: number;
+      /** Profiles that the first sync has looked at */
+      counted: number;
+      /** All profiles */
+      of: number;
+      sent: number;
+      waiting: number;
+      /** The last upload that all partitions have taken over */
+      upload: number;
+      lastSync: {
+        at: string;
+        looked: number;
+        changed: number;
+      } | null;
+    };
+    version: number;
+    createdAt: string;
+    updatedAt: string;
+    /** null: members are uploaded */
+    condition: string | null;
+  })[];
+  next: string | null;
+};
+
+export type UploadedMembers = {
+  upload: number;
+  lines: number;
+};
+
+export type ComputedTrait = {
+  id: string;
+  name: string;
+  /** The trait that receivers see */
+  key: string;
+  /** The source that it is told by */
+  source: string;
+  sources: string[] | null;
+  destinations: string[];
+  syncEvery: string;
+  status: {
+    phase: "none" | "counting" | "first_sync" | "live";
+    /** As receivers were told; of a computed trait users with a value */
+    members: number;
+    /** Profiles that the first sync has looked at */
+    counted: number;
+    /** All profiles */
+    of: number;
+    sent: number;
+    waiting: number;
+    /** The last upload that all partitions have taken over */
+    upload: number;
+    lastSync: {
+      at: string;
+      looked: number;
+      changed: number;
+    } | null;
+  };
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  compute: "count" | "sum" | "min" | "max" | "first" | "last" | "most_frequent" | "unique";
+  event: string;
+  property: string | null;
+  window: string | null;
+};
+
+export type ComputedTraits = {
+  data: ({
+    id: string;
+    name: string;
+    /** The trait that receivers see */
+    key: string;
+    /** The source that it is told by */
+    source: string;
+    sources: string[] | null;
+    destinations: string[];
+    syncEvery: string;
+    status: {
+      phase: "none" | "counting" | "first_sync" | "live";
+      /** As receivers were told; of a computed trait users with a value */
+      members: number;
+      /** Profiles that the first sync has looked at */
+      counted: number;
+      /** All profiles */
+      of: number;
+      sent: number;
+      waiting: number;
+      /** The last upload that all partitions have taken over */
+      upload: number;
+      lastSync: {
+        at: string;
+        looked: number;
+        changed: number;
+      } | null;
+    };
+    version: number;
+    createdAt: string;
+    updatedAt: string;
+    compute: "count" | "sum" | "min" | "max" | "first" | "last" | "most_frequent" | "unique";
+    event: string;
+    property: string | null;
+    window: string | null;
+  })[];
+  next: string | null;
+};
+
 export type RotatedDestination = {
   id: string;
   name: string;
@@ -884,6 +1039,131 @@ export interface Operations {
       traits?: Record<string, unknown>;
     };
     answer: Test;
+  };
+  /** All audiences, in pages */
+  "GET /audiences": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Audiences;
+  };
+  /** Make an audience */
+  "POST /audiences": {
+    query: undefined;
+    body: {
+      /** For people */
+      name: string;
+      /** Ids of the sources whose messages count; absent: all */
+      sources?: string[];
+      /** Ids of the destinations that are told */
+      destinations?: string[];
+      /** How often receivers are told of changes, such as 10s, 1m or 1h */
+      syncEvery?: string;
+      /** CEL over user.traits and count("Event", duration("720h")), sum, first and last; absent: members are uploaded */
+      condition?: string;
+    };
+    answer: Audience;
+  };
+  /** One audience, and how far it is */
+  "GET /audiences/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Audience;
+  };
+  /** Change an audience */
+  "PATCH /audiences/{id}": {
+    query: undefined;
+    body: {
+      /** For people */
+      name?: string;
+      sources?: string[] | null;
+      destinations?: string[] | null;
+      syncEvery?: string | null;
+      condition?: string | null;
+    };
+    answer: Audience;
+  };
+  /** Delete an audience: nobody is told of it any more */
+  "DELETE /audiences/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** These are its members: a user id in JSON a line, as application/x-ndjson */
+  "PUT /audiences/{id}/members": {
+    query: undefined;
+    body: undefined;
+    answer: UploadedMembers;
+  };
+  /** These come and go: {"add": "<user id>"} or {"remove": "<user id>"} a line */
+  "PATCH /audiences/{id}/members": {
+    query: undefined;
+    body: undefined;
+    answer: UploadedMembers;
+  };
+  /** All computed traits, in pages */
+  "GET /computed-traits": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: ComputedTraits;
+  };
+  /** Make a computed trait */
+  "POST /computed-traits": {
+    query: undefined;
+    body: {
+      /** For people */
+      name: string;
+      /** Ids of the sources whose messages count; absent: all */
+      sources?: string[];
+      /** Ids of the destinations that are told */
+      destinations?: string[];
+      /** How often receivers are told of changes, such as 10s, 1m or 1h */
+      syncEvery?: string;
+      compute: "count" | "sum" | "min" | "max" | "first" | "last" | "most_frequent" | "unique";
+      /** The name of a track call */
+      event: string;
+      /** Of the event; a.b is within an object. With first and last absent: the time */
+      property?: string;
+      /** How far back events count, such as 720h or 30d; absent: all */
+      window?: string;
+    };
+    answer: ComputedTrait;
+  };
+  /** One computed trait, and how far it is */
+  "GET /computed-traits/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: ComputedTrait;
+  };
+  /** Change a computed trait */
+  "PATCH /computed-traits/{id}": {
+    query: undefined;
+    body: {
+      /** For people */
+      name?: string;
+      sources?: string[] | null;
+      destinations?: string[] | null;
+      syncEvery?: string | null;
+      compute?: "count" | "sum" | "min" | "max" | "first" | "last" | "most_frequent" | "unique";
+      /** The name of a track call */
+      event?: string;
+      property?: string | null;
+      window?: string | null;
+    };
+    answer: ComputedTrait;
+  };
+  /** Delete a computed trait */
+  "DELETE /computed-traits/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
   };
   /** Deliveries, the newest first, in pages */
   "GET /deliveries": {

@@ -77,6 +77,8 @@ function follow(
     source: (id) => state.source(id),
     sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
     token: (id) => state.token(id),
+    audience: (id) => state.audience(id),
+    computedTrait: (id) => state.computedTrait(id),
     destination: (id) => state.destination(id),
     destinationsOf: (sourceId) => state.destinationsOf(sourceId),
     list: (kind) => state.list(kind),

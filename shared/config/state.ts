@@ -8,6 +8,7 @@ import {
   type Source,
   type Token,
 } from '../domain/config';
+import { type Audience, type ComputedTrait } from '../domain/definition';
 import { AccessIndex } from './access';
 import { type ConfigView, type Entry } from './view';
 
@@ -44,7 +45,7 @@ interface Held {
 const header = z.object({ format: z.number() });
 const head = z.object({
   format: z.literal(CONFIG_FORMAT),
-  kind: z.enum(['source', 'destination', 'token']),
+  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait']),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),
@@ -56,6 +57,8 @@ const shapes = {
   source: z.object({ writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })) }),
   destination: z.object({ sources: z.array(z.string()), webhooks: z.array(z.object({ id: z.string() })) }),
   token: z.object({ hash: z.string() }),
+  audience: z.object({ key: z.string(), source: z.string() }),
+  computed_trait: z.object({ key: z.string(), source: z.string() }),
 };
 
 export class ConfigState implements ConfigView {
@@ -127,6 +130,14 @@ export class ConfigState implements ConfigView {
 
   token(id: string): Entry<Token> | undefined {
     return this.#entry('token', id);
+  }
+
+  audience(id: string): Entry<Audience> | undefined {
+    return this.#entry('audience', id);
+  }
+
+  computedTrait(id: string): Entry<ComputedTrait> | undefined {
+    return this.#entry('computed_trait', id);
   }
 
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined {

@@ -1,7 +1,8 @@
+import { type Audience, type ComputedTrait } from './definition';
 import { type MessageType } from './message';
 
 /**
- * What `config` holds: sources, destinations, and tokens of the control API. Records are written by control alone. Secrets, header values and
+ * What `config` holds: sources, destinations, audiences and computed traits (definition.ts), and tokens of the control API. Records are written by control alone. Secrets, header values and
  * URLs are sealed (shared/config/seal.ts) and opened only where they are used.
  */
 
@@ -19,6 +20,8 @@ export interface Source {
   writeKeys: WriteKey[];
   /** names of track events that go no further; absent: none */
   blockedEvents?: string[];
+  /** id of the audience or computed trait that is told by it: then it has no write keys, and comes and goes with that */
+  of?: string;
   createdAt: string;
   updatedAt: string;
 }
@@ -110,6 +113,8 @@ export interface Kinds {
   source: Source;
   destination: Destination;
   token: Token;
+  audience: Audience;
+  computed_trait: ComputedTrait;
 }
 export type Kind = keyof Kinds;
 

@@ -76,6 +76,7 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
   const reader = new DirectReader(client, prefix);
   return {
     read: (at) => reader.read(at),
+    committed: (group, topic) => readGroup(admin, `${prefix}waypost-${group}`, prefix + topic),
     ranges: (topic, sinceMs) => readRanges(admin, prefix + topic, sinceMs),
     appender: async (appenderOptions) => {
       const producer = client.producer({
@@ -122,6 +123,12 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
 /** A fetch waits for so many, at most its time. */
 function leastBytes(patient = false): number {
   return patient ? PATIENT_BYTES : 1;
+}
+
+async function readGroup(admin: Admin, groupId: string, topic: string): Promise<number[]> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  const offsets = [...(found?.partitions ?? [])].sort((a, b) => a.partition - b.partition);
+  return offsets.map(({ offset }) => Math.max(0, Number(offset)));
 }
 
 async function readRanges(admin: Admin, topic: string, sinceMs: number | undefined): Promise<Range[]> {

@@ -49,7 +49,7 @@ export class KafkaConsumption implements Consumption {
   readonly #life: LastingConsumer;
   #memberId = '';
   readonly #report: (payload: ConsumerGroupJoinEvent['payload']) => void;
-  #joined = false;
+  joined = false;
   #stopping = false;
   readonly #loop = new Loop();
   readonly #committer: Committer;
@@ -63,7 +63,7 @@ export class KafkaConsumption implements Consumption {
   ) {
     this.#report = reportAssignments(parts.log);
     const onCrash = () => {
-      this.#joined = false;
+      this.joined = false;
       this.#loop.turned();
       // Nothing can be told to a consumer that does not run yet, and what was refused is read again by the next one.
       for (const partition of this.#partitions.values()) partition.putDown();
@@ -76,7 +76,7 @@ export class KafkaConsumption implements Consumption {
     const ends = (topic: string) => readEnds(parts.admin, parts.prefix + topic);
     this.#meter = meterConsumer({ ...options, ends, of: this, loop: this.#loop, partitions: this.#partitions });
     this.#committer = new Committer({
-      partitions: () => (this.#joined ? this.#partitions.values() : []),
+      partitions: () => (this.joined ? this.#partitions.values() : []),
       send: (offsets) =>
         this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
       after: () => this.#letGo(),
@@ -100,11 +100,9 @@ export class KafkaConsumption implements Consumption {
   async #live(consumer: Consumer): Promise<void> {
     const { membership, prefix } = this.parts;
     const { GROUP_JOIN, FETCH_START, REBALANCING, HEARTBEAT, REQUEST_TIMEOUT } = consumer.events;
-    for (const event of [HEARTBEAT, REBALANCING, REQUEST_TIMEOUT]) consumer.on(event, () => this.#loop.turned());
-    consumer.on(FETCH_START, () => {
-      this.#loop.turned();
-      membership.checkRound();
-    });
+    const turns = [FETCH_START, HEARTBEAT, REBALANCING, REQUEST_TIMEOUT];
+    for (const event of turns) consumer.on(event, () => this.#loop.turned());
+    consumer.on(FETCH_START, () => membership.checkRound());
     consumer.on(GROUP_JOIN, (event) => {
       if (consumer === this.#consumer) this.#assigned(event);
     });
@@ -129,10 +127,6 @@ export class KafkaConsumption implements Consumption {
     return this.#life.current;
   }
 
-  get joined(): boolean {
-    return this.#joined;
-  }
-
   get open(): number {
     return [...this.#partitions.values()].reduce((sum, { ledger }) => sum + ledger.open, 0);
   }
@@ -154,7 +148,7 @@ export class KafkaConsumption implements Consumption {
     this.#stopping = true;
     this.parts.membership.leaving = true;
     // A batch that is returned unread is fetched again at once: without this the drain would be a busy loop.
-    if (this.#joined) this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
+    if (this.joined) this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
     this.#drain([...this.#partitions.values()]);
     // kafkajs drops commits without a word once it is stopped: the last one comes first.
     const drained = () => [...this.#partitions.values()].every((partition) => partition.drained);
@@ -166,7 +160,7 @@ export class KafkaConsumption implements Consumption {
     await this.#committer.run(Infinity);
     if (!drained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     for (const partition of this.#partitions.values()) partition.revoke();
-    this.#joined = false;
+    this.joined = false;
     this.#meter.end();
     await this.#life.stop();
   }
@@ -174,9 +168,10 @@ export class KafkaConsumption implements Consumption {
   #assigned({ payload }: ConsumerGroupJoinEvent): void {
     const { membership } = this.parts;
     this.#loop.turned();
-    this.#joined = true;
+    this.joined = true;
     // Another member id: the session was lost, and others may have had what was ours.
     if (payload.memberId !== this.#memberId) this.#orphanAll();
+    const before = membership.assigned;
     this.#memberId = payload.memberId;
     membership.joinedAt = Date.now();
     membership.assigned = new Set(Object.values(payload.memberAssignment).flat());
@@ -185,6 +180,7 @@ export class KafkaConsumption implements Consumption {
     const lost = [...this.#partitions].flatMap(([id, partition]) => (assigned.has(id) ? [] : [partition]));
     for (const [id, partition] of this.#partitions) if (assigned.delete(id)) this.#keep(partition);
     this.#drain(lost);
+    membership.handOver(before, this.options.keeper);
     if (assigned.size > 0) void this.#restore([...assigned.values()]);
     this.#report(payload);
   }
@@ -224,6 +220,7 @@ export class KafkaConsumption implements Consumption {
       if (!this.#stopping) this.#tell('resume', partition);
     }
     if ([...this.#partitions.values()].some((partition) => partition.draining)) return;
+    if (membership.isHeld(this.options.keeper)) return;
     membership.draining.clear();
     if (!this.#stopping) membership.askForRound();
   }
@@ -233,6 +230,7 @@ export class KafkaConsumption implements Consumption {
       partition.putDown();
       this.#orphans.set(id, partition);
     }
+    this.options.keeper?.lost();
     this.#partitions.clear();
     this.#restoring.clear();
     this.parts.membership.draining.clear();
@@ -299,7 +297,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   #tell(what: 'pause' | 'resume', { topic, number }: Partition): void {
-    if (!this.#joined) return;
+    if (!this.joined) return;
     this.#consumer[what]([{ topic: this.parts.prefix + topic, partitions: [number] }]);
   }
 }

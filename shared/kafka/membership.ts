@@ -2,6 +2,7 @@ import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner }
 import { z } from 'zod';
 import { type Log } from '../telemetry/log';
 import { assignStripes, type Claim } from './assign';
+import { type PartitionKeeper } from './port';
 
 /**
  * This process's part in the cooperative assignment (assign.ts): what it claims when it joins, and whether it wants
@@ -26,6 +27,20 @@ export class Membership {
   /** All that was drained is let go: the others may have it. */
   askForRound(): void {
     this.#wantsRound = true;
+  }
+
+  /**
+   * There is another assignment. What is kept of a stripe that is lost is claimed until its keeper has let go of it, whether
+   * or not there are records of it.
+   */
+  handOver(before: ReadonlySet<number>, keeper: PartitionKeeper | undefined): void {
+    keeper?.own(this.assigned);
+    for (const stripe of before) if (!this.assigned.has(stripe) && keeper?.holds(stripe)) this.draining.add(stripe);
+  }
+
+  /** Whether something is still kept of what was lost. */
+  isHeld(keeper: PartitionKeeper | undefined): boolean {
+    return [...this.draining].some((stripe) => keeper?.holds(stripe));
   }
 
   /** Called where a fetch begins. @throws an error that makes kafkajs join again, where a round is wanted */

@@ -11,6 +11,8 @@ export interface OutRecord {
   /** null is a tombstone */
   value: Buffer | string | null;
   headers?: Record<string, string>;
+  /** instead of the one that follows from the key */
+  partition?: number;
 }
 
 /** A record as read. Of a consumer group, its parts can be read only while it is being offered. */
@@ -94,8 +96,20 @@ export interface ConsumeOptions {
   fetchWaitMs?: number;
   /** a tenth of a second more is nothing to it: its fetches wait for more than the first record, and are far fewer */
   patient?: boolean;
+  /** Keeps something of its own for each partition: told which ones are its own, and asked whether it still holds one. */
+  keeper?: PartitionKeeper;
   /** the consumer cannot go on: end the process */
   onFatal(error: unknown): void;
+}
+
+/** Whoever keeps state of partitions beside what is read from them. By number: topics that are read together share it. */
+export interface PartitionKeeper {
+  /** These are this process's own from now on. Those that are no more are to be let go as soon as may be. */
+  own(partitions: ReadonlySet<number>): void;
+  /** The session was lost, and others may have had any of them since: nothing more may be written for them. */
+  lost(): void;
+  /** Whether one is still being worked on: it goes to nobody else meanwhile. */
+  holds(partition: number): boolean;
 }
 
 /** A reader of a whole topic outside any group: `config`, or the tail of `attempts`. Keeps no offsets. */
@@ -159,6 +173,8 @@ export interface Kafka {
    * @throws AppError `kafka_unavailable`
    */
   read(at: { topic: string; partition: number; offset: number; maxBytes: number }): Promise<Fetched>;
+  /** By partition, the offset that a group of `consume` has committed; 0 where it has not. */
+  committed(group: string, topic: string): Promise<number[]>;
   /** The partitions of a topic; with `sinceMs`, `low` is the first record appended at that time or later. */
   ranges(topic: string, sinceMs?: number): Promise<Range[]>;
   /** All topics there are under the prefix, without it. */

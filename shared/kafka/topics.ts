@@ -22,6 +22,12 @@ export const DUE = 'webhooks.due';
 export const DEAD = 'webhooks.dead';
 export const ATTEMPTS = 'attempts';
 export const CONFIG = 'config';
+/** Of messages what profiles need, by user: their partitions are those of the profiles. */
+export const PROFILE_EVENTS = 'profiles.events';
+/** The profiles themselves: what a store is restored from. */
+export const PROFILES = 'profiles';
+/** How far each definition is in each partition of profiles. */
+export const PROFILE_STATUS = 'profiles.status';
 /** Of the topics of tiers, each of which ends in its delay. */
 export const TIER_PREFIX = 'webhooks.retry.';
 
@@ -55,5 +61,8 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     keep(DEAD, 30),
     keep(ATTEMPTS, 7),
     { name: CONFIG, partitions: 'one', cleanup: 'compact' },
+    keep(PROFILE_EVENTS, 7),
+    { name: PROFILES, partitions: 'all', cleanup: 'compact' },
+    { name: PROFILE_STATUS, partitions: 'one', cleanup: 'compact' },
   ];
 }

@@ -60,6 +60,8 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
       ),
     destination: () => undefined,
     token: () => undefined,
+    audience: () => undefined,
+    computedTrait: () => undefined,
     destinationsOf: () => [],
     list: () => [],
     refresh() {

@@ -91,6 +91,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
       const found = all.findIndex(({ timestampMs }) => timestampMs >= sinceMs);
       return Promise.resolve([{ partition: 0, low: found < 0 ? all.length : found, high: all.length }]);
     },
+    committed: () => Promise.resolve([]),
     consume: () => Promise.reject(new Error('a memory log has no groups')),
     listTopics: () => Promise.resolve([...topics.keys()]),
     close: () => Promise.resolve(),

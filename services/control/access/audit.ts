@@ -6,6 +6,7 @@ import {
   type Source,
   type Token,
 } from '../../../shared/domain/config';
+import { type Audience, type ComputedTrait } from '../../../shared/domain/definition';
 import { type Json, type JsonObject } from '../../../shared/domain/message';
 import { durationText } from '../fields';
 import { type Actor } from './identities';
@@ -89,6 +90,21 @@ function shown(kind: Kind, data: Data | undefined): JsonObject {
         ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
         ...(alerts && shownAlerts(alerts)),
       };
+    }
+    case 'audience':
+    case 'computed_trait': {
+      const {
+        createdAt: _,
+        updatedAt: __,
+        id: ___,
+        history: ____,
+        uploads: _____,
+        ...own
+      } = {
+        uploads: undefined,
+        ...(data as Audience | ComputedTrait),
+      };
+      return JSON.parse(JSON.stringify(own)) as JsonObject;
     }
     case 'token': {
       const { name, role, hash } = data as Token;

@@ -2,7 +2,7 @@ import { type Response, Router } from 'express';
 import { type Entry } from '../../../shared/config/view';
 import { type Source } from '../../../shared/domain/config';
 import { type Json } from '../../../shared/domain/message';
-import { methodNotAllowed } from '../../../shared/http/problem';
+import { methodNotAllowed, Problem } from '../../../shared/http/problem';
 import { actorOf, seesSecrets } from '../access/authenticate';
 import { type ControlDeps } from '../deps';
 import { newId, newWriteKey } from '../ids';
@@ -43,6 +43,7 @@ export function sourceRoutes({ entries, history, seen, now, log }: ControlDeps):
     })
     .delete(async (req, res) => {
       const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
+      requireOwn(entries.get('source', at.id).data);
       await entries.remove('source', at);
       log.info({ source: at.id }, 'source.deleted');
       res.status(204).end();
@@ -64,10 +65,16 @@ export function sourceRoutes({ entries, history, seen, now, log }: ControlDeps):
     .post(async (req, res) => {
       const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
       const made = { key: newWriteKey(), now: now() };
+      requireOwn(entries.get('source', at.id).data);
       const entry = await entries.change('source', at, (source) => rotateKey(source, req.body, made));
       log.info({ source: at.id }, 'source.key_rotated');
       show(res, entry);
     })
     .all(methodNotAllowed(['POST']));
   return router;
+}
+
+/** One of an audience or a computed trait comes and goes with that, and takes no calls. */
+function requireOwn({ of }: Source): void {
+  if (of !== undefined) throw new Problem('conflict', `It is the source that ${of} is told by; change or delete that`);
 }

@@ -33,6 +33,7 @@ export const createPartitioner: ICustomPartitioner = () => {
   return ({ partitionMetadata, message }) => {
     const { key } = message;
     const count = partitionMetadata.length;
+    if (message.partition !== undefined) return message.partition;
     if (key === null || key === undefined) return turn++ % count;
     return (murmur2(typeof key === 'string' ? Buffer.from(key) : key) & 0x7fffffff) % count;
   };

@@ -22,7 +22,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 
 {{/* The health port of a service: shared/settings.ts has the same. */}}
 {{- define "waypost.healthPort" -}}
-{{- get (dict "ingest" "9401" "router" "9402" "delivery" "9403" "retry" "9404" "control" "9405") . -}}
+{{- get (dict "ingest" "9401" "router" "9402" "delivery" "9403" "retry" "9404" "audiences" "9406" "control" "9405") . -}}
 {{- end }}
 
 {{/* What must be set, said in one place and in words. */}}
@@ -32,7 +32,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- if and .Values.kafka.sasl.mechanism (not .Values.kafka.sasl.existingSecret) }}{{ fail "kafka.sasl.mechanism needs kafka.sasl.existingSecret" }}{{ end -}}
 {{- range $name, $service := .Values.services -}}
 {{- with $service.autoscaling -}}
-{{- if and .enabled (has $name (list "router" "delivery")) (gt (int .max) (int $.Values.kafka.partitions)) }}{{ fail (printf "services.%s.autoscaling.max is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
+{{- if and .enabled (has $name (list "router" "delivery" "audiences")) (gt (int .max) (int $.Values.kafka.partitions)) }}{{ fail (printf "services.%s.autoscaling.max is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- if and (gt (int .Values.services.control.replicas) 1) .Values.persistence.enabled }}{{ fail "services.control.replicas: several want a history on a server: database-url in the secret, and persistence.enabled=false" }}{{ end -}}

@@ -1,0 +1,132 @@
+import { type Json } from '../../shared/domain/message';
+import { type Definitions } from './definitions';
+import { type Origin, type ProfileEvent } from './event';
+import { type Meta } from './meta';
+import { type Profile } from './profile';
+
+/** The profiles of one partition, as the engine sees them. */
+export interface Shelf {
+  get(user: string): Profile | undefined;
+  /** in order of their ids, from behind `after` on */
+  users(after: string | undefined, limit: number): string[];
+  /** those who were touched since the last sync of this interval */
+  touched(intervalMs: number, limit: number): string[];
+  /** those of whom something else is to be said by now although nothing came */
+  due(nowMs: number, limit: number): string[];
+  /** All of a step at once, or nothing. */
+  write(step: Step): void;
+}
+
+/** What one user is to be told of. */
+export interface Tell {
+  /** its place among all that this partition tells */
+  sequence: number;
+  user: string;
+  definition: string;
+  value: Json;
+  /** `timestamp`, ms since 1970 */
+  atMs: number;
+}
+
+/** What is to be written, and sent, together. */
+export interface Step {
+  /** as they are now; null: gone */
+  profiles: ReadonlyMap<string, Profile | null>;
+  /** of those who were changed or looked at: when they are due; undefined: never */
+  due: ReadonlyMap<string, number | undefined>;
+  /** to be looked at by the next sync of each of these intervals */
+  touched: { users: readonly string[]; intervalsMs: readonly number[] };
+  /** looked at by the sync of this interval */
+  synced?: { intervalMs: number; users: readonly string[] };
+  moves: readonly Move[];
+  tells: readonly Tell[];
+  meta: Meta;
+}
+
+/** An event for a user of any partition. */
+export interface Move {
+  user: string;
+  event: ProfileEvent;
+  origin: Origin;
+}
+
+/** A step in the making. */
+export class Draft {
+  readonly #profiles = new Map<string, Profile | null>();
+  readonly #touched = new Set<string>();
+  readonly #moves: Move[] = [];
+  readonly #tells: Tell[] = [];
+  #synced: Step['synced'];
+  #told: number;
+
+  constructor(
+    private readonly shelf: Shelf,
+    private readonly definitions: Definitions,
+    private readonly nowMs: number,
+    meta: Meta,
+  ) {
+    this.#told = meta.told;
+  }
+
+  get(user: string): Profile | undefined {
+    const drafted = this.#profiles.get(user);
+    return drafted === undefined ? this.shelf.get(user) : (drafted ?? undefined);
+  }
+
+  set(user: string, profile: Profile | null): void {
+    this.#profiles.set(user, profile);
+    this.#touched.add(user);
+  }
+
+  /** What makes no difference to what is told. */
+  setQuietly(user: string, profile: Profile | null): void {
+    this.#profiles.set(user, profile);
+  }
+
+  touch(user: string): void {
+    this.#touched.add(user);
+  }
+
+  synced(intervalMs: number, users: readonly string[]): void {
+    this.#synced = { intervalMs, users };
+  }
+
+  move(move: Move): void {
+    this.#moves.push(move);
+  }
+
+  /** What is told is no reason to look again: the profile alone is written. */
+  tell(user: string, definition: string, value: Json, atMs: number): void {
+    const sequence = ++this.#told;
+    const profile = this.get(user) ?? {};
+    this.setQuietly(user, { ...profile, s: { ...profile.s, [definition]: [value, atMs, sequence] } });
+    this.#tells.push({ sequence, user, definition, value, atMs });
+  }
+
+  /** What was told, by definition. */
+  count(meta: Meta): Meta {
+    const defs = { ...meta.defs };
+    for (const { definition } of this.#tells) {
+      const state = defs[definition];
+      if (state) defs[definition] = { ...state, told: state.told + 1 };
+    }
+    return { ...meta, defs };
+  }
+
+  step(meta: Meta): Step {
+    const due = new Map<string, number | undefined>();
+    for (const user of [...this.#profiles.keys(), ...this.#touched]) {
+      const profile = this.get(user);
+      due.set(user, profile && this.definitions.dueAt(profile, this.nowMs));
+    }
+    return {
+      profiles: this.#profiles,
+      due,
+      touched: { users: [...this.#touched], intervalsMs: this.definitions.intervals },
+      ...(this.#synced && { synced: this.#synced }),
+      moves: this.#moves,
+      tells: this.#tells,
+      meta: { ...meta, told: this.#told },
+    };
+  }
+}

@@ -1,0 +1,302 @@
+import { type JsonObject } from '../../shared/domain/message';
+import { count, type Counter, mergeCounters } from './counters';
+import { admit, profilesOrigin } from './cursor';
+import { type Definition, type Definitions, ownerOf } from './definitions';
+import { Draft, type Shelf, type Step } from './draft';
+import { type Incoming, type ProfileEvent } from './event';
+import {
+  counts,
+  filled,
+  fills,
+  type Meta,
+  scanned,
+  type Seen,
+  tells,
+  tookOver,
+  withDefinitions,
+  withPasses,
+} from './meta';
+import { mergeTraits, present, type Profile, sameJson, unlessNobody, withTraits } from './profile';
+
+/**
+ * What becomes of one partition of profiles. Each method looks at the store and says what is to be written (draft.ts);
+ * nothing has happened until that is committed, so that a crash at any moment leaves a state that all can be said of
+ * again: events are known by their offsets, what is told by its place in `told`.
+ */
+export class Engine {
+  #definitions: Definitions;
+
+  constructor(
+    private readonly shelf: Shelf,
+    public meta: Meta,
+    private readonly options: {
+      partition: number;
+      /** of the log when this process took over: up to there another may have moved profiles already */
+      end: number;
+      seen: Seen;
+      /** what was counted so far goes on by them; new ones begin with `adopt` */
+      definitions: Definitions;
+    },
+  ) {
+    this.#definitions = options.definitions;
+  }
+
+  /**
+   * Other definitions are to be computed from now on. They begin when all is read that another process may have read: a
+   * profile that it moved without them is not moved again.
+   * @returns undefined where all are as they were
+   */
+  adopt(definitions: Definitions, nowMs: number): Step | undefined {
+    this.#definitions = definitions;
+    if (this.meta.live.next < this.options.end) return undefined;
+    const meta = withDefinitions(this.meta, definitions, this.options.seen);
+    return sameJson(meta as unknown as JsonObject, this.meta as unknown as JsonObject)
+      ? undefined
+      : this.#draft(nowMs).step(meta);
+  }
+
+  /** Counts what came. */
+  apply(records: readonly Incoming[], nowMs: number): Step {
+    const draft = this.#draft(nowMs);
+    const { cursor, admitted } = admit(this.meta.live, records);
+    const wanted = (definition: Definition) => counts(this.meta, definition);
+    for (const record of admitted) this.#applyOne({ draft, record, nowMs, wanted });
+    return draft.step(this.#withPasses({ ...this.meta, live: cursor }));
+  }
+
+  /** There is nothing to be read before an offset: it was deleted since. */
+  skip(next: number, nowMs: number): Step {
+    return this.#draft(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });
+  }
+
+  /** Whether something waits for what others do: it is to be adopted again. */
+  get waits(): boolean {
+    return (
+      this.meta.live.next < this.options.end || Object.values(this.meta.defs).some(({ phase }) => phase === 'held')
+    );
+  }
+
+  /** Counts what was there, for definitions that came later. @param end of the log: beyond it nothing is kept */
+  fill(records: readonly Incoming[], end: boolean, nowMs: number): Step {
+    const { fill, live } = this.meta;
+    if (!fill) throw new Error('there is nothing to fill');
+    const draft = this.#draft(nowMs);
+    const { cursor, admitted } = admit(
+      fill.cursor,
+      records.filter(({ offset }) => offset < live.next),
+    );
+    const wanted = (definition: Definition) => fills(this.meta, definition);
+    for (const record of admitted) this.#applyOne({ draft, record, nowMs, wanted, pass: fill.number });
+    const meta = { ...this.meta, fill: { ...fill, cursor } };
+    return draft.step(end || cursor.next >= live.next ? this.#withPasses(filled(meta)) : meta);
+  }
+
+  /** Who is in or out by a line of an upload. */
+  list(at: { definition: string; upload: number; nowMs: number }, records: readonly Incoming[]): Step {
+    const { definition, upload } = at;
+    const draft = this.#draft(at.nowMs);
+    for (const { user, event } of records) {
+      if (event.kind !== 'listed' || event.audience !== definition || event.upload !== upload) continue;
+      const { g: _, ...profile } = draft.get(user) ?? {};
+      if ((profile.l?.[definition]?.[0] ?? 0) > upload) continue;
+      draft.set(user, { ...profile, l: { ...profile.l, [definition]: [upload, event.listed ? 1 : 0] } });
+    }
+    return draft.step(this.meta);
+  }
+
+  /** All lines of an upload were read. */
+  listed(definition: string, upload: { number: number; full: boolean }, nowMs: number): Step {
+    return this.#draft(nowMs).step(this.#withPasses(tookOver(this.meta, definition, upload)));
+  }
+
+  /** Of whom something else is to be said since a window ran out: they are looked at by the next sync. */
+  expire(nowMs: number, limit: number): Step | undefined {
+    const users = this.shelf.due(nowMs, limit);
+    if (users.length === 0) return undefined;
+    const draft = this.#draft(nowMs);
+    for (const user of users) draft.touch(user);
+    return draft.step(this.meta);
+  }
+
+  /** Tells what has changed of those who were touched since the last time. @returns undefined where there is nobody left */
+  sync(intervalMs: number, nowMs: number, limit: number): Step | undefined {
+    const users = this.shelf.touched(intervalMs, limit);
+    if (users.length === 0) return undefined;
+    const definitions = this.#definitions.all.filter(
+      (definition) => definition.syncEveryMs === intervalMs && tells(this.meta, definition),
+    );
+    const draft = this.#draft(nowMs);
+    draft.synced(intervalMs, users);
+    for (const user of users) this.#tell(draft, { user, definitions, nowMs });
+    return draft.step(draft.count(this.meta));
+  }
+
+  /** The next profiles of a first sync. @returns undefined where none runs */
+  scan(nowMs: number, limit: number): Step | undefined {
+    const { scan } = this.meta;
+    if (!scan) return undefined;
+    const users = this.shelf.users(scan.after, limit);
+    const definitions = this.#definitions.all.filter(
+      (definition) => scan.ids.includes(definition.id) && tells(this.meta, definition),
+    );
+    const draft = this.#draft(nowMs);
+    for (const user of users) {
+      this.#forget(draft, user);
+      this.#tell(draft, { user, definitions, nowMs });
+    }
+    const meta = draft.count(this.meta);
+    const last = users.at(-1);
+    if (last === undefined || users.length < limit) return draft.step(this.#withPasses(scanned(meta)));
+    return draft.step({ ...meta, scan: { ...scan, after: last, counted: scan.counted + users.length } });
+  }
+
+  /** The step was written, and acknowledged. */
+  commit(step: Step): void {
+    this.shelf.write(step);
+    this.meta = step.meta;
+  }
+
+  #withPasses(meta: Meta): Meta {
+    return withPasses(meta, this.#definitions, this.options.seen);
+  }
+
+  #draft(nowMs: number): Draft {
+    return new Draft(this.shelf, this.#definitions, nowMs, this.meta);
+  }
+
+  #applyOne({ draft, record, nowMs, wanted, pass }: Application): void {
+    const { user, event, offset } = record;
+    switch (event.kind) {
+      case 'track': {
+        const before = present(draft.get(user), pass);
+        const counted = this.#counted(before, event, { offset, nowMs, wanted });
+        if (counted !== (pass === undefined ? draft.get(user) : before)) draft.set(user, counted);
+        return;
+      }
+      case 'identify': {
+        if (pass !== undefined) return;
+        const before = present(draft.get(user), pass);
+        const after = withTraits(before, event.source, event.traits, event.atMs);
+        if (after !== draft.get(user)) draft.set(user, after);
+        return;
+      }
+      case 'alias': {
+        const origin = { name: originOf(this.options.partition, pass), offset };
+        const { moved, left } = this.#taken(draft.get(user), wanted, pass);
+        if (pass === undefined || moved.c)
+          draft.move({ user: event.to, event: { kind: 'merge', profile: moved }, origin });
+        if (draft.get(user)) draft.set(user, left);
+        return;
+      }
+      case 'delete':
+        if (draft.get(user))
+          draft.set(user, pass === undefined ? null : this.#taken(draft.get(user), wanted, pass).left);
+        return;
+      case 'merge': {
+        const known = draft.get(user);
+        // What a second reading moves comes late: whom it was for may have been moved or deleted since.
+        if (isLate(record) && (!known || known.g)) return;
+        const before = present(known, pass);
+        const merged = pass === undefined ? mergeTraits(before, event.profile) : before;
+        const all = this.#merged(merged, event.profile, { offset, nowMs, wanted });
+        if (all !== (pass === undefined ? draft.get(user) : before)) draft.set(user, all);
+        return;
+      }
+      case 'listed':
+        return;
+    }
+  }
+
+  #counted(profile: Profile, event: Extract<ProfileEvent, { kind: 'track' }>, { wanted, ...at }: Counting): Profile {
+    let c: Record<string, Counter> | undefined;
+    for (const { definition, spec } of this.#definitions.countersOf(event.event)) {
+      const counter = wanted(definition) ? count(spec, profile.c?.[spec.id], event, at) : undefined;
+      if (counter) (c ??= { ...profile.c })[spec.id] = counter;
+    }
+    return c ? { ...profile, c } : profile;
+  }
+
+  #merged(profile: Profile, from: Profile, { wanted, ...at }: Counting): Profile {
+    let c: Record<string, Counter> | undefined;
+    for (const [id, counter] of Object.entries(from.c ?? {})) {
+      const [spec, definition] = [this.#definitions.spec(id), this.#definitions.of(ownerOf(id).id)];
+      const merged =
+        spec && definition && wanted(definition) ? mergeCounters(spec, profile.c?.[id], counter, at) : undefined;
+      if (merged) (c ??= { ...profile.c })[id] = merged;
+    }
+    return c ? { ...profile, c } : profile;
+  }
+
+  /** What an alias takes along; in a pass only what that pass has counted. */
+  #taken(profile: Profile | undefined, wanted: Wanted, pass: number | undefined) {
+    const { t, c = {}, s } = profile ?? {};
+    // What receivers were told of the old id is kept for the day when somebody has it again.
+    if (pass === undefined) return { moved: { ...(t && { t }), c }, left: s ? { s, g: 1 as const } : null };
+    const mine = (id: string) => {
+      const definition = this.#definitions.of(ownerOf(id).id);
+      return definition !== undefined && wanted(definition) && this.#definitions.spec(id) !== undefined;
+    };
+    const part = (which: boolean) => Object.fromEntries(Object.entries(c).filter(([id]) => mine(id) === which));
+    const [moved, kept] = [part(true), part(false)];
+    const left = profile ? unlessNobody({ ...profile, c: kept }) : null;
+    return { moved: Object.keys(moved).length > 0 ? { c: moved } : {}, left };
+  }
+
+  /** What is left of definitions that are gone, or count otherwise now. */
+  #forget(draft: Draft, user: string): void {
+    const profile = draft.get(user);
+    const kept = profile && this.#kept(profile);
+    if (kept && kept !== profile) draft.setQuietly(user, unlessNobody(kept));
+  }
+
+  #kept(profile: Profile): Profile {
+    const gone = (id: string) => this.meta.defs[id]?.phase === 'leaving';
+    const old = (id: string) => {
+      const { id: definition, revision } = ownerOf(id);
+      return gone(definition) || (this.meta.defs[definition]?.revision ?? 0) > revision;
+    };
+    const { c = {}, s = {}, l = {} } = profile;
+    if (!Object.keys(c).some(old) && !Object.keys({ ...s, ...l }).some(gone)) return profile;
+    const without = <T>(part: Record<string, T>, drop: (id: string) => boolean) =>
+      Object.fromEntries(Object.entries(part).filter(([id]) => !drop(id)));
+    return { ...profile, c: without(c, old), s: without(s, gone), l: without(l, gone) };
+  }
+
+  #tell(draft: Draft, { user, definitions, nowMs }: { user: string; definitions: Definition[]; nowMs: number }): void {
+    for (const definition of definitions) {
+      const profile = draft.get(user);
+      if (!profile || profile.g) return;
+      const told = profile.s?.[definition.id];
+      const value = definition.value(profile, nowMs, this.meta.defs[definition.id]?.since ?? 0);
+      if (sameJson(value, told ? told[0] : definition.nothing)) continue;
+      // Later than the last one whatever the clock says: receivers go by it.
+      draft.tell(user, definition.id, value, Math.max(nowMs, (told?.[1] ?? 0) + 1));
+    }
+  }
+}
+
+type Wanted = (definition: Definition) => boolean;
+
+interface Counting {
+  offset: number;
+  nowMs: number;
+  wanted: Wanted;
+}
+
+interface Application {
+  draft: Draft;
+  record: Incoming;
+  nowMs: number;
+  wanted: Wanted;
+  /** of a second reading: its number */
+  pass?: number;
+}
+
+/** Of a second reading, by `originOf`. */
+function isLate({ origin }: Incoming): boolean {
+  return origin?.name.includes('.') ?? false;
+}
+
+function originOf(partition: number, pass: number | undefined): string {
+  return pass === undefined ? profilesOrigin(partition) : `${profilesOrigin(partition)}.${pass}`;
+}

@@ -1,0 +1,27 @@
+import { type Kafka } from '../../shared/kafka/port';
+import { PROFILE_EVENTS } from '../../shared/kafka/topics';
+import { decodeEvent, type Incoming } from './event';
+
+/** One partition of `profiles.events`, read where one says: beside what comes by the consumer group. */
+
+const FETCH_BYTES = 256 * 1024;
+
+export class EventLog {
+  constructor(
+    private readonly kafka: Pick<Kafka, 'read' | 'ranges'>,
+    private readonly partition: number,
+  ) {}
+
+  /** Records from an offset on, or from the first that is kept, before an end; `done`: there are no more. */
+  async read(offset: number, end: number): Promise<{ records: Incoming[]; done: boolean }> {
+    const at = { topic: PROFILE_EVENTS, partition: this.partition, maxBytes: FETCH_BYTES };
+    let fetched = await this.kafka.read({ ...at, offset });
+    if (fetched.gone) {
+      const low = (await this.kafka.ranges(PROFILE_EVENTS)).find(({ partition }) => partition === this.partition)?.low;
+      if (low === undefined || low >= end) return { records: [], done: true };
+      fetched = await this.kafka.read({ ...at, offset: low });
+    }
+    const records = fetched.records.filter((record) => record.offset < end);
+    return { records: records.flatMap((record) => decodeEvent(record) ?? []), done: records.length === 0 };
+  }
+}

@@ -1,0 +1,111 @@
+import { type ConfigReader } from '../../shared/config/view';
+import { parseMessage, readHead } from '../../shared/domain/message-record';
+import { createSeen, sighting } from '../../shared/domain/seen';
+import { AppError, messageOf } from '../../shared/errors';
+import { type Appender, type InRecord, type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { PROFILE_EVENTS } from '../../shared/kafka/topics';
+import { type Log } from '../../shared/telemetry/log';
+import { messagesOrigin } from './cursor';
+import { encodeEvent, eventOf } from './event';
+import { MAX_USER_BYTES } from './store';
+
+/**
+ * Gives each message to the partition of its user: `messages` are kept together by source and user, and a user comes by
+ * several sources.
+ *
+ * Invariant: a record is done only when Kafka has acknowledged what came of it, and what comes of a partition is appended in
+ * its order. So whoever reads it knows a second writing (cursor.ts).
+ */
+export interface RekeyOptions {
+  config: Pick<ConfigReader, 'source'>;
+  appender: Appender;
+  log: Log;
+  /** partitions that were refused may be read again */
+  onRoom: () => void;
+  /** this process must not go on */
+  onFatal: (error: unknown) => void;
+}
+
+/** Not yet acknowledged: about a second's worth at full speed. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+
+export class Rekey {
+  /** since the start of the process */
+  readonly counts = { read: 0, given: 0, duplicates: 0, left: 0, rejected: 0 };
+  readonly #seen = createSeen();
+  #refused = false;
+  #failed = false;
+
+  constructor(private readonly options: RekeyOptions) {}
+
+  /** Remembers a record that was read back: a copy of it that comes now is not counted. */
+  recall(record: InRecord): void {
+    const head = readHead(record.headers);
+    if (head.kind !== 'message') return;
+    this.#seen.remember(sighting(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
+  }
+
+  onRecord(record: OpenRecord): Verdict {
+    const { appender, config } = this.options;
+    if (this.#failed) return 'full';
+    if (appender.pendingBytes >= MAX_PENDING_BYTES) {
+      this.#refused = true;
+      return 'full';
+    }
+    this.counts.read++;
+    const head = readHead(record.headers);
+    if (head.kind === 'newer') return this.#stop(record, head.format);
+    if (head.kind === 'rejected') return this.#leave(record, 'rejected');
+    // What this service tells is no news to it.
+    if (config.source(head.sourceId)?.data.of !== undefined) return this.#leave(record, 'left');
+    const seenAs = sighting(head.sourceId, head.messageId, record.partition, record.offset);
+    if (this.#seen.isDuplicate(seenAs, record.timestampMs)) return this.#leave(record, 'duplicates');
+    this.#seen.remember(seenAs, record.timestampMs);
+    const message = parseMessage(record.value);
+    // The router sets it aside.
+    if (typeof message === 'string') return this.#leave(record, 'rejected');
+    const given = eventOf(message, head.sourceId);
+    if (!given || Buffer.byteLength(given.user) > MAX_USER_BYTES) return this.#leave(record, 'left');
+    this.#give(record, given);
+    return 'taken';
+  }
+
+  #give(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>): void {
+    const { appender, log, onRoom } = this.options;
+    const { partition, offset } = record;
+    const origin = { name: messagesOrigin(partition), offset };
+    appender.append([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin) }]).then(
+      () => {
+        this.counts.given++;
+        record.done();
+        if (this.#refused && appender.pendingBytes < MAX_PENDING_BYTES / 2) {
+          this.#refused = false;
+          onRoom();
+        }
+      },
+      (error: unknown) => {
+        // A stopping process refuses for the moment: the record stays open, and the next process reads it again.
+        if (error instanceof AppError && error.retriable) return;
+        log.warn({ partition, offset, reason: messageOf(error) }, 'profile_event.rejected');
+        this.#leave(record, 'rejected');
+      },
+    );
+  }
+
+  #leave(record: OpenRecord, why: 'left' | 'duplicates' | 'rejected'): Verdict {
+    this.counts[why]++;
+    record.done();
+    return 'taken';
+  }
+
+  #stop({ partition, offset }: OpenRecord, format: string): Verdict {
+    this.#failed = true;
+    this.options.onFatal(
+      new AppError(
+        'newer_format',
+        `The topic messages holds a record (partition ${partition}, offset ${offset}) of format ${format}, written by a newer Waypost than this service. Upgrade it.`,
+      ),
+    );
+    return 'full';
+  }
+}

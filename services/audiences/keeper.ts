@@ -1,0 +1,300 @@
+import { type Appender, type Kafka, type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
+import { type Log } from '../../shared/telemetry/log';
+import { newTraceparent } from '../../shared/telemetry/trace';
+import { type Definitions } from './definitions';
+import { type Step, type Tell } from './draft';
+import { Engine } from './engine';
+import { decodeEvent, type Incoming } from './event';
+import { EventLog } from './event-log';
+import { changelogRecords, identifyRecord, moveRecords } from './out';
+import { type Progress } from './progress';
+import { restore } from './restore';
+import { type Report, type SyncResult, reportOf } from './status';
+import { type Store } from './store';
+
+/**
+ * Keeps one partition of profiles while it is this process's.
+ *
+ * Invariant: one step at a time, and each in this order: what moves, the changelog, the store, what is told. Each waits for
+ * Kafka's acknowledgement of the one before, and an event is done after all of them; so whatever dies, what was not written is
+ * made again from what was, and what was told and may not have arrived is told again as it was.
+ */
+export interface KeeperOptions {
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  appender: Appender;
+  partition: number;
+  /** of the store */
+  path: string;
+  definitions: () => Definitions;
+  progress: Progress;
+  now: () => number;
+  log: Log;
+  /** what one before this had taken when the session was lost, and had not written */
+  inherited: readonly Queued[];
+  /** what was refused may be offered again */
+  onRoom: () => void;
+  onFatal: (error: unknown) => void;
+}
+
+const MAX_QUEUE = 2_000;
+/** Of one step: it must be written before the next begins, and others' partitions take their turn meanwhile. */
+const CHUNK = 500;
+const TICK_MS = 100;
+const CHECKPOINT_EVERY_MS = 10_000;
+
+/** An event that was taken, and the record to be done with. */
+export interface Queued {
+  incoming: Incoming;
+  record: OpenRecord;
+}
+
+export class Keeper {
+  readonly closed: Promise<void>;
+  readonly #queue: Queued[];
+  #refused = false;
+  #closing = false;
+  #lost = false;
+  #wake: () => void = () => undefined;
+  #store: Store | undefined;
+  #engine: Engine | undefined;
+  /** of `messages` when this began: nobody is told anything before all that has been counted */
+  #ends: readonly number[] = [];
+  #ready = false;
+  #adopted: Definitions | undefined;
+  #writtenSince = false;
+  #checkpointAt = 0;
+  readonly #log: EventLog;
+  readonly #syncs = new Map<number, SyncResult>();
+
+  constructor(private readonly options: KeeperOptions) {
+    this.#queue = [...options.inherited];
+    this.#log = new EventLog(options.kafka, options.partition);
+    this.closed = this.#run().catch((error: unknown) => {
+      if (!this.#lost) options.onFatal(error);
+    });
+  }
+
+  /** Takes a record, unless too many wait. */
+  offer(record: OpenRecord): Verdict {
+    if (this.#queue.length >= MAX_QUEUE) {
+      this.#refused = true;
+      return 'full';
+    }
+    const incoming = decodeEvent(record);
+    if (incoming) this.#queue.push({ incoming, record });
+    else this.#skip(record);
+    this.#wake();
+    return 'taken';
+  }
+
+  /** Ends when what was taken is written; `lost`: at once, since it may be another's. */
+  close({ lost }: { lost: boolean }): void {
+    this.#closing = true;
+    this.#lost ||= lost;
+    this.#wake();
+  }
+
+  /** After a session was lost: what was taken and not written. Nobody offers it again. */
+  get left(): readonly Queued[] {
+    return this.#queue;
+  }
+
+  /** How it stands with each definition; undefined until the store is there. */
+  report(): Report | undefined {
+    if (!this.#store || !this.#engine) return undefined;
+    return reportOf(this.#engine.meta, this.#store, this.#syncs);
+  }
+
+  async #run(): Promise<void> {
+    const { kafka, partition, path, progress, now, log } = this.options;
+    const startedAt = now();
+    this.#ends = await progress.messagesEnds();
+    const end = (await kafka.ranges(PROFILE_EVENTS)).find((each) => each.partition === partition)?.high ?? 0;
+    const { store, meta, records, anew } = await restore(
+      kafka,
+      { partition, path, nowMs: startedAt },
+      this.options.definitions(),
+    );
+    this.#store = store;
+    const engine: Engine = new Engine(store, meta, {
+      partition,
+      end,
+      definitions: this.options.definitions(),
+      seen: (ends) => progress.covers(ends, partition, engine.meta.live.next),
+    });
+    this.#engine = engine;
+    log.info({ partition, records, anew, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
+    try {
+      await this.#send(store.unsent(meta.sent).flatMap((each) => this.#told(each)));
+      await this.#catchUp(engine, end);
+      while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
+        if (!(await this.#round(engine))) await this.#rest();
+      }
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** What was counted by another after the last it said of it. */
+  async #catchUp(engine: Engine, end: number): Promise<void> {
+    while (engine.meta.live.next < end && !this.#lost) {
+      const { records, done } = await this.#log.read(engine.meta.live.next, end);
+      await this.#perform(done ? engine.skip(end, this.options.now()) : engine.apply(records, this.options.now()));
+    }
+  }
+
+  /** A step of each kind that there is. @returns whether there was any */
+  async #round(engine: Engine): Promise<boolean> {
+    const { now } = this.options;
+    let busy = await this.#applyNext(engine);
+    if (this.#closing) return busy;
+    await this.#adopt(engine);
+    busy = (await this.#takeOver(engine)) || busy;
+    busy = (await this.#fill(engine)) || busy;
+    if (!this.#ready) {
+      await this.options.progress.look();
+      this.#ready = this.options.progress.covers(this.#ends, this.options.partition, engine.meta.live.next);
+    }
+    if (this.#ready) {
+      busy = (await this.#perform(engine.scan(now(), CHUNK))) || busy;
+      for (const intervalMs of this.options.definitions().intervals)
+        busy = (await this.#sync(engine, intervalMs)) || busy;
+    }
+    await this.#checkpoint();
+    return busy;
+  }
+
+  async #applyNext(engine: Engine): Promise<boolean> {
+    const taken = this.#queue.slice(0, CHUNK);
+    if (taken.length === 0) return false;
+    const incoming = taken.map((each) => each.incoming).filter(({ offset }) => offset >= engine.meta.live.next);
+    if (incoming.length > 0) await this.#perform(engine.apply(incoming, this.options.now()));
+    if (this.#lost) return false;
+    this.#queue.splice(0, taken.length);
+    for (const { record } of taken) record.done();
+    if (this.#refused && this.#queue.length < MAX_QUEUE / 2) {
+      this.#refused = false;
+      this.options.onRoom();
+    }
+    return true;
+  }
+
+  async #adopt(engine: Engine): Promise<void> {
+    const definitions = this.options.definitions();
+    const waiting = engine.waits;
+    if (definitions === this.#adopted && !waiting) return;
+    if (waiting) await this.options.progress.look();
+    await this.#perform(engine.adopt(definitions, this.options.now()));
+    this.#adopted = definitions;
+  }
+
+  /** Members from elsewhere, whose upload is complete. */
+  async #takeOver(engine: Engine): Promise<boolean> {
+    const { definitions, partition, now } = this.options;
+    for (const { id, uploads } of definitions().all) {
+      const state = engine.meta.defs[id];
+      const upload = uploads.find(({ number }) => state && number > state.upload);
+      if (!upload) continue;
+      const [from, end] = upload.ranges[partition] ?? [0, 0];
+      let next = from;
+      while (next < end && !this.#lost) {
+        const { records, done } = await this.#log.read(next, end);
+        await this.#perform(engine.list({ definition: id, upload: upload.number, nowMs: now() }, records));
+        next = done ? end : (records.at(-1)?.offset ?? end) + 1;
+      }
+      return this.#perform(engine.listed(id, upload, now()));
+    }
+    return false;
+  }
+
+  async #fill(engine: Engine): Promise<boolean> {
+    const { fill, live } = engine.meta;
+    if (!fill) return false;
+    const { records, done } = await this.#log.read(fill.cursor.next, live.next);
+    return this.#perform(engine.fill(records, done, this.options.now()));
+  }
+
+  async #sync(engine: Engine, intervalMs: number): Promise<boolean> {
+    const nowMs = this.options.now();
+    const sync = this.#syncs.get(intervalMs) ?? { beganAt: 0, running: false, looked: 0, told: 0 };
+    if (!sync.running) {
+      if (nowMs - sync.beganAt < intervalMs) return false;
+      Object.assign(sync, { beganAt: nowMs, running: true, looked: 0, told: 0 });
+      this.#syncs.set(intervalMs, sync);
+    }
+    const expired = engine.expire(nowMs, CHUNK);
+    if (expired) return this.#perform(expired);
+    const step = engine.sync(intervalMs, nowMs, CHUNK);
+    sync.running = step !== undefined && (step.synced?.users.length ?? 0) === CHUNK;
+    sync.looked += step?.synced?.users.length ?? 0;
+    sync.told += step?.tells.length ?? 0;
+    return this.#perform(step);
+  }
+
+  async #perform(step: Step | undefined): Promise<boolean> {
+    if (!step || this.#lost || !this.#engine) return false;
+    const { appender, partition } = this.options;
+    await appender.append(moveRecords(step));
+    await appender.append(changelogRecords(step, partition));
+    if (this.#gone()) return false;
+    this.#engine.commit(step);
+    this.#writtenSince = true;
+    await this.#send(step.tells);
+    return true;
+  }
+
+  /** While Kafka was waited for the partition may have become another's. */
+  #gone(): boolean {
+    return this.#lost;
+  }
+
+  async #send(tells: readonly Tell[]): Promise<void> {
+    const { appender, definitions, now } = this.options;
+    if (tells.length === 0 || !this.#engine || !this.#store) return;
+    const known = definitions();
+    const records = tells.flatMap((tell) => {
+      const definition = known.of(tell.definition);
+      return definition ? identifyRecord(tell, definition, { nowMs: now(), traceparent: newTraceparent() }) : [];
+    });
+    await appender.append(records);
+    if (this.#lost) return;
+    this.#engine.meta = { ...this.#engine.meta, sent: tells.at(-1)?.sequence ?? 0 };
+    this.#store.sent(this.#engine.meta);
+  }
+
+  /** What was told, as it was; nothing where more was told since. */
+  #told({ sequence, user, definition }: { sequence: number; user: string; definition: string }): Tell[] {
+    const told = this.#store?.get(user)?.s?.[definition];
+    if (told?.[2] !== sequence) return [];
+    return [{ sequence, user, definition, value: told[0], atMs: told[1] }];
+  }
+
+  async #checkpoint(): Promise<void> {
+    const { kafka, partition, now } = this.options;
+    if (!this.#writtenSince || now() - this.#checkpointAt < CHECKPOINT_EVERY_MS) return;
+    this.#checkpointAt = now();
+    this.#writtenSince = false;
+    // No step is under way: all that this process wrote below the end is in the store.
+    const next = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition)?.high ?? 0;
+    this.#store?.setCheckpoint({ next, at: now() });
+  }
+
+  #skip(record: OpenRecord): void {
+    const { partition, offset } = record;
+    this.options.log.warn({ partition, offset, reason: 'it cannot be read' }, 'profile_event.skipped');
+    record.done();
+  }
+
+  async #rest(): Promise<void> {
+    if (this.#closing) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, TICK_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#queue.length > 0) this.#wake();
+    });
+  }
+}

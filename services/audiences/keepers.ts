@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { type OpenRecord, type PartitionKeeper, type Verdict } from '../../shared/kafka/port';
+import { Keeper, type KeeperOptions, type Queued } from './keeper';
+
+/** The partitions of profiles that are this process's: each has its keeper, and never two. */
+export class Keepers implements PartitionKeeper {
+  readonly #keepers = new Map<number, Keeper>();
+  /** those that still write what they took, by partition */
+  readonly #leaving = new Map<number, Promise<void>>();
+  /** what was taken of partitions whose session was lost: theirs who keep them next, where that is this process */
+  readonly #left = new Map<number, readonly Queued[]>();
+  #owned: ReadonlySet<number> = new Set();
+
+  /** @param options.path of all stores */
+  constructor(private readonly options: Omit<KeeperOptions, 'partition' | 'inherited'>) {}
+
+  own(partitions: ReadonlySet<number>): void {
+    this.#owned = partitions;
+    for (const partition of this.#keepers.keys()) if (!partitions.has(partition)) this.#close(partition, false);
+    for (const partition of this.#left.keys()) if (!partitions.has(partition)) this.#left.delete(partition);
+    for (const partition of partitions) this.#open(partition);
+  }
+
+  lost(): void {
+    this.#owned = new Set();
+    for (const partition of this.#keepers.keys()) this.#close(partition, true);
+  }
+
+  holds(partition: number): boolean {
+    return this.#keepers.has(partition) || this.#leaving.has(partition);
+  }
+
+  onRecord(record: OpenRecord): Verdict {
+    return this.#keepers.get(record.partition)?.offer(record) ?? 'full';
+  }
+
+  *[Symbol.iterator](): Iterator<[number, Keeper]> {
+    yield* this.#keepers;
+  }
+
+  /** Ends when all that was taken is written. */
+  async stop(): Promise<void> {
+    this.own(new Set());
+    await Promise.all(this.#leaving.values());
+  }
+
+  #open(partition: number): void {
+    if (this.#keepers.has(partition) || this.#leaving.has(partition)) return;
+    const path = join(this.options.path, `p${partition}`);
+    const inherited = this.#left.get(partition) ?? [];
+    this.#left.delete(partition);
+    this.#keepers.set(partition, new Keeper({ ...this.options, partition, path, inherited }));
+    // What came before it was there was refused.
+    this.options.onRoom();
+  }
+
+  #close(partition: number, lost: boolean): void {
+    const keeper = this.#keepers.get(partition);
+    if (!keeper) return;
+    this.#keepers.delete(partition);
+    keeper.close({ lost });
+    const closed = keeper.closed.then(() => {
+      this.#leaving.delete(partition);
+      if (lost) this.#left.set(partition, keeper.left);
+      // It came back before it was let go.
+      if (this.#owned.has(partition)) this.#open(partition);
+    });
+    this.#leaving.set(partition, closed);
+  }
+}

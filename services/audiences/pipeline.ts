@@ -1,0 +1,72 @@
+import { type ConfigReader } from '../../shared/config/view';
+import { type Appender, type Consumption, type Kafka } from '../../shared/kafka/port';
+import { recall } from '../../shared/kafka/recall';
+import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
+import { type Log } from '../../shared/telemetry/log';
+import { type Definitions } from './definitions';
+import { Rekey } from './handler';
+import { Keepers } from './keepers';
+import { Progress, REKEY_GROUP } from './progress';
+
+/**
+ * All that runs while something is defined: messages go to their users' partitions, and those are kept. While nothing is
+ * defined none of it is there; what comes meanwhile is read when it is wanted, as far as it is still retained.
+ */
+export interface PipelineOptions {
+  kafka: Kafka;
+  config: ConfigReader;
+  /** the folder of the stores */
+  path: string;
+  definitions: () => Definitions;
+  log: Log;
+  onFatal: (error: unknown) => void;
+}
+
+const KEEPERS_GROUP = 'audiences-profiles';
+const GATHER_MS = 10;
+/** What the end takes after the last record was begun. */
+const CLOSE_MS = 1_000;
+
+export class Pipeline {
+  private constructor(
+    readonly rekey: Rekey,
+    readonly keepers: Keepers,
+    private readonly parts: { rekeying: Consumption; keeping: Consumption; appenders: Appender[] },
+  ) {}
+
+  static async open(options: PipelineOptions): Promise<Pipeline> {
+    const { kafka, config, definitions, log, onFatal } = options;
+    const appending = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const, gatherMs: GATHER_MS };
+    const [rekeyed, kept] = await Promise.all([kafka.appender(appending), kafka.appender(appending)]);
+    const consumptions: { rekeying?: Consumption; keeping?: Consumption } = {};
+    const rekey = new Rekey({ config, appender: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
+    await recall(kafka, rekey, { name: 'audiences-recall', log, onFatal });
+    const keepers = new Keepers({
+      ...{ kafka, appender: kept, path: options.path, definitions, log, onFatal },
+      progress: new Progress(kafka, Date.now),
+      now: Date.now,
+      onRoom: () => consumptions.keeping?.resume(),
+    });
+    const keeping = (consumptions.keeping = await kafka.consume({
+      ...{ group: KEEPERS_GROUP, topics: [PROFILE_EVENTS], onFatal, keeper: keepers },
+      onRecord: (record) => keepers.onRecord(record),
+    }));
+    const rekeying = (consumptions.rekeying = await kafka.consume({
+      ...{ group: REKEY_GROUP, topics: [MESSAGES], onFatal },
+      onRecord: (record) => rekey.onRecord(record),
+    }));
+    return new Pipeline(rekey, keepers, { rekeying, keeping, appenders: [rekeyed, kept] });
+  }
+
+  get consumptions(): Consumption[] {
+    return [this.parts.rekeying, this.parts.keeping];
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    const { rekeying, keeping, appenders } = this.parts;
+    await rekeying.stop(deadlineMs / 2 - CLOSE_MS);
+    // What is taken is written while the group is still told that it is ours.
+    await Promise.all([this.keepers.stop(), keeping.stop(deadlineMs / 2 - CLOSE_MS)]);
+    await Promise.all(appenders.map((appender) => appender.close(CLOSE_MS)));
+  }
+}

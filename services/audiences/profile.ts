@@ -1,0 +1,111 @@
+import { type Json, type JsonObject } from '../../shared/domain/message';
+import { type Counter } from './counters';
+
+/**
+ * What is known of one user: pure. The keys are short, since it is written again with each change; it is JSON in the
+ * store and in the changelog alike.
+ *
+ * Traits are kept per source with their times, so that whatever order sources arrive in, the latest call wins, and a
+ * message that is applied twice changes nothing.
+ */
+export interface Profile {
+  /** traits: source → name → value and the time of the call that set it (ms since 1970) */
+  t?: Record<string, Traits>;
+  /** counters by `CounterSpec.id` */
+  c?: Record<string, Counter>;
+  /** what was told last, by the id of its definition */
+  s?: Record<string, Told>;
+  /** membership from elsewhere, by the id of its audience: number of the upload that said so, and whether in or out */
+  l?: Record<string, [upload: number, listed: 0 | 1]>;
+  /** nobody at present: moved to another id, or made by a second reading of the log (meta.ts), which may be of one who is gone */
+  g?: 1;
+}
+
+type Traits = Record<string, [value: Json, atMs: number]>;
+
+/** The value that receivers know, the `timestamp` it was told with (ms since 1970), and its place among what was told. */
+export type Told = [value: Json, atMs: number, sequence: number];
+
+/** Of one user over all sources. More are not kept: they would make a record that no topic takes. */
+export const MAX_TRAITS = 200;
+/** Of a trait's value as JSON. */
+export const MAX_TRAIT_LENGTH = 1_024;
+
+/** Sets the traits of an identify. @returns the profile with them: the same one where nothing changes */
+export function withTraits(profile: Profile, source: string, traits: JsonObject, atMs: number): Profile {
+  const before = profile.t?.[source] ?? {};
+  const after: Traits = { ...before };
+  let room = MAX_TRAITS - Object.values(profile.t ?? {}).reduce((sum, each) => sum + Object.keys(each).length, 0);
+  let changed = false;
+  for (const [name, value] of Object.entries(traits)) {
+    // As a key it would be no trait but a prototype.
+    if (name === '__proto__') continue;
+    const known = before[name];
+    if (known && (known[1] > atMs || (known[1] === atMs && sameJson(known[0], value)))) continue;
+    if ((!known && room <= 0) || JSON.stringify(value).length > MAX_TRAIT_LENGTH) continue;
+    if (!known) room--;
+    after[name] = [value, atMs];
+    changed = true;
+  }
+  return changed ? { ...profile, t: { ...profile.t, [source]: after } } : profile;
+}
+
+/** The traits of one user as conditions see them: of each name the latest. A trait that was set to null is absent. */
+export function traitsOf(profile: Profile, sources: ReadonlySet<string> | undefined): JsonObject {
+  const latest: Traits = {};
+  for (const [source, traits] of Object.entries(profile.t ?? {})) {
+    if (sources && !sources.has(source)) continue;
+    for (const [name, entry] of Object.entries(traits)) {
+      const known = latest[name];
+      if (!known || entry[1] >= known[1]) latest[name] = entry;
+    }
+  }
+  const present = Object.entries(latest).filter(([, [value]]) => value !== null);
+  return Object.fromEntries(present.map(([name, [value]]) => [name, value]));
+}
+
+/** Traits of both; of each name and source the later. */
+export function mergeTraits(into: Profile, from: Profile): Profile {
+  let merged = into;
+  for (const [source, traits] of Object.entries(from.t ?? {})) {
+    for (const [name, [value, atMs]] of Object.entries(traits)) {
+      // What is known at the same time stays: it is the user's own.
+      const known = merged.t?.[source]?.[name];
+      if (!known || known[1] < atMs) merged = withTraits(merged, source, { [name]: value }, atMs);
+    }
+  }
+  return merged;
+}
+
+/** The profile, or a new one. One that a second reading makes is marked: its user may have gone since. */
+export function present(profile: Profile | undefined, pass: number | undefined): Profile {
+  if (!profile) return pass === undefined ? {} : { g: 1 };
+  if (pass !== undefined || !profile.g) return profile;
+  const { g: _, ...rest } = profile;
+  return rest;
+}
+
+/** One who is nobody is there for the sake of what is kept of them. */
+export function unlessNobody(profile: Profile): Profile | null {
+  const { g, ...own } = profile;
+  return g && isEmpty(own) ? null : profile;
+}
+
+/** Nothing is left of it that anybody asks for. */
+function isEmpty({ t, c, s, l }: Profile): boolean {
+  return [t, c, s, l].every((part) => part === undefined || Object.keys(part).length === 0);
+}
+
+export function encodeProfile(profile: Profile): Buffer {
+  return Buffer.from(JSON.stringify(profile));
+}
+
+/** Of what was written here: it is not checked again. */
+export function decodeProfile(bytes: Buffer): Profile {
+  return JSON.parse(bytes.toString()) as Profile;
+}
+
+/** Whether two values are the same JSON; of objects the order of keys counts, which both have from the same writer. */
+export function sameJson(a: Json, b: Json): boolean {
+  return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
+}

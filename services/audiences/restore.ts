@@ -1,0 +1,74 @@
+import { rmSync } from 'node:fs';
+import { type Kafka, type Range } from '../../shared/kafka/port';
+import { PROFILES } from '../../shared/kafka/topics';
+import { type Definitions } from './definitions';
+import { type Meta, NEW_META } from './meta';
+import { readChange } from './out';
+import { type Profile } from './profile';
+import { Store } from './store';
+
+/** Opens the store of a partition and brings it up to what the changelog says: from where it stands, or from the beginning. */
+
+const FETCH_BYTES = 1024 * 1024;
+/** Compaction forgets a day after it which keys were deleted: a store that is older might keep them. */
+const TOO_OLD_MS = 12 * 3_600_000;
+
+export interface Restored {
+  store: Store;
+  meta: Meta;
+  /** records of the changelog that were read */
+  records: number;
+  /** not a store that was there, but all of the changelog */
+  anew: boolean;
+}
+
+export async function restore(
+  kafka: Pick<Kafka, 'read' | 'ranges'>,
+  at: { partition: number; path: string; nowMs: number },
+  definitions: Definitions,
+): Promise<Restored> {
+  const { partition, path, nowMs } = at;
+  const range = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition);
+  if (!range) throw new Error(`topic ${PROFILES} has no partition ${partition}`);
+  let store = new Store(path);
+  const anew = !fits(store, range, nowMs);
+  if (anew) {
+    await store.close();
+    rmSync(path, { recursive: true, force: true });
+    store = new Store(path);
+  }
+  let meta = store.meta;
+  let next = store.checkpoint?.next ?? range.low;
+  let records = 0;
+  const how = {
+    dueAt: (profile: Profile) => definitions.dueAt(profile, nowMs),
+    intervalsMs: definitions.intervals,
+  };
+  while (next < range.high) {
+    const fetched = await kafka.read({ topic: PROFILES, partition, offset: next, maxBytes: FETCH_BYTES });
+    const changes = fetched.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
+    store.restore(
+      changes.filter((change) => change.kind === 'profile'),
+      how,
+    );
+    meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
+    records += changes.length;
+    // What compaction has left empty ends the reading too.
+    if (fetched.next === next) break;
+    next = fetched.next;
+  }
+  const settled = withTold(meta ?? NEW_META, store);
+  store.restored(settled, { next: range.high, at: nowMs });
+  return { store, meta: settled, records, anew };
+}
+
+function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number): boolean {
+  if (!checkpoint || !meta) return false;
+  return checkpoint.next >= low && checkpoint.next <= high && nowMs - checkpoint.at < TOO_OLD_MS;
+}
+
+/** What was told last may be ahead of what is known of the whole. */
+function withTold(meta: Meta, store: Store): Meta {
+  const last = store.unsent(meta.sent).at(-1);
+  return { ...meta, told: Math.max(meta.told, last?.sequence ?? 0) };
+}

@@ -1,0 +1,82 @@
+import { type Appender } from '../../shared/kafka/port';
+import { type Health } from '../../shared/http/health';
+import { PROFILE_STATUS } from '../../shared/kafka/topics';
+import { Pipeline, type PipelineOptions } from './pipeline';
+import { statusRecords } from './status';
+
+/** Runs the pipeline while something is defined, and says how it stands. */
+
+const STATUS_EVERY_MS = 1_000;
+
+export class Service implements Health {
+  pipeline: Pipeline | undefined;
+  /** the one change at a time: opening, or closing */
+  #changing: Promise<void> = Promise.resolve();
+  #stopping = false;
+  #status: Appender | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #reported = new Map<string, string>();
+
+  constructor(private readonly options: PipelineOptions) {}
+
+  async start(): Promise<void> {
+    const { kafka, config } = this.options;
+    this.#status = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+    config.onChange(() => void this.#change());
+    await this.#change();
+    this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
+  }
+
+  notLive(): string[] {
+    return (this.pipeline?.consumptions ?? []).flatMap((consumption) => consumption.stuck() ?? []);
+  }
+
+  notReady(): string[] {
+    if (this.#stopping) return ['stopping'];
+    const joined = (this.pipeline?.consumptions ?? []).every((consumption) => consumption.joined);
+    return joined ? [] : ['not yet in its consumer groups'];
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#timer);
+    await this.#changing;
+    await this.pipeline?.close(deadlineMs - 1_000);
+    await this.#status?.close(500);
+  }
+
+  /** Opens or closes, by whether there is anything to compute. */
+  #change(): Promise<void> {
+    this.#changing = this.#changing
+      .then(async () => {
+        const wanted = this.options.definitions().all.length > 0;
+        if (this.#stopping || wanted === (this.pipeline !== undefined)) return;
+        if (wanted) {
+          this.pipeline = await Pipeline.open(this.options);
+          this.options.log.info('audiences.begun');
+          return;
+        }
+        const { pipeline } = this;
+        this.pipeline = undefined;
+        await pipeline?.close(CLOSE_MS);
+        this.options.log.info('audiences.ended');
+      })
+      .catch(this.options.onFatal);
+    return this.#changing;
+  }
+
+  #report(): void {
+    for (const [partition, keeper] of this.pipeline?.keepers ?? []) {
+      const report = keeper.report();
+      if (!report) continue;
+      const records = statusRecords(partition, report, this.options.definitions(), Date.now());
+      const fresh = records.filter(({ key, same }) => this.#reported.get(key) !== same);
+      for (const { key, same } of fresh) this.#reported.set(key, same);
+      const out = fresh.map(({ key, value }) => ({ topic: PROFILE_STATUS, key, value }));
+      // Refused by a stopping process alone; the next one says it.
+      this.#status?.append(out).catch(() => undefined);
+    }
+  }
+}
+
+const CLOSE_MS = 10_000;

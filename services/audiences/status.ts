@@ -1,0 +1,88 @@
+import { type Definitions } from './definitions';
+import { type Meta, type Phase } from './meta';
+import { type Store } from './store';
+
+/** What a partition says of its definitions: for those who ask how far they are. */
+
+/** The last sync of an interval, or the one that runs. */
+export interface SyncResult {
+  /** ms since 1970; 0: none yet */
+  beganAt: number;
+  running: boolean;
+  /** users it looked at, and calls it made */
+  looked: number;
+  told: number;
+}
+
+export interface Report {
+  profiles: number;
+  storeBytes: number;
+  /** told, and not yet acknowledged */
+  waiting: number;
+  syncs: ReadonlyMap<number, SyncResult>;
+  definitions: Record<string, DefinitionReport>;
+}
+
+export interface DefinitionReport {
+  revision: number;
+  phase: Phase;
+  members: number;
+  told: number;
+  /** profiles that the first sync has looked at */
+  counted: number;
+  /** the last upload of members that was taken over */
+  upload: number;
+}
+
+export function reportOf(meta: Meta, store: Store, syncs: ReadonlyMap<number, SyncResult>): Report {
+  const definitions = Object.entries(meta.defs).map(
+    ([id, { revision, phase, told, upload }]): [string, DefinitionReport] => {
+      const counted = phase === 'scanning' ? (meta.scan?.counted ?? 0) : phase === 'live' ? store.size : 0;
+      return [id, { revision, phase, members: store.memberCount(id), told, counted, upload }];
+    },
+  );
+  return {
+    profiles: store.size,
+    storeBytes: store.bytes,
+    waiting: meta.told - meta.sent,
+    syncs,
+    definitions: Object.fromEntries(definitions),
+  };
+}
+
+/** A record of `profiles.status`: one definition in one partition. */
+export interface StatusValue {
+  definition: string;
+  partition: number;
+  /** ISO 8601 */
+  at: string;
+  revision: number;
+  phase: Phase;
+  profiles: number;
+  counted: number;
+  members: number;
+  told: number;
+  waiting: number;
+  /** the last upload of members that was taken over */
+  upload: number;
+  lastSync: { at: string; looked: number; told: number } | null;
+}
+
+/** @returns with each what must have changed for it to be said again */
+export function statusRecords(
+  partition: number,
+  { definitions, profiles, waiting, syncs }: Report,
+  known: Definitions,
+  nowMs: number,
+): { key: string; value: string; same: string }[] {
+  return Object.entries(definitions).flatMap(([definition, report]) => {
+    const interval = known.of(definition)?.syncEveryMs;
+    if (interval === undefined) return [];
+    const sync = syncs.get(interval);
+    const lastSync =
+      sync && !sync.running ? { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told } : null;
+    const said = { definition, partition, profiles, waiting, ...report, lastSync };
+    const value: StatusValue = { ...said, at: new Date(nowMs).toISOString() };
+    return [{ key: `${definition}/${partition}`, value: JSON.stringify(value), same: JSON.stringify(said) }];
+  });
+}

@@ -1,0 +1,57 @@
+import { type Count, metrics, only } from '../../shared/telemetry/metrics';
+import { type Pipeline } from './pipeline';
+
+/** What is told of profiles and of what they are told by. */
+
+const failed = metrics.counter({
+  name: 'waypost.conditions.failed',
+  help: 'Evaluations of an audience that failed and counted as no member.',
+});
+const failures = new Map<string, Count>();
+
+/** A condition could not be evaluated. @param reason the code of the failure, of which there are few */
+export function watchFailure(reason: string): void {
+  let count = failures.get(reason);
+  if (!count) failures.set(reason, (count = failed.of({ reason })));
+  count.value++;
+}
+
+/** The service counts; this is for those who ask. */
+export function observeAudiences(pipeline: () => Pipeline | undefined): void {
+  metrics.counted(
+    { name: 'waypost.profiles.events', help: 'Messages read for profiles, by what became of them.' },
+    () => {
+      const counts = pipeline()?.rekey.counts;
+      if (!counts) return [];
+      const { given, duplicates, left, rejected } = counts;
+      return Object.entries({ given, duplicate: duplicates, left, rejected }).map(([outcome, value]) => ({
+        labels: { outcome },
+        value,
+      }));
+    },
+  );
+  const sum = (read: (report: { profiles: number; storeBytes: number; waiting: number }) => number) => () => {
+    let total = 0;
+    for (const [, keeper] of pipeline()?.keepers ?? []) {
+      const report = keeper.report();
+      if (report) total += read(report);
+    }
+    return only(total);
+  };
+  const gauge = (name: string, help: string, read: ReturnType<typeof sum>) => metrics.gauge({ name, help }, read);
+  gauge(
+    'waypost.profiles',
+    'Users whose profiles are kept by this process.',
+    sum((report) => report.profiles),
+  );
+  gauge(
+    'waypost.profiles.store.size',
+    'Bytes of the stores of this process.',
+    sum((report) => report.storeBytes),
+  );
+  gauge(
+    'waypost.profiles.waiting',
+    'Calls of audiences that Kafka has not acknowledged.',
+    sum((report) => report.waiting),
+  );
+}

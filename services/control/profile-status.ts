@@ -1,0 +1,100 @@
+import { type Kafka, type Tail } from '../../shared/kafka/port';
+import { PROFILE_STATUS } from '../../shared/kafka/topics';
+
+/** How far audiences and computed traits are, as their service says by partition. */
+
+/** Of one definition in one partition: a record of `profiles.status`. */
+interface Said {
+  definition: string;
+  partition: number;
+  revision: number;
+  phase: 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leaving';
+  profiles: number;
+  counted: number;
+  members: number;
+  told: number;
+  waiting: number;
+  upload: number;
+  lastSync: { at: string; looked: number; told: number } | null;
+}
+
+/** Of a definition, over all partitions. */
+export interface DefinitionStatus {
+  /** none: no partition has said anything yet */
+  phase: 'none' | 'counting' | 'first_sync' | 'live';
+  /** members now, as receivers were told; of a computed trait users with a value */
+  members: number;
+  /** profiles that the first sync has looked at, of how many */
+  counted: number;
+  of: number;
+  /** calls sent since the beginning, and those that Kafka has not acknowledged */
+  sent: number;
+  waiting: number;
+  /** the last upload that all have taken over */
+  upload: number;
+  lastSync: { at: string; looked: number; changed: number } | null;
+}
+
+export class ProfileStatus {
+  readonly #said = new Map<string, Map<number, Said>>();
+  #tail: Tail | undefined;
+
+  async open(kafka: Pick<Kafka, 'tail'>, onFatal: (error: unknown) => void): Promise<void> {
+    this.#tail = await kafka.tail({
+      ...{ name: 'control-profile-status', topic: PROFILE_STATUS, from: 'beginning', patient: true, onFatal },
+      onRecord: ({ value }) => this.#take(value?.toString()),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#tail?.stop();
+  }
+
+  /** @param revision what an earlier one came to says nothing */
+  of(definition: string, revision: number): DefinitionStatus {
+    const said = [...(this.#said.get(definition)?.values() ?? [])].filter((each) => each.revision === revision);
+    const sum = (read: (each: Said) => number) => said.reduce((total, each) => total + read(each), 0);
+    const syncs = said.flatMap(({ lastSync }) => lastSync ?? []);
+    const last = syncs.map(({ at }) => at).sort();
+    return {
+      phase: phaseOf(said),
+      members: sum(({ members }) => members),
+      counted: sum(({ counted }) => counted),
+      of: sum(({ profiles }) => profiles),
+      sent: sum(({ told, waiting }) => Math.max(0, told - waiting)),
+      waiting: sum(({ waiting }) => waiting),
+      upload: said.reduce((least, { upload }) => Math.min(least, upload), said.length > 0 ? Infinity : 0),
+      lastSync:
+        last.length === 0
+          ? null
+          : {
+              at: last.at(-1) ?? '',
+              looked: syncs.reduce((total, { looked }) => total + looked, 0),
+              changed: syncs.reduce((total, { told }) => total + told, 0),
+            },
+    };
+  }
+
+  #take(value: string | undefined): void {
+    if (value === undefined) return;
+    const said = read(value);
+    if (!said) return;
+    const partitions = this.#said.get(said.definition) ?? new Map<number, Said>();
+    this.#said.set(said.definition, partitions.set(said.partition, said));
+  }
+}
+
+function phaseOf(said: readonly Said[]): DefinitionStatus['phase'] {
+  if (said.length === 0) return 'none';
+  if (said.every(({ phase }) => phase === 'live')) return 'live';
+  return said.some(({ phase }) => phase === 'scanning' || phase === 'live') ? 'first_sync' : 'counting';
+}
+
+/** Written by Waypost alone: what cannot be read is of a newer version, and says nothing here. */
+function read(text: string): Said | undefined {
+  try {
+    return JSON.parse(text) as Said;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openConfig } from '../../shared/config/reader';
+import { type ConfigWriter, openWriter } from '../../shared/config/writer';
+import { type Source } from '../../shared/domain/config';
+import { type Audience, type ComputedTrait } from '../../shared/domain/definition';
+import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Appender, type Kafka, type Tail } from '../../shared/kafka/port';
+import { MESSAGES } from '../../shared/kafka/topics';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { newTraceparent } from '../../shared/telemetry/trace';
+import { eventually } from '../support/eventually';
+import { freePorts } from '../support/free-port';
+import { type Service, startService } from '../support/service';
+
+/**
+ * Audiences on a real Kafka, while their processes are killed, share their partitions, and lose their stores. The receiver
+ * here goes by what is told in `messages`; what it must know in the end follows from what was sent.
+ */
+
+const USERS = 120;
+const MESSAGE_COUNT = 3_000;
+const ROUNDS = 5;
+
+const dir = mkdtempSync(join(tmpdir(), 'waypost-audiences-'));
+const env = {
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+  WAYPOST_TOPIC_PREFIX: `audiences-${randomUUID().slice(0, 8)}.`,
+  WAYPOST_PARTITIONS: '4',
+  WAYPOST_REPLICATION: '1',
+  WAYPOST_HOST: '127.0.0.1',
+};
+const log = createLog('test', 'silent');
+const onFatal = (error: unknown) => {
+  throw error;
+};
+
+let kafka: Kafka;
+let appender: Appender;
+let writer: ConfigWriter;
+let tail: Tail;
+let close: (() => Promise<void>)[] = [];
+const running = new Map<string, Service>();
+const ports = new Map<string, number>();
+
+interface Known {
+  value: unknown;
+  at: string;
+  /** how often it was another value than before */
+  changes: number;
+}
+/** what the receiver knows, by trait and user, and how often it was told the same again */
+const known = new Map<string, Known>();
+const ids = new Set<string>();
+
+beforeAll(async () => {
+  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
+  appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const config = await openConfig(kafka, { name: 'test', log, onFatal });
+  writer = openWriter({ config, appender, log, now: () => new Date() });
+  tail = await kafka.tail({
+    ...{ name: 'receiver', topic: MESSAGES, from: 'beginning', onFatal },
+    onRecord: (record) => {
+      const message = JSON.parse(String(record.value)) as Message;
+      if (message.context?.audience === undefined && message.context?.computedTrait === undefined) return;
+      // A copy: the router drops it.
+      if (ids.has(message.messageId)) return;
+      ids.add(message.messageId);
+      for (const [trait, value] of Object.entries(message.traits ?? {})) {
+        const key = `${trait} ${message.userId}`;
+        const before = known.get(key);
+        if (before && before.at >= message.timestamp) throw new Error(`${key} was told with an older time`);
+        known.set(key, { value, at: message.timestamp, changes: (before?.changes ?? 0) + 1 });
+      }
+    },
+  });
+  close = [() => tail.stop(), () => config.stop(), () => appender.close(1_000), () => kafka.close()];
+});
+
+afterAll(async () => {
+  await Promise.all([...running.values()].map((service) => service.kill()));
+  for (const each of close) await each();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function start(name: string): Promise<void> {
+  const port = ports.get(name) ?? (await freePorts(1))[0]!;
+  ports.set(name, port);
+  const own = { WAYPOST_AUDIENCES_HEALTH_PORT: String(port), WAYPOST_DATA_DIR: join(dir, name) };
+  running.set(name, await startService('audiences', { ...env, ...own }));
+  // It has partitions: what is done to it now is done in the midst of it.
+  await eventually(() => {
+    expect(existsSync(join(dir, name, 'audiences'))).toBe(true);
+  });
+}
+
+async function kill(name: string): Promise<void> {
+  const service = running.get(name)!;
+  running.delete(name);
+  await service.kill();
+}
+
+async function define(
+  what: Partial<Audience> | Partial<ComputedTrait>,
+  kind: 'audience' | 'computed_trait',
+): Promise<void> {
+  const id = `${kind === 'audience' ? 'aud' : 'trt'}_${what.key!}`;
+  const at = new Date().toISOString();
+  const source: Source = {
+    id: `src_${id}`,
+    name: id,
+    enabled: true,
+    writeKeys: [],
+    of: id,
+    createdAt: at,
+    updatedAt: at,
+  };
+  await writer.write('source', source.id, source, { replaces: 0 });
+  const history = (await kafka.ranges(MESSAGES)).map(({ high }) => high);
+  const all = {
+    id,
+    name: what.key!,
+    revision: 1,
+    history,
+    source: source.id,
+    syncEveryMs: 500,
+    createdAt: at,
+    updatedAt: at,
+  };
+  await writer.write(kind, id, { ...all, ...what } as Audience & ComputedTrait, { replaces: 0 });
+}
+
+function messageOf(n: number): Message {
+  const userId = `user-${(n * 7) % USERS}`;
+  const at = new Date().toISOString();
+  const base = { messageId: `m${n}`, timestamp: at, receivedAt: at, userId };
+  if (n % 10 === 0) return { ...base, type: 'identify', traits: { plan: n % 20 === 0 ? 'pro' : 'free', n } };
+  return { ...base, type: 'track', event: n % 3 === 0 ? 'Order Completed' : 'Seen', properties: { total: n % 50 } };
+}
+
+const sent: Message[] = [];
+async function send(count: number): Promise<void> {
+  const messages = Array.from({ length: count }, (_, i) => messageOf(sent.length + i));
+  sent.push(...messages);
+  await appender.append(
+    messages.flatMap((message, i) => {
+      const source = `src_${i % 3}`;
+      const headers = messageHeaders(source, message.messageId, {
+        acceptedAtMs: Date.now(),
+        traceparent: newTraceparent(),
+      });
+      const record = { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+      // A client that did not hear of the first.
+      return i % 25 === 0 ? [record, record] : [record];
+    }),
+  );
+}
+
+/** What the receiver must know of all that was sent. */
+function expected(): Record<string, unknown> {
+  const all: Record<string, unknown> = {};
+  for (let i = 0; i < USERS; i++) {
+    const own = sent.filter(({ userId }) => userId === `user-${i}`);
+    const orders = own.filter(({ event }) => event === 'Order Completed');
+    const totals = orders.map(({ properties }) => properties!.total as number);
+    const plan = own.findLast(({ type }) => type === 'identify')?.traits?.plan;
+    all[`buyers user-${i}`] = orders.length >= 5;
+    all[`pros user-${i}`] = plan === 'pro';
+    all[`spent user-${i}`] = totals.reduce((sum, total) => sum + total, 0);
+    all[`seen user-${i}`] = own.filter(({ event }) => event === 'Seen').length;
+  }
+  return all;
+}
+
+function actual(): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.keys(expected()).map((key) => [key, known.get(key)?.value ?? (/^(buyers|pros)/.test(key) ? false : 0)]),
+  );
+}
+
+const settled = () => eventually(() => Promise.resolve(expect(actual()).toEqual(expected())), { deadlineMs: 60_000 });
+
+test('nothing is counted twice or lost while processes are killed, join, and lose their stores', async () => {
+  // Before anything is defined: the first sync tells of it.
+  await send(600);
+  await define({ key: 'buyers', condition: 'count("Order Completed") >= 5' }, 'audience');
+  await define({ key: 'spent', compute: 'sum', event: 'Order Completed', property: 'total' }, 'computed_trait');
+  await start('a');
+  await define({ key: 'pros', condition: 'user.traits.plan == "pro"' }, 'audience');
+  for (let round = 0; round < ROUNDS; round++) {
+    await send(MESSAGE_COUNT / ROUNDS / 2);
+    await start('b');
+    const other = send(MESSAGE_COUNT / ROUNDS / 2);
+    // Each round another one is killed, and every other one comes back without its store.
+    const victim = round % 2 === 0 ? 'a' : 'b';
+    await kill(victim);
+    if (round % 3 !== 1) rmSync(join(dir, victim), { recursive: true, force: true });
+    await other;
+    if (victim === 'a') await start('a');
+    else if (round === 1) await define({ key: 'seen', compute: 'count', event: 'Seen' }, 'computed_trait');
+    if (running.has('b')) await kill('b');
+  }
+  await settled().catch(async (error: unknown) => {
+    const status = await kafka.read({ topic: 'profiles.status', partition: 0, offset: 0, maxBytes: 4_000_000 });
+    const last = Object.fromEntries(status.records.map((r) => [String(r.key), String(r.value)]));
+    const meta: string[] = [];
+    for (const partition of [0, 1, 2, 3]) {
+      const { low } = (await kafka.ranges('profiles')).find((r) => r.partition === partition)!;
+      let offset = low;
+      for (;;) {
+        const f = await kafka.read({ topic: 'profiles', partition, offset, maxBytes: 1_000_000 });
+        for (const r of f.records) if (String(r.key) === 'm') meta[partition] = String(r.value);
+        if (f.next === offset) break;
+        offset = f.next;
+      }
+    }
+    writeFileSync(
+      '/tmp/audiences/a.out',
+      [
+        running.get('a')!.output(),
+        ...Object.values(last),
+        ...meta,
+        JSON.stringify(await kafka.ranges('profiles.events')),
+        JSON.stringify(await kafka.committed('audiences-profiles', 'profiles.events')),
+        JSON.stringify(await kafka.ranges('messages')),
+        JSON.stringify(await kafka.committed('audiences', 'messages')),
+      ].join('\n'),
+    );
+    throw error;
+  });
+
+  // Who was in stays in: an audience that only grows is told once of each.
+  const flips = [...known].filter(([key, { changes }]) => key.startsWith('buyers') && changes > 1);
+  expect(flips).toEqual([]);
+
+  // From the changelog alone, and nothing is told anew.
+  const before = new Map([...known].map(([key, { changes }]) => [key, changes]));
+  await kill('a');
+  rmSync(join(dir, 'a'), { recursive: true });
+  await start('a');
+  await send(1);
+  await settled();
+  const again = [...known].filter(([key, { changes }]) => changes > (before.get(key) ?? 0)).map(([key]) => key);
+  expect(again.every((key) => key.endsWith(` ${sent.at(-1)!.userId}`))).toBe(true);
+}, 300_000);
