@@ -43,12 +43,14 @@ export function queriesOf(rules: readonly Rule[], dashboards: readonly Dashboard
 
 /**
  * A query as it has an answer whenever there is something to judge: a condition is true or false instead of being empty
- * where all is well, and Grafana's interval is a time.
+ * where all is well, what must not be absent is counted, and Grafana's interval is a time.
  */
 export function answerable(expr: string, interval: string): string {
   const outside = expr.split(/("[^"]*"|\{[^}]*\})/);
   return outside
-    .map((part, i) => (i % 2 === 1 ? part : part.replace(/ (>=|<=|==|!=|>|<) (?!bool )/g, ' $1 bool ')))
+    .map((part, i) =>
+      i % 2 === 1 ? part : part.replace(/ (>=|<=|==|!=|>|<) (?!bool )/g, ' $1 bool ').replace(/\babsent\(/g, 'count('),
+    )
     .join('')
     .replaceAll('$__rate_interval', interval);
 }

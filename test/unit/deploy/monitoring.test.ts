@@ -46,6 +46,7 @@ test('dashboards are told apart, and so are their panels', () => {
 test.each([
   ['max(a{b="c > d"}) > 60', 'max(a{b="c > d"}) > bool 60'],
   ['min by (x) (a) == 0 and sum(b) < 10', 'min by (x) (a) == bool 0 and sum(b) < bool 10'],
+  ['absent(a{b="c"}) or absent(d)', 'count(a{b="c"}) or count(d)'],
   ['sum(rate(a{b!=""}[$__rate_interval]))', 'sum(rate(a{b!=""}[20s]))'],
 ])('%s can be answered as %s', (expr, answered) => {
   expect(answerable(expr, '20s')).toBe(answered);
