@@ -19,7 +19,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await openRig({ embedded: true });
 }, 240_000);
-afterAll(() => rig.close());
+afterAll(() => rig.close(), 120_000);
 
 function broker(): number {
   const found = descendants(rig.system.pid).find(({ command }) => command.includes('kafka.Kafka'));
