@@ -112,7 +112,8 @@ async function setScene(from: {
   return { options, windowMs, dir, endpoints, system, env, view, brokers, ...connected, note };
 }
 
-async function connect(system: System, endpoints: Endpoints) {
+/** A source, and a destination for each role; resolves when each has met a call. */
+export async function connect(system: System, endpoints: Endpoints) {
   const source = await system.createSource();
   const entries: [Role, string][] = [];
   for (const role of ROLES) {

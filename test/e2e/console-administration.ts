@@ -131,7 +131,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
       expect(told).toEqual(expect.arrayContaining(['deleted token Robot', 'created deletion ']));
     });
     await page.goto(`${stage.system.controlUrl}/audit`);
-    const rows = page.getByRole('table', { name: 'Changes' }).getByRole('row');
+    const rows = page.getByRole('region', { name: 'Changes' }).getByRole('row');
     await rows.filter({ hasText: 'Robot' }).first().waitFor();
     await page.getByLabel('Kind').selectOption('deletion');
     await rows.filter({ hasText: 'Robot' }).first().waitFor({ state: 'detached' });

@@ -19,7 +19,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await openRig({ embedded: true });
 }, 240_000);
-afterAll(() => rig.close());
+afterAll(() => rig.close(), 120_000);
 
 function broker(): number {
   const found = descendants(rig.system.pid).find(({ command }) => command.includes('kafka.Kafka'));
@@ -28,6 +28,11 @@ function broker(): number {
 }
 
 const servicePids = () => SERVICES.map((name) => rig.system.pids(name));
+
+function liveness(): Promise<number[]> {
+  const port = (name: ServiceName) => rig.system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+  return Promise.all(SERVICES.map(async (name) => (await fetch(`http://127.0.0.1:${port(name)}/livez`)).status));
+}
 
 /** What the supervisor and the services said of a service that ended: nothing, if all go on. */
 function endings(): string[] {
@@ -58,6 +63,8 @@ test('Kafka is frozen for ten seconds: 503 with Retry-After in time, and on it g
   try {
     // The outage itself: its length is what is given.
     await pause(OUTAGE_MS);
+    // A broker that is away is no reason to restart anybody.
+    expect(await liveness()).toEqual(SERVICES.map(() => 200));
   } finally {
     process.kill(java, 'SIGCONT');
   }

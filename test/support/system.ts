@@ -182,7 +182,8 @@ export async function call(
     method,
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(10_000),
+    // Control gives way to all others, and a machine under test is full.
+    signal: AbortSignal.timeout(30_000),
   });
   const text = await response.text();
   return { status: response.status, body: parsed(text), headers: response.headers };

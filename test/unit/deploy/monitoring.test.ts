@@ -1,33 +1,11 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { ROOT } from '../../../shared/root';
-import { read, readYaml } from './files';
+import { answerable, queriesOf, readDashboards, readRules } from '../../support/asked';
+import { read } from './files';
 
 /** Alerts and dashboards ask for metrics that there are, and each alert leads to a page that says what to do. */
 
-interface Rule {
-  alert: string;
-  expr: string;
-  labels: { severity: string };
-  annotations: { summary: string; runbook_url: string };
-}
-const rules = readYaml<{ groups: { rules: Rule[] }[] }>('deploy/prometheus/alerts.yml').groups.flatMap((g) => g.rules);
-
-interface Dashboard {
-  uid: string;
-  panels: { id: number; title: string; targets?: { expr: string }[] }[];
-}
-const DASHBOARDS = 'deploy/grafana/dashboards';
-const dashboards = readdirSync(join(ROOT, DASHBOARDS)).map(
-  (name) => JSON.parse(read(join(DASHBOARDS, name))) as Dashboard,
-);
-
-const queries = [
-  ...rules.map(({ alert, expr }) => [alert, expr] as const),
-  ...dashboards.flatMap(({ uid, panels }) =>
-    panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [`${uid}: ${title}`, expr] as const)),
-  ),
-];
+const rules = readRules();
+const dashboards = readDashboards();
+const queries = queriesOf(rules, dashboards);
 
 /** docs/telemetry.md names each metric with its labels, in its tables. */
 const known = new Map(
@@ -63,6 +41,15 @@ test('no page is about an alert that is gone', () => {
 test('dashboards are told apart, and so are their panels', () => {
   expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length);
   for (const { panels } of dashboards) expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+});
+
+test.each([
+  ['max(a{b="c > d"}) > 60', 'max(a{b="c > d"}) > bool 60'],
+  ['min by (x) (a) == 0 and sum(b) < 10', 'min by (x) (a) == bool 0 and sum(b) < bool 10'],
+  ['absent(a{b="c"}) or absent(d)', 'count(a{b="c"}) or count(d)'],
+  ['sum(rate(a{b!=""}[$__rate_interval]))', 'sum(rate(a{b!=""}[20s]))'],
+])('%s can be answered as %s', (expr, answered) => {
+  expect(answerable(expr, '20s')).toBe(answered);
 });
 
 /** The names of metrics in PromQL: what is a name and is neither a function nor a label. */
