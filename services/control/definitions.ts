@@ -70,7 +70,12 @@ export function createTrait(body: unknown, making: Making): Made<ComputedTrait> 
 }
 
 /** @throws Problem `invalid_fields` */
-export function patchTrait(before: ComputedTrait, connected: string[], patch: Json, making: Making): Made<ComputedTrait> {
+export function patchTrait(
+  before: ComputedTrait,
+  connected: string[],
+  patch: Json,
+  making: Making,
+): Made<ComputedTrait> {
   const { name, compute, event, property, sources, windowMs, syncEveryMs } = before;
   const now = defined({
     ...{ name, compute, event, property, sources, destinations: connected },
@@ -98,7 +103,15 @@ export function sourceOf({ id, name, source }: Audience | ComputedTrait, now: Da
 /** @param destinations those that are connected to its source */
 export function definitionView({ version, data }: Entry<Audience | ComputedTrait>, destinations: string[]) {
   const { id, name, key, source, sources, syncEveryMs, createdAt, updatedAt } = data;
-  const common = { id, name, key, source, sources: sources ?? null, destinations, syncEvery: durationText(syncEveryMs) };
+  const common = {
+    id,
+    name,
+    key,
+    source,
+    sources: sources ?? null,
+    destinations,
+    syncEvery: durationText(syncEveryMs),
+  };
   const own =
     'compute' in data
       ? {

@@ -34,7 +34,9 @@ export function readLine(text: string, number: number, full: boolean): Line {
   } catch {
     throw wrong('is not JSON');
   }
-  const wanted = full ? 'must be "<user id>" or {"userId":"<user id>"}' : 'must be {"add":"<user id>"} or {"remove":"<user id>"}';
+  const wanted = full
+    ? 'must be "<user id>" or {"userId":"<user id>"}'
+    : 'must be {"add":"<user id>"} or {"remove":"<user id>"}';
   const fields = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   const [user, listed] = full
     ? [typeof value === 'string' ? value : fields.userId, true]

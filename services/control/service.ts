@@ -67,7 +67,21 @@ export async function startControl(
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
-  const deps = { config, entries, sealer, tests, events, history, replays, appender, kafka, profiles, log, now, ...about };
+  const deps = {
+    config,
+    entries,
+    sealer,
+    tests,
+    events,
+    history,
+    replays,
+    appender,
+    kafka,
+    profiles,
+    log,
+    now,
+    ...about,
+  };
   const access = {
     identities: openIdentities(adminToken, config),
     sessions: createSessions(requireSecretKeys(settings)),
