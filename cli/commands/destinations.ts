@@ -115,7 +115,7 @@ function stateOf({ enabled, paused }: Destination): string {
 }
 
 function showDestination({ print }: Session, destination: Destination): void {
-  const { id, name, sources, webhooks, types, maxPerSecond, hasSharedSecret, secretRotation } = destination;
+  const { id, name, sources, webhooks, types, filter, maxPerSecond, hasSharedSecret, secretRotation } = destination;
   print.thing(destination, [
     ['id', id],
     ['name', name],
@@ -126,6 +126,7 @@ function showDestination({ print }: Session, destination: Destination): void {
       [url ?? 'lost with its key: give it anew', ...Object.keys(headers).map((header) => `${header}: ***`)].join('  '),
     ]),
     ['types', types?.join(' ') ?? 'all'],
+    ['filter', filter ?? undefined],
     ['a second', maxPerSecond ?? 'no limit'],
     ['signed', hasSharedSecret ? 'yes' : 'no'],
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],

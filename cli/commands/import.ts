@@ -74,9 +74,9 @@ const PAINTS: Record<Step['act'], Paint> = { create: good, change: doubtful, kee
 async function perform(api: Api, step: Step, ids: Map<string, string>): Promise<void> {
   if (step.act === 'keep') return;
   if (step.kind === 'source') {
-    const { name, enabled } = step;
-    if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body: { enabled } });
-    else ids.set(name, (await api.call('POST /sources', { body: { name, enabled } })).data.id);
+    const { name, enabled, blockedEvents } = step;
+    if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body: { enabled, blockedEvents } });
+    else ids.set(name, (await api.call('POST /sources', { body: { name, enabled, blockedEvents } })).data.id);
     return;
   }
   const sources = step.sources.flatMap((name) => ids.get(name) ?? []);

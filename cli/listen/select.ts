@@ -18,7 +18,7 @@ export interface Forward {
 }
 
 export type Choice = { kind: 'forward'; forward: Forward } | { kind: 'left_out'; why: LeftOut };
-export type LeftOut = 'rejected' | 'integrations' | 'type' | 'duplicate' | 'unreadable';
+export type LeftOut = 'rejected' | 'blocked' | 'filter' | 'integrations' | 'type' | 'duplicate' | 'unreadable';
 
 export interface Wanted {
   /** whose rules hold; undefined: a source alone is listened to */
@@ -37,8 +37,17 @@ export function choose(event: Event, { destination, isNew }: Wanted): Choice {
   if (!isNew(event.source, message.messageId)) return leftOut('duplicate');
   if (destination && !wantsWebhooks(message)) return leftOut('integrations');
   if (destination?.types && !destination.types.includes(message.type)) return leftOut('type');
+  const kept = destination && keptBack(event, destination.id);
+  if (kept) return leftOut(kept);
   const id = deliveryId(event.source, message.messageId, destination?.id ?? NOBODY);
   return { kind: 'forward', forward: { id, body: Buffer.from(renderBody(message)), event } };
+}
+
+/** What the router says of it, as the event tells. A destination that is off is not asked for its filter. */
+function keptBack({ destinations }: Event, id: string): LeftOut | undefined {
+  const outcome = destinations?.find(({ destination }) => destination === id)?.outcome;
+  if (outcome === 'blocked') return 'blocked';
+  return outcome === 'filtered' || outcome === 'filter_failed' ? 'filter' : undefined;
 }
 
 function leftOut(why: LeftOut): Choice {

@@ -22,6 +22,7 @@ const destination = z.strictObject({
   webhooks: z.array(webhook),
   sharedSecret: z.literal(HIDDEN).optional(),
   types: z.array(z.enum(MESSAGE_TYPES)).nullable().default(null),
+  filter: z.string().nullable().default(null),
   maxPerSecond: z.number().nullable().default(null),
   shards: z.number().optional(),
   switchOffAfter: z.string().nullable().default(null),
@@ -29,7 +30,13 @@ const destination = z.strictObject({
 const file = z.strictObject({
   waypost: z.literal(FORMAT),
   exportedAt: z.string().optional(),
-  sources: z.array(z.strictObject({ name: z.string().min(1), enabled: z.boolean().default(true) })),
+  sources: z.array(
+    z.strictObject({
+      name: z.string().min(1),
+      enabled: z.boolean().default(true),
+      blockedEvents: z.array(z.string()).default([]),
+    }),
+  ),
   destinations: z.array(destination),
 });
 const secretsFile = z.record(
@@ -53,7 +60,7 @@ export function toFile(sources: Source[], destinations: Destination[], at: Date)
   return {
     waypost: FORMAT,
     exportedAt: at.toISOString(),
-    sources: sources.map(({ name, enabled }) => ({ name, enabled })),
+    sources: sources.map(({ name, enabled, blockedEvents }) => ({ name, enabled, blockedEvents })),
     destinations: destinations.map((one) => ({
       ...{ name: one.name, type: one.type, enabled: one.enabled, paused: one.paused },
       sources: one.sources.flatMap((id) => names.get(id) ?? []),
@@ -62,7 +69,7 @@ export function toFile(sources: Source[], destinations: Destination[], at: Date)
         headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])),
       })),
       ...(one.hasSharedSecret && { sharedSecret: HIDDEN }),
-      ...{ types: one.types, maxPerSecond: one.maxPerSecond, shards: one.shards },
+      ...{ types: one.types, filter: one.filter, maxPerSecond: one.maxPerSecond, shards: one.shards },
       switchOffAfter: one.switchOffAfter,
     })),
   };

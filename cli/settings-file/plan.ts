@@ -8,8 +8,8 @@ type Patch = Operations['PATCH /destinations/{id}']['body'];
 type Webhook = Body['webhooks'][number];
 
 export type Step =
-  | { kind: 'source'; act: 'create'; name: string; enabled: boolean }
-  | { kind: 'source'; act: 'change'; name: string; id: string; enabled: boolean }
+  | { kind: 'source'; act: 'create'; name: string; enabled: boolean; blockedEvents: string[] }
+  | { kind: 'source'; act: 'change'; name: string; id: string; enabled: boolean; blockedEvents: string[] }
   | { kind: 'destination'; act: 'create'; name: string; body: Omit<Body, 'sources'>; sources: string[] }
   | { kind: 'destination'; act: 'change'; name: string; id: string; body: Omit<Patch, 'sources'>; sources: string[] }
   | { kind: 'source' | 'destination'; act: 'keep'; name: string };
@@ -28,12 +28,13 @@ export interface Present {
 /** @param without makes destinations whose secrets are not given: without them, and switched off */
 export function planImport(file: SettingsFile, present: Present, secrets: SecretsFile, without: boolean): Plan {
   const faults: string[] = [];
-  const steps: Step[] = file.sources.map(({ name, enabled }) => {
+  const steps: Step[] = file.sources.map(({ name, enabled, blockedEvents }) => {
     const [same, ...others] = present.sources.filter((source) => source.name === name);
     if (others.length > 0) faults.push(`Several sources here are named "${name}": rename all but one.`);
-    if (!same) return { kind: 'source', act: 'create', name, enabled };
-    if (same.enabled === enabled) return { kind: 'source', act: 'keep', name };
-    return { kind: 'source', act: 'change', name, id: same.id, enabled };
+    if (!same) return { kind: 'source', act: 'create', name, enabled, blockedEvents };
+    if (same.enabled === enabled && JSON.stringify(same.blockedEvents) === JSON.stringify(blockedEvents))
+      return { kind: 'source', act: 'keep', name };
+    return { kind: 'source', act: 'change', name, id: same.id, enabled, blockedEvents };
   });
   for (const name of Object.keys(secrets)) {
     if (!file.destinations.some((one) => one.name === name)) {
@@ -63,7 +64,7 @@ interface Around {
 
 function planDestination(wanted: FileDestination, around: Around): Step {
   const { same, secrets, without, faults } = around;
-  const { name, sources, paused, types, maxPerSecond, shards, switchOffAfter } = wanted;
+  const { name, sources, paused, types, filter, maxPerSecond, shards, switchOffAfter } = wanted;
   const missing: string[] = [];
   const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, around, missing));
   if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) missing.push('sharedSecret');
@@ -82,12 +83,13 @@ function planDestination(wanted: FileDestination, around: Around): Step {
   if (same) {
     if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
       return { kind: 'destination', act: 'keep', name };
-    const body = { ...common, types, maxPerSecond, switchOffAfter };
+    const body = { ...common, types, filter, maxPerSecond, switchOffAfter };
     return { kind: 'destination', act: 'change', name, id: same.id, sources, body };
   }
   const body = {
     ...common,
     ...(types && { types }),
+    ...(filter !== null && { filter }),
     ...(maxPerSecond !== null && { maxPerSecond }),
     ...(switchOffAfter !== null && { switchOffAfter }),
   };
@@ -115,13 +117,14 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
   const asFile = {
     ...{ enabled: same.enabled, paused: same.paused, types: same.types, maxPerSecond: same.maxPerSecond },
     switchOffAfter: same.switchOffAfter,
+    filter: same.filter,
     shards: wanted.shards === undefined ? undefined : same.shards,
     sources: same.sources.map((id) => names.get(id)).sort(),
     webhooks: same.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
   };
-  const { enabled, paused, types, maxPerSecond, shards, switchOffAfter } = wanted;
+  const { enabled, paused, types, filter, maxPerSecond, shards, switchOffAfter } = wanted;
   const asWanted = {
-    ...{ enabled, paused, types, maxPerSecond, switchOffAfter, shards },
+    ...{ enabled, paused, types, maxPerSecond, switchOffAfter, filter, shards },
     sources: [...wanted.sources].sort(),
     webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
   };

@@ -237,17 +237,15 @@ export class Keeper {
     const { appender, partition } = this.options;
     await appender.append(moveRecords(step));
     await appender.append(changelogRecords(step, partition));
-    if (this.#gone()) return false;
+    if (this.#isLost()) return false;
     this.#engine.commit(step);
     this.#writtenSince = true;
     await this.#send(step.tells);
     return true;
   }
 
-  /** While Kafka was waited for the partition may have become another's. */
-  #gone(): boolean {
-    return this.#lost;
-  }
+  /** Asked again: while Kafka was waited for the partition may have become another's. */
+  #isLost = () => this.#lost;
 
   async #send(tells: readonly Tell[]): Promise<void> {
     const { appender, definitions, now } = this.options;

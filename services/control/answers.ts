@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { ROLES } from '../../shared/domain/config';
-import { COMPUTES } from '../../shared/domain/definition';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { OUTCOMES } from '../../shared/domain/route';
 import { ACTIONS } from './access/audit';
 import { notice } from './alerts/answers';
+import { sourceEvents, trial } from './filter-answers';
 import { calls, overview } from './overview-answers';
+import { audience, computedTrait, uploadedMembers } from './definition-answers';
 import { AUDIT_KINDS } from './audit-query';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
@@ -19,6 +21,7 @@ const source = z.strictObject({
   name: z.string(),
   enabled: z.boolean(),
   writeKey: z.string().nullable(),
+  blockedEvents: z.array(z.string()).meta({ description: 'Names of track events that go no further' }),
   oldWriteKeys: z.array(z.strictObject({ key: z.string(), until: time })),
   ...changed,
 });
@@ -40,43 +43,11 @@ const destination = z.strictObject({
   hasSharedSecret: z.boolean(),
   secretRotation: z.strictObject({ overlapUntil: time, switchAt: time }).nullable(),
   types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
+  filter: z.string().nullable(),
   maxPerSecond: z.number().nullable(),
   shards: z.int(),
   switchOffAfter: z.string().nullable(),
   ...changed,
-});
-
-const syncStatus = z.strictObject({
-  phase: z.enum(['none', 'counting', 'first_sync', 'live']),
-  members: z.int().meta({ description: 'As receivers were told; of a computed trait users with a value' }),
-  counted: z.int().meta({ description: 'Profiles that the first sync has looked at' }),
-  of: z.int().meta({ description: 'All profiles' }),
-  sent: z.int(),
-  waiting: z.int(),
-  upload: z.int().meta({ description: 'The last upload that all partitions have taken over' }),
-  lastSync: z.strictObject({ at: time, looked: z.int(), changed: z.int() }).nullable(),
-});
-const definition = {
-  id: z.string(),
-  name: z.string(),
-  key: z.string().meta({ description: 'The trait that receivers see' }),
-  source: z.string().meta({ description: 'The source that it is told by' }),
-  sources: z.array(z.string()).nullable(),
-  destinations: z.array(z.string()),
-  syncEvery: z.string(),
-  status: syncStatus,
-  ...changed,
-};
-const audience = z.strictObject({
-  ...definition,
-  condition: z.string().nullable().meta({ description: 'null: members are uploaded' }),
-});
-const computedTrait = z.strictObject({
-  ...definition,
-  compute: z.enum(COMPUTES),
-  event: z.string(),
-  property: z.string().nullable(),
-  window: z.string().nullable(),
 });
 
 const rotated = {
@@ -154,6 +125,12 @@ const deliveryDetail = delivery.extend({
   body: z.unknown().meta({ description: 'The JSON that is POSTed; null where Kafka no longer has it' }),
 });
 
+const reached = z.strictObject({
+  destination: z.string(),
+  name: z.string(),
+  outcome: z.enum(OUTCOMES),
+  reason: z.string().optional().meta({ description: 'Why its filter failed' }),
+});
 const event = z.strictObject({
   id: z.string(),
   at: time,
@@ -162,6 +139,10 @@ const event = z.strictObject({
   call: z.unknown().meta({ description: 'The message as accepted, or the call as it was rejected' }),
   code: z.string().optional().meta({ description: 'Why it was rejected, for programs' }),
   message: z.string().optional().meta({ description: 'The same for people' }),
+  destinations: z
+    .array(reached)
+    .optional()
+    .meta({ description: 'Where an accepted one goes, or why not: by the configuration as it is now' }),
 });
 
 const deletion = z.strictObject({
@@ -246,11 +227,12 @@ const integration = z.strictObject({
 export const ANSWERS = {
   Source: source,
   Sources: list(source),
+  SourceEvents: sourceEvents,
   Destination: destination,
   Destinations: list(destination),
   Audience: audience,
   Audiences: list(audience),
-  UploadedMembers: z.strictObject({ upload: z.int(), lines: z.int() }),
+  UploadedMembers: uploadedMembers,
   ComputedTrait: computedTrait,
   ComputedTraits: list(computedTrait),
   RotatedDestination: destination.extend(rotated),
@@ -259,6 +241,7 @@ export const ANSWERS = {
   Delivery: deliveryDetail,
   Events: list(event),
   Event: event,
+  Trial: trial,
   Deletion: deletion,
   Deletions: list(deletion),
   ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),

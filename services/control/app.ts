@@ -13,6 +13,7 @@ import { deletionRoutes } from './routes/deletions';
 import { audienceRoutes, computedTraitRoutes } from './routes/definitions';
 import { deliveryRoutes } from './routes/deliveries';
 import { eventRoutes } from './routes/events';
+import { filterRoutes } from './routes/filters';
 import { memberRoutes } from './routes/members';
 import { noticeRoutes } from './routes/notices';
 import { openApiRoutes } from './routes/openapi';
@@ -57,6 +58,7 @@ function api(deps: ControlDeps): Router {
   router.use('/computed-traits', computedTraitRoutes(deps));
   router.use('/deliveries', deliveryRoutes(deps));
   router.use('/events', eventRoutes(deps));
+  router.use('/filters', filterRoutes(deps));
   router.use('/deletions', deletionRoutes(deps));
   router.use('/replays', replayRoutes(deps));
   router.use('/tokens', tokenRoutes(deps));

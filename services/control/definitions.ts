@@ -47,7 +47,7 @@ export function createAudience(body: unknown, making: Making): Made<Audience> {
 export function patchAudience(before: Audience, connected: string[], patch: Json, making: Making): Made<Audience> {
   const { name, condition, sources, syncEveryMs } = before;
   const now = defined({ name, condition, sources, destinations: connected, syncEvery: durationText(syncEveryMs) });
-  const body = mergePatch(now as unknown as Json, patch);
+  const body = mergePatch(now, patch);
   const errors = audienceErrors(body, making, before);
   if ((before.condition === undefined) !== ((body as { condition?: Json }).condition === undefined)) {
     errors.push({ pointer: pointer(['condition']), detail: 'cannot come or go: make another audience' });
@@ -82,7 +82,7 @@ export function patchTrait(
     window: windowMs === undefined ? undefined : durationText(windowMs),
     syncEvery: durationText(syncEveryMs),
   });
-  const body = mergePatch(now as unknown as Json, patch);
+  const body = mergePatch(now, patch);
   const { destinations, syncEvery, window, ...rest } = parseBody(
     computedTraitSchema,
     body,

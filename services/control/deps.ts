@@ -4,6 +4,7 @@ import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type Entries } from './entries';
 import { type Events } from './events/events';
+import { type SeenEvents } from './events/seen';
 import { type History } from './history/history';
 import { type ProfileStatus } from './profile-status';
 import { type Replays } from './replays/runner';
@@ -16,6 +17,7 @@ export interface ControlDeps {
   sealer: Sealer;
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
+  seen: Pick<SeenEvents, 'write'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
   /** of audiences and computed traits */
   profiles: Pick<ProfileStatus, 'of'>;

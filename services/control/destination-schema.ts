@@ -3,6 +3,7 @@ import { checkStaticHeaders } from '../../shared/domain/static-headers';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { checkWebhookUrl } from '../../shared/domain/url';
 import { name, switchOffAfter } from './fields';
+import { filterText } from './filters';
 
 /**
  * What a destination may be set to: the one source of validation, of types and of the catalog's JSON Schema.
@@ -89,6 +90,7 @@ export const destinationSchema = z.strictObject({
   webhooks: z.array(webhook).min(1).max(MAX_WEBHOOKS),
   sharedSecret: sharedSecret.optional(),
   types: z.array(z.enum(MESSAGE_TYPES)).min(1).optional().meta({ description: 'The types that it wants; absent: all' }),
+  filter: filterText.optional(),
   maxPerSecond: z
     .number()
     .min(0.1)

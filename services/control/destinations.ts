@@ -48,10 +48,11 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
 
 /** What a patch merges into. Webhooks are a list, and lists do not merge; the secret is nobody's to read. */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
-  const { name, type, enabled, paused, types, maxPerSecond, shards, switchOffAfterMs } = destination;
+  const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
   return {
     ...{ name, type, enabled, paused, sources: destination.sources.filter(sourceExists) },
     ...(types && { types }),
+    ...(filter !== undefined && { filter }),
     ...(maxPerSecond !== undefined && { maxPerSecond }),
     ...(shards !== undefined && { shards }),
     ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
@@ -61,7 +62,7 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
   const { id, now, sealer } = making;
   const at = now.toISOString();
-  const { types, maxPerSecond, shards, switchOffAfter } = fields;
+  const { types, filter, maxPerSecond, shards, switchOffAfter } = fields;
   const secrets =
     fields.sharedSecret === undefined
       ? secretsNow(before?.secrets, now)
@@ -78,6 +79,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     webhooks: fields.webhooks ? sealWebhooks(fields.webhooks, stored, sealing) : (before?.webhooks ?? []),
     ...(secrets && { secrets }),
     ...(types && { types: [...new Set(types)] }),
+    ...(filter !== undefined && { filter }),
     ...(maxPerSecond !== undefined && { maxPerSecond }),
     ...(shards !== undefined && { shards }),
     ...(switchOffAfter !== undefined && { switchOffAfterMs: switchOffAfter }),
@@ -129,6 +131,7 @@ export function destinationView(
       ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt) }
       : null,
     types: data.types ?? null,
+    filter: data.filter ?? null,
     maxPerSecond: data.maxPerSecond ?? null,
     shards: data.shards ?? DEFAULT_SHARDS,
     switchOffAfter: data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),

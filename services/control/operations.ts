@@ -11,6 +11,7 @@ import { deletionSchema, deletionsQuery } from './deletions';
 import { deliveriesQuery } from './deliveries';
 import { destinationSchema } from './destination-schema';
 import { eventsQuery, streamQuery } from './events/query';
+import { tryFilterSchema } from './filters';
 import { callsQuery, overviewQuery } from './overview';
 import { pageParameters } from './query';
 import { replaySchema } from './replays/scope';
@@ -55,6 +56,9 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
       conditional: true,
     },
     delete: { summary: 'Delete a source', ok: [204], conditional: true },
+  },
+  '/sources/{id}/events': {
+    get: { summary: 'The track events it has sent, by name, the last seen first', ok: [200, 'SourceEvents'] },
   },
   '/sources/{id}/rotate-key': {
     post: { summary: 'Give it a new write key', ok: [200, 'Source'], body: rotateKeySchema, conditional: true },
@@ -134,6 +138,17 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   '/deliveries/{id}': {
     get: { summary: 'One delivery with its body, attempts and budget', ok: [200, 'Delivery'] },
+  },
+  '/destinations/{id}/filter': {
+    get: { summary: 'How its filter fares on what its sources sent lately', ok: [200, 'Trial'] },
+  },
+  '/filters/try': {
+    post: {
+      role: 'read_only',
+      summary: 'Check a filter, and try it on what sources sent lately',
+      ok: [200, 'Trial'],
+      body: tryFilterSchema,
+    },
   },
   '/events': {
     get: { summary: 'What sources sent lately, the newest first', ok: [200, 'Events'], query: eventsQuery },

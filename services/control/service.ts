@@ -14,6 +14,7 @@ import { createSessions } from './access/sessions';
 import { Alerts } from './alerts/runner';
 import { createApp } from './app';
 import { openEntries } from './entries';
+import { SeenEvents } from './events/seen';
 import { openEvents } from './events/events';
 import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
@@ -54,10 +55,10 @@ export async function startControl(
   };
   const healthServer = await openHealth(settings, health);
   const kafka = await connectKafka(settings, { clientId: 'control', log });
-  const backend = await openBackend({ kafka, settings, log, fatal });
-  const { config, entries, tests, events, appender, profiles } = backend;
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
+  const backend = await openBackend({ kafka, history, settings, log, fatal });
+  const { config, entries, tests, events, seen, appender, profiles } = backend;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
   const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
@@ -73,6 +74,7 @@ export async function startControl(
     sealer,
     tests,
     events,
+    seen,
     history,
     replays,
     appender,
@@ -99,7 +101,8 @@ export async function startControl(
       events.streams.stop();
       await closeServer(server, deadlineMs / 2);
       await Promise.all([replays.stop(), alerts.stop()]);
-      await Promise.all([backend.stop(deadlineMs / 2), history.stop(deadlineMs / 2)]);
+      await backend.stop(deadlineMs / 3);
+      await history.stop(deadlineMs / 3);
       await kafka.close();
       healthServer.close();
     },
@@ -122,14 +125,16 @@ interface BackendOptions {
   fatal: (error: unknown) => void;
 }
 
-async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOptions) {
+async function openBackend({ kafka, history, settings, log, fatal: onFatal }: BackendOptions & { history: History }) {
   const now = () => new Date();
   const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const writer = openWriter({ config, appender, log, now });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
-  const events = await openEvents({ kafka, now: Date.now, onFatal });
+  const seen = new SeenEvents(history, log);
+  await seen.start();
+  const events = await openEvents({ kafka, config, seen, now: Date.now, onFatal });
   const profiles = new ProfileStatus();
   await profiles.open(kafka, onFatal);
   return {
@@ -138,11 +143,13 @@ async function openBackend({ kafka, settings, log, fatal: onFatal }: BackendOpti
     tests,
     events,
     profiles,
+    seen,
     appender,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);
       await Promise.all([tests.stop(), events.stop(), profiles.stop(), config.stop()]);
+      await seen.stop();
     },
   };
 }

@@ -4,6 +4,7 @@ import { type Json } from '../../shared/domain/message';
 import { type Entry } from '../../shared/config/view';
 import { Problem } from '../../shared/http/problem';
 import { name, overlap, parseBody } from './fields';
+import { type SeenEvent } from './history/seen-events';
 import { mergePatch } from './merge-patch';
 
 /** What may be done to a source, and what is shown of it. Pure: ids, keys and the time are given. */
@@ -11,23 +12,40 @@ import { mergePatch } from './merge-patch';
 /** Rotated keys that still hold. Each is looked up for each call: no list for ever. */
 const MAX_OLD_KEYS = 9;
 
+/** Each is compared with every track call. */
+const MAX_BLOCKED = 200;
+const MAX_EVENT_CHARACTERS = 500;
+
 export const sourceSchema = z.strictObject({
   name,
   enabled: z.boolean().default(true).meta({ description: 'Off: its calls are refused' }),
+  blockedEvents: z
+    .array(z.string().min(1).max(MAX_EVENT_CHARACTERS))
+    .max(MAX_BLOCKED)
+    .optional()
+    .meta({ description: 'Names of track events that go no further. They count as received' }),
 });
 export const rotateKeySchema = z.strictObject({ overlap });
 
 /** @throws Problem `invalid_fields` */
 export function createSource(body: unknown, made: { id: string; key: string; now: Date }): Source {
   const at = made.now.toISOString();
-  const fields = parseBody(sourceSchema, body);
-  return { id: made.id, ...fields, writeKeys: [{ key: made.key }], createdAt: at, updatedAt: at };
+  const { blockedEvents, ...fields } = parseBody(sourceSchema, body);
+  const keys = { writeKeys: [{ key: made.key }] };
+  return { id: made.id, ...fields, ...blocking(blockedEvents), ...keys, createdAt: at, updatedAt: at };
 }
 
 /** @throws Problem `invalid_fields` */
 export function patchSource(source: Source, patch: Json, now: Date): Source {
-  const merged = mergePatch({ name: source.name, enabled: source.enabled }, patch);
-  return { ...source, ...parseBody(sourceSchema, merged), updatedAt: now.toISOString() };
+  const { blockedEvents: before = [], ...rest } = source;
+  const merged = mergePatch({ name: source.name, enabled: source.enabled, blockedEvents: before }, patch);
+  const { blockedEvents, ...fields } = parseBody(sourceSchema, merged);
+  return { ...rest, ...fields, ...blocking(blockedEvents), updatedAt: now.toISOString() };
+}
+
+/** None are no field: an entry without blocks is as it always was. */
+function blocking(names: readonly string[] = []): Pick<Source, 'blockedEvents'> {
+  return names.length === 0 ? {} : { blockedEvents: [...new Set(names)] };
 }
 
 /**
@@ -52,6 +70,7 @@ export function sourceView({ version, data }: Entry<Source>, now: Date, seesSecr
     id: data.id,
     name: data.name,
     enabled: data.enabled,
+    blockedEvents: data.blockedEvents ?? [],
     writeKey: seesSecrets ? (present?.key ?? null) : null,
     oldWriteKeys: old.map(({ key, until }) => ({
       key: seesSecrets ? key : '***',
@@ -61,6 +80,21 @@ export function sourceView({ version, data }: Entry<Source>, now: Date, seesSecr
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,
   };
+}
+
+/** The track events of a source; what is blocked and was never seen comes last. */
+export function eventsView({ blockedEvents = [] }: Source, seen: readonly SeenEvent[]) {
+  const names = new Set(seen.map(({ name: event }) => event));
+  return [
+    ...seen.map(({ name: event, count, lastAt }) => ({
+      ...{ name: event, count },
+      lastSeenAt: new Date(lastAt).toISOString(),
+      blocked: blockedEvents.includes(event),
+    })),
+    ...blockedEvents
+      .filter((event) => !names.has(event))
+      .map((event) => ({ name: event, count: 0, lastSeenAt: null, blocked: true })),
+  ];
 }
 
 function stillValid(keys: readonly WriteKey[], now: Date): WriteKey[] {

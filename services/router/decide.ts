@@ -4,7 +4,8 @@ import { type Destination } from '../../shared/domain/config';
 import { encodeDelivery } from '../../shared/domain/delivery';
 import { type Message } from '../../shared/domain/message';
 import { firstDelivery, type Head, parseMessage, type Rejected } from '../../shared/domain/message-record';
-import { route } from '../../shared/domain/route';
+import { route, type Routed } from '../../shared/domain/route';
+import { filtersOf } from '../../shared/expression/filter';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 
@@ -18,12 +19,15 @@ export interface Routing {
 }
 
 export type Decision =
-  | { kind: 'deliver'; records: OutRecord[] }
-  | { kind: 'dropped'; reason: 'no_destination' }
+  | { kind: 'deliver'; records: OutRecord[]; filters: Filters }
+  | { kind: 'dropped'; reason: 'no_destination' | 'blocked' | 'filtered'; filters: Filters }
   /** not known here (yet): the caller must look again before it drops what was accepted */
   | { kind: 'unknown_source' }
   /** it cannot be read, and never will be: it goes aside */
   | Rejected;
+
+/** What filters kept back, and which of them failed. */
+export type Filters = Pick<Routed, 'filtered' | 'failed'>;
 
 /** @param value the message, JSON */
 export function decide(head: Head, value: Buffer | null, routing: Routing): Decision {
@@ -32,13 +36,17 @@ export function decide(head: Head, value: Buffer | null, routing: Routing): Deci
   const source = routing.config.source(head.sourceId);
   if (!source) return { kind: 'unknown_source' };
   const connected = routing.config.destinationsOf(head.sourceId).map((entry) => entry.data);
-  const destinations = route(message, source.data, connected);
-  if (destinations.length === 0) return { kind: 'dropped', reason: 'no_destination' };
+  const { destinations, blocked, ...filters } = route(message, source.data, connected, filtersOf(message));
+  if (blocked) return { kind: 'dropped', reason: 'blocked', filters };
+  if (destinations.length === 0) {
+    return { kind: 'dropped', reason: filters.filtered > 0 ? 'filtered' : 'no_destination', filters };
+  }
   // One body for all of them: rendered once, never again.
   const body = Buffer.from(renderBody(message));
   const expiresAt = head.acceptedAt + routing.windowMs;
   return {
     kind: 'deliver',
+    filters,
     records: destinations.map((destination) => deliveryRecord({ head, message, expiresAt }, destination, body)),
   };
 }

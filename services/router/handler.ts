@@ -9,7 +9,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
 import { Pending } from './pending';
 import { Sources } from './sources';
-import { drops, watchRouting } from './watch';
+import { drops, watchFilters, watchRouting } from './watch';
 
 /**
  * Turns messages into deliveries.
@@ -111,10 +111,12 @@ export class Router {
       case 'unknown_source':
         return this.#drop(met, 'unknown_source');
       case 'dropped':
+        watchFilters(decision.filters);
         return this.#drop(met, decision.reason);
       case 'rejected':
         return this.#reject(met.record, whatOf(met), decision.reason);
       case 'deliver':
+        watchFilters(decision.filters);
         return this.#deliver(met, decision.records);
     }
   }

@@ -1,3 +1,4 @@
+import { type Filters } from './decide';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { type Head } from '../../shared/domain/message-record';
 import { WEBHOOKS } from '../../shared/kafka/topics';
@@ -13,7 +14,23 @@ const dropped = metrics.counter({ name: 'waypost.messages.dropped', help: 'Messa
 export const drops = {
   no_destination: dropped.of({ reason: 'no_destination' }),
   unknown_source: dropped.of({ reason: 'unknown_source' }),
+  blocked: dropped.of({ reason: 'blocked' }),
+  filtered: dropped.of({ reason: 'filtered' }),
 };
+
+const filtered = metrics
+  .counter({ name: 'waypost.deliveries.filtered', help: 'Deliveries that a filter did not let through.' })
+  .of();
+const failures = metrics.counter({
+  name: 'waypost.filters.failed',
+  help: 'Messages that a filter could not be evaluated for, which is no match.',
+});
+
+/** What filters said of a message. */
+export function watchFilters({ filtered: kept, failed }: Filters): void {
+  filtered.value += kept;
+  for (const { destination } of failed) failures.of({ 'waypost.destination.id': destination.id }).value++;
+}
 
 /** The router counts; this is for those who ask. */
 export function observeRouter({

@@ -5,6 +5,8 @@ export type Source = {
   name: string;
   enabled: boolean;
   writeKey: string | null;
+  /** Names of track events that go no further */
+  blockedEvents: string[];
   oldWriteKeys: ({
     key: string;
     until: string;
@@ -20,6 +22,8 @@ export type Sources = {
     name: string;
     enabled: boolean;
     writeKey: string | null;
+    /** Names of track events that go no further */
+    blockedEvents: string[];
     oldWriteKeys: ({
       key: string;
       until: string;
@@ -29,6 +33,16 @@ export type Sources = {
     updatedAt: string;
   })[];
   next: string | null;
+};
+
+export type SourceEvents = {
+  data: ({
+    name: string;
+    /** Since it was first counted; 0 where it is blocked and was never seen */
+    count: number;
+    lastSeenAt: string | null;
+    blocked: boolean;
+  })[];
 };
 
 export type Destination = {
@@ -51,6 +65,7 @@ export type Destination = {
     switchAt: string;
   } | null;
   types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+  filter: string | null;
   maxPerSecond: number | null;
   shards: number;
   switchOffAfter: string | null;
@@ -80,6 +95,7 @@ export type Destinations = {
       switchAt: string;
     } | null;
     types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+    filter: string | null;
     maxPerSecond: number | null;
     shards: number;
     switchOffAfter: string | null;
@@ -265,6 +281,7 @@ export type RotatedDestination = {
     switchAt: string;
   } | null;
   types: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+  filter: string | null;
   maxPerSecond: number | null;
   shards: number;
   switchOffAfter: string | null;
@@ -442,6 +459,14 @@ export type Events = {
     code?: string;
     /** The same for people */
     message?: string;
+    /** Where an accepted one goes, or why not: by the configuration as it is now */
+    destinations?: ({
+      destination: string;
+      name: string;
+      outcome: "routed" | "source_off" | "blocked" | "excluded" | "off" | "not_connected" | "type" | "filtered" | "filter_failed";
+      /** Why its filter failed */
+      reason?: string;
+    })[];
   })[];
   next: string | null;
 };
@@ -457,6 +482,42 @@ export type Event = {
   code?: string;
   /** The same for people */
   message?: string;
+  /** Where an accepted one goes, or why not: by the configuration as it is now */
+  destinations?: ({
+    destination: string;
+    name: string;
+    outcome: "routed" | "source_off" | "blocked" | "excluded" | "off" | "not_connected" | "type" | "filtered" | "filter_failed";
+    /** Why its filter failed */
+    reason?: string;
+  })[];
+};
+
+export type Trial = {
+  /** What is wrong with the filter, and where; null: nothing */
+  mistake: {
+    message: string;
+    offset: number;
+    line: number;
+    column: number;
+  } | null;
+  tried: number;
+  matched: number;
+  /** How many it could not be evaluated for: they do not match */
+  failed: number;
+  failures: ({
+    reason: string;
+    count: number;
+  })[];
+  results: ({
+    event: string;
+    at: string;
+    source: string;
+    type: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+    /** The event's name, or the page's */
+    name: string | null;
+    outcome: "match" | "no_match" | "failed";
+    reason: string | null;
+  })[];
 };
 
 export type Deletion = {
@@ -818,6 +879,8 @@ export interface Operations {
       name: string;
       /** Off: its calls are refused */
       enabled?: boolean;
+      /** Names of track events that go no further. They count as received */
+      blockedEvents?: string[];
     };
     answer: Source;
   };
@@ -834,6 +897,7 @@ export interface Operations {
       /** For people */
       name?: string;
       enabled?: boolean | null;
+      blockedEvents?: string[] | null;
     };
     answer: Source;
   };
@@ -842,6 +906,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** The track events it has sent, by name, the last seen first */
+  "GET /sources/{id}/events": {
+    query: undefined;
+    body: undefined;
+    answer: SourceEvents;
   };
   /** Give it a new write key */
   "POST /sources/{id}/rotate-key": {
@@ -889,6 +959,8 @@ export interface Operations {
       sharedSecret?: string;
       /** The types that it wants; absent: all */
       types?: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[];
+      /** A condition in CEL over the message, such as type == "track" && properties.total > 100: what does not match goes no further */
+      filter?: string;
       /** At most so many requests a second to each URL; absent: no limit */
       maxPerSecond?: number;
       /** Over how many shards its users are spread; absent: 4 */
@@ -927,6 +999,7 @@ export interface Operations {
       })[];
       sharedSecret?: string | null;
       types?: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[] | null;
+      filter?: string | null;
       maxPerSecond?: number | null;
       shards?: number | null;
       switchOffAfter?: string | null;
@@ -1119,6 +1192,25 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: Delivery;
+  };
+  /** How its filter fares on what its sources sent lately */
+  "GET /destinations/{id}/filter": {
+    query: undefined;
+    body: undefined;
+    answer: Trial;
+  };
+  /** Check a filter, and try it on what sources sent lately */
+  "POST /filters/try": {
+    query: undefined;
+    body: {
+      /** The condition to try */
+      filter: string;
+      /** On events of these alone; absent: of all */
+      sources?: string[];
+      /** On at most so many of the newest accepted events */
+      limit?: number;
+    };
+    answer: Trial;
   };
   /** What sources sent lately, the newest first */
   "GET /events": {

@@ -20,6 +20,8 @@ export interface Source {
   writeKeys: WriteKey[];
   /** id of the audience or computed trait that is told by it: then it has no write keys, and comes and goes with that */
   of?: string;
+  /** names of track events that go no further; absent: none */
+  blockedEvents?: string[];
   createdAt: string;
   updatedAt: string;
 }
@@ -59,6 +61,8 @@ export interface Destination {
   secrets?: SealedSecrets;
   /** absent: all */
   types?: MessageType[];
+  /** a condition in CEL (docs/filters.md): what does not match goes no further; absent: all */
+  filter?: string;
   maxPerSecond?: number;
   /** over how many shards it is spread; default DEFAULT_SHARDS */
   shards?: number;

@@ -15,7 +15,7 @@ import {
  * How much work one evaluation may be.
  *
  * Without a loop and a pattern, the work is bounded by the length of the expression, and nothing is counted. With one, each
- * step and each call is paid for from a budget, by what it reads: a unit is about a microsecond. What cannot be paid fails.
+ * step and each call is paid for from a budget, by what it reads: a unit is a microsecond or a few. What cannot be paid fails.
  */
 const BUDGET = 2_000;
 /** What text an expression may make by `+`. */

@@ -277,6 +277,48 @@ story(
 );
 
 story(
+  'a filter is checked and tried as it is typed, an event is blocked, and the debugger says why neither goes further',
+  async () => {
+    const { page } = tab;
+    const { id } = hooks.ledger;
+    await page.goto(at(`/destinations/${id}`));
+    const filter = page.getByLabel('Filter', { exact: true });
+    await filter.fill('event = "Cart Viewed"');
+    await page.getByText('Line 1, column 7').waitFor();
+    await isGood();
+    await filter.fill('event == "Cart Viewed" && properties.total > 100');
+    await page.getByText(/Of the last \d+ events? it matches \d/).waitFor();
+    await page.getByRole('button', { name: 'Show which' }).click();
+    await page.getByRole('region', { name: 'What the filter says' }).getByText('track: Cart Viewed').first().waitFor();
+    await isGood('destination-filter');
+    await filter.fill('event == "Nothing"');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await eventually(async () => {
+      const { body } = await stage.system.control('GET', `/destinations/${id}`);
+      expect(body).toMatchObject({ filter: 'event == "Nothing"' });
+    });
+
+    await page.goto(at(`/sources/${shop.id}`));
+    await page.getByRole('button', { name: 'Block Cart Viewed' }).click();
+    await page.getByRole('button', { name: 'Unblock Cart Viewed' }).waitFor();
+    await isGood('source-events');
+    await page.goto(at(`/debugger?source=${shop.id}`));
+    await page.getByText('track: Cart Viewed').first().click();
+    await page.getByText('the source blocks this event').first().waitFor();
+    await isGood();
+
+    await page.goto(at(`/sources/${shop.id}`));
+    await page.getByRole('button', { name: 'Unblock Cart Viewed' }).click();
+    await page.getByRole('button', { name: 'Block Cart Viewed', exact: true }).waitFor();
+    await page.goto(at(`/debugger?source=${shop.id}`));
+    await page.getByText('track: Cart Viewed').first().click();
+    await page.getByText('its filter does not match').first().waitFor();
+    await stage.system.control('PATCH', `/destinations/${id}`, { filter: null });
+  },
+  MINUTES,
+);
+
+story(
   'of two who edit one destination the second sees what the first has changed',
   async () => {
     const { page } = tab;

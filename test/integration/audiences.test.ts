@@ -182,7 +182,10 @@ function actual(): Record<string, unknown> {
   );
 }
 
-const settled = () => eventually(() => Promise.resolve(expect(actual()).toEqual(expected())), { deadlineMs: 60_000 });
+const isSettled = () => {
+  expect(actual()).toEqual(expected());
+};
+const settled = () => eventually(isSettled, { deadlineMs: 60_000 });
 
 test('nothing is counted twice or lost while processes are killed, join, and lose their stores', async () => {
   // Before anything is defined: the first sync tells of it.

@@ -6,6 +6,7 @@ import { createSessions } from '../../services/control/access/sessions';
 import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/app';
 import { openEntries } from '../../services/control/entries';
+import { SeenEvents } from '../../services/control/events/seen';
 import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { recordDeletion } from '../../services/control/history/deletions';
@@ -36,6 +37,8 @@ export interface ControlUnderTest {
   replays: Replays;
   /** looks when it is told to */
   alerts: Alerts;
+  /** writes when it is told to */
+  seen: SeenEvents;
   /** a request with the admin token */
   call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
 }
@@ -54,9 +57,10 @@ export async function controlUnderTest(
   const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
   const writer = openWriter({ config, appender, log, now });
   const tests = openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log });
-  const events = await openEvents({ kafka, now: () => clock.now.getTime(), onFatal });
-  const sealer = createSealer([SECRET_KEY]);
   const history = historyOn(options.database);
+  const seen = new SeenEvents(history, log);
+  const events = await openEvents({ kafka, config, seen, now: () => clock.now.getTime(), onFatal });
+  const sealer = createSealer([SECRET_KEY]);
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
   const profiles = new ProfileStatus();
@@ -68,6 +72,7 @@ export async function controlUnderTest(
     sealer,
     tests,
     events,
+    seen,
     history,
     replays,
     profiles,
@@ -88,6 +93,7 @@ export async function controlUnderTest(
     clock,
     replays,
     alerts,
+    seen,
     logged: () => lines.join(''),
     call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
   };

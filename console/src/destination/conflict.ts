@@ -10,6 +10,7 @@ export const DESTINATION_FIELDS: FieldNames = {
   sources: 'Sources',
   webhooks: 'URLs and headers',
   types: 'Types',
+  filter: 'Filter',
   maxPerSecond: 'Requests a second',
   switchOffAfter: 'Switched off after',
   enabled: 'Switched on',
@@ -27,7 +28,7 @@ export const ALERT_FIELDS: FieldNames = {
 };
 
 /** What stands for a field that is not set. */
-const UNSET: FieldNames = { types: 'all', maxPerSecond: 'no limit', switchOffAfter: 'not set' };
+const UNSET: FieldNames = { types: 'all', filter: 'none', maxPerSecond: 'no limit', switchOffAfter: 'not set' };
 
 export interface Difference {
   field: string;

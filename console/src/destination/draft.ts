@@ -26,6 +26,8 @@ export interface Draft {
   sharedSecret: string;
   /** null: all */
   types: NonNullable<Destination['types']> | null;
+  /** as written; empty: none */
+  filter: string;
   /** as written; empty: no limit */
   maxPerSecond: string;
   /** as written; empty: as the alerts are set */
@@ -39,7 +41,7 @@ type Creation = Operations['POST /destinations']['body'];
 
 export function emptyDraft(sources: string[]): Draft {
   const name = 'Webhooks';
-  const rest = { sharedSecret: '', types: null, maxPerSecond: '', switchOffAfter: '' };
+  const rest = { sharedSecret: '', types: null, filter: '', maxPerSecond: '', switchOffAfter: '' };
   return { name, sources, webhooks: [{ url: '', headers: [] }], ...rest };
 }
 
@@ -50,6 +52,7 @@ export function draftOf(destination: Destination): Draft {
     webhooks: webhookDrafts(destination.webhooks),
     sharedSecret: '',
     types: destination.types && [...destination.types],
+    filter: destination.filter ?? '',
     maxPerSecond: destination.maxPerSecond === null ? '' : String(destination.maxPerSecond),
     switchOffAfter: destination.switchOffAfter ?? '',
   };
@@ -120,6 +123,7 @@ export function creationOf(draft: Draft): Creation {
     webhooks: draft.webhooks.map(webhookOf),
     ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
     ...(draft.types && { types: draft.types }),
+    ...(draft.filter.trim() !== '' && { filter: draft.filter.trim() }),
     ...(draft.maxPerSecond !== '' && { maxPerSecond: Number(draft.maxPerSecond) }),
   };
 }
@@ -134,6 +138,7 @@ export function patchOf(before: Destination, draft: Draft): Patch {
     ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(webhookOf) }),
     ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
     ...(!same(draft.types, old.types) && { types: draft.types }),
+    ...(draft.filter.trim() !== old.filter && { filter: draft.filter.trim() || null }),
     ...(rate !== before.maxPerSecond && { maxPerSecond: rate }),
     ...(draft.switchOffAfter !== old.switchOffAfter && { switchOffAfter: draft.switchOffAfter || null }),
   };

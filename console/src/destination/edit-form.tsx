@@ -5,6 +5,7 @@ import { fieldProblems } from '../lib/problems';
 import { useMay } from '../lib/session';
 import { DESTINATION_FIELDS } from './conflict';
 import { draftOf, patchOf, problemsOf, type WebhookDraft } from './draft';
+import { FilterField } from './filter-field';
 import { NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
 import { type Read, SaveButton, Unsaved, useSaveDestination } from './save';
 import { WebhooksEditor } from './webhooks-editor';
@@ -56,6 +57,7 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
             />
           )}
           <TypesField {...fields} />
+          <FilterField {...fields} />
           <RateField {...fields} />
           <SwitchOffField {...fields} />
           <Unsaved

@@ -25,6 +25,23 @@ export function reasonInWords(reason: string | null): string {
   return REASONS[reason] ?? reason.replaceAll('_', ' ');
 }
 
+const OUTCOMES: Readonly<Record<string, string>> = {
+  routed: 'sent on',
+  source_off: 'the source is switched off',
+  blocked: 'the source blocks this event',
+  excluded: 'the call excludes webhooks by its integrations',
+  off: 'the destination is switched off',
+  not_connected: 'the destination is not connected to this source',
+  type: 'the destination does not want this type',
+  filtered: 'its filter does not match',
+  filter_failed: 'its filter cannot be evaluated, which is no match',
+};
+
+/** What became of a message at a destination. */
+export function outcomeInWords(outcome: string): string {
+  return OUTCOMES[outcome] ?? outcome.replaceAll('_', ' ');
+}
+
 /** `2026-01-01T…` → how far from now: "3 min ago", "in 12 s". */
 export function relative(iso: string, nowMs: number): string {
   const ms = Date.parse(iso) - nowMs;

@@ -5,6 +5,7 @@ import { type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Section, Unread, When } from '../ui/ui';
+import { SourceEvents } from '../source/events';
 import { Snippets } from '../ui/snippets';
 
 interface Props {
@@ -42,6 +43,7 @@ function Loaded({ source, etag }: Props) {
           </Section>
         </>
       )}
+      <SourceEvents source={source} etag={etag} />
       {admin && <Delete source={source} etag={etag} />}
     </Stack>
   );

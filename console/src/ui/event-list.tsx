@@ -1,7 +1,8 @@
 import { Text } from '@mantine/core';
 import { type SourceEvent } from '../lib/live';
 import { useNames } from '../lib/api';
-import { Code, json, Pill, When } from './ui';
+import { outcomeInWords } from '../lib/words';
+import { Code, json, Pill, TextLink, When } from './ui';
 
 /** Calls as sources sent them: accepted, or rejected and why. Each opens to what was sent. */
 export function EventList({ events, empty }: { events: SourceEvent[]; empty: string }) {
@@ -21,8 +22,24 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
               {event.message !== undefined && <span className="bad">{event.message}</span>}
             </summary>
             <Code label="call" text={json(event.call)} />
+            {event.destinations && <Reached destinations={event.destinations} />}
             {event.code !== undefined && <Text size="sm">Rejected: {event.code}</Text>}
           </details>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Where it goes, or why it goes no further: by the configuration as it is now. */
+function Reached({ destinations }: { destinations: NonNullable<SourceEvent['destinations']> }) {
+  if (destinations.length === 0) return <Text size="sm">No destination is connected to this source.</Text>;
+  return (
+    <ul className="reached" aria-label="Destinations">
+      {destinations.map(({ destination, name, outcome, reason }) => (
+        <li key={destination}>
+          <TextLink to={`/destinations/${destination}`}>{name}</TextLink>: {outcomeInWords(outcome)}
+          {reason !== undefined && `: ${reason}`}
         </li>
       ))}
     </ul>

@@ -1,5 +1,8 @@
 import { type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
 import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
+import { type ConfigView } from '../../../shared/config/view';
+import { showEvent } from './explain';
+import { type SeenEvents } from './seen';
 import { EventRing } from './ring';
 import { Streams } from './streams';
 
@@ -18,16 +21,21 @@ export interface Events {
 
 export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
+  config: Pick<ConfigView, 'source' | 'destinationsOf'>;
+  seen: Pick<SeenEvents, 'add'>;
   now: () => number;
   onFatal: (error: unknown) => void;
 }
 
-export async function openEvents({ kafka, now, onFatal }: EventsOptions): Promise<Events> {
+export async function openEvents({ kafka, config, seen, now, onFatal }: EventsOptions): Promise<Events> {
   const ring = new EventRing();
-  const streams = new Streams(now);
+  const streams = new Streams(now, (entry) => showEvent(entry, config));
   const follow = (topic: string, accepted: boolean): Promise<Tail> => {
     const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
-    const onRecord = (record: InRecord) => streams.publish(ring.add(record, accepted));
+    const onRecord = (record: InRecord) => {
+      if (accepted) seen.add(record);
+      streams.publish(ring.add(record, accepted));
+    };
     return kafka.tail({ name: `control-${topic}`, topic, from, patient: true, onRecord, onFatal });
   };
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);

@@ -1,6 +1,6 @@
 import { type Response } from 'express';
 import { AppError } from '../../../shared/errors';
-import { type Entry, type EventFilter } from './ring';
+import { type DebugEvent, type Entry, type EventFilter } from './ring';
 
 /**
  * Live readers of events, by Server-Sent Events. A reader is given what its connection takes and no more: while that is
@@ -32,7 +32,11 @@ export class Streams {
   readonly #timers: NodeJS.Timeout[];
   #stopped = false;
 
-  constructor(private readonly now: () => number) {
+  /** @param show an event as readers are given it */
+  constructor(
+    private readonly now: () => number,
+    private readonly show: (entry: Entry) => DebugEvent = (entry) => entry.view(),
+  ) {
     this.#timers = [
       setInterval(() => this.#ping(), PING_MS).unref(),
       setInterval(() => this.#nextSecond(), 1_000).unref(),
@@ -95,7 +99,7 @@ export class Streams {
       reader.skipped = 0;
       this.#send(reader, `event: skipped\ndata: ${JSON.stringify({ count: skipped })}\n\n`);
     }
-    this.#send(reader, `id: ${entry.id}\ndata: ${JSON.stringify(entry.view())}\n\n`);
+    this.#send(reader, `id: ${entry.id}\ndata: ${JSON.stringify(this.show(entry))}\n\n`);
   }
 
   #send(reader: Reader, text: string): void {

@@ -110,6 +110,16 @@ const STEPS: readonly (readonly string[])[] = [
     ...['user_id_accepted_at', 'id', 'message', 'destination_status_accepted_at_test'].map(dropped),
     'alter table waypost.parts add column indexed boolean not null default false',
   ],
+  [
+    `create table waypost.seen_events (
+       source text not null,
+       name text not null,
+       count bigint not null,
+       last_at bigint not null,
+       primary key (source, name)
+     )`,
+    'create table waypost.seen_positions (partition int primary key, next bigint not null)',
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

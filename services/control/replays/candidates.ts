@@ -3,7 +3,8 @@ import { REPLAYED, type WaitingEvent } from '../../../shared/domain/attempt';
 import { renderBody } from '../../../shared/domain/body';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
 import { firstDelivery, parseMessage, readHead } from '../../../shared/domain/message-record';
-import { route } from '../../../shared/domain/route';
+import { verdictOf } from '../../../shared/domain/route';
+import { filtersOf } from '../../../shared/expression/filter';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';
@@ -65,7 +66,7 @@ function fromMessage(
   const source = config.source(head.sourceId)?.data;
   const message = parseMessage(record.value);
   if (!source || typeof message === 'string') return undefined;
-  if (route(message, source, [destination]).length === 0) return undefined;
+  if (verdictOf(message, source, destination, filtersOf(message)).outcome !== 'routed') return undefined;
   const { topic, partition, offset } = record;
   const { delivery, key } = firstDelivery({ head, message, destination, expiresAt: 0 });
   return { delivery, key, body: renderBody(message), record: { topic, partition, offset } };

@@ -5,11 +5,15 @@ import { type Json } from '../../../shared/domain/message';
 import { methodNotAllowed, Problem } from '../../../shared/http/problem';
 import { actorOf, seesSecrets } from '../access/authenticate';
 import { type ControlDeps } from '../deps';
+import { tried } from './filters';
 import { createDestination, destinationView, type Making, patchDestination } from '../destinations';
 import { type At } from '../entries';
 import { newId, newSharedSecret } from '../ids';
 import { etag, page } from '../preconditions';
 import { rotateSecret } from '../secrets';
+
+/** Events that tell how a filter fares. */
+const LOOKED_AT = 200;
 
 interface WithId {
   id: string;
@@ -64,18 +68,30 @@ export function destinationRoutes(deps: ControlDeps): Router {
     })
     .all(methodNotAllowed(['GET', 'HEAD', 'PATCH', 'DELETE']));
 
+  addDeeds(router, deps);
+  return router;
+}
+
+/** What is done with one, beside changing it. */
+function addDeeds(router: Router, deps: ControlDeps): void {
   const posted = methodNotAllowed(['POST']);
   router
     .route('/:id/rotate-secret')
     .post((req, res) => rotate(deps, req, res))
     .all(posted);
   router
+    .route('/:id/filter')
+    .get((req, res) => {
+      const { filter = 'true', sources } = deps.entries.get('destination', req.params.id).data;
+      res.json(tried(deps, { filter, sources, limit: LOOKED_AT }));
+    })
+    .all(methodNotAllowed(['GET', 'HEAD']));
+  router
     .route('/:id/test')
     .post(async (req, res) => {
-      res.json(await deps.tests.send(entries.get('destination', req.params.id).data, req.body));
+      res.json(await deps.tests.send(deps.entries.get('destination', req.params.id).data, req.body));
     })
     .all(posted);
-  return router;
 }
 
 async function rotate(deps: ControlDeps, req: Request<WithId>, res: Response): Promise<void> {

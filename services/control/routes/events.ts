@@ -1,11 +1,12 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '../../../shared/http/problem';
 import { type ControlDeps } from '../deps';
+import { showEvent } from '../events/explain';
 import { eventsQuery, streamQuery } from '../events/query';
 import { parseQuery } from '../query';
 
 /** /api/v1/events */
-export function eventRoutes({ events }: ControlDeps): Router {
+export function eventRoutes({ events, config }: ControlDeps): Router {
   const router = Router();
   const read = methodNotAllowed(['GET', 'HEAD']);
   router
@@ -15,7 +16,7 @@ export function eventRoutes({ events }: ControlDeps): Router {
       const found = events.ring.newest(filter, { limit: limit + 1, before: after });
       const entries = found.slice(0, limit);
       res.json({
-        data: entries.map((entry) => entry.view()),
+        data: entries.map((entry) => showEvent(entry, config)),
         next: found.length > limit ? (entries.at(-1)?.id ?? null) : null,
       });
     })

@@ -7,10 +7,11 @@ import { actorOf, seesSecrets } from '../access/authenticate';
 import { type ControlDeps } from '../deps';
 import { newId, newWriteKey } from '../ids';
 import { etag, page } from '../preconditions';
-import { createSource, patchSource, rotateKey, sourceView } from '../sources';
+import { seenEvents } from '../history/seen-events';
+import { createSource, eventsView, patchSource, rotateKey, sourceView } from '../sources';
 
 /** /api/v1/sources */
-export function sourceRoutes({ entries, now, log }: ControlDeps): Router {
+export function sourceRoutes({ entries, history, seen, now, log }: ControlDeps): Router {
   const router = Router();
   const show = (res: Response, entry: Entry<Source>) =>
     res.set('ETag', etag(entry.version)).json(sourceView(entry, now(), seesSecrets(res)));
@@ -48,6 +49,16 @@ export function sourceRoutes({ entries, now, log }: ControlDeps): Router {
       res.status(204).end();
     })
     .all(methodNotAllowed(['GET', 'HEAD', 'PATCH', 'DELETE']));
+
+  router
+    .route('/:id/events')
+    .get(async (req, res) => {
+      const { data } = entries.get('source', req.params.id);
+      // What was counted a moment ago, too.
+      await seen.write();
+      res.json({ data: eventsView(data, await history.ask((database) => seenEvents(database, data.id))) });
+    })
+    .all(methodNotAllowed(['GET', 'HEAD']));
 
   router
     .route('/:id/rotate-key')

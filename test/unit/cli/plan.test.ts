@@ -5,7 +5,15 @@ import { type Destination, type Source } from '../../../shared/api/operations';
 /** Export and import: what a file says, and what would be done of it. */
 
 const BASE = { version: 1, createdAt: '', updatedAt: '' };
-const SITE: Source = { ...BASE, id: 'src_1', name: 'Site', enabled: true, writeKey: 'the-write-key', oldWriteKeys: [] };
+const SITE: Source = {
+  ...BASE,
+  id: 'src_1',
+  name: 'Site',
+  enabled: true,
+  writeKey: 'the-write-key',
+  oldWriteKeys: [],
+  blockedEvents: ['Noise'],
+};
 const URL = 'https://example.com/hook';
 const HOOK: Destination = {
   ...BASE,
@@ -13,6 +21,7 @@ const HOOK: Destination = {
   webhooks: [{ id: 'whk_1', url: URL, headers: { Authorization: { keep: true } } }],
   ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
   switchOffAfter: '5d',
+  filter: 'event != "Ping"',
 };
 const HERE = { sources: [SITE], destinations: [HOOK] };
 const NOWHERE = { sources: [], destinations: [] };
@@ -23,7 +32,9 @@ test('a file holds neither ids nor secrets nor write keys, and is read as it was
   expect(FILE.destinations[0]).toMatchObject({
     ...{ name: 'Hook', sources: ['Site'], sharedSecret: '***' },
     webhooks: [{ url: URL, headers: { Authorization: '***' } }],
+    filter: 'event != "Ping"',
   });
+  expect(FILE.sources).toEqual([{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }]);
   expect(JSON.stringify(FILE)).not.toMatch(/src_1|dst_1|the-write-key/);
   expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
 });
@@ -48,7 +59,7 @@ test('elsewhere with the secrets', () => {
   const { steps, faults } = planImport(FILE, NOWHERE, SECRETS, false);
   expect(faults).toEqual([]);
   expect(steps).toEqual([
-    { kind: 'source', act: 'create', name: 'Site', enabled: true },
+    { kind: 'source', act: 'create', name: 'Site', enabled: true, blockedEvents: ['Noise'] },
     {
       ...{ kind: 'destination', act: 'create', name: 'Hook', sources: ['Site'] },
       body: {
@@ -58,6 +69,7 @@ test('elsewhere with the secrets', () => {
           enabled: true,
           paused: false,
           types: ['track'],
+          filter: 'event != "Ping"',
           maxPerSecond: 5,
           switchOffAfter: '5d',
           shards: 4,

@@ -23,15 +23,29 @@ test('the request that production makes: its id and its bytes', () => {
 });
 
 const off = { ...MESSAGE, integrations: { Webhooks: false } };
+const kept = (outcome: 'blocked' | 'filtered' | 'filter_failed' | 'routed'): Event => ({
+  ...anEvent(MESSAGE),
+  destinations: [
+    { destination: 'dst_2', name: 'Other', outcome: 'routed' },
+    { destination: 'dst_1', name: 'Hook', outcome },
+  ],
+});
 const typed = { ...DESTINATION, types: ['identify' as const] };
 test.each([
   ['a rejected call', anEvent(MESSAGE, false), { destination: DESTINATION, isNew }, 'rejected'],
   ['what cannot be read', anEvent('{'), { destination: DESTINATION, isNew }, 'unreadable'],
   ['a message of before', anEvent(MESSAGE), { destination: DESTINATION, isNew: () => false }, 'duplicate'],
   ['one that its caller excludes', anEvent(off), { destination: DESTINATION, isNew }, 'integrations'],
+  ['a blocked event', kept('blocked'), { destination: DESTINATION, isNew }, 'blocked'],
+  ['what the filter keeps back', kept('filtered'), { destination: DESTINATION, isNew }, 'filter'],
+  ['what the filter fails for', kept('filter_failed'), { destination: DESTINATION, isNew }, 'filter'],
   ['a type that is not wanted', anEvent(MESSAGE), { destination: typed, isNew }, 'type'],
 ])('left out: %s', (_, event, wanted, why) => {
   expect(choose(event, wanted)).toEqual({ kind: 'left_out', why });
+});
+
+test('what the router sends on is forwarded', () => {
+  expect(choose(kept('routed'), { destination: DESTINATION, isNew })).toMatchObject({ kind: 'forward' });
 });
 
 test('without a destination there are no rules of one', () => {

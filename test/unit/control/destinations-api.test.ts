@@ -62,6 +62,7 @@ describe('a destination', () => {
           headers: { Authorization: { keep: true } },
         },
       ],
+      filter: null,
       hasSharedSecret: true,
       secretRotation: null,
       types: null,

@@ -109,6 +109,7 @@ it.each(operations)('%s %s is there, and answers as it says', async (method, pat
     '/deletions': { userIds: ['kim'] },
     '/replays': { destination: ids.destinations },
     '/tokens': { name: 'Second', role: 'operator' },
+    '/filters/try': { filter: 'type == "track"' },
     '/session': { token: ADMIN_TOKEN },
     '/audiences': { name: 'Pros', condition: 'user.traits.plan == "pro"' },
     '/computed-traits': { ...TRAIT, name: 'Completed' },

@@ -16,6 +16,7 @@ describe('sources', () => {
       name: 'Site',
       enabled: true,
       writeKey: expect.stringMatching(/^[0-9a-f]{32}$/),
+      blockedEvents: [],
       oldWriteKeys: [],
       version: 1,
       createdAt: '2026-01-01T00:00:00.000Z',

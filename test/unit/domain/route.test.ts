@@ -1,6 +1,6 @@
 import { type Destination, type Source } from '../../../shared/domain/config';
 import { type Message } from '../../../shared/domain/message';
-import { route, wantsWebhooks } from '../../../shared/domain/route';
+import { type AskFilter, isBlocked, route, verdictOf, wantsWebhooks } from '../../../shared/domain/route';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const source: Source = { id: 's1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT };
@@ -24,6 +24,10 @@ function aMessage(given: Partial<Message> = {}): Message {
   return { type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, ...given };
 }
 
+const never: AskFilter = () => {
+  throw new Error('no filter is asked');
+};
+
 describe('route', () => {
   test.each<[string, boolean, Partial<Destination>, Partial<Source>, Partial<Message>]>([
     ['on and connected', true, {}, {}, {}],
@@ -41,7 +45,8 @@ describe('route', () => {
     ['that the caller excluded', false, {}, {}, { integrations: { Webhooks: false } }],
   ])('a destination %s: %s', (_, ...[expected, destination, sourceChange, message]) => {
     const one = aDestination(destination);
-    expect(route(aMessage(message), { ...source, ...sourceChange }, [one])).toEqual(expected ? [one] : []);
+    const routed = route(aMessage(message), { ...source, ...sourceChange }, [one], never);
+    expect(routed).toEqual({ destinations: expected ? [one] : [], blocked: false, filtered: 0, failed: [] });
   });
 
   test('keeps the order and takes each on its own', () => {
@@ -50,7 +55,68 @@ describe('route', () => {
       aDestination({ id: 'b', enabled: false }),
       aDestination({ id: 'c', types: ['track'] }),
     ];
-    expect(route(aMessage(), source, all).map((d) => d.id)).toEqual(['a', 'c']);
+    expect(route(aMessage(), source, all, never).destinations.map((d) => d.id)).toEqual(['a', 'c']);
+  });
+
+  test('filters: what matches goes on, what does not is counted, a failure tells its reason', () => {
+    const [yes, no, broken, none] = ['yes', 'no', 'broken', ''].map((filter) =>
+      aDestination({ id: filter, ...(filter && { filter }) }),
+    ) as [Destination, Destination, Destination, Destination];
+    const ask: AskFilter = ({ filter }) => (filter === 'broken' ? 'there is no "total"' : filter === 'yes');
+    expect(route(aMessage(), source, [yes, no, broken, none], ask)).toEqual({
+      destinations: [yes, none],
+      blocked: false,
+      filtered: 2,
+      failed: [{ destination: broken, reason: 'there is no "total"' }],
+    });
+  });
+
+  test('a deletion passes every filter', () => {
+    const one = aDestination({ filter: 'type == "track"' });
+    expect(route(aMessage({ type: 'delete', userId: 'u' }), source, [one], never).destinations).toEqual([one]);
+  });
+
+  test('what the source blocks goes nowhere', () => {
+    const blocking = { ...source, blockedEvents: ['Noise'] };
+    const all = [aDestination({ filter: 'true' }), aDestination({ id: 'b' })];
+    expect(route(aMessage({ event: 'Noise' }), blocking, all, never)).toMatchObject({
+      destinations: [],
+      blocked: true,
+    });
+    expect(route(aMessage({ event: 'Order' }), blocking, all, () => true).destinations).toEqual(all);
+  });
+});
+
+test.each<[boolean, Partial<Message>, string[] | undefined]>([
+  [true, { type: 'track', event: 'Noise' }, ['Other', 'Noise']],
+  [false, { type: 'track', event: 'noise' }, ['Noise']],
+  [false, { type: 'track', event: 'Noise' }, []],
+  [false, { type: 'track', event: 'Noise' }, undefined],
+  [false, { type: 'track' }, ['Noise']],
+  // A page may carry any name, and is none of the track events that were seen.
+  [false, { type: 'page', event: 'Noise', name: 'Noise' }, ['Noise']],
+])('blocked: %s for %j with %j', (expected, message, blockedEvents) => {
+  expect(isBlocked(aMessage(message), { ...source, ...(blockedEvents && { blockedEvents }) })).toBe(expected);
+});
+
+describe('verdictOf', () => {
+  test.each<[string, Partial<Destination>, Partial<Source>, Partial<Message>]>([
+    ['routed', {}, {}, {}],
+    ['routed', { filter: 'yes' }, {}, {}],
+    ['source_off', {}, { enabled: false }, {}],
+    ['blocked', { enabled: false }, { blockedEvents: ['Noise'] }, { event: 'Noise' }],
+    ['excluded', {}, {}, { integrations: { All: false } }],
+    ['off', { enabled: false, filter: 'no' }, {}, {}],
+    ['not_connected', { sources: [] }, {}, {}],
+    ['type', { types: ['page'], filter: 'no' }, {}, {}],
+    ['filtered', { filter: 'no' }, {}, {}],
+    ['filter_failed', { filter: 'broken' }, {}, {}],
+  ])('%s: %j of %j for %j', (outcome, destination, sourceChange, message) => {
+    const ask: AskFilter = ({ filter }) => (filter === 'broken' ? 'why' : filter === 'yes');
+    expect(verdictOf(aMessage(message), { ...source, ...sourceChange }, aDestination(destination), ask)).toEqual({
+      outcome,
+      ...(outcome === 'filter_failed' && { reason: 'why' }),
+    });
   });
 });
 

@@ -43,7 +43,7 @@ test('any text is an expression or a mistake within the text', () => {
       expect(found.place.line).toBeGreaterThan(0);
       expect(found.place.column).toBeGreaterThan(0);
     }),
-    { numRuns: 1_500 },
+    { numRuns: 800 },
   );
 });
 
@@ -72,7 +72,7 @@ test('any message is a match, or none, or a failure with its reason', () => {
         if (typeof outcome !== 'boolean') expect(outcome.message).not.toBe('');
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 300 },
   );
 });
 

@@ -121,8 +121,34 @@ describe('decide', () => {
     expect(decide(head, value({ ...MESSAGE, ...given }), routing(destinations))).toEqual({
       kind: 'dropped',
       reason: 'no_destination',
+      filters: { filtered: 0, failed: [] },
     }),
   );
+
+  test('filters in CEL: who is not matched gets nothing, and a failure is told', () => {
+    const matched = aDestination({ id: 'd1', filter: 'event == "e" && properties.total > 100' });
+    const not = aDestination({ id: 'd2', filter: 'userId == "u2"' });
+    const failing = aDestination({ id: 'd3', filter: 'properties.totl > 100' });
+    const unreadable = aDestination({ id: 'd4', filter: 'of another Waypost(' });
+    const message = value({ ...MESSAGE, properties: { total: 150.5 } });
+    const decision = decide(head, message, routing([matched, not, failing, unreadable]));
+    if (decision.kind !== 'deliver') throw new Error(decision.kind);
+    expect(decision.records.map((record) => record.headers?.destination)).toEqual(['d1']);
+    expect(decision.filters).toEqual({
+      filtered: 3,
+      failed: [
+        { destination: failing, reason: 'there is no "totl"' },
+        { destination: unreadable, reason: expect.any(String) },
+      ],
+    });
+    expect(decide(head, message, routing([not]))).toMatchObject({ kind: 'dropped', reason: 'filtered' });
+  });
+
+  test('a blocked event is dropped', () =>
+    expect(decide(head, value(MESSAGE), routing([aDestination()], { ...source, blockedEvents: ['e'] }))).toMatchObject({
+      kind: 'dropped',
+      reason: 'blocked',
+    }));
 
   test('a source that is off gets nothing delivered', () =>
     expect(decide(head, value(MESSAGE), routing([aDestination()], { ...source, enabled: false })).kind).toBe(

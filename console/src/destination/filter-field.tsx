@@ -1,0 +1,90 @@
+import { Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useState } from 'react';
+import { type Trial } from '../../../shared/api/operations';
+import { useTrial } from '../lib/trial';
+import { count, counted } from '../lib/words';
+import { Failure, Pill, Table, When } from '../ui/ui';
+import { type Draft } from './draft';
+
+/** The filter of a destination: checked as it is typed, and tried on what its sources sent lately. */
+
+const TYPING_MS = 300;
+const TRIED = 50;
+
+interface Props {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+  problems: ReadonlyMap<string, string>;
+}
+
+export function FilterField({ draft, onChange, problems }: Props) {
+  const [shown, setShown] = useState(false);
+  const [filter] = useDebouncedValue(draft.filter.trim(), TYPING_MS);
+  const trial = useTrial({ filter, sources: draft.sources, limit: TRIED });
+  const answer = filter === '' ? undefined : trial.data?.data;
+  const settled = filter === draft.filter.trim();
+  const mistake = settled ? answer?.mistake : undefined;
+  const said = mistake && `Line ${count(mistake.line)}, column ${count(mistake.column)}: ${mistake.message}`;
+  return (
+    <Stack gap="xs">
+      <Textarea
+        label="Filter"
+        description={
+          'A condition in CEL, such as event == "Order Completed" && properties.total > 100. Empty: all messages'
+        }
+        value={draft.filter}
+        onChange={(event) => onChange({ ...draft, filter: event.target.value })}
+        error={said ?? problems.get('filter')}
+        autosize
+        minRows={1}
+        maxRows={8}
+        spellCheck={false}
+      />
+      {filter !== '' && trial.error && <Failure error={trial.error} what="the check" />}
+      {answer && !answer.mistake && settled && (
+        <>
+          <Group gap="xs">
+            <Text size="sm" role="status">
+              {inWords(answer)}
+            </Text>
+            {answer.tried > 0 && (
+              <Button size="compact-sm" variant="default" aria-expanded={shown} onClick={() => setShown(!shown)}>
+                {shown ? 'Hide which' : 'Show which'}
+              </Button>
+            )}
+          </Group>
+          {shown && answer.tried > 0 && <Results results={answer.results} />}
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function inWords({ tried, matched, failed }: Trial): string {
+  if (tried === 0) return 'It can be read. Its sources have sent nothing lately to try it on.';
+  const of = `Of the last ${counted(tried, 'event')} it matches ${count(matched)}`;
+  return failed === 0 ? `${of}.` : `${of}, and cannot be evaluated for ${count(failed)}, which is no match.`;
+}
+
+const WORDS = { match: 'matches', no_match: 'does not match', failed: 'fails' } as const;
+const KINDS = { match: 'on', no_match: 'off', failed: 'dead' } as const;
+
+function Results({ results }: { results: Trial['results'] }) {
+  return (
+    <Table label="What the filter says" head={['Event', 'When', 'Filter', 'Why']}>
+      {results.map(({ event, type, name, at, outcome, reason }) => (
+        <tr key={event}>
+          <td>{name === null ? type : `${type}: ${name}`}</td>
+          <td>
+            <When at={at} />
+          </td>
+          <td>
+            <Pill kind={KINDS[outcome]}>{WORDS[outcome]}</Pill>
+          </td>
+          <td>{reason}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
