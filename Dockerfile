@@ -14,8 +14,10 @@ RUN npm run build && rm -rf dist/bench dist/test dist/.tsbuildinfo
 FROM ${NODE_IMAGE} AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# What is optional serves `npm start`, which brings its own Kafka.
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts
+# Of what is optional the store's binary is needed; the rest serves `npm start`, which brings its own Kafka.
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts && \
+    npm install --no-save --omit=dev --omit=optional --ignore-scripts \
+      "@lmdb/lmdb-linux-$(node -p process.arch)@$(node -p "JSON.parse(require('fs').readFileSync('node_modules/lmdb/package.json')).version")"
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Waypost" \

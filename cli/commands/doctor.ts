@@ -131,7 +131,7 @@ async function ingestCheck({ place }: Session): Promise<Check> {
   }
 }
 
-const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'control'] as const;
+const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', 'control'] as const;
 
 function healthChecks(settings: Settings, { local }: Surroundings): Promise<Check[]> {
   const host = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST) ? '127.0.0.1' : settings.WAYPOST_HOST;

@@ -237,17 +237,15 @@ export class Keeper {
     const { appender, partition } = this.options;
     await appender.append(moveRecords(step));
     await appender.append(changelogRecords(step, partition));
-    if (this.#gone()) return false;
+    if (this.#isLost()) return false;
     this.#engine.commit(step);
     this.#writtenSince = true;
     await this.#send(step.tells);
     return true;
   }
 
-  /** While Kafka was waited for the partition may have become another's. */
-  #gone(): boolean {
-    return this.#lost;
-  }
+  /** Asked again: while Kafka was waited for the partition may have become another's. */
+  #isLost = () => this.#lost;
 
   async #send(tells: readonly Tell[]): Promise<void> {
     const { appender, definitions, now } = this.options;
@@ -266,8 +264,7 @@ export class Keeper {
   /** What was told, as it was; nothing where more was told since. */
   #told({ sequence, user, definition }: { sequence: number; user: string; definition: string }): Tell[] {
     const told = this.#store?.get(user)?.s?.[definition];
-    if (told?.[2] !== sequence) return [];
-    return [{ sequence, user, definition, value: told[0], atMs: told[1] }];
+    return told?.[2] === sequence ? [{ sequence, user, definition, value: told[0], atMs: told[1] }] : [];
   }
 
   async #checkpoint(): Promise<void> {

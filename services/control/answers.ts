@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { ROLES } from '../../shared/domain/config';
-import { COMPUTES } from '../../shared/domain/definition';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { OUTCOMES } from '../../shared/domain/route';
 import { ACTIONS } from './access/audit';
 import { notice } from './alerts/answers';
 import { sourceEvents, trial } from './filter-answers';
 import { calls, overview } from './overview-answers';
+import { audience, computedTrait, uploadedMembers } from './definition-answers';
 import { AUDIT_KINDS } from './audit-query';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
@@ -48,39 +48,6 @@ const destination = z.strictObject({
   shards: z.int(),
   switchOffAfter: z.string().nullable(),
   ...changed,
-});
-
-const syncStatus = z.strictObject({
-  phase: z.enum(['none', 'counting', 'first_sync', 'live']),
-  members: z.int().meta({ description: 'As receivers were told; of a computed trait users with a value' }),
-  counted: z.int().meta({ description: 'Profiles that the first sync has looked at' }),
-  of: z.int().meta({ description: 'All profiles' }),
-  sent: z.int(),
-  waiting: z.int(),
-  upload: z.int().meta({ description: 'The last upload that all partitions have taken over' }),
-  lastSync: z.strictObject({ at: time, looked: z.int(), changed: z.int() }).nullable(),
-});
-const definition = {
-  id: z.string(),
-  name: z.string(),
-  key: z.string().meta({ description: 'The trait that receivers see' }),
-  source: z.string().meta({ description: 'The source that it is told by' }),
-  sources: z.array(z.string()).nullable(),
-  destinations: z.array(z.string()),
-  syncEvery: z.string(),
-  status: syncStatus,
-  ...changed,
-};
-const audience = z.strictObject({
-  ...definition,
-  condition: z.string().nullable().meta({ description: 'null: members are uploaded' }),
-});
-const computedTrait = z.strictObject({
-  ...definition,
-  compute: z.enum(COMPUTES),
-  event: z.string(),
-  property: z.string().nullable(),
-  window: z.string().nullable(),
 });
 
 const rotated = {
@@ -265,7 +232,7 @@ export const ANSWERS = {
   Destinations: list(destination),
   Audience: audience,
   Audiences: list(audience),
-  UploadedMembers: z.strictObject({ upload: z.int(), lines: z.int() }),
+  UploadedMembers: uploadedMembers,
   ComputedTrait: computedTrait,
   ComputedTraits: list(computedTrait),
   RotatedDestination: destination.extend(rotated),

@@ -93,7 +93,10 @@ export function connectedTo(config: Pick<ConfigView, 'destinationsOf'>, source: 
 async function connect({ entries, config }: Deps, source: string, wanted: readonly string[], by: Actor) {
   const connected = connectedTo(config, source);
   const change = (id: string, sources: (before: Destination) => string[]) =>
-    entries.change('destination', { id, ifMatch: undefined, by }, (before) => ({ ...before, sources: sources(before) }));
+    entries.change('destination', { id, ifMatch: undefined, by }, (before) => ({
+      ...before,
+      sources: sources(before),
+    }));
   for (const id of wanted.filter((each) => !connected.includes(each))) {
     await change(id, (before) => [...before.sources, source]);
   }
@@ -118,4 +121,3 @@ async function makingOf({ config, kafka, now }: Deps, id: string, source: string
     keyTaken: (key, own) => definitions().find((each) => each.key === key && each.id !== own)?.name,
   };
 }
-

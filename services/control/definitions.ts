@@ -11,7 +11,7 @@ import { mergePatch } from './merge-patch';
 /** What may be done to audiences and computed traits, and what is shown of them. Pure. */
 
 /** What a body is held against. */
-export interface Known {
+interface Known {
   sourceExists(id: string): boolean;
   destinationExists(id: string): boolean;
   /** the name of another definition that has this key, or undefined */
@@ -47,7 +47,7 @@ export function createAudience(body: unknown, making: Making): Made<Audience> {
 export function patchAudience(before: Audience, connected: string[], patch: Json, making: Making): Made<Audience> {
   const { name, condition, sources, syncEveryMs } = before;
   const now = defined({ name, condition, sources, destinations: connected, syncEvery: durationText(syncEveryMs) });
-  const body = mergePatch(now as unknown as Json, patch);
+  const body = mergePatch(now, patch);
   const errors = audienceErrors(body, making, before);
   if ((before.condition === undefined) !== ((body as { condition?: Json }).condition === undefined)) {
     errors.push({ pointer: pointer(['condition']), detail: 'cannot come or go: make another audience' });
@@ -70,14 +70,19 @@ export function createTrait(body: unknown, making: Making): Made<ComputedTrait> 
 }
 
 /** @throws Problem `invalid_fields` */
-export function patchTrait(before: ComputedTrait, connected: string[], patch: Json, making: Making): Made<ComputedTrait> {
+export function patchTrait(
+  before: ComputedTrait,
+  connected: string[],
+  patch: Json,
+  making: Making,
+): Made<ComputedTrait> {
   const { name, compute, event, property, sources, windowMs, syncEveryMs } = before;
   const now = defined({
     ...{ name, compute, event, property, sources, destinations: connected },
     window: windowMs === undefined ? undefined : durationText(windowMs),
     syncEvery: durationText(syncEveryMs),
   });
-  const body = mergePatch(now as unknown as Json, patch);
+  const body = mergePatch(now, patch);
   const { destinations, syncEvery, window, ...rest } = parseBody(
     computedTraitSchema,
     body,
@@ -98,7 +103,15 @@ export function sourceOf({ id, name, source }: Audience | ComputedTrait, now: Da
 /** @param destinations those that are connected to its source */
 export function definitionView({ version, data }: Entry<Audience | ComputedTrait>, destinations: string[]) {
   const { id, name, key, source, sources, syncEveryMs, createdAt, updatedAt } = data;
-  const common = { id, name, key, source, sources: sources ?? null, destinations, syncEvery: durationText(syncEveryMs) };
+  const common = {
+    id,
+    name,
+    key,
+    source,
+    sources: sources ?? null,
+    destinations,
+    syncEvery: durationText(syncEveryMs),
+  };
   const own =
     'compute' in data
       ? {

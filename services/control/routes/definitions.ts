@@ -5,7 +5,15 @@ import { type Json } from '../../../shared/domain/message';
 import { methodNotAllowed } from '../../../shared/http/problem';
 import { actorOf } from '../access/authenticate';
 import { changeDefinition, connectedTo, createDefinition, removeDefinition } from '../definition-entries';
-import { createAudience, createTrait, definitionView, type Made, type Making, patchAudience, patchTrait } from '../definitions';
+import {
+  createAudience,
+  createTrait,
+  definitionView,
+  type Made,
+  type Making,
+  patchAudience,
+  patchTrait,
+} from '../definitions';
 import { type ControlDeps } from '../deps';
 import { type At } from '../entries';
 import { etag, page } from '../preconditions';

@@ -26,7 +26,8 @@ export function memberRoutes({ entries, kafka, appender, profiles, now, log }: C
     if (data.condition !== undefined) {
       throw new Problem('conflict', 'The members of this audience follow from its condition; make one without');
     }
-    if (busy.has(id)) throw new Problem('conflict', 'Members of this audience are being uploaded; try again when that ends');
+    if (busy.has(id))
+      throw new Problem('conflict', 'Members of this audience are being uploaded; try again when that ends');
     busy.add(id);
     try {
       const number = Math.max(now().getTime(), (data.uploads?.at(-1)?.number ?? 0) + 1);

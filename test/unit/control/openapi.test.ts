@@ -44,6 +44,8 @@ beforeEach(async () => {
   ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
   ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
   ids['deliveries/replay'] = 'dlv_2';
+  ids.audiences = (await control.call('post', '/audiences').send({ name: 'Buyers' })).body.id;
+  ids['computed-traits'] = (await control.call('post', '/computed-traits').send(TRAIT)).body.id;
   ids.notices = 'ntc_1';
   await control.call('patch', '/alerts').send({ webhooks });
   await addNotices(database, [NOTICE]);
@@ -55,6 +57,8 @@ beforeEach(async () => {
     await saveJob(database, aJob(ids[name], status, about.destination));
   }
 });
+
+const TRAIT = { name: 'Orders', compute: 'count', event: 'Order Completed' };
 
 const DELIVERY: Delivery = {
   ...{ id: '', messageId: 'msg-1', sourceId: 'src_1', destinationId: '', type: 'track', traceparent: '' },
@@ -107,6 +111,8 @@ it.each(operations)('%s %s is there, and answers as it says', async (method, pat
     '/tokens': { name: 'Second', role: 'operator' },
     '/filters/try': { filter: 'type == "track"' },
     '/session': { token: ADMIN_TOKEN },
+    '/audiences': { name: 'Pros', condition: 'user.traits.plan == "pro"' },
+    '/computed-traits': { ...TRAIT, name: 'Completed' },
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
   }[path];
   const request = control.call(method as 'get', path.replace('{id}', id));

@@ -1,0 +1,71 @@
+import { type Definition, ofAudience } from '../../../services/audiences/definitions';
+import { type Audience } from '../../../shared/domain/definition';
+import { PARTITIONS, USERS, World } from './world';
+
+/** Members from elsewhere: what receivers know after uploads, whatever comes between their lines. */
+
+const base = { id: 'aud_l', name: 'x', key: 'x', source: 's', syncEveryMs: 1_000, revision: 1, history: [] };
+const audience: Audience = { ...base, createdAt: '', updatedAt: '' };
+
+function begin() {
+  const world = new World();
+  const definition: Definition = ofAudience(audience, () => undefined);
+  world.define([definition]);
+  world.settle();
+  let number = 0;
+  const write = (lines: Record<string, boolean>, as = ++number) => {
+    for (const [user, listed] of Object.entries(lines)) {
+      world.append(user, { kind: 'listed', audience: 'aud_l', upload: as, listed });
+    }
+    return as;
+  };
+  const complete = (upload: number, full: boolean) => {
+    for (let p = 0; p < PARTITIONS; p++) {
+      const at = { definition: 'aud_l', upload, nowMs: world.nowMs };
+      world.perform(p, world.keepers[p]!.engine.list(at, world.log[p]!), undefined);
+      world.perform(p, world.keepers[p]!.engine.listed('aud_l', { number: upload, full }, world.nowMs), undefined);
+    }
+    world.settle();
+  };
+  const members = () => USERS.filter((user) => world.known.get(`aud_l ${user}`)?.value === true);
+  return { world, write, complete, members };
+}
+
+test('a full set is compared with the one before, and a change adds and removes', () => {
+  const { world, write, complete, members } = begin();
+  complete(write({ ann: true, bob: true }), true);
+  expect(members()).toEqual(['ann', 'bob']);
+  const { tells } = world;
+  complete(write({ bob: true, cyn: true }), true);
+  expect(members()).toEqual(['bob', 'cyn']);
+  expect(world.tells - tells).toBe(2);
+  complete(write({ bob: false, dan: true }), false);
+  expect(members()).toEqual(['cyn', 'dan']);
+});
+
+test('the same set once more tells nobody anything', () => {
+  const { world, write, complete } = begin();
+  complete(write({ ann: true, bob: true }), true);
+  const { tells } = world;
+  complete(write({ ann: true, bob: true }), true);
+  expect(world.tells).toBe(tells);
+});
+
+test('an upload that breaks off changes nothing, also not for the next', () => {
+  const { world, write, complete, members } = begin();
+  complete(write({ ann: true }), true);
+  write({ bob: true, ann: false });
+  world.settle();
+  expect(members()).toEqual(['ann']);
+  complete(write({ cyn: true }), false);
+  expect(members()).toEqual(['ann', 'cyn']);
+});
+
+test('one who was never seen may be a member, and lists outlive a store', () => {
+  const { world, write, complete, members } = begin();
+  complete(write({ dan: true }), true);
+  for (let p = 0; p < PARTITIONS; p++) world.restart(p, 'lost');
+  world.settle();
+  complete(write({ ann: true }), false);
+  expect(members()).toEqual(['ann', 'dan']);
+});

@@ -1,0 +1,135 @@
+import { type Audience } from '../../../shared/domain/definition';
+import { type ControlUnderTest, controlUnderTest } from '../../support/control';
+
+let control: ControlUnderTest;
+let destination: string;
+beforeEach(async () => {
+  control = await controlUnderTest();
+  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example.com/' }] };
+  destination = (await control.call('post', '/destinations').send(body)).body.id;
+});
+
+const BUYERS = { name: 'VIP Customers', condition: 'count("Order Completed", duration("720h")) >= 3' };
+const make = (body: object, path = '/audiences') => control.call('post', path).send(body);
+const sourcesOf = async () => (await control.call('get', `/destinations/${destination}`)).body.sources as string[];
+const entryOf = (id: string): Audience => {
+  const records = control.memory.records('config').filter(({ key }) => String(key) === `audience:${id}`);
+  return (JSON.parse(String(records.at(-1)!.value)) as { data: Audience }).data;
+};
+
+describe('audiences', () => {
+  it('are made with a source that their destinations are connected to, and go with it', async () => {
+    const made = await make({ ...BUYERS, destinations: [destination], syncEvery: '10s' });
+    expect(made.status).toBe(201);
+    const { id, source } = made.body as { id: string; source: string };
+    expect(made.body).toMatchObject({
+      ...BUYERS,
+      ...{ key: 'vip_customers', sources: null, destinations: [destination], syncEvery: '10s', version: 1 },
+      status: { phase: 'none', members: 0 },
+    });
+    expect(await sourcesOf()).toEqual([source]);
+    expect((await control.call('get', `/audiences/${id}`)).body).toEqual(made.body);
+    expect((await control.call('delete', `/sources/${source}`)).status).toBe(409);
+    expect((await control.call('post', `/sources/${source}/rotate-key`)).status).toBe(409);
+
+    expect((await control.call('delete', `/audiences/${id}`)).status).toBe(204);
+    expect(await sourcesOf()).toEqual([]);
+    expect((await control.call('get', `/sources/${source}`)).status).toBe(404);
+  });
+
+  it('count anew where the condition changes, and not where the name does', async () => {
+    const { id, source } = (await make({ ...BUYERS, destinations: [destination] })).body as Record<string, string>;
+    await control.call('patch', `/audiences/${id}`).send({ name: 'Best', destinations: [] });
+    expect(entryOf(id!)).toMatchObject({ name: 'Best', key: 'vip_customers', revision: 1 });
+    expect(await sourcesOf()).toEqual([]);
+    expect((await control.call('get', `/sources/${source}`)).body.name).toBe('Best');
+    await control.call('patch', `/audiences/${id}`).send({ condition: 'count("Order Completed") > 5' });
+    expect(entryOf(id!)).toMatchObject({ revision: 2 });
+  });
+
+  it('heed If-Match', async () => {
+    const { id } = (await make(BUYERS)).body as Record<string, string>;
+    expect((await control.call('patch', `/audiences/${id}`).set('If-Match', '"7"').send({ name: 'x' })).status).toBe(
+      412,
+    );
+  });
+
+  it.each([
+    [{ ...BUYERS, condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
+    [{ ...BUYERS, condition: 'user.traits.plan' + '.x'.repeat(2) + ' + 1' }, '#/condition', /line 1/],
+    [{ ...BUYERS, name: '!!!' }, '#/name', /letter/],
+    [{ ...BUYERS, sources: ['src_none'] }, '#/sources/0', /no source/],
+    [{ ...BUYERS, destinations: ['dst_none'] }, '#/destinations/0', /no destination/],
+    [{ ...BUYERS, syncEvery: '10ms' }, '#/syncEvery', /at least 1s/],
+  ])('refuse %j', async (body, pointer, detail) => {
+    const { status, body: problem } = await make(body);
+    expect(status).toBe(422);
+    expect(problem.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
+    expect((await control.call('get', '/sources')).body.data).toEqual([]);
+  });
+
+  it('refuse a key that another has, a computed trait too', async () => {
+    await make(BUYERS);
+    expect((await make({ ...BUYERS, name: 'vip customers!' })).body.errors[0].detail).toContain('vip_customers');
+    const trait = { name: 'vipCustomers', compute: 'count', event: 'x' };
+    expect((await make(trait, '/computed-traits')).status).toBe(422);
+  });
+});
+
+describe('computed traits', () => {
+  it('are made and changed', async () => {
+    const body = { name: 'Spent', compute: 'sum', event: 'Order Completed', property: 'total', window: '30d' };
+    const made = await make(body, '/computed-traits');
+    expect(made.body).toMatchObject({ ...body, key: 'spent' });
+    const path = `/computed-traits/${made.body.id}`;
+    expect((await control.call('patch', path).send({ window: null })).body).toMatchObject({ window: null, version: 2 });
+  });
+
+  it('need a property where they compute with one', async () => {
+    const { body } = await make({ name: 'Spent', compute: 'sum', event: 'x' }, '/computed-traits');
+    expect(body.errors).toEqual([{ pointer: '#/property', detail: 'is required with sum' }]);
+  });
+});
+
+describe('members from elsewhere', () => {
+  const list = async () => (await make({ name: 'Listed' })).body.id as string;
+  const lines = () =>
+    control.memory.records('profiles.events').map(({ key, value }) => [String(key), JSON.parse(String(value))]);
+
+  it('count when the upload is complete', async () => {
+    const id = await list();
+    const put = await control.call('put', `/audiences/${id}/members`).send('"ann"\n{"userId":"bob"}\n\n"cyn"');
+    expect([put.status, put.body.lines]).toEqual([202, 3]);
+    expect(lines().map(([user, { listed }]) => [user, listed])).toEqual([
+      ['ann', true],
+      ['bob', true],
+      ['cyn', true],
+    ]);
+    expect(entryOf(id).uploads).toEqual([{ number: put.body.upload, full: true, ranges: [[0, 3]] }]);
+    const patch = await control.call('patch', `/audiences/${id}/members`).send('{"remove":"ann"}\n{"add":"dan"}');
+    expect(patch.body.upload).toBeGreaterThan(put.body.upload);
+    expect(entryOf(id).uploads!.map(({ full, ranges }) => [full, ranges])).toEqual([
+      [true, [[0, 3]]],
+      [false, [[3, 5]]],
+    ]);
+  });
+
+  it.each([
+    ['put', '"ann"\nnonsense', 'Line 2 is not JSON'],
+    ['put', '{"user":"ann"}', 'Line 1 must be'],
+    ['put', '""', 'Line 1 must be'],
+    ['put', JSON.stringify('x'.repeat(513)), 'Line 1 names a user'],
+    ['patch', '"ann"', 'Line 1 must be'],
+  ] as const)('%s of %j changes nothing', async (method, body, detail) => {
+    const id = await list();
+    const answer = await control.call(method, `/audiences/${id}/members`).send(body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toContain(detail);
+    expect(entryOf(id).uploads).toBeUndefined();
+  });
+
+  it('are not for an audience that has a condition', async () => {
+    const { id } = (await make(BUYERS)).body as { id: string };
+    expect((await control.call('put', `/audiences/${id}/members`).send('"ann"')).status).toBe(409);
+  });
+});
