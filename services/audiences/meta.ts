@@ -30,7 +30,7 @@ interface Pass {
 export type Phase = 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leaving';
 
 /** How far a definition is here. */
-export interface DefState {
+interface DefState {
   revision: number;
   phase: Phase;
   /** the last upload that was taken over, and the last full one */

@@ -25,7 +25,7 @@ export function changelogRecords({ profiles, meta }: Step, partition: number): O
   return [...changed, metaRecord(meta, partition)];
 }
 
-export function metaRecord(meta: Meta, partition: number): OutRecord {
+function metaRecord(meta: Meta, partition: number): OutRecord {
   return { ...changelogRecord(META, null, partition), value: JSON.stringify(meta) };
 }
 

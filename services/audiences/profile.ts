@@ -27,9 +27,9 @@ type Traits = Record<string, [value: Json, atMs: number]>;
 export type Told = [value: Json, atMs: number, sequence: number];
 
 /** Of one user over all sources. More are not kept: they would make a record that no topic takes. */
-export const MAX_TRAITS = 200;
+const MAX_TRAITS = 200;
 /** Of a trait's value as JSON. */
-export const MAX_TRAIT_LENGTH = 1_024;
+const MAX_TRAIT_LENGTH = 1_024;
 
 /** Sets the traits of an identify. @returns the profile with them: the same one where nothing changes */
 export function withTraits(profile: Profile, source: string, traits: JsonObject, atMs: number): Profile {

@@ -23,7 +23,7 @@ export interface Report {
   definitions: Record<string, DefinitionReport>;
 }
 
-export interface DefinitionReport {
+interface DefinitionReport {
   revision: number;
   phase: Phase;
   members: number;
@@ -51,7 +51,7 @@ export function reportOf(meta: Meta, store: Store, syncs: ReadonlyMap<number, Sy
 }
 
 /** A record of `profiles.status`: one definition in one partition. */
-export interface StatusValue {
+interface StatusValue {
   definition: string;
   partition: number;
   /** ISO 8601 */

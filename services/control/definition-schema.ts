@@ -46,6 +46,3 @@ export const computedTraitSchema = z.strictObject({
     .optional()
     .meta({ description: 'How far back events count, such as 720h or 30d; absent: all' }),
 });
-
-export type AudienceFields = z.output<typeof audienceSchema>;
-export type ComputedTraitFields = z.output<typeof computedTraitSchema>;

@@ -11,7 +11,7 @@ import { mergePatch } from './merge-patch';
 /** What may be done to audiences and computed traits, and what is shown of them. Pure. */
 
 /** What a body is held against. */
-export interface Known {
+interface Known {
   sourceExists(id: string): boolean;
   destinationExists(id: string): boolean;
   /** the name of another definition that has this key, or undefined */

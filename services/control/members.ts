@@ -17,13 +17,13 @@ const CHUNK = 1_000;
 const MAX_UNTAKEN = 100;
 
 /** One line: who, and in or out. */
-export interface Line {
+interface Line {
   user: string;
   listed: boolean;
 }
 
 /** @throws Problem `invalid_fields` that names the line */
-export function readLine(text: string, number: number, full: boolean): Line {
+function readLine(text: string, number: number, full: boolean): Line {
   const wrong = (detail: string) =>
     new Problem('invalid_fields', `Line ${number} ${detail}; nothing was changed`, {
       errors: [{ pointer: `#/${number - 1}`, detail }],
@@ -47,7 +47,7 @@ export function readLine(text: string, number: number, full: boolean): Line {
 }
 
 /** The lines of a body, as it comes. @throws Problem `too_large` for a line without end */
-export async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: string; number: number }> {
+async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: string; number: number }> {
   const decoder = new TextDecoder();
   let rest = '';
   let number = 0;

@@ -45,9 +45,10 @@ const OPTIONAL = read('shared/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
 
 test('the chart asks each service at its health port', () => {
   const settings = loadSettings({});
-  const ports = /dict "ingest" ("\d+") "router" ("\d+") "delivery" ("\d+") "retry" ("\d+") "audiences" ("\d+") "control" ("\d+")/
-    .exec(read(`${CHART}/templates/_helpers.tpl`))!
-    .slice(1);
+  const ports =
+    /dict "ingest" ("\d+") "router" ("\d+") "delivery" ("\d+") "retry" ("\d+") "audiences" ("\d+") "control" ("\d+")/
+      .exec(read(`${CHART}/templates/_helpers.tpl`))!
+      .slice(1);
   expect(ports).toEqual(
     SERVICES.map((name) => `"${settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`]}"`),
   );
