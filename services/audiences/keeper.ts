@@ -278,8 +278,7 @@ export class Keeper {
   }
 
   #skip(record: OpenRecord): void {
-    const { partition, offset } = record;
-    this.options.log.warn({ partition, offset, reason: 'it cannot be read' }, 'profile_event.skipped');
+    this.options.log.warn({ partition: record.partition, offset: record.offset }, 'profile_event.skipped');
     record.done();
   }
 

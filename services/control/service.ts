@@ -57,8 +57,8 @@ export async function startControl(
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
-  const backend = await openBackend({ kafka, history, settings, log, fatal });
-  const { config, entries, tests, events, seen, appender, profiles } = backend;
+  const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, log, fatal });
+  const { config, entries, appender } = backend;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
   const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
@@ -68,8 +68,7 @@ export async function startControl(
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
-  const parts = { config, entries, sealer, tests, events, seen, history, replays };
-  const deps = { ...parts, appender, kafka, profiles, log, now, ...about };
+  const deps = { ...backend, sealer, history, replays, kafka, log, now, ...about };
   const access = {
     identities: openIdentities(adminToken, config),
     sessions: createSessions(requireSecretKeys(settings)),
@@ -84,10 +83,10 @@ export async function startControl(
     healthPort: healthServer.port,
     stop: async (deadlineMs) => {
       health.ready = false;
-      events.streams.stop();
+      backend.events.streams.stop();
       await closeServer(server, deadlineMs / 2);
       await Promise.all([replays.stop(), alerts.stop()]);
-      await backend.stop(deadlineMs / 3);
+      await stopBackend(deadlineMs / 3);
       await history.stop(deadlineMs / 3);
       await kafka.close();
       healthServer.close();

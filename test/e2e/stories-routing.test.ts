@@ -249,3 +249,44 @@ test('a test send is tried once, and answered with what went wrong', async () =>
   await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
   expect(sink.received('/tested/down')).toHaveLength(1);
 });
+
+test('an audience: whoever is in it is told at its destinations, and nobody else', async () => {
+  // Given one who did enough before there was an audience, one who does so after, and one who never does.
+  const events = await stage.connect({ webhooks: [{ url: stage.sink.url('/audience-events') }], types: ['group'] });
+  const told = await stage.connect({ webhooks: [{ url: stage.sink.url('/audience') }] });
+  const [before, after, never] = ['before', 'after', 'never'].map((name) => `${name}-${Date.now()}`);
+  const order = (userId: string | undefined) => events.send({ ...aTrack(), event: 'Order Completed', userId: userId! });
+  for (const user of [before, before, after, never]) await order(user);
+  const made = await stage.system.control('POST', '/audiences', {
+    name: 'VIP Customers',
+    condition: 'count("Order Completed", duration("24h")) >= 2',
+    sources: [events.source.id],
+    destinations: [told.destination.id],
+    syncEvery: '1s',
+  });
+  expect(made.status).toBe(201);
+  const bodies = () => stage.sink.received('/audience').map(({ body }) => JSON.parse(body.toString()) as Call);
+  const users = () => bodies().map(({ userId }) => userId);
+  await eventually(
+    () => {
+      expect(users()).toEqual([before]);
+    },
+    { deadlineMs: 30_000 },
+  );
+  const { id, name } = made.body as { id: string; name: string };
+  expect(bodies()[0]).toMatchObject({
+    ...{ version: 1, type: 'identify', traits: { vip_customers: true } },
+    context: { audience: { id, name } },
+  });
+  await order(after);
+  await eventually(
+    () => {
+      expect(users()).toEqual([before, after]);
+    },
+    { deadlineMs: 30_000 },
+  );
+  await eventually(async () => {
+    const { body } = await stage.system.control('GET', `/audiences/${id}`);
+    expect(body).toMatchObject({ key: 'vip_customers', status: { phase: 'live', members: 2, sent: 2, waiting: 0 } });
+  });
+});
