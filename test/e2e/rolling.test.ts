@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ServiceName } from '../../deploy/local/paths';
+import { SERVICES, type ServiceName } from '../../deploy/local/paths';
 import { type DeliveryEvent } from '../../shared/domain/attempt';
 import { type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
@@ -79,7 +79,7 @@ test('every service is restarted, one after another', async () => {
     { url: `http://127.0.0.1:${second.port}`, healthPort: second.healthPort },
   ]);
   await rig.flowing();
-  for (const name of ['ingest', 'router', 'delivery', 'retry', 'control'] as const) {
+  for (const name of SERVICES) {
     const before = rig.system.pids(name);
     rig.system.kill(name, 'SIGTERM');
     await rig.replaced(name, before);
