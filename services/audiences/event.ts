@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, type Message } from '../../shared/domain/message';
+import { type ListedEvent, PROFILE_EVENT_FORMAT } from '../../shared/domain/profiles';
 import { type InRecord } from '../../shared/kafka/port';
 import { type Profile } from './profile';
 
@@ -16,8 +17,7 @@ export type ProfileEvent =
   | { kind: 'merge'; profile: Profile }
   /** all that is known of the user goes */
   | { kind: 'delete' }
-  /** a line of an upload: read when the upload is complete (lists.ts) */
-  | { kind: 'listed'; audience: string; upload: number; listed: boolean };
+  | ListedEvent;
 
 /** Which writer a record is of, and its place in what that writer reads. */
 export interface Origin {
@@ -32,8 +32,6 @@ export interface Incoming {
   origin: Origin | undefined;
   event: ProfileEvent;
 }
-
-const FORMAT = '1';
 
 /** @returns the event of a message and whose it is; undefined where it says nothing of a user with an id */
 export function eventOf(message: Message, source: string): { user: string; event: ProfileEvent } | undefined {
@@ -70,14 +68,14 @@ function timeOf({ timestamp, receivedAt }: Message): number {
 
 /** Value and headers of its record. */
 export function encodeEvent(event: ProfileEvent, origin?: Origin): { value: string; headers: Record<string, string> } {
-  const headers: Record<string, string> = { format: FORMAT };
+  const headers: Record<string, string> = { format: PROFILE_EVENT_FORMAT };
   if (origin) headers.origin = `${origin.name}:${origin.offset}`;
   return { value: JSON.stringify(event), headers };
 }
 
 /** @returns undefined where it cannot be read: written by Waypost alone, it is one of a newer version */
 export function decodeEvent(record: InRecord): Incoming | undefined {
-  if (record.headers.format !== FORMAT || record.value === null || record.key === null) return undefined;
+  if (record.headers.format !== PROFILE_EVENT_FORMAT || record.value === null || record.key === null) return undefined;
   let event: Json;
   try {
     event = JSON.parse(record.value.toString()) as Json;

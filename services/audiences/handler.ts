@@ -1,13 +1,14 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { parseMessage, readHead } from '../../shared/domain/message-record';
+import { MAX_USER_BYTES } from '../../shared/domain/profiles';
 import { createSeen, sighting } from '../../shared/domain/seen';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type InRecord, type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { newerFormat, remember } from '../../shared/kafka/recall';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { messagesOrigin } from './cursor';
 import { encodeEvent, eventOf } from './event';
-import { MAX_USER_BYTES } from './store';
 
 /**
  * Gives each message to the partition of its user: `messages` are kept together by source and user, and a user comes by
@@ -31,7 +32,7 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 export class Rekey {
   /** since the start of the process */
-  readonly counts = { read: 0, given: 0, duplicates: 0, left: 0, rejected: 0 };
+  readonly counts = { given: 0, duplicates: 0, left: 0, rejected: 0 };
   readonly #seen = createSeen();
   #refused = false;
   #failed = false;
@@ -40,9 +41,7 @@ export class Rekey {
 
   /** Remembers a record that was read back: a copy of it that comes now is not counted. */
   recall(record: InRecord): void {
-    const head = readHead(record.headers);
-    if (head.kind !== 'message') return;
-    this.#seen.remember(sighting(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
+    remember(this.#seen, record);
   }
 
   onRecord(record: OpenRecord): Verdict {
@@ -52,7 +51,6 @@ export class Rekey {
       this.#refused = true;
       return 'full';
     }
-    this.counts.read++;
     const head = readHead(record.headers);
     if (head.kind === 'newer') return this.#stop(record, head.format);
     if (head.kind === 'rejected') return this.#leave(record, 'rejected');
@@ -98,14 +96,9 @@ export class Rekey {
     return 'taken';
   }
 
-  #stop({ partition, offset }: OpenRecord, format: string): Verdict {
+  #stop(record: OpenRecord, format: string): Verdict {
     this.#failed = true;
-    this.options.onFatal(
-      new AppError(
-        'newer_format',
-        `The topic messages holds a record (partition ${partition}, offset ${offset}) of format ${format}, written by a newer Waypost than this service. Upgrade it.`,
-      ),
-    );
+    this.options.onFatal(newerFormat(record, format, 'this service'));
     return 'full';
   }
 }

@@ -1,3 +1,4 @@
+import { type Phase } from '../../shared/domain/profiles';
 import { BEGINNING, type Cursor } from './cursor';
 import { type Definition, type Definitions } from './definitions';
 
@@ -22,12 +23,6 @@ interface Pass {
   /** of the definitions that it is for */
   ids: string[];
 }
-
-/**
- * waiting: for the log to be read again · filling: it is being · held: counts, and waits for the messages there were when
- * it was made, or for a scan · scanning: its first sync runs · live · leaving: deleted, and to be forgotten
- */
-export type Phase = 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leaving';
 
 /** How far a definition is here. */
 interface DefState {

@@ -1,5 +1,6 @@
+import { type Phase, type StatusValue } from '../../shared/domain/profiles';
 import { type Definitions } from './definitions';
-import { type Meta, type Phase } from './meta';
+import { type Meta } from './meta';
 import { type Store } from './store';
 
 /** What a partition says of its definitions: for those who ask how far they are. */
@@ -48,24 +49,6 @@ export function reportOf(meta: Meta, store: Store, syncs: ReadonlyMap<number, Sy
     syncs,
     definitions: Object.fromEntries(definitions),
   };
-}
-
-/** A record of `profiles.status`: one definition in one partition. */
-interface StatusValue {
-  definition: string;
-  partition: number;
-  /** ISO 8601 */
-  at: string;
-  revision: number;
-  phase: Phase;
-  profiles: number;
-  counted: number;
-  members: number;
-  told: number;
-  waiting: number;
-  /** the last upload of members that was taken over */
-  upload: number;
-  lastSync: { at: string; looked: number; told: number } | null;
 }
 
 /** @returns with each what must have changed for it to be said again */

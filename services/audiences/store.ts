@@ -35,8 +35,6 @@ type Table = Database<Buffer, Buffer>;
 const NUMBER_BYTES = 8;
 const NOTHING = Buffer.alloc(0);
 const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
-/** Ids are part of keys, which end at 1,978 bytes; and of four tables. */
-export const MAX_USER_BYTES = 512;
 
 export class Store implements Shelf {
   readonly #env: RootDatabase;

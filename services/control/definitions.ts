@@ -3,6 +3,7 @@ import { type Source } from '../../shared/domain/config';
 import { type Audience, type ComputedTrait, keyOf } from '../../shared/domain/definition';
 import { type Json } from '../../shared/domain/message';
 import { compileExpression } from '../../shared/expression/compile';
+import { mistakeText } from '../../shared/expression/syntax';
 import { type FieldError, pointer } from '../../shared/http/problem';
 import { audienceSchema, computedTraitSchema } from './definition-schema';
 import { durationText, parseBody } from './fields';
@@ -144,10 +145,6 @@ function audienceErrors(body: unknown, known: Making, before?: Audience): FieldE
   const expression = compileExpression(condition, 'audience');
   if (expression.kind === 'mistake') errors.push({ pointer: pointer(['condition']), detail: mistakeText(expression) });
   return errors;
-}
-
-function mistakeText({ message, place }: { message: string; place: { line: number; column: number } }): string {
-  return `line ${place.line}, column ${place.column}: ${message}`;
 }
 
 /** Computes that are of a property. */

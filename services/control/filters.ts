@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Message } from '../../shared/domain/message';
 import { parseMessage } from '../../shared/domain/message-record';
 import { compileExpression } from '../../shared/expression/compile';
+import { mistakeText } from '../../shared/expression/syntax';
 import { messageVariables } from '../../shared/expression/values';
 import { type Entry } from './events/ring';
 import { parseBody } from './fields';
@@ -19,8 +20,7 @@ export const filterText = z
   .superRefine((text, ctx) => {
     const found = compileExpression(text, 'filter');
     if (found.kind === 'expression') return;
-    const { line, column } = found.place;
-    ctx.addIssue({ code: 'custom', message: `line ${line}, column ${column}: ${found.message}` });
+    ctx.addIssue({ code: 'custom', message: mistakeText(found) });
   })
   .meta({
     description:

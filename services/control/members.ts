@@ -1,4 +1,5 @@
 import { type Audience, type Upload } from '../../shared/domain/definition';
+import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/domain/profiles';
 import { Problem } from '../../shared/http/problem';
 import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
@@ -8,8 +9,6 @@ import { PROFILE_EVENTS } from '../../shared/kafka/topics';
  * `config` names them. Until then nothing has changed, however the upload ends.
  */
 
-/** As long as what profiles take. */
-const MAX_USER_BYTES = 512;
 /** A line is little more than an id. */
 const MAX_LINE_LENGTH = 4_096;
 const CHUNK = 1_000;
@@ -82,8 +81,9 @@ export async function upload(
   let chunk: OutRecord[] = [];
   for await (const { text, number: at } of linesOf(body)) {
     const { user, listed } = readLine(text, at, full);
-    const value = JSON.stringify({ kind: 'listed', audience, upload: number, listed });
-    chunk.push({ topic: PROFILE_EVENTS, key: user, value, headers: { format: '1' } });
+    const event: ListedEvent = { kind: 'listed', audience, upload: number, listed };
+    const headers = { format: PROFILE_EVENT_FORMAT };
+    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
     lines++;
     if (chunk.length < CHUNK) continue;
     // The next lines are read when these are safe: that is all there is in memory.

@@ -1,22 +1,8 @@
+import { type StatusValue } from '../../shared/domain/profiles';
 import { type Kafka, type Tail } from '../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../shared/kafka/topics';
 
 /** How far audiences and computed traits are, as their service says by partition. */
-
-/** Of one definition in one partition: a record of `profiles.status`. */
-interface Said {
-  definition: string;
-  partition: number;
-  revision: number;
-  phase: 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leaving';
-  profiles: number;
-  counted: number;
-  members: number;
-  told: number;
-  waiting: number;
-  upload: number;
-  lastSync: { at: string; looked: number; told: number } | null;
-}
 
 /** Of a definition, over all partitions. */
 export interface DefinitionStatus {
@@ -36,7 +22,7 @@ export interface DefinitionStatus {
 }
 
 export class ProfileStatus {
-  readonly #said = new Map<string, Map<number, Said>>();
+  readonly #said = new Map<string, Map<number, StatusValue>>();
   #tail: Tail | undefined;
 
   async open(kafka: Pick<Kafka, 'tail'>, onFatal: (error: unknown) => void): Promise<void> {
@@ -53,7 +39,7 @@ export class ProfileStatus {
   /** @param revision what an earlier one came to says nothing */
   of(definition: string, revision: number): DefinitionStatus {
     const said = [...(this.#said.get(definition)?.values() ?? [])].filter((each) => each.revision === revision);
-    const sum = (read: (each: Said) => number) => said.reduce((total, each) => total + read(each), 0);
+    const sum = (read: (each: StatusValue) => number) => said.reduce((total, each) => total + read(each), 0);
     const syncs = said.flatMap(({ lastSync }) => lastSync ?? []);
     const last = syncs.map(({ at }) => at).sort();
     return {
@@ -79,21 +65,21 @@ export class ProfileStatus {
     if (value === undefined) return;
     const said = read(value);
     if (!said) return;
-    const partitions = this.#said.get(said.definition) ?? new Map<number, Said>();
+    const partitions = this.#said.get(said.definition) ?? new Map<number, StatusValue>();
     this.#said.set(said.definition, partitions.set(said.partition, said));
   }
 }
 
-function phaseOf(said: readonly Said[]): DefinitionStatus['phase'] {
+function phaseOf(said: readonly StatusValue[]): DefinitionStatus['phase'] {
   if (said.length === 0) return 'none';
   if (said.every(({ phase }) => phase === 'live')) return 'live';
   return said.some(({ phase }) => phase === 'scanning' || phase === 'live') ? 'first_sync' : 'counting';
 }
 
 /** Written by Waypost alone: what cannot be read is of a newer version, and says nothing here. */
-function read(text: string): Said | undefined {
+function read(text: string): StatusValue | undefined {
   try {
-    return JSON.parse(text) as Said;
+    return JSON.parse(text) as StatusValue;
   } catch {
     return undefined;
   }

@@ -119,9 +119,11 @@ async function openBackend({ kafka, history, settings, log, fatal: onFatal }: Ba
   const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
   const seen = new SeenEvents(history, log);
   await seen.start();
-  const events = await openEvents({ kafka, config, seen, now: Date.now, onFatal });
   const profiles = new ProfileStatus();
-  await profiles.open(kafka, onFatal);
+  const [events] = await Promise.all([
+    openEvents({ kafka, config, seen, now: Date.now, onFatal }),
+    profiles.open(kafka, onFatal),
+  ]);
   return {
     config,
     entries: openEntries(config, writer),

@@ -4,6 +4,7 @@ import { createSeen, sighting, type Sighting } from '../../shared/domain/seen';
 import { type Head, readHead } from '../../shared/domain/message-record';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type InRecord, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
+import { newerFormat, remember } from '../../shared/kafka/recall';
 import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
@@ -66,9 +67,7 @@ export class Router {
 
   /** Remembers a record that was read back, routed or not. */
   recall(record: InRecord): void {
-    const head = readHead(record.headers);
-    if (head.kind !== 'message') return;
-    this.#seen.remember(sighting(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
+    remember(this.#seen, record);
   }
 
   onRecord(record: OpenRecord): Verdict {
@@ -189,14 +188,9 @@ export class Router {
     }
   }
 
-  #stop({ partition, offset }: OpenRecord, format: string): Verdict {
+  #stop(record: OpenRecord, format: string): Verdict {
     this.#failed = true;
-    this.options.onFatal(
-      new AppError(
-        'newer_format',
-        `The topic messages holds a record (partition ${partition}, offset ${offset}) of format ${format}, written by a newer Waypost than this router. Upgrade it.`,
-      ),
-    );
+    this.options.onFatal(newerFormat(record, format, 'this router'));
     return 'full';
   }
 }

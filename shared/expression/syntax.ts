@@ -59,6 +59,11 @@ export function mistake(message: string, place: Place): Mistake {
   return { kind: 'mistake', message, place };
 }
 
+/** A mistake with its place, for a line of an error. */
+export function mistakeText({ message, place }: Mistake): string {
+  return `line ${place.line}, column ${place.column}: ${message}`;
+}
+
 /** The direct parts of a part. */
 export function partsOf({ exprKind: kind }: Expr): Expr[] {
   switch (kind.case) {

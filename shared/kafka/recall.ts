@@ -1,10 +1,11 @@
-import { SEEN_IDS, SEEN_MS } from '../domain/seen';
-import { messageOf } from '../errors';
+import { readHead } from '../domain/message-record';
+import { SEEN_IDS, SEEN_MS, type Seen, sighting } from '../domain/seen';
+import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka } from './port';
 import { MESSAGES } from './topics';
 
-/** Fills the memory of messages that were read at the start of a process, by reading `messages` back. */
+/** What all who read `messages` share: their memory of it, filled at the start by reading it back, and when they must end. */
 
 /** What has not been read by then may be delivered again: better than reading nothing for longer. */
 const RECALL_DEADLINE_MS = 30_000;
@@ -37,4 +38,19 @@ export async function recall(
   } catch (error) {
     log.warn({ records, reason: messageOf(error) }, 'seen.partly_recalled');
   }
+}
+
+/** Remembers a message that was read back; what cannot be read is nobody's copy. */
+export function remember(seen: Pick<Seen, 'remember'>, record: InRecord): void {
+  const head = readHead(record.headers);
+  if (head.kind !== 'message') return;
+  seen.remember(sighting(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
+}
+
+/** Why a process ends at a record of a newer format. @param who is to be upgraded, as in "this router" */
+export function newerFormat(at: { partition: number; offset: number }, format: string, who: string): AppError {
+  return new AppError(
+    'newer_format',
+    `The topic messages holds a record (partition ${at.partition}, offset ${at.offset}) of format ${format}, written by a newer Waypost than ${who}. Upgrade it.`,
+  );
 }
