@@ -6,7 +6,7 @@ import { type Signal } from './signal';
  *
  * | state        | lets through                    | becomes                                                             |
  * | ------------ | ------------------------------- | ------------------------------------------------------------------- |
- * | `closed`     | everything                      | `open` after so many failures in a row                              |
+ * | `closed`     | everything                      | `open` after so many failures in a row, or fewer timeouts in silence |
  * | `open`       | one probe at a time, with pauses | `recovering` when a probe is answered                               |
  * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit; `open` after so many failures in a row |
  *
@@ -19,6 +19,8 @@ import { type Signal } from './signal';
 export interface CircuitOptions {
   /** failures in a row that open it */
   failuresToOpen: number;
+  /** the same for timeouts of an endpoint that has said nothing at all since they began; fewer, since each holds a socket */
+  silentToOpen: number;
   /** ms between the end of a failed probe and the next; grows with each to at most `longestPauseMs` */
   probePauseMs: number;
   longestPauseMs: number;
@@ -41,6 +43,9 @@ export class Circuit {
   #state: CircuitState = 'closed';
   #period: Period = 0;
   #failures = 0;
+  /** timeouts in a row, in silence */
+  #silent = 0;
+  #heardAt = -Infinity;
   /** when the present outage began: it opened, or was asked for time */
   #awaySince: number | undefined;
   #answeredAt = -Infinity;
@@ -59,6 +64,16 @@ export class Circuit {
   /** How many may be open at once; a lane may allow fewer. */
   get limit(): number {
     return this.#limit;
+  }
+
+  /** Whether nothing at all, good or bad, was heard of it since then. */
+  silentSince(at: number): boolean {
+    return this.#heardAt <= at;
+  }
+
+  /** How many may be open at once while it is silent: enough to find out that it hangs, and no more. */
+  get silentLimit(): number {
+    return Math.max(1, this.options.silentToOpen - this.#silent);
   }
 
   /** Why nothing may begin now; a probe may where `mayProbe` says so. */
@@ -81,8 +96,10 @@ export class Circuit {
     return this.#period;
   }
 
-  ended(period: Period, signal: Signal, now: number): CircuitChange {
+  /** @param startedAt of the request */
+  ended(period: Period, signal: Signal, now: number, startedAt = now): CircuitChange {
     if (signal.kind === 'ok') this.#answeredAt = now;
+    if (signal.kind !== 'timeout' && signal.kind !== 'withdrawn') this.#heardAt = now;
     const holdMs = signal.kind === 'throttled' ? signal.retryAfterMs : undefined;
     if (holdMs !== undefined) this.#hold(holdMs, now);
     if (period !== this.#period) return holdMs === undefined ? undefined : 'held';
@@ -94,7 +111,10 @@ export class Circuit {
     if (signal.kind === 'ok') this.#succeeded();
     if (signal.kind === 'ok' || signal.kind === 'withdrawn') return undefined;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
-    return ++this.#failures >= this.options.failuresToOpen ? this.#open(now) : undefined;
+    this.#failures++;
+    this.#silent = signal.kind === 'timeout' && this.silentSince(startedAt) ? this.#silent + 1 : 0;
+    const { failuresToOpen, silentToOpen } = this.options;
+    return this.#failures >= failuresToOpen || this.#silent >= silentToOpen ? this.#open(now) : undefined;
   }
 
   #hold(retryAfterMs: number, now: number): void {
@@ -106,7 +126,7 @@ export class Circuit {
     this.#awaySince ??= now;
     this.#state = 'open';
     this.#period++;
-    this.#failures = 0;
+    this.#failures = this.#silent = 0;
     this.#probing = false;
     this.#pauseMs = this.options.probePauseMs;
     this.#probeAt = now + this.#pauseMs;
@@ -125,13 +145,13 @@ export class Circuit {
   #recover(change: 'answering' | 'held'): CircuitChange {
     this.#state = 'recovering';
     this.#period++;
-    this.#failures = 0;
+    this.#failures = this.#silent = 0;
     this.#limit = 1;
     return change;
   }
 
   #succeeded(): void {
-    this.#failures = 0;
+    this.#failures = this.#silent = 0;
     if (this.#state !== 'recovering' || ++this.#limit < this.options.recoveredAt) return;
     this.#state = 'closed';
     this.#limit = Infinity;

@@ -34,6 +34,8 @@ export interface Around {
   saturated(): boolean;
   /** how much time the clock of all lanes has left out so far, ms */
   stoodStillMs(): number;
+  /** How many more may be turned away in this tick: where many circuits open at once, the others must not wait for it. */
+  partings: { left: number };
   /** lanes that wait for a moment, not for an answer: to be ticked */
   timed: Set<{ tick(now: number): void }>;
 }
@@ -73,6 +75,11 @@ export class Lane {
   /** How many it may have open now. */
   get limit(): number {
     return Math.min(this.pace.limit, this.circuit.limit);
+  }
+
+  /** How many wait here for this process, not for an endpoint that is slow or silent, nor for its rate. */
+  heldUp(now: number): number {
+    return this.pace.slow || this.#isSilent(now) || !this.rate.has(now) ? 0 : this.queued;
   }
 
   /** Starts the job, queues it, or says why not and how long it would wait. */
@@ -115,14 +122,16 @@ export class Lane {
     const inFullUse = this.active >= this.pace.limit && !this.around.saturated();
     this.#open.delete(job);
     this.usedAt = now;
-    const change = this.circuit.ended(begun.period, signal, now);
+    const change = this.circuit.ended(begun.period, signal, now, begun.at);
     const stoodStillMs = this.around.stoodStillMs() - begun.stoodStillMs;
     this.pace.ended(signal, { startedAt: begun.at, now, stoodStillMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.pace.broke();
     if (change === 'answering') this.pace.restart(now - begun.at);
     if (change === 'opened' || change === 'answering') this.onCircuit(change, signal.kind);
     this.around.pool.release(this.#seat, now);
-    if (signal.kind !== 'ok') this.#turnAway(signal, now);
+    // Twice what is let in, so that one slow answer turns nobody away who has just been let in.
+    const late = signal.kind === 'timeout' || signal.kind === 'throttled';
+    if (late) this.#turnAway(2 * this.options.maxWaitMs, now);
     this.tick(now);
   }
 
@@ -132,6 +141,7 @@ export class Lane {
     while (this.queued > 0 && this.#mayStart(now) && this.around.pool.take(this.#seat)) {
       this.#startNext(this.#queue.turn(), now);
     }
+    if (this.circuit.refusal(now)) this.#turnAway(Infinity, now);
     this.#await(now);
   }
 
@@ -149,7 +159,17 @@ export class Lane {
   }
 
   #mayStart(now: number): boolean {
-    return this.active < this.limit && this.circuit.refusal(now) === undefined && this.rate.has(now);
+    return this.#hasPlace(now) && this.circuit.refusal(now) === undefined && this.rate.has(now);
+  }
+
+  /** What is sent to an endpoint that has fallen silent is likely to hang with the rest: it waits here as well as there. */
+  #hasPlace(now: number): boolean {
+    return this.active < (this.#isSilent(now) ? Math.min(this.limit, this.circuit.silentLimit) : this.limit);
+  }
+
+  #isSilent(now: number): boolean {
+    const [oldest] = this.#open.values();
+    return oldest !== undefined && now - oldest.at > this.pace.silenceMs && this.circuit.silentSince(oldest.at);
   }
 
   #mayProbe(now: number): boolean {
@@ -164,7 +184,7 @@ export class Lane {
       this.#away = 0;
     } else if (this.#mayStart(now)) {
       for (const kind of ['fresh', 'due'] as const) if (this.#queue.count(kind) > 0) pool.wait(this.#seat, kind);
-    } else if (this.active < this.limit) timed.add(this);
+    } else if (this.#hasPlace(now) || this.circuit.state === 'open') timed.add(this);
   }
 
   /** The pool gives it a place. */
@@ -187,18 +207,19 @@ export class Lane {
   }
 
   /**
-   * Of an open circuit, everything leaves; and after a timeout or 429 what cannot be started in good time any more, the
-   * newest first. (After a mere failure not: the pace of one moment would send away the backlog of an endpoint that
-   * fails now and then.) Twice what is let in, so that one slow answer turns nobody away who has just been let in.
+   * Of an open circuit, everything leaves, some with each tick; and after a timeout or 429 what cannot be started in good
+   * time any more, the newest first. (After a mere failure not: the pace of one moment would send away the backlog of an
+   * endpoint that fails now and then.)
    */
-  #turnAway({ kind: why }: Signal, now: number): void {
-    const mostMs = why === 'timeout' || why === 'throttled' ? 2 * this.options.maxWaitMs : Infinity;
+  #turnAway(mostMs: number, now: number): void {
+    const { partings } = this.around;
     const refused: { job: Job; refusal: Refusal }[] = [];
     for (const kind of ['due', 'fresh'] as const) {
-      while (this.#queue.count(kind) > 0) {
+      while (partings.left > 0 && this.#queue.count(kind) > 0) {
         const refusal = this.#refusal(kind, now, mostMs);
         const job = refusal && this.#queue.pop(kind);
         if (!job) break;
+        partings.left--;
         refused.push({ job, refusal });
       }
     }

@@ -14,6 +14,13 @@ const TICK_MS = 20;
 /** Some tenths of a second of work at full speed. */
 const ENOUGH_WAITING = 1_000;
 
+/**
+ * How many are turned away in a tick: 250 a second, and of a larger number a part, so that it is gone in some seconds. To park one
+ * takes a tenth of a millisecond: two thousand at once held up all others for half a second.
+ */
+const PARTINGS = 5;
+const PART_OF_WAITING = 1 / 200;
+
 /** A URL's circuit opened, or closed again. */
 export interface CircuitTurn {
   target: Target;
@@ -48,6 +55,8 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #around: Around;
   readonly #stops: (() => void)[];
+  /** how many wait for this process, as counted in this tick; undefined: not counted yet */
+  #heldUp: number | undefined;
 
   constructor(private readonly options: LanesOptions) {
     this.#around = {
@@ -55,6 +64,7 @@ export class Lanes {
       queued: { count: 0, bytes: 0 },
       saturated: () => options.clock.saturated,
       stoodStillMs: () => options.clock.stoodStillMs,
+      partings: { left: PARTINGS },
       timed: new Set(),
     };
     const time = options.time ?? MACHINE;
@@ -67,11 +77,19 @@ export class Lanes {
   }
 
   /**
-   * Whether this process cannot keep up: its event loop is busy and enough waits for it. Lanes then look slow that are
-   * not, and the answer is to read less, not to send a healthy backlog away.
+   * Whether this process cannot keep up: its event loop is busy and enough waits for it, not for endpoints. Lanes then
+   * look slow that are not, and the answer is to read less, not to send a healthy backlog away.
    */
   get overloaded(): boolean {
-    return this.options.clock.saturated && this.#around.queued.count >= ENOUGH_WAITING;
+    if (!this.options.clock.saturated || this.#around.queued.count < ENOUGH_WAITING) return false;
+    this.#heldUp ??= this.#countHeldUp();
+    return this.#heldUp >= ENOUGH_WAITING;
+  }
+
+  #countHeldUp(): number {
+    let count = 0;
+    for (const lane of this.#lanes.values()) if (lane.queued > 0) count += lane.heldUp(this.now());
+    return count;
   }
 
   /** The lane of a URL, at the rate that holds now. */
@@ -112,6 +130,8 @@ export class Lanes {
   }
 
   #tick(): void {
+    this.#heldUp = undefined;
+    this.#around.partings.left = PARTINGS + Math.ceil(this.#around.queued.count * PART_OF_WAITING);
     // A copy: a lane that must wait on enters itself again.
     for (const lane of [...this.#around.timed]) lane.tick(this.now());
   }

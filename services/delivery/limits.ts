@@ -51,6 +51,8 @@ export function laneOptions(tiersMs: number[]): LaneOptions {
       // With five, an endpoint that fails three times in ten was sent away again and again (docs/simulation.md); and a dead
       // one gets no more for it, since what is under way fails together.
       failuresToOpen: 10,
+      // Fifty endpoints that began to hang at once held a thousand sockets and all of the CPU when they timed out.
+      silentToOpen: 5,
       probePauseMs,
       longestPauseMs: LONGEST_PAUSE_FACTOR * probePauseMs,
       longestHoldMs: LONGEST_HOLD_MS,

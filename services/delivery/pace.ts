@@ -35,6 +35,10 @@ const SLACK_MS = 10;
 /** Times the usual latency: up to the one it grows, beyond the other it shrinks. */
 const QUICK = 2;
 const SLOW = 4;
+/** Shorter silences are a pause of its garbage collector, or a packet that was sent twice. */
+const LEAST_SILENCE_MS = 500;
+/** What waits for an endpoint that takes longer waits for it, and hardly for us. */
+const LEAST_SLOW_MS = 500;
 /**
  * What is usual follows upwards in so many ms, and only while the limit is no wider than at the start: else the delay
  * that we cause ourselves would become usual.
@@ -68,6 +72,16 @@ export class Pace {
   /** Recent time for one request, ms. */
   get meanMs(): number {
     return this.#meanMs;
+  }
+
+  /** Whether it takes long even where it has little to do. */
+  get slow(): boolean {
+    return this.#usualMs > LEAST_SLOW_MS;
+  }
+
+  /** After how long without any answer it seems to hang, ms. */
+  get silenceMs(): number {
+    return Math.max(LEAST_SILENCE_MS, SLOW * this.#usualMs);
   }
 
   /** Whether it may be expected to grow on where it is in full use. */

@@ -4,6 +4,7 @@ import { type Signal } from '../../../services/delivery/signal';
 
 const OPTIONS: CircuitOptions = {
   failuresToOpen: 5,
+  silentToOpen: 3,
   probePauseMs: 1_000,
   longestPauseMs: 10_000,
   longestHoldMs: 60_000,
@@ -11,6 +12,7 @@ const OPTIONS: CircuitOptions = {
 };
 const OK: Signal = { kind: 'ok' };
 const FAILED: Signal = { kind: 'failed' };
+const TIMEOUT: Signal = { kind: 'timeout' };
 
 /** A circuit that has just opened, at the time given. */
 function opened(at = 0): Circuit {
@@ -31,6 +33,62 @@ describe('a circuit', () => {
   ])('%s', (_, signals, state) => {
     const circuit = new Circuit(OPTIONS);
     for (const signal of signals) circuit.ended(circuit.began(), signal, 0);
+    expect(circuit.state).toBe(state);
+  });
+
+  test.each<[string, [startedAt: number, endedAt: number, signal: Signal][], string]>([
+    [
+      'two timeouts in silence are not enough',
+      [
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+      ],
+      'closed',
+    ],
+    [
+      'three are',
+      [
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+        [20, 5_020, TIMEOUT],
+      ],
+      'open',
+    ],
+    [
+      'not where something was answered after they began: that one is slow, or fails now and then',
+      [
+        [100, 4_000, OK],
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+        [20, 5_020, TIMEOUT],
+        [30, 5_030, TIMEOUT],
+      ],
+      'closed',
+    ],
+    [
+      'nor where it was an error',
+      [
+        [100, 4_000, FAILED],
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+        [20, 5_020, TIMEOUT],
+      ],
+      'closed',
+    ],
+    [
+      'those that began after the last answer count',
+      [
+        [0, 5_000, TIMEOUT],
+        [0, 5_000, OK],
+        [5_001, 10_001, TIMEOUT],
+        [5_002, 10_002, TIMEOUT],
+        [5_003, 10_003, TIMEOUT],
+      ],
+      'open',
+    ],
+  ])('silence: %s', (_, ends, state) => {
+    const circuit = new Circuit(OPTIONS);
+    for (const [startedAt, endedAt, signal] of ends) circuit.ended(circuit.began(), signal, endedAt, startedAt);
     expect(circuit.state).toBe(state);
   });
 

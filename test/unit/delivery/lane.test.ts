@@ -9,7 +9,14 @@ const OPTIONS: LaneOptions = {
   floor: 1,
   start: 4,
   ceiling: 8,
-  circuit: { failuresToOpen: 5, probePauseMs: 1_000, longestPauseMs: 10_000, longestHoldMs: 900_000, recoveredAt: 4 },
+  circuit: {
+    failuresToOpen: 5,
+    silentToOpen: 3,
+    probePauseMs: 1_000,
+    longestPauseMs: 10_000,
+    longestHoldMs: 900_000,
+    recoveredAt: 4,
+  },
   maxWaitMs: 1_000,
   maxQueuedBytes: 100_000,
 };
@@ -32,6 +39,7 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
     queued: { count: 0, bytes: 0 },
     saturated: () => process.saturated,
     stoodStillMs: () => process.stoodStillMs,
+    partings: { left: 1_000 },
     timed: new Set(),
   };
   const changes: string[] = [];
@@ -149,6 +157,29 @@ describe('a lane', () => {
     expect([lane.active, lane.queued, around.queued, around.pool.used]).toEqual([0, 0, { count: 0, bytes: 0 }, 0]);
   });
 
+  test('an endpoint that falls silent is sent no more than tells whether it hangs, and all again with its first answer', () => {
+    const { lane, started, job } = setUp({ start: 20, ceiling: 64, maxWaitMs: 60_000 });
+    for (let i = 0; i < 2; i++) lane.offer(job('first'), 0);
+    for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
+    // Two that are open say nothing for longer than is usual: one more may go, three are asked in all.
+    expect([lane.active, lane.queued]).toEqual([3, 19]);
+    lane.tick(4_000);
+    expect(lane.active).toBe(3);
+    lane.ended(started[2]!, 4_100, OK);
+    expect([lane.active, lane.queued]).toEqual([20, 1]);
+  });
+
+  test('silence ends as it began: each timeout in it takes its place away, and the last opens the circuit', () => {
+    const { lane, started, refused, job, changes } = setUp({ start: 20, ceiling: 64, maxWaitMs: 60_000 });
+    for (let i = 0; i < 3; i++) lane.offer(job('open'), 0);
+    for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
+    for (const hung of started.slice(0, 3)) {
+      expect([started.length, changes.length]).toEqual([3, 0]);
+      lane.ended(hung, 5_000, TIMEOUT);
+    }
+    expect([changes, refused.length, lane.active]).toEqual([['opened: timeout'], 20, 0]);
+  });
+
   test('when its circuit opens everything that waits is given back', () => {
     const { lane, job, refused, changes } = setUp();
     const open = Array.from({ length: 4 }, (_, i) => job(`open${String(i)}`));
@@ -161,6 +192,27 @@ describe('a lane', () => {
     expect(changes).toEqual(['opened: failed']);
     expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open' && refusal!.waitMs === 0)).toBe(true);
     expect(lane.offer(job('later'), 502)).toMatchObject({ reason: 'circuit_open', waitMs: expect.any(Number) });
+  });
+
+  test('what an open circuit gives back leaves some with each tick, and what is left goes on where it answers before', () => {
+    const { lane, started, job, refused, around, names } = setUp({ start: 4, ceiling: 4, maxWaitMs: 60_000 });
+    for (let i = 0; i < 24; i++) lane.offer(job('waits'), 0);
+    around.partings.left = 0;
+    for (let i = 0; i < 5; i++) lane.ended(started[i]!, 1, FAILED);
+    const waiting = lane.queued;
+    expect([waiting > 14, refused.length, around.timed.has(lane)]).toEqual([true, 0, true]);
+    for (const gone of [7, 14]) {
+      around.partings.left = 7;
+      lane.tick(20);
+      expect([lane.queued, refused.length]).toEqual([waiting - gone, gone]);
+    }
+    expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open')).toBe(true);
+    around.partings.left = 0;
+    for (const late of started.slice(5)) lane.ended(late, 30, FAILED);
+    const probe = job('probe');
+    expect(lane.offer(probe, 2_000)).toBe('started');
+    lane.ended(probe, 2_010, OK);
+    expect([names().at(-1), refused.length]).toEqual(['waits', 14]);
   });
 
   test('a hung endpoint costs its open requests, then one probe at a time; when it answers it is given 1, 2, 3 …', () => {
