@@ -15,11 +15,12 @@ const TICK_MS = 20;
 const ENOUGH_WAITING = 1_000;
 
 /**
- * How many are turned away in a tick: 250 a second, and of a larger number a part, so that it is gone in some seconds. To park one
- * takes a tenth of a millisecond: two thousand at once held up all others for half a second.
+ * How many are turned away in a tick: 250 a second, and of what waits a part, so that most of it is gone in some seconds. To park
+ * one costs all services together some tenths of a millisecond, and again when its tier gives it back: two thousand at once
+ * held up all others for half a second.
  */
 const PARTINGS = 5;
-const PART_OF_WAITING = 1 / 200;
+const PART_OF_WAITING = 1 / 800;
 
 /** A URL's circuit opened, or closed again. */
 export interface CircuitTurn {
