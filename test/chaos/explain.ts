@@ -16,8 +16,10 @@ import { type Receipts, type Repeat } from './receipts';
 /** What was done to the system, with what may follow from it. */
 export interface Disturbance {
   what: string;
-  /** ms since 1970 */
+  /** ms since 1970, before anything was done */
   at: number;
+  /** when it was done, where that is known: to find a process takes a while on a busy machine */
+  struckAt?: number;
   /** when everything worked again */
   until: number;
   /**
@@ -164,9 +166,9 @@ function forkedIt(attempts: readonly Attempt[], disturbance: Disturbance, { comm
 }
 
 /** Until when something may have been taken that is repeated for it. */
-function lastInFlight({ may, at, until }: Disturbance): number | undefined {
+function lastInFlight({ may, at, struckAt = at, until }: Disturbance): number | undefined {
   if (may.includes('flight_until')) return until + SETTLE_MS;
-  return may.includes('flight') ? at + WIRE_MS : undefined;
+  return may.includes('flight') ? struckAt + WIRE_MS : undefined;
 }
 
 function newShare({ what }: Disturbance): Share {

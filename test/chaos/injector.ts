@@ -76,7 +76,7 @@ export class Injector {
     const { endpoints } = this.victims;
     switch (act.kind) {
       case 'kill':
-        return this.#during(act, KILLED[act.service] ?? NOTHING, () => this.#end(act.service, 'SIGKILL'));
+        return this.#during(act, KILLED[act.service] ?? NOTHING, (struck) => this.#end(act.service, 'SIGKILL', struck));
       case 'stop':
         return this.#during(act, NOTHING, () => this.#end(act.service, 'SIGTERM'));
       case 'freeze':
@@ -99,16 +99,19 @@ export class Injector {
     }
   }
 
-  async #during(act: Act, may: May, work: () => Promise<void>): Promise<void> {
-    const disturbance = { what: describeAct(act), at: Date.now(), until: Infinity, may };
+  async #during(act: Act, may: May, work: (struck: () => void) => Promise<void>): Promise<void> {
+    const disturbance: Disturbance = { what: describeAct(act), at: Date.now(), until: Infinity, may };
     this.disturbances.push(disturbance);
-    await work();
+    await work(() => {
+      disturbance.struckAt = Date.now();
+    });
     disturbance.until = Date.now();
   }
 
-  async #end(service: ServiceName, signal: NodeJS.Signals): Promise<void> {
+  async #end(service: ServiceName, signal: NodeJS.Signals, struck?: () => void): Promise<void> {
     const pids = await this.#pids(service);
     for (const pid of pids) tell(pid, signal);
+    struck?.();
     await this.#ready(service, pids);
   }
 

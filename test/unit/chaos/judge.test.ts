@@ -167,6 +167,12 @@ describe('repeats', () => {
     expect(run.violations()).toEqual([]);
   });
 
+  it('of what still arrived belong to it, by the moment when the signal was sent', () => {
+    expect(report(repeated([kill(T - 700)]))?.unexplained).toHaveLength(1);
+    expect(report(repeated([kill(T - 700, { struckAt: T - 400 })]))).toMatchObject({ reasons: { in_flight: 1 } });
+    expect(report(repeated([kill(T - 700, { struckAt: T - 501 })]))?.unexplained).toHaveLength(1);
+  });
+
   it('of what was committed long before a kill do not', () => {
     expect(report(repeated([kill(T + IN_FLIGHT_MS + 1)]))?.unexplained).toHaveLength(1);
   });
