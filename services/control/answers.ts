@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { ROLES } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { OUTCOMES } from '../../shared/domain/route';
-import { ACTIONS } from './access/audit';
+import { actor, audit, token } from './access/answers';
 import { notice } from './alerts/answers';
 import { sourceEvents, trial } from './filter-answers';
 import { calls, overview } from './overview-answers';
-import { audience, computedTrait, uploadedMembers } from './definition-answers';
-import { AUDIT_KINDS } from './audit-query';
+import { audience, computedTrait, member, preview, sizes, sync, uploadedMembers } from './definition-answers';
 import { ORIGINS } from './replays/scope';
 import { STATUSES } from './history/delivery-row';
 
@@ -179,24 +177,6 @@ const replay = z.strictObject({
 const alerts = destination
   .pick({ enabled: true, webhooks: true, hasSharedSecret: true, secretRotation: true, switchOffAfter: true })
   .extend({ failingFor: z.string(), deadLettersEvery: z.string(), ...changed, version: count });
-const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
-const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
-const audit = z.strictObject({
-  at: time,
-  by: actor,
-  action: z.enum(ACTIONS),
-  kind: z.enum(AUDIT_KINDS),
-  entry: z.string(),
-  name: z.string(),
-  version: z
-    .int()
-    .nullable()
-    .meta({ description: 'That the change made; null where nothing of the configuration changed' }),
-  changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
-    description: 'What is secret reads ***',
-  }),
-});
-
 const about = z.strictObject({
   ingest: z.strictObject({
     url: z.string().nullable().meta({ description: 'Where clients reach ingest (WAYPOST_INGEST_URL), if it was set' }),
@@ -233,6 +213,10 @@ export const ANSWERS = {
   Audience: audience,
   Audiences: list(audience),
   UploadedMembers: uploadedMembers,
+  Members: list(member),
+  Preview: preview,
+  Syncs: list(sync),
+  Sizes: sizes,
   ComputedTrait: computedTrait,
   ComputedTraits: list(computedTrait),
   RotatedDestination: destination.extend(rotated),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ACT_KINDS } from './access/audit';
 import { pageParameters } from './query';
 
-export const AUDIT_KINDS = ['source', 'destination', 'token', ...ACT_KINDS] as const;
+export const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'computed_trait', ...ACT_KINDS] as const;
 
 /** By what changes are found. */
 export const auditQuery = pageParameters.extend({

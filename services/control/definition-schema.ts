@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { COMPUTES } from '../../shared/domain/definition';
+import { MAX_USER_BYTES } from '../../shared/domain/profiles';
 import { durationField, name } from './fields';
+import { pageParameters, timeParameter } from './query';
 
 /** What an audience and a computed trait may be set to: the one source of validation and of the API's description. */
 
@@ -45,4 +47,15 @@ export const computedTraitSchema = z.strictObject({
   window: durationField(z.string(), { leastMs: 1_000, mostMs: YEAR_MS })
     .optional()
     .meta({ description: 'How far back events count, such as 720h or 30d; absent: all' }),
+});
+
+export const previewSchema = z.strictObject({ condition: conditionField, sources });
+
+export const membersQuery = pageParameters.extend({
+  user: z.string().min(1).max(MAX_USER_BYTES).optional().meta({ description: 'This one alone, where they are in' }),
+});
+
+export const sizesQuery = z.strictObject({
+  from: timeParameter.optional().meta({ description: 'Absent: the last 24 hours' }),
+  to: timeParameter.optional().meta({ description: 'Absent: now' }),
 });

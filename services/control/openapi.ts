@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type AnswerName, ANSWERS } from './answers';
 import { SESSION_COOKIE } from './access/authenticate';
-import { type Operation, OPERATIONS, roleFor } from './operations';
+import { type Operation } from './operation';
+import { OPERATIONS, roleFor } from './operations';
 
 /** The OpenAPI 3.1 document of the control API: bodies from the very schemas that check them. */
 

@@ -1,17 +1,16 @@
-import { z } from 'zod';
 import { type Role } from '../../shared/domain/config';
-import { type AnswerName } from './answers';
 import { noticesQuery } from './alerts/notice';
 import { alertsSchema } from './alerts/settings';
 import { tokenSchema } from './access/tokens';
 import { sessionSchema } from './access/session-schema';
 import { auditQuery } from './audit-query';
-import { audienceSchema, computedTraitSchema } from './definition-schema';
+import { DEFINITION_OPERATIONS } from './definition-operations';
 import { deletionSchema, deletionsQuery } from './deletions';
 import { deliveriesQuery } from './deliveries';
 import { destinationSchema } from './destination-schema';
 import { eventsQuery, streamQuery } from './events/query';
 import { tryFilterSchema } from './filters';
+import { type Operation, patchOf } from './operation';
 import { callsQuery, overviewQuery } from './overview';
 import { pageParameters } from './query';
 import { replaySchema } from './replays/scope';
@@ -20,24 +19,6 @@ import { rotateKeySchema, sourceSchema } from './sources';
 import { testSchema } from './test-send';
 
 /** Every operation of the control API: what it takes and answers, and who may do it. The one table for both. */
-
-export interface Operation {
-  summary: string;
-  /** status of success, and what it answers; none: no body */
-  ok: [status: number, answer?: AnswerName];
-  body?: z.ZodType;
-  /** entries have versions: If-Match is heeded */
-  conditional?: boolean;
-  query?: z.ZodObject;
-  /** the least role that may; else read_only for GET, admin for all others */
-  role?: Role;
-  /** asks for no token */
-  open?: boolean;
-  /** takes lines without end, one JSON each */
-  lines?: boolean;
-  /** answers without end: each event's `data` is of this shape */
-  stream?: boolean;
-}
 
 /** Path (`{id}` is the entry's) → method → operation. A test calls each of them. */
 export const OPERATIONS: Record<string, Record<string, Operation>> = {
@@ -89,50 +70,7 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
   '/destinations/{id}/test': {
     post: { role: 'operator', summary: 'Send a test and wait for its attempt', ok: [200, 'Test'], body: testSchema },
   },
-  '/audiences': {
-    get: { summary: 'All audiences, in pages', ok: [200, 'Audiences'], query: pageParameters },
-    post: { summary: 'Make an audience', ok: [201, 'Audience'], body: audienceSchema },
-  },
-  '/audiences/{id}': {
-    get: { summary: 'One audience, and how far it is', ok: [200, 'Audience'] },
-    patch: {
-      role: 'operator',
-      summary: 'Change an audience',
-      ok: [200, 'Audience'],
-      body: patchOf(audienceSchema),
-      conditional: true,
-    },
-    delete: { summary: 'Delete an audience: nobody is told of it any more', ok: [204], conditional: true },
-  },
-  '/audiences/{id}/members': {
-    put: {
-      role: 'operator',
-      summary: 'These are its members: a user id in JSON a line, as application/x-ndjson',
-      ok: [202, 'UploadedMembers'],
-      lines: true,
-    },
-    patch: {
-      role: 'operator',
-      summary: 'These come and go: {"add": "<user id>"} or {"remove": "<user id>"} a line',
-      ok: [202, 'UploadedMembers'],
-      lines: true,
-    },
-  },
-  '/computed-traits': {
-    get: { summary: 'All computed traits, in pages', ok: [200, 'ComputedTraits'], query: pageParameters },
-    post: { summary: 'Make a computed trait', ok: [201, 'ComputedTrait'], body: computedTraitSchema },
-  },
-  '/computed-traits/{id}': {
-    get: { summary: 'One computed trait, and how far it is', ok: [200, 'ComputedTrait'] },
-    patch: {
-      role: 'operator',
-      summary: 'Change a computed trait',
-      ok: [200, 'ComputedTrait'],
-      body: patchOf(computedTraitSchema),
-      conditional: true,
-    },
-    delete: { summary: 'Delete a computed trait', ok: [204], conditional: true },
-  },
+  ...DEFINITION_OPERATIONS,
   '/deliveries': {
     get: { summary: 'Deliveries, the newest first, in pages', ok: [200, 'Deliveries'], query: deliveriesQuery },
   },
@@ -227,15 +165,6 @@ export const OPERATIONS: Record<string, Record<string, Operation>> = {
     },
   },
 };
-
-/** A merge patch: every field may be absent, and null where the body that makes an entry may do without. */
-function patchOf(schema: z.ZodObject): z.ZodType {
-  const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([field, type]) => [
-    field,
-    type.safeParse(undefined).success ? type.nullable().optional() : type.optional(),
-  ]);
-  return z.strictObject(Object.fromEntries(fields) as Record<string, z.ZodType>);
-}
 
 /** The least role that may do this; undefined where there is no such operation. Its path is below /api/v1. */
 export function roleFor(method: string, path: string): Role | undefined {

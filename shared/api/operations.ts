@@ -184,6 +184,66 @@ export type UploadedMembers = {
   lines: number;
 };
 
+export type Members = {
+  data: ({
+    userId: string;
+    /** The trait's value; of an audience true */
+    value: unknown;
+    /** When receivers were told of this value */
+    since: string;
+  })[];
+  next: string | null;
+};
+
+export type Preview = {
+  id: string;
+  phase: "counting" | "done" | "failed";
+  /** How many there would be; an estimate unless `exact` */
+  members: number;
+  /** Profiles looked at */
+  looked: number;
+  /** Of how many that are to be looked at: all, or a sample */
+  of: number;
+  exact: boolean;
+  /** Half the width of the 95 % interval of `members`; 0 where it is exact */
+  plusMinus: number;
+  /** Of those looked at, whose condition failed: no members */
+  failed: number;
+  /** Some who would be in, with some of their traits: 10 at most */
+  sample: ({
+    userId: string;
+    traits: Record<string, unknown>;
+  })[];
+  /** What it waits for, why it failed, or what it could not count */
+  detail: string | null;
+  /** Ended then, or a minute after it was last asked for */
+  expiresAt: string;
+};
+
+export type Syncs = {
+  data: ({
+    at: string;
+    members: number;
+    /** Users who were looked at, since something had changed of them */
+    looked: number;
+    /** Calls that it made */
+    changed: number;
+    /** Calls sent since the beginning, as of then */
+    sent: number;
+    /** Calls that Kafka had not acknowledged */
+    waiting: number;
+  })[];
+  next: string | null;
+};
+
+export type Sizes = {
+  /** The oldest first */
+  data: ({
+    at: string;
+    members: number;
+  })[];
+};
+
 export type ComputedTrait = {
   id: string;
   name: string;
@@ -753,7 +813,7 @@ export type Audit = {
       role: "admin" | "operator" | "read_only";
     };
     action: "created" | "changed" | "deleted" | "cancelled" | "resumed" | "replayed" | "tested" | "acknowledged";
-    kind: "source" | "destination" | "token" | "deletion" | "replay" | "delivery" | "notice" | "session";
+    kind: "source" | "destination" | "token" | "audience" | "computed_trait" | "deletion" | "replay" | "delivery" | "notice" | "session";
     entry: string;
     name: string;
     /** That the change made; null where nothing of the configuration changed */
@@ -1067,6 +1127,29 @@ export interface Operations {
     };
     answer: Audience;
   };
+  /** How many a condition would have as members, and some of them; waits for the first figures */
+  "POST /audiences/preview": {
+    query: undefined;
+    body: {
+      /** CEL over user.traits and count("Event", duration("720h")), sum, first and last; absent: members are uploaded */
+      condition: string;
+      /** Ids of the sources whose messages count; absent: all */
+      sources?: string[];
+    };
+    answer: Preview;
+  };
+  /** How far a preview is */
+  "GET /audiences/previews/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: Preview;
+  };
+  /** End a preview */
+  "DELETE /audiences/previews/{id}": {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
   /** One audience, and how far it is */
   "GET /audiences/{id}": {
     query: undefined;
@@ -1092,6 +1175,18 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
+  /** Who is in it, as receivers were told, in pages */
+  "GET /audiences/{id}/members": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+      /** This one alone, where they are in */
+      user?: string;
+    };
+    body: undefined;
+    answer: Members;
+  };
   /** These are its members: a user id in JSON a line, as application/x-ndjson */
   "PUT /audiences/{id}/members": {
     query: undefined;
@@ -1103,6 +1198,27 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: UploadedMembers;
+  };
+  /** Its syncs, the newest first, in pages */
+  "GET /audiences/{id}/syncs": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Syncs;
+  };
+  /** How many it had as members, in steps of time */
+  "GET /audiences/{id}/sizes": {
+    query: {
+      /** Absent: the last 24 hours */
+      from?: string;
+      /** Absent: now */
+      to?: string;
+    };
+    body: undefined;
+    answer: Sizes;
   };
   /** All computed traits, in pages */
   "GET /computed-traits": {
@@ -1164,6 +1280,39 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** Who has a value, as receivers were told, in pages */
+  "GET /computed-traits/{id}/members": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+      /** This one alone, where they are in */
+      user?: string;
+    };
+    body: undefined;
+    answer: Members;
+  };
+  /** Its syncs, the newest first, in pages */
+  "GET /computed-traits/{id}/syncs": {
+    query: {
+      limit?: number;
+      /** The `next` of the page before */
+      after?: string;
+    };
+    body: undefined;
+    answer: Syncs;
+  };
+  /** How many had a value, in steps of time */
+  "GET /computed-traits/{id}/sizes": {
+    query: {
+      /** Absent: the last 24 hours */
+      from?: string;
+      /** Absent: now */
+      to?: string;
+    };
+    body: undefined;
+    answer: Sizes;
   };
   /** Deliveries, the newest first, in pages */
   "GET /deliveries": {
@@ -1493,7 +1642,7 @@ export interface Operations {
       limit?: number;
       /** The `next` of the page before */
       after?: string;
-      kind?: "source" | "destination" | "token" | "deletion" | "replay" | "delivery" | "notice" | "session";
+      kind?: "source" | "destination" | "token" | "audience" | "computed_trait" | "deletion" | "replay" | "delivery" | "notice" | "session";
       /** The entry's id */
       entry?: string;
       /** The id of the token; `admin`: that of the settings */

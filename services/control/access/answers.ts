@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { ROLES } from '../../../shared/domain/config';
+import { AUDIT_KINDS } from '../audit-query';
+import { ACTIONS } from './audit';
+
+/** The shapes of what is answered about tokens, and about who did what (../answers.ts). */
+
+const time = z.iso.datetime();
+const changed = { version: z.int(), createdAt: time, updatedAt: time };
+
+export const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
+export const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
+export const audit = z.strictObject({
+  at: time,
+  by: actor,
+  action: z.enum(ACTIONS),
+  kind: z.enum(AUDIT_KINDS),
+  entry: z.string(),
+  name: z.string(),
+  version: z
+    .int()
+    .nullable()
+    .meta({ description: 'That the change made; null where nothing of the configuration changed' }),
+  changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
+    description: 'What is secret reads ***',
+  }),
+});
