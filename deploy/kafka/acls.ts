@@ -4,7 +4,9 @@ import {
   DEAD,
   DUE,
   MESSAGES,
+  PROFILE_ANSWERS,
   PROFILE_EVENTS,
+  PROFILE_QUESTIONS,
   PROFILE_STATUS,
   PROFILES,
   REJECTED,
@@ -42,6 +44,8 @@ const TOPICS = [
   PROFILE_EVENTS,
   PROFILES,
   PROFILE_STATUS,
+  PROFILE_QUESTIONS,
+  PROFILE_ANSWERS,
 ];
 
 const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
@@ -51,12 +55,12 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   retry: { reads: [TIER_PREFIX], writes: [DUE] },
   // What it tells are messages like any other.
   audiences: {
-    reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES],
-    writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS],
+    reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUESTIONS],
+    writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_ANSWERS],
   },
   // It shows bodies where they lie; test sends go to `webhooks`, replays to `webhooks.due`, deletions to `messages`, members
   // from elsewhere to `profiles.events`.
-  control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS, PROFILE_EVENTS] },
+  control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUESTIONS] },
 };
 
 /**

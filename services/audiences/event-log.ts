@@ -12,16 +12,28 @@ export class EventLog {
     private readonly partition: number,
   ) {}
 
-  /** Records from an offset on, or from the first that is kept, before an end; `done`: there are no more. */
-  async read(offset: number, end: number): Promise<{ records: Incoming[]; done: boolean }> {
+  /**
+   * Records from an offset on, or from the first that is kept, before an end; `done`: there are no more.
+   * @param wanted the users whose records are of interest; the others' are not even decoded
+   */
+  async read(
+    offset: number,
+    end: number,
+    wanted?: (user: string) => boolean,
+  ): Promise<{ records: Incoming[]; next: number; done: boolean }> {
     const at = { topic: PROFILE_EVENTS, partition: this.partition, maxBytes: FETCH_BYTES };
     let fetched = await this.kafka.read({ ...at, offset });
     if (fetched.gone) {
       const low = (await this.kafka.ranges(PROFILE_EVENTS)).find(({ partition }) => partition === this.partition)?.low;
-      if (low === undefined || low >= end) return { records: [], done: true };
+      if (low === undefined || low >= end) return { records: [], next: end, done: true };
       fetched = await this.kafka.read({ ...at, offset: low });
     }
     const records = fetched.records.filter((record) => record.offset < end);
-    return { records: records.flatMap((record) => decodeEvent(record) ?? []), done: records.length === 0 };
+    const kept = wanted ? records.filter(({ key }) => key !== null && wanted(key.toString())) : records;
+    return {
+      records: kept.flatMap((record) => decodeEvent(record) ?? []),
+      next: records.length === 0 ? end : (records.at(-1)?.offset ?? 0) + 1,
+      done: records.length === 0,
+    };
   }
 }

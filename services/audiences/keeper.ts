@@ -1,13 +1,13 @@
 import { type Appender, type Kafka, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
-import { type Log } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type Definitions } from './definitions';
 import { type Step, type Tell } from './draft';
 import { Engine } from './engine';
-import { decodeEvent, type Incoming } from './event';
 import { EventLog } from './event-log';
+import { Intake, type IntakeOptions, type Queued } from './intake';
 import { changelogRecords, identifyRecord, moveRecords } from './out';
+import { type Glance } from './preview';
 import { type Progress } from './progress';
 import { restore } from './restore';
 import { type Report, type SyncResult, reportOf } from './status';
@@ -20,7 +20,7 @@ import { type Store } from './store';
  * Kafka's acknowledgement of the one before, and an event is done after all of them; so whatever dies, what was not written is
  * made again from what was, and what was told and may not have arrived is told again as it was.
  */
-export interface KeeperOptions {
+export interface KeeperOptions extends IntakeOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   appender: Appender;
   partition: number;
@@ -29,30 +29,17 @@ export interface KeeperOptions {
   definitions: () => Definitions;
   progress: Progress;
   now: () => number;
-  log: Log;
-  /** what one before this had taken when the session was lost, and had not written */
-  inherited: readonly Queued[];
-  /** what was refused may be offered again */
-  onRoom: () => void;
   onFatal: (error: unknown) => void;
 }
 
-const MAX_QUEUE = 2_000;
 /** Of one step: it must be written before the next begins, and others' partitions take their turn meanwhile. */
 const CHUNK = 500;
 const TICK_MS = 100;
 const CHECKPOINT_EVERY_MS = 10_000;
 
-/** An event that was taken, and the record to be done with. */
-export interface Queued {
-  incoming: Incoming;
-  record: OpenRecord;
-}
-
 export class Keeper {
   readonly closed: Promise<void>;
-  readonly #queue: Queued[];
-  #refused = false;
+  readonly #intake: Intake;
   #closing = false;
   #lost = false;
   #wake: () => void = () => undefined;
@@ -68,7 +55,7 @@ export class Keeper {
   readonly #syncs = new Map<number, SyncResult>();
 
   constructor(private readonly options: KeeperOptions) {
-    this.#queue = [...options.inherited];
+    this.#intake = new Intake(options);
     this.#log = new EventLog(options.kafka, options.partition);
     this.closed = this.#run().catch((error: unknown) => {
       if (!this.#lost) options.onFatal(error);
@@ -77,15 +64,9 @@ export class Keeper {
 
   /** Takes a record, unless too many wait. */
   offer(record: OpenRecord): Verdict {
-    if (this.#queue.length >= MAX_QUEUE) {
-      this.#refused = true;
-      return 'full';
-    }
-    const incoming = decodeEvent(record);
-    if (incoming) this.#queue.push({ incoming, record });
-    else this.#skip(record);
+    const verdict = this.#intake.offer(record);
     this.#wake();
-    return 'taken';
+    return verdict;
   }
 
   /** Ends when what was taken is written; `lost`: at once, since it may be another's. */
@@ -97,13 +78,24 @@ export class Keeper {
 
   /** After a session was lost: what was taken and not written. Nobody offers it again. */
   get left(): readonly Queued[] {
-    return this.#queue;
+    return this.#intake.all;
   }
 
   /** How it stands with each definition; undefined until the store is there. */
   report(): Report | undefined {
     if (!this.#store || !this.#engine) return undefined;
     return reportOf(this.#engine.meta, this.#store, this.#syncs);
+  }
+
+  /** What others may look at now; undefined before the store is there, and from when it is let go. */
+  get glance(): (Glance & { shelf: Store }) | undefined {
+    if (!this.#store || !this.#engine || this.#lost) return undefined;
+    return { shelf: this.#store, log: this.#log, ready: this.#ready, next: this.#engine.meta.live.next };
+  }
+
+  /** Events that were taken and not yet counted. */
+  get queued(): number {
+    return this.#intake.length;
   }
 
   async #run(): Promise<void> {
@@ -128,10 +120,12 @@ export class Keeper {
     try {
       await this.#send(store.unsent(meta.sent).flatMap((each) => this.#told(each)));
       await this.#catchUp(engine, end);
-      while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
+      while (!this.#lost && !(this.#closing && this.#intake.length === 0)) {
         if (!(await this.#round(engine))) await this.#rest();
       }
     } finally {
+      // From here on nobody may look at it.
+      this.#store = undefined;
       await store.close();
     }
   }
@@ -166,17 +160,12 @@ export class Keeper {
   }
 
   async #applyNext(engine: Engine): Promise<boolean> {
-    const taken = this.#queue.slice(0, CHUNK);
+    const taken = this.#intake.all.slice(0, CHUNK);
     if (taken.length === 0) return false;
     const incoming = taken.map((each) => each.incoming).filter(({ offset }) => offset >= engine.meta.live.next);
     if (incoming.length > 0) await this.#perform(engine.apply(incoming, this.options.now()));
     if (this.#lost) return false;
-    this.#queue.splice(0, taken.length);
-    for (const { record } of taken) record.done();
-    if (this.#refused && this.#queue.length < MAX_QUEUE / 2) {
-      this.#refused = false;
-      this.options.onRoom();
-    }
+    this.#intake.done(taken.length);
     return true;
   }
 
@@ -199,9 +188,9 @@ export class Keeper {
       const [from, end] = upload.ranges[partition] ?? [0, 0];
       let next = from;
       while (next < end && !this.#lost) {
-        const { records, done } = await this.#log.read(next, end);
-        await this.#perform(engine.list({ definition: id, upload: upload.number, nowMs: now() }, records));
-        next = done ? end : (records.at(-1)?.offset ?? end) + 1;
+        const read = await this.#log.read(next, end);
+        await this.#perform(engine.list({ definition: id, upload: upload.number, nowMs: now() }, read.records));
+        next = read.next;
       }
       return this.#perform(engine.listed(id, upload, now()));
     }
@@ -277,11 +266,6 @@ export class Keeper {
     this.#store?.setCheckpoint({ next, at: now() });
   }
 
-  #skip(record: OpenRecord): void {
-    this.options.log.warn({ partition: record.partition, offset: record.offset }, 'profile_event.skipped');
-    record.done();
-  }
-
   async #rest(): Promise<void> {
     if (this.#closing) return;
     await new Promise<void>((resolve) => {
@@ -290,7 +274,7 @@ export class Keeper {
         clearTimeout(timer);
         resolve();
       };
-      if (this.#queue.length > 0) this.#wake();
+      if (this.#intake.length > 0) this.#wake();
     });
   }
 }

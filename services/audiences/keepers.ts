@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type OpenRecord, type PartitionKeeper, type Verdict } from '../../shared/kafka/port';
-import { Keeper, type KeeperOptions, type Queued } from './keeper';
+import { type Queued } from './intake';
+import { Keeper, type KeeperOptions } from './keeper';
 
 /** The partitions of profiles that are this process's: each has its keeper, and never two. */
 export class Keepers implements PartitionKeeper {

@@ -2,9 +2,10 @@ import { type Appender } from '../../shared/kafka/port';
 import { type Health } from '../../shared/http/health';
 import { PROFILE_STATUS } from '../../shared/kafka/topics';
 import { Pipeline, type PipelineOptions } from './pipeline';
+import { Questions } from './questions';
 import { statusRecords } from './status';
 
-/** Runs the pipeline while something is defined, and says how it stands. */
+/** Runs the pipeline while something is defined, or somebody tries what might be, and says how it stands. */
 
 const STATUS_EVERY_MS = 1_000;
 
@@ -14,15 +15,22 @@ export class Service implements Health {
   #changing: Promise<void> = Promise.resolve();
   #stopping = false;
   #status: Appender | undefined;
+  #questions: Questions | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #reported = new Map<string, string>();
 
   constructor(private readonly options: PipelineOptions) {}
 
   async start(): Promise<void> {
-    const { kafka, config } = this.options;
-    this.#status = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+    const { kafka, config, log, onFatal } = this.options;
+    const appender = (this.#status = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' }));
+    this.#questions = new Questions({
+      ...{ kafka, appender, now: Date.now, log, onFatal },
+      keepers: () => this.pipeline?.keepers ?? [],
+      onPreview: () => void this.#change(),
+    });
     config.onChange(() => void this.#change());
+    await this.#questions.start();
     await this.#change();
     this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
   }
@@ -40,6 +48,7 @@ export class Service implements Health {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#timer);
+    await this.#questions?.stop();
     await this.#changing;
     await this.pipeline?.close(deadlineMs - 1_000);
     await this.#status?.close(500);
@@ -49,7 +58,7 @@ export class Service implements Health {
   #change(): Promise<void> {
     this.#changing = this.#changing
       .then(async () => {
-        const wanted = this.options.definitions().all.length > 0;
+        const wanted = this.#wanted();
         if (this.#stopping || wanted === (this.pipeline !== undefined)) return;
         if (wanted) {
           this.pipeline = await Pipeline.open(this.options);
@@ -65,7 +74,13 @@ export class Service implements Health {
     return this.#changing;
   }
 
+  #wanted(): boolean {
+    return this.options.definitions().all.length > 0 || (this.#questions?.wantsProfiles(Date.now()) ?? false);
+  }
+
   #report(): void {
+    // Nobody says when the last preview is long enough ago.
+    if (this.pipeline && !this.#wanted()) void this.#change();
     for (const [partition, keeper] of this.pipeline?.keepers ?? []) {
       const report = keeper.report();
       if (!report) continue;

@@ -19,6 +19,7 @@ import { noticeRoutes } from './routes/notices';
 import { openApiRoutes } from './routes/openapi';
 import { destinationRoutes } from './routes/destinations';
 import { overviewRoutes } from './routes/overview';
+import { pastRoutes, previewRoutes } from './routes/profiles';
 import { replayRoutes } from './routes/replays';
 import { sessionRoutes } from './routes/session';
 import { sourceRoutes } from './routes/sources';
@@ -54,8 +55,8 @@ function api(deps: ControlDeps): Router {
   router.use('/catalog', catalogRoutes());
   router.use('/sources', sourceRoutes(deps));
   router.use('/destinations', destinationRoutes(deps));
-  router.use('/audiences', audienceRoutes(deps));
-  router.use('/computed-traits', computedTraitRoutes(deps));
+  router.use('/audiences', previewRoutes(deps), pastRoutes(deps, 'audience'), audienceRoutes(deps));
+  router.use('/computed-traits', pastRoutes(deps, 'computed_trait'), computedTraitRoutes(deps));
   router.use('/deliveries', deliveryRoutes(deps));
   router.use('/events', eventRoutes(deps));
   router.use('/filters', filterRoutes(deps));

@@ -89,8 +89,19 @@ export function connectedTo(config: Pick<ConfigView, 'destinationsOf'>, source: 
     .sort();
 }
 
+/** Whether its messages may count: a definition's own source says nothing new. */
+export function isMessageSource(config: Pick<ConfigView, 'source'>, id: string): boolean {
+  const source = config.source(id);
+  return source !== undefined && source.data.of === undefined;
+}
+
 /** Exactly these from now on. */
-async function connect({ entries, config }: Deps, source: string, wanted: readonly string[], by: Actor) {
+async function connect(
+  { entries, config }: Pick<Deps, 'config' | 'entries'>,
+  source: string,
+  wanted: readonly string[],
+  by: Actor,
+) {
   const connected = connectedTo(config, source);
   const change = (id: string, sources: (before: Destination) => string[]) =>
     entries.change('destination', { id, ifMatch: undefined, by }, (before) => ({
@@ -105,7 +116,7 @@ async function connect({ entries, config }: Deps, source: string, wanted: readon
   }
 }
 
-async function disconnect(deps: Deps, source: string, by: Actor): Promise<void> {
+async function disconnect(deps: Pick<Deps, 'config' | 'entries'>, source: string, by: Actor): Promise<void> {
   await connect(deps, source, [], by);
   if (deps.config.source(source)) await deps.entries.remove('source', { id: source, ifMatch: undefined, by });
 }
@@ -116,7 +127,7 @@ async function makingOf({ config, kafka, now }: Deps, id: string, source: string
   return {
     ...{ id, source, now: now() },
     history: [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high),
-    sourceExists: (each) => config.source(each) !== undefined && config.source(each)?.data.of === undefined,
+    sourceExists: (each) => isMessageSource(config, each),
     destinationExists: (each) => config.destination(each) !== undefined,
     keyTaken: (key, own) => definitions().find((each) => each.key === key && each.id !== own)?.name,
   };

@@ -55,7 +55,9 @@ export const membersQuery = pageParameters.extend({
   user: z.string().min(1).max(MAX_USER_BYTES).optional().meta({ description: 'This one alone, where they are in' }),
 });
 
-export const sizesQuery = z.strictObject({
-  from: timeParameter.optional().meta({ description: 'Absent: the last 24 hours' }),
-  to: timeParameter.optional().meta({ description: 'Absent: now' }),
-});
+export const sizesQuery = z
+  .strictObject({
+    from: timeParameter.optional().meta({ description: 'Absent: 24 hours before the end' }),
+    to: timeParameter.optional().meta({ description: 'Absent: now' }),
+  })
+  .refine(({ from = 0, to = Infinity }) => from <= to, { path: ['from'], message: 'must not be after `to`' });

@@ -1,3 +1,4 @@
+import { type z } from 'zod';
 import { type Entry } from '../../shared/config/view';
 import { type Source } from '../../shared/domain/config';
 import { type Audience, type ComputedTrait, keyOf } from '../../shared/domain/definition';
@@ -5,7 +6,7 @@ import { type Json } from '../../shared/domain/message';
 import { compileExpression } from '../../shared/expression/compile';
 import { mistakeText } from '../../shared/expression/syntax';
 import { type FieldError, pointer } from '../../shared/http/problem';
-import { audienceSchema, computedTraitSchema } from './definition-schema';
+import { audienceSchema, computedTraitSchema, previewSchema } from './definition-schema';
 import { durationText, parseBody } from './fields';
 import { mergePatch } from './merge-patch';
 
@@ -95,6 +96,13 @@ export function patchTrait(
   return { data: countedAnew(before, { ...data, updatedAt: making.now.toISOString() }, making), destinations };
 }
 
+/** @throws Problem `invalid_fields`, as where an audience is made */
+export function readPreview(body: unknown, known: Pick<Known, 'sourceExists'>): z.output<typeof previewSchema> {
+  const { condition, sources } = fieldsOf(body);
+  const errors = [...conditionErrors(condition), ...unknownIds('sources', sources, (id) => known.sourceExists(id))];
+  return parseBody(previewSchema, body, errors);
+}
+
 /** The source by which receivers are told. */
 export function sourceOf({ id, name, source }: Audience | ComputedTrait, now: Date): Source {
   const at = now.toISOString();
@@ -141,10 +149,13 @@ function countedAnew<T extends Audience | ComputedTrait>(before: T, after: T, { 
 function audienceErrors(body: unknown, known: Making, before?: Audience): FieldError[] {
   const errors = commonErrors(body, known, before);
   const { condition } = fieldsOf(body);
-  if (typeof condition !== 'string' || condition === before?.condition) return errors;
-  const expression = compileExpression(condition, 'audience');
-  if (expression.kind === 'mistake') errors.push({ pointer: pointer(['condition']), detail: mistakeText(expression) });
-  return errors;
+  return condition === before?.condition ? errors : [...errors, ...conditionErrors(condition)];
+}
+
+function conditionErrors(condition: unknown): FieldError[] {
+  const expression = typeof condition === 'string' ? compileExpression(condition, 'audience') : undefined;
+  if (expression?.kind !== 'mistake') return [];
+  return [{ pointer: pointer(['condition']), detail: mistakeText(expression) }];
 }
 
 /** Computes that are of a property. */
@@ -171,16 +182,17 @@ function commonErrors(body: unknown, known: Making, before: { key: string } | un
         : `would be the trait ${key}, which ${JSON.stringify(taken)} is already`;
     if (key === undefined || taken !== undefined) errors.push({ pointer: pointer(['name']), detail });
   }
-  const unknown = (field: string, ids: unknown, exists: (id: string) => boolean) => {
-    for (const [i, id] of (Array.isArray(ids) ? ids : []).entries()) {
-      if (typeof id !== 'string' || exists(id)) continue;
-      const detail = `there is no ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;
-      errors.push({ pointer: pointer([field, i]), detail });
-    }
-  };
-  unknown('sources', sources, (id) => known.sourceExists(id));
-  unknown('destinations', destinations, (id) => known.destinationExists(id));
+  errors.push(...unknownIds('sources', sources, (id) => known.sourceExists(id)));
+  errors.push(...unknownIds('destinations', destinations, (id) => known.destinationExists(id)));
   return errors;
+}
+
+function unknownIds(field: 'sources' | 'destinations', ids: unknown, exists: (id: string) => boolean): FieldError[] {
+  return Array.from((Array.isArray(ids) ? ids : []).entries()).flatMap(([i, id]): FieldError[] => {
+    if (typeof id !== 'string' || exists(id)) return [];
+    const detail = `there is no ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;
+    return [{ pointer: pointer([field, i]), detail }];
+  });
 }
 
 function fieldsOf(body: unknown): Record<string, unknown> {

@@ -6,7 +6,9 @@ import { type Entries } from './entries';
 import { type Events } from './events/events';
 import { type SeenEvents } from './events/seen';
 import { type History } from './history/history';
-import { type ProfileStatus } from './profile-status';
+import { type ProfileStatus } from './profiles/status';
+import { type MemberPages } from './profiles/member-pages';
+import { type Previews } from './profiles/previews';
 import { type Replays } from './replays/runner';
 import { type TestSends } from './test-sends';
 
@@ -20,7 +22,10 @@ export interface ControlDeps {
   seen: Pick<SeenEvents, 'write'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
   /** of audiences and computed traits */
-  profiles: Pick<ProfileStatus, 'of'>;
+  profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
+  /** what those who keep profiles are asked */
+  previews: Pick<Previews, 'start' | 'get' | 'end'>;
+  members: Pick<MemberPages, 'page' | 'find'>;
   /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
   windowMs: number;
   history: Pick<History, 'ask' | 'forget'>;

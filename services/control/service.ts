@@ -18,7 +18,7 @@ import { SeenEvents } from './events/seen';
 import { openEvents } from './events/events';
 import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
-import { ProfileStatus } from './profile-status';
+import { openProfiles } from './profiles/open';
 import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
 import { observeHistory, watched } from './watch';
@@ -119,23 +119,23 @@ async function openBackend({ kafka, history, settings, log, fatal: onFatal }: Ba
   const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
   const seen = new SeenEvents(history, log);
   await seen.start();
-  const profiles = new ProfileStatus();
-  const [events] = await Promise.all([
+  const [events, about] = await Promise.all([
     openEvents({ kafka, config, seen, now: Date.now, onFatal }),
-    profiles.open(kafka, onFatal),
+    openProfiles({ kafka, config, history, appender, log, onFatal }),
   ]);
+  const { stop: stopProfiles, ...profiles } = about;
   return {
     config,
     entries: openEntries(config, writer),
     tests,
     events,
     seen,
-    profiles,
+    ...profiles,
     appender,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);
-      await Promise.all([tests.stop(), events.stop(), profiles.stop(), config.stop()]);
+      await Promise.all([tests.stop(), events.stop(), stopProfiles(), config.stop()]);
       await seen.stop();
     },
   };

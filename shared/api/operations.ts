@@ -1212,7 +1212,7 @@ export interface Operations {
   /** How many it had as members, in steps of time */
   "GET /audiences/{id}/sizes": {
     query: {
-      /** Absent: the last 24 hours */
+      /** Absent: 24 hours before the end */
       from?: string;
       /** Absent: now */
       to?: string;
@@ -1306,7 +1306,7 @@ export interface Operations {
   /** How many had a value, in steps of time */
   "GET /computed-traits/{id}/sizes": {
     query: {
-      /** Absent: the last 24 hours */
+      /** Absent: 24 hours before the end */
       from?: string;
       /** Absent: now */
       to?: string;

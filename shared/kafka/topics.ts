@@ -13,7 +13,8 @@ export interface TopicSpec {
   retentionMs?: number;
 }
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export const MESSAGES = 'messages';
 export const REJECTED = 'messages.rejected';
@@ -28,6 +29,9 @@ export const PROFILE_EVENTS = 'profiles.events';
 export const PROFILES = 'profiles';
 /** How far each definition is in each partition of profiles. */
 export const PROFILE_STATUS = 'profiles.status';
+/** What control asks of those who keep profiles, and what they answer: read by whoever is there, of use for a moment. */
+export const PROFILE_QUESTIONS = 'profiles.questions';
+export const PROFILE_ANSWERS = 'profiles.answers';
 /** Of the topics of tiers, each of which ends in its delay. */
 export const TIER_PREFIX = 'webhooks.retry.';
 
@@ -64,5 +68,7 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     keep(PROFILE_EVENTS, 7),
     { name: PROFILES, partitions: 'all', cleanup: 'compact' },
     { name: PROFILE_STATUS, partitions: 'one', cleanup: 'compact' },
+    { name: PROFILE_QUESTIONS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
+    { name: PROFILE_ANSWERS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
   ];
 }

@@ -11,7 +11,7 @@ import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { recordDeletion } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
-import { ProfileStatus } from '../../services/control/profile-status';
+import { openProfiles } from '../../services/control/profiles/open';
 import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
@@ -63,8 +63,7 @@ export async function controlUnderTest(
   const sealer = createSealer([SECRET_KEY]);
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
-  const profiles = new ProfileStatus();
-  await profiles.open(kafka, onFatal);
+  const { profiles, previews, members } = await openProfiles({ kafka, config, history, appender, log, onFatal });
   const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs: WINDOW_MS, now, log });
   const deps = {
     config,
@@ -76,6 +75,8 @@ export async function controlUnderTest(
     history,
     replays,
     profiles,
+    previews,
+    members,
     windowMs: WINDOW_MS,
     appender,
     kafka,

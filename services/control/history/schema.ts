@@ -133,6 +133,21 @@ const STEPS: readonly (readonly string[])[] = [
      )`,
     'create table waypost.seen_positions (partition int primary key, next bigint not null)',
   ],
+  [
+    `create table waypost.syncs (
+       definition text not null,
+       thinned boolean not null,
+       bucket bigint not null,
+       at bigint not null,
+       said bigint not null,
+       members bigint not null,
+       looked bigint not null,
+       changed bigint not null,
+       sent bigint not null,
+       waiting bigint not null,
+       primary key (definition, thinned, bucket)
+     )`,
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

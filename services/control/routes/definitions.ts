@@ -74,7 +74,8 @@ function definitionRoutes<T extends Audience | ComputedTrait>(deps: ControlDeps,
 
 function view({ config, profiles }: ControlDeps, entry: Entry<Audience | ComputedTrait>) {
   const { id, revision, source } = entry.data;
-  return { ...definitionView(entry, connectedTo(config, source)), status: profiles.of(id, revision) };
+  const { partitions: _, ...status } = profiles.of(id, revision);
+  return { ...definitionView(entry, connectedTo(config, source)), status };
 }
 
 function show(deps: ControlDeps, res: Response, entry: Entry<Audience | ComputedTrait>): void {

@@ -3,17 +3,24 @@ import { methodNotAllowed, Problem } from '../../../shared/http/problem';
 import { actorOf } from '../access/authenticate';
 import { type ControlDeps } from '../deps';
 import { upload, withUpload } from '../members';
+import { showMembers } from './profiles';
 
-/** /api/v1/audiences/{id}/members: bodies without end, so before those that read them whole. */
-export function memberRoutes({ entries, kafka, appender, profiles, now, log }: ControlDeps): Router {
+/** The members of audiences and computed traits. Uploads are bodies without end, so before those that are read whole. */
+export function memberRoutes(deps: ControlDeps): Router {
+  const { entries, kafka, appender, profiles, now, log } = deps;
   const router = Router();
   /** audiences with an upload under way: a second one would be mixed with it */
   const busy = new Set<string>();
   router
     .route('/audiences/:id/members')
+    .get(showMembers(deps, 'audience'))
     .put((req, res) => take(req.params.id, true, req, res))
     .patch((req, res) => take(req.params.id, false, req, res))
-    .all(methodNotAllowed(['PUT', 'PATCH']));
+    .all(methodNotAllowed(['GET', 'HEAD', 'PUT', 'PATCH']));
+  router
+    .route('/computed-traits/:id/members')
+    .get(showMembers(deps, 'computed_trait'))
+    .all(methodNotAllowed(['GET', 'HEAD']));
   return router;
 
   async function take(

@@ -263,7 +263,10 @@ export class World {
     for (let busy = true; busy;) {
       busy = false;
       for (let p = 0; p < PARTITIONS; p++) {
-        if (this.#rekeyed[p]!.committed < this.messages[p]!.length) this.rekey(p, 100, false);
+        if (this.#rekeyed[p]!.committed < this.messages[p]!.length) {
+          this.rekey(p, 100, false);
+          busy = true;
+        }
         busy = this.apply(p, 100, undefined) || busy;
         this.#adopt(p);
         busy = this.fill(p, 100, undefined) || busy;

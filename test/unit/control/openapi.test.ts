@@ -11,19 +11,23 @@ import { type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
 import { OPERATIONS } from '../../../services/control/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
+import { type Answering, answering } from '../../support/profiles';
 import { aDeath, aFailure, at } from '../../support/events';
 
 let control: ControlUnderTest;
 let ids: Record<string, string>;
 let database: Database;
+let keeper: Answering;
 beforeAll(async () => {
   database = await memoryDatabase();
   await recordDeletion(database, { id: 'del_1', at: 0, users: ['lee'], sources: null, affected: [], messages: 0 });
   await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
 });
 afterAll(() => database.close());
+afterEach(() => keeper.stop());
 beforeEach(async () => {
   control = await controlUnderTest({ timeoutMs: -9_990, database });
+  keeper = await answering(control.memory);
   const source = await control.call('post', '/sources').send({ name: 'Site' });
   const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
   const body = {
@@ -58,6 +62,7 @@ beforeEach(async () => {
   }
 });
 
+const PRO = { condition: 'user.traits.plan == "pro"' };
 const TRAIT = { name: 'Orders', compute: 'count', event: 'Order Completed' };
 
 const DELIVERY: Delivery = {
@@ -111,11 +116,15 @@ it.each(operations)('%s %s is there, and answers as it says', async (method, pat
     '/tokens': { name: 'Second', role: 'operator' },
     '/filters/try': { filter: 'type == "track"' },
     '/session': { token: ADMIN_TOKEN },
-    '/audiences': { name: 'Pros', condition: 'user.traits.plan == "pro"' },
+    '/audiences/preview': PRO,
+    '/audiences': { name: 'Pros', ...PRO },
     '/computed-traits': { ...TRAIT, name: 'Completed' },
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
   }[path];
-  const request = control.call(method as 'get', path.replace('{id}', id));
+  const preview = path.startsWith('/audiences/previews')
+    ? await control.call('post', '/audiences/preview').send(PRO)
+    : null;
+  const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
   const answer = await (method === 'post' ? request.send(made ?? {}) : request);
   const [status, name] = OPERATIONS[path]![method]!.ok;
   // Nobody answers a test here: what it answers is held against its shape where delivery runs.

@@ -1,6 +1,6 @@
-import { type StatusValue } from '../../shared/domain/profiles';
-import { type Kafka, type Tail } from '../../shared/kafka/port';
-import { PROFILE_STATUS } from '../../shared/kafka/topics';
+import { type StatusValue } from '../../../shared/domain/profiles';
+import { type Kafka, type Tail } from '../../../shared/kafka/port';
+import { PROFILE_STATUS } from '../../../shared/kafka/topics';
 
 /** How far audiences and computed traits are, as their service says by partition. */
 
@@ -8,6 +8,8 @@ import { PROFILE_STATUS } from '../../shared/kafka/topics';
 export interface DefinitionStatus {
   /** none: no partition has said anything yet */
   phase: 'none' | 'counting' | 'first_sync' | 'live';
+  /** how many have said something */
+  partitions: number;
   /** members now, as receivers were told; of a computed trait users with a value */
   members: number;
   /** profiles that the first sync has looked at, of how many */
@@ -21,19 +23,34 @@ export interface DefinitionStatus {
   lastSync: { at: string; looked: number; changed: number } | null;
 }
 
+/** How long the first reading may take; what comes later is read all the same. */
+const CATCH_UP_MS = 60_000;
+
 export class ProfileStatus {
   readonly #said = new Map<string, Map<number, StatusValue>>();
   #tail: Tail | undefined;
+  /** all that was said before this began has been read */
+  caughtUp = false;
+
+  /** @param onStatus called with each, after it counts here */
+  constructor(private readonly onStatus: (value: StatusValue) => void = () => undefined) {}
 
   async open(kafka: Pick<Kafka, 'tail'>, onFatal: (error: unknown) => void): Promise<void> {
     this.#tail = await kafka.tail({
       ...{ name: 'control-profile-status', topic: PROFILE_STATUS, from: 'beginning', patient: true, onFatal },
       onRecord: ({ value }) => this.#take(value?.toString()),
     });
+    const read = () => void (this.caughtUp = true);
+    this.#tail.caughtUp(CATCH_UP_MS).then(read, read);
   }
 
   async stop(): Promise<void> {
     await this.#tail?.stop();
+  }
+
+  /** By partition, how many members receivers were told of. */
+  membersOf(definition: string): ReadonlyMap<number, number> {
+    return new Map(Array.from(this.#said.get(definition) ?? [], ([partition, { members }]) => [partition, members]));
   }
 
   /** @param revision what an earlier one came to says nothing */
@@ -44,6 +61,7 @@ export class ProfileStatus {
     const last = syncs.map(({ at }) => at).sort();
     return {
       phase: phaseOf(said),
+      partitions: said.length,
       members: sum(({ members }) => members),
       counted: sum(({ counted }) => counted),
       of: sum(({ profiles }) => profiles),
@@ -67,6 +85,7 @@ export class ProfileStatus {
     if (!said) return;
     const partitions = this.#said.get(said.definition) ?? new Map<number, StatusValue>();
     this.#said.set(said.definition, partitions.set(said.partition, said));
+    this.onStatus(said);
   }
 }
 

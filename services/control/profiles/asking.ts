@@ -1,0 +1,69 @@
+import { type Answer, type Question, readAnswer } from '../../../shared/domain/questions';
+import { Problem } from '../../../shared/http/problem';
+import { type Appender, type Kafka } from '../../../shared/kafka/port';
+import { PROFILE_ANSWERS, PROFILE_EVENTS, PROFILE_QUESTIONS } from '../../../shared/kafka/topics';
+import { type Log } from '../../../shared/telemetry/log';
+import { Listening } from '../listening';
+
+/** Asks those who keep profiles, and listens to what they answer, for as long as somebody waits. */
+export class Asking {
+  readonly #answers: Listening;
+
+  constructor(
+    private readonly kafka: Pick<Kafka, 'ranges' | 'read'>,
+    private readonly appender: Pick<Appender, 'append'>,
+    log: Log,
+  ) {
+    this.#answers = new Listening(PROFILE_ANSWERS, kafka, log);
+  }
+
+  /** Questions that somebody waits for. */
+  get open(): number {
+    return this.#answers.size;
+  }
+
+  /** How many partitions of profiles there are: as many answers make a whole. */
+  async partitions(): Promise<number> {
+    return (await this.kafka.ranges(PROFILE_EVENTS)).length;
+  }
+
+  /**
+   * Whatever is answered is heard, until `end`.
+   * @throws AppError `kafka_unavailable`, `overloaded`
+   */
+  async ask(question: Question, hear: (answer: Answer) => void): Promise<void> {
+    const { id } = question;
+    await this.#answers.begin(id, (value) => {
+      const answer = readAnswer(value);
+      if (answer) hear(answer);
+    });
+    try {
+      await this.#append(question);
+    } catch (error) {
+      this.#answers.end(id);
+      throw error;
+    }
+  }
+
+  /** Nobody listens any more. @param withdraw: and nobody need answer */
+  end(id: string, { withdraw, nowMs }: { withdraw: boolean; nowMs: number }): void {
+    this.#answers.end(id);
+    // Where it does not arrive, the question expires.
+    if (withdraw) void this.#append({ kind: 'cancel', id, expiresAt: nowMs }).catch(() => undefined);
+  }
+
+  stop(): Promise<void> {
+    return this.#answers.stop();
+  }
+
+  #append(question: Question): Promise<void> {
+    return this.appender.append([{ topic: PROFILE_QUESTIONS, key: question.id, value: JSON.stringify(question) }]);
+  }
+}
+
+/** The answer where nobody answers. */
+export function nobodyThere(): Problem {
+  return new Problem('unavailable', 'No audiences process answers; is the service audiences running?', {
+    headers: { 'Retry-After': '5' },
+  });
+}

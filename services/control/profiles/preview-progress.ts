@@ -1,0 +1,100 @@
+import { type Answer, type PreviewAnswer, type SampleUser } from '../../../shared/domain/questions';
+import { estimate } from './estimate';
+
+/**
+ * What the answers to a preview come to: pure.
+ *
+ * Of each partition the last answer counts, until one says that it is done: that one stays. A partition that moves is counted
+ * anew by whoever has it then, so its figures may fall; and the whole is done when all partitions are.
+ */
+export interface Progress {
+  /** a process has read the question */
+  heard: boolean;
+  /** why there will be no whole */
+  refused?: string;
+  answers: ReadonlyMap<number, PreviewAnswer>;
+}
+
+export const UNHEARD: Progress = { heard: false, answers: new Map() };
+
+/** @returns the same where the answer says nothing new */
+export function hear(progress: Progress, answer: Answer): Progress {
+  switch (answer.kind) {
+    case 'heard':
+      return { ...progress, heard: true };
+    case 'refused':
+      return { ...progress, heard: true, refused: answer.reason };
+    case 'preview':
+      if (progress.answers.get(answer.partition)?.state === 'done') return progress;
+      return { ...progress, heard: true, answers: new Map(progress.answers).set(answer.partition, answer) };
+    case 'members':
+      return progress;
+  }
+}
+
+/** @param partitions how many there are */
+export function isDone({ answers }: Progress, partitions: number): boolean {
+  return partitions > 0 && answers.size >= partitions && [...answers.values()].every(({ state }) => state === 'done');
+}
+
+/** Something may be shown. */
+export function hasFigures({ answers }: Progress): boolean {
+  return [...answers.values()].some(({ known }) => known > 0);
+}
+
+export interface PreviewFigures {
+  phase: 'counting' | 'done' | 'failed';
+  members: number;
+  looked: number;
+  of: number;
+  exact: boolean;
+  plusMinus: number;
+  failed: number;
+  sample: SampleUser[];
+  detail: string | null;
+}
+
+const MAX_SAMPLE = 10;
+
+/** @param over nobody waits for further answers: what is missing stays so */
+export function figuresOf(progress: Progress, partitions: number, over: boolean): PreviewFigures {
+  const answers = [...progress.answers.values()].sort((a, b) => a.partition - b.partition);
+  const sum = (read: (answer: PreviewAnswer) => number) => answers.reduce((total, each) => total + read(each), 0);
+  const done = isDone(progress, partitions);
+  const figures = {
+    ...estimate(answers, partitions),
+    looked: sum(({ looked }) => looked),
+    of: sum((each) => each.of),
+    failed: sum(({ failed }) => failed),
+    sample: answers.flatMap(({ sample }) => sample).slice(0, MAX_SAMPLE),
+  };
+  if (done) return { phase: 'done', ...figures, detail: noteOf(answers, figures) };
+  // Before all have ended the figures may yet change, also where they look whole.
+  const open = { ...figures, exact: false };
+  if (progress.refused !== undefined) return { phase: 'failed', ...open, detail: progress.refused };
+  return { phase: over ? 'failed' : 'counting', ...open, detail: missingOf(answers, partitions, over) };
+}
+
+/** What should be known of a result. */
+function noteOf(answers: readonly PreviewAnswer[], { exact, of }: { exact: boolean; of: number }): string | null {
+  if (exact) return null;
+  const [profiles, unsure] = [0, 0].map((_, i) =>
+    answers.reduce((total, each) => total + (i === 0 ? each.profiles : each.unsure), 0),
+  );
+  const sampled = profiles !== undefined && of < profiles ? [`Estimated from ${of} of ${profiles} profiles`] : [];
+  const merged = unsure
+    ? [`${unsure} of them had another id before, and what they did under it is not counted here`]
+    : [];
+  return [...sampled, ...merged].join('; ');
+}
+
+/** What it waits for. */
+function missingOf(answers: readonly PreviewAnswer[], partitions: number, over: boolean): string | null {
+  const silent = partitions - answers.length;
+  const waiting = answers.filter(({ state }) => state === 'waiting').length;
+  if (over) return `Not all partitions of profiles were counted in time (${answers.length} of ${partitions} answered)`;
+  if (waiting > 0) {
+    return `Messages that came before are read first, in ${waiting} of ${partitions} partitions; the first time this takes a while`;
+  }
+  return silent > 0 ? `${silent} of ${partitions} partitions of profiles have not answered yet` : null;
+}
