@@ -1,6 +1,7 @@
 import { type ConfigView, type Entry } from '../../shared/config/view';
 import { type Destination } from '../../shared/domain/config';
 import { type Audience, type ComputedTrait } from '../../shared/domain/definition';
+import { Problem } from '../../shared/http/problem';
 import { type Kafka } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { type Actor } from './access/identities';
@@ -12,7 +13,8 @@ import { newId } from './ids';
  * Makes, changes and deletes audiences and computed traits, each with the source that it is told by and its connections.
  *
  * Several entries change, one after the other, in an order that leaves nothing wrong where it ends in the midst: a definition
- * comes after its source and connections, so that its first sync has somebody to tell, and goes before them.
+ * comes after its source and connections, so that its first sync has somebody to tell, and goes before them. So all that can
+ * be left is a source that belongs to nothing: nobody writes to it, and it is swept away (definition-mending.ts).
  */
 
 export interface Deps {
@@ -44,7 +46,8 @@ export async function createDefinition<T extends Data>(
     const entry = await entries.create(kind, by, () => decide(making).data);
     return entry as Entry<T>;
   } catch (error) {
-    await disconnect(deps, source, by);
+    // What Kafka did not answer may have been written all the same: then the source is the definition's.
+    if (error instanceof Problem) await disconnect(deps, source, by);
     throw error;
   }
 }
@@ -116,7 +119,8 @@ async function connect(
   }
 }
 
-async function disconnect(deps: Pick<Deps, 'config' | 'entries'>, source: string, by: Actor): Promise<void> {
+/** Takes a source away from all its destinations, and deletes it. */
+export async function disconnect(deps: Pick<Deps, 'config' | 'entries'>, source: string, by: Actor): Promise<void> {
   await connect(deps, source, [], by);
   if (deps.config.source(source)) await deps.entries.remove('source', { id: source, ifMatch: undefined, by });
 }

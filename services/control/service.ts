@@ -13,6 +13,7 @@ import { openIdentities } from './access/identities';
 import { createSessions } from './access/sessions';
 import { Alerts } from './alerts/runner';
 import { createApp } from './app';
+import { Mending } from './definition-mending';
 import { openEntries } from './entries';
 import { SeenEvents } from './events/seen';
 import { openEvents } from './events/events';
@@ -65,6 +66,8 @@ export async function startControl(
   void replays.resumeAll();
   const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs, now, log });
   alerts.start();
+  const mending = new Mending({ config, entries, now, log });
+  mending.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
@@ -85,7 +88,7 @@ export async function startControl(
       health.ready = false;
       backend.events.streams.stop();
       await closeServer(server, deadlineMs / 2);
-      await Promise.all([replays.stop(), alerts.stop()]);
+      await Promise.all([replays.stop(), alerts.stop(), mending.stop()]);
       await stopBackend(deadlineMs / 3);
       await history.stop(deadlineMs / 3);
       await kafka.close();

@@ -5,6 +5,7 @@ import { openIdentities } from '../../services/control/access/identities';
 import { createSessions } from '../../services/control/access/sessions';
 import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/app';
+import { Mending } from '../../services/control/definition-mending';
 import { openEntries } from '../../services/control/entries';
 import { SeenEvents } from '../../services/control/events/seen';
 import { openEvents } from '../../services/control/events/events';
@@ -37,6 +38,8 @@ export interface ControlUnderTest {
   replays: Replays;
   /** looks when it is told to */
   alerts: Alerts;
+  /** looks when it is told to */
+  mending: Mending;
   /** writes when it is told to */
   seen: SeenEvents;
   /** a request with the admin token */
@@ -94,6 +97,7 @@ export async function controlUnderTest(
     clock,
     replays,
     alerts,
+    mending: new Mending({ config, entries, now, log }),
     seen,
     logged: () => lines.join(''),
     call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
