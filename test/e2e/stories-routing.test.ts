@@ -257,10 +257,22 @@ test('an audience: whoever is in it is told at its destinations, and nobody else
   const [before, after, never] = ['before', 'after', 'never'].map((name) => `${name}-${Date.now()}`);
   const order = (userId: string | undefined) => events.send({ ...aTrack(), event: 'Order Completed', userId: userId! });
   for (const user of [before, before, after, never]) await order(user);
+  const condition = 'count("Order Completed", duration("24h")) >= 2';
+  const about = { condition, sources: [events.source.id] };
+  // The first one that is tried: until then nobody has kept anything.
+  const asked = await stage.system.control('POST', '/audiences/preview', about);
+  expect(asked.status).toBe(201);
+  const { id: preview } = asked.body as { id: string };
+  await eventually(
+    async () => {
+      const { body } = await stage.system.control('GET', `/audiences/previews/${preview}`);
+      expect(body).toMatchObject({ phase: 'done', members: 1, exact: true, sample: [{ userId: before }] });
+    },
+    { deadlineMs: 60_000 },
+  );
   const made = await stage.system.control('POST', '/audiences', {
     name: 'VIP Customers',
-    condition: 'count("Order Completed", duration("24h")) >= 2',
-    sources: [events.source.id],
+    ...about,
     destinations: [told.destination.id],
     syncEvery: '1s',
   });
@@ -289,4 +301,23 @@ test('an audience: whoever is in it is told at its destinations, and nobody else
     const { body } = await stage.system.control('GET', `/audiences/${id}`);
     expect(body).toMatchObject({ key: 'vip_customers', status: { phase: 'live', members: 2, sent: 2, waiting: 0 } });
   });
+  const list = async (path: string) => {
+    const { body } = await stage.system.control('GET', `/audiences/${id}/${path}`);
+    return (body as { data: Record<string, unknown>[] }).data;
+  };
+  const members = await list('members');
+  expect(members.map(({ userId, value }) => [userId, value]).sort()).toEqual(
+    [
+      [before, true],
+      [after, true],
+    ].sort(),
+  );
+  expect(await list(`members?user=${never}`)).toEqual([]);
+  await eventually(
+    async () => {
+      expect((await list('syncs'))[0]).toMatchObject({ members: 2, sent: 2, waiting: 0 });
+      expect((await list('sizes')).at(-1)).toMatchObject({ members: 2 });
+    },
+    { deadlineMs: 30_000 },
+  );
 });

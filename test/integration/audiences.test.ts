@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Asking } from '../../services/control/profiles/asking';
+import { type Place, MemberPages } from '../../services/control/profiles/member-pages';
+import { Previews, type PreviewView } from '../../services/control/profiles/previews';
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigWriter, openWriter } from '../../shared/config/writer';
 import { type Source } from '../../shared/domain/config';
@@ -43,6 +46,8 @@ let kafka: Kafka;
 let appender: Appender;
 let writer: ConfigWriter;
 let tail: Tail;
+let previews: Previews;
+let members: MemberPages;
 let close: (() => Promise<void>)[] = [];
 const running = new Map<string, Service>();
 const ports = new Map<string, number>();
@@ -78,7 +83,16 @@ beforeAll(async () => {
       }
     },
   });
-  close = [() => tail.stop(), () => config.stop(), () => appender.close(1_000), () => kafka.close()];
+  const asking = new Asking(kafka, appender, log);
+  previews = new Previews(asking, () => new Date());
+  members = new MemberPages(asking, () => new Date());
+  close = [
+    () => asking.stop(),
+    () => tail.stop(),
+    () => config.stop(),
+    () => appender.close(1_000),
+    () => kafka.close(),
+  ];
 });
 
 afterAll(async () => {
@@ -223,3 +237,76 @@ test('nothing is counted twice or lost while processes are killed, join, and los
   const again = [...known].filter(([key, { changes }]) => changes > (before.get(key) ?? 0)).map(([key]) => key);
   expect(again.every((key) => key.endsWith(` ${sent.at(-1)!.userId}`))).toBe(true);
 }, 300_000);
+
+const names = Array.from({ length: USERS }, (_, i) => `user-${i}`);
+const inAs = (key: string, value: unknown) => names.filter((user) => expected()[`${key} ${user}`] === value);
+
+/** Until it has ended, or cannot. */
+async function previewed(condition: string): Promise<PreviewView> {
+  const { id } = await previews.start({ condition });
+  return eventually(
+    () => {
+      const view = previews.get(id);
+      if (view.phase === 'counting') throw new Error(`still counting: ${JSON.stringify(view)}`);
+      return view;
+    },
+    { deadlineMs: 60_000 },
+  );
+}
+
+test('a preview says what the audience would be, and members are those who are in', async () => {
+  const buyers = inAs('buyers', true);
+  expect(await previewed('count("Order Completed") >= 5')).toMatchObject({
+    phase: 'done',
+    members: buyers.length,
+    exact: true,
+  });
+  const pros = await previewed('user.traits.plan == "pro"');
+  expect(pros).toMatchObject({
+    phase: 'done',
+    members: inAs('pros', true).length,
+    exact: true,
+    looked: USERS,
+    of: USERS,
+  });
+  expect(pros.sample.every(({ userId }) => expected()[`pros ${userId}`])).toBe(true);
+
+  const found: string[] = [];
+  for (let from: Place | undefined = { partition: 0 }; from;) {
+    const page = await members.page({ definition: 'aud_buyers', limit: 7, from, expected: new Map() });
+    found.push(...page.members.map(({ userId }) => userId));
+    from = page.next;
+  }
+  expect(found.sort()).toEqual(buyers.sort());
+  const spender = names.find((user) => expected()[`spent ${user}`] !== 0)!;
+  const value = expected()[`spent ${spender}`];
+  expect(await members.find('trt_spent', spender)).toMatchObject({ userId: spender, value });
+  expect(await members.find('aud_buyers', 'nobody')).toBeUndefined();
+}, 120_000);
+
+test('while partitions move, no preview is wrong and taken for whole', async () => {
+  const right = inAs('buyers', true).length;
+  let moving = true;
+  const moves = (async () => {
+    await start('b');
+    await kill('a');
+    await start('a');
+    await kill('b');
+  })().finally(() => (moving = false));
+  const seen: PreviewView[] = [];
+  while (moving) seen.push(await previewed('count("Order Completed") >= 5'));
+  await moves;
+  seen.push(await previewed('count("Order Completed") >= 5'));
+  expect(seen.map(({ phase, members: size, exact }) => [phase, size, exact])).toEqual(
+    seen.map(() => ['done', right, true]),
+  );
+}, 180_000);
+
+test('where no process runs, that is said, and not that nobody is in', async () => {
+  await Promise.all([...running.keys()].map(kill));
+  const unavailable = { status: 503, also: { headers: { 'Retry-After': '5' } } };
+  await expect(previews.start({ condition: 'true' })).rejects.toMatchObject(unavailable);
+  await expect(
+    members.page({ definition: 'aud_buyers', limit: 7, from: { partition: 0 }, expected: new Map() }),
+  ).rejects.toMatchObject(unavailable);
+}, 60_000);

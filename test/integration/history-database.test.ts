@@ -35,6 +35,7 @@ import {
 } from '../../services/control/history/queries';
 import { readParts, recordEvents } from '../../services/control/history/record-events';
 import { cleanUp, keepWithin } from '../../services/control/history/retention';
+import { listSyncs, saveSyncs, sizesOf, type SyncRow, thinSyncs } from '../../services/control/history/syncs';
 import { databaseId, migrate } from '../../services/control/history/schema';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/domain/attempt';
 import { type PostgresServer, postgresServer } from '../support/database';
@@ -87,6 +88,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       'health',
       'positions',
       'notices',
+      'syncs',
     ])
       await database.query(`delete from waypost.${table}`);
     parts = [];
@@ -456,5 +458,58 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await acknowledge(database, 'ntc_1', { ...seen, at: 0 })).toMatchObject({ acknowledged: seen });
     expect(await found({ acknowledged: true })).toEqual(['ntc_1']);
     expect(await getNotice(database, 'ntc_none')).toBeUndefined();
+  });
+
+  it('keeps syncs each for a day, then one for each hour, and says the same whatever is written again', async () => {
+    const HOUR = 3_600_000;
+    const now = 1_000 * 24 * HOUR;
+    const row = (bucket: number, members: number, over: Partial<SyncRow> = {}): SyncRow => ({
+      ...{
+        definition: 'aud_1',
+        bucket,
+        at: bucket + 5,
+        said: bucket + 6,
+        members,
+        looked: 10,
+        changed: 1,
+        sent: members,
+      },
+      ...{ waiting: 0, ...over },
+    });
+    const all = [row(now - 26 * HOUR, 1), row(now - 26 * HOUR + 60_000, 2), row(now - 60_000, 3), row(now, 4)];
+    const found = async () =>
+      (await listSyncs(database, 'aud_1', { limit: 9, before: undefined })).map(({ bucket, members, looked }) => [
+        bucket - now,
+        members,
+        looked,
+      ]);
+    await saveSyncs(database, [...all, row(now, 9, { definition: 'aud_2' })]);
+    // Read again in part: it is not less for it, and older figures do not replace later ones.
+    await saveSyncs(database, [row(now, 1, { looked: 4, said: now })]);
+    const each = [
+      [0, 4, 10],
+      [-60_000, 3, 10],
+      [-26 * HOUR + 60_000, 2, 10],
+      [-26 * HOUR, 1, 10],
+    ];
+    expect(await found()).toEqual(each);
+    await saveSyncs(database, [row(now, 5, { looked: 12, said: now + 9 })]);
+    for (let time = 0; time < 2; time++) {
+      await thinSyncs(database, now, 0);
+      expect(await found()).toEqual([
+        [0, 5, 12],
+        [-60_000, 3, 10],
+        [-26 * HOUR, 2, 20],
+      ]);
+    }
+    const page = await listSyncs(database, 'aud_1', { limit: 1, before: now });
+    expect(page).toEqual([
+      { bucket: now - 60_000, at: now - 59_995, members: 3, looked: 10, changed: 1, sent: 3, waiting: 0 },
+    ]);
+    const sizes = (fromMs: number) => sizesOf(database, 'aud_1', { fromMs, toMs: now + HOUR });
+    expect((await sizes(now - 30 * HOUR)).map(({ members }) => members)).toEqual([2, 5]);
+    expect((await sizes(now - HOUR)).map(({ members }) => members)).toEqual([3, 5]);
+    await thinSyncs(database, now + 91 * 24 * HOUR, now + 1);
+    expect(await found()).toEqual([]);
   });
 });

@@ -1,4 +1,7 @@
 import { type Audience } from '../../../shared/domain/definition';
+import { saveSyncs } from '../../../services/control/history/syncs';
+import { memoryDatabase } from '../../support/database';
+import { type Answering, answering } from '../../support/profiles';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';
 
 let control: ControlUnderTest;
@@ -131,5 +134,99 @@ describe('members from elsewhere', () => {
   it('are not for an audience that has a condition', async () => {
     const { id } = (await make(BUYERS)).body as { id: string };
     expect((await control.call('put', `/audiences/${id}/members`).send('"ann"')).status).toBe(409);
+  });
+});
+
+describe('a preview', () => {
+  const ask = (body: object) => control.call('post', '/audiences/preview').send(body);
+  const PRO = { condition: 'user.traits.plan == "pro"' };
+  let keeper: Answering | undefined;
+  afterEach(() => keeper?.stop());
+  const pro = { t: { src_1: { plan: ['pro', 0] as [string, number] } } };
+
+  it('is counted, shown, and ended', async () => {
+    keeper = await answering(control.memory, { ann: pro, bob: {} });
+    const made = await ask(PRO);
+    expect([made.status, made.headers.location]).toEqual([201, `/api/v1/audiences/previews/${made.body.id}`]);
+    const expected = {
+      phase: 'done',
+      members: 1,
+      looked: 2,
+      of: 2,
+      exact: true,
+      plusMinus: 0,
+      failed: 1,
+      detail: null,
+    };
+    expect(made.body).toMatchObject({ ...expected, sample: [{ userId: 'ann', traits: { plan: 'pro' } }] });
+    const path = `/audiences/previews/${made.body.id}`;
+    expect((await control.call('get', path)).body).toEqual(made.body);
+    expect((await control.call('delete', path)).status).toBe(204);
+    expect((await control.call('get', path)).status).toBe(404);
+    expect((await control.call('delete', path)).status).toBe(404);
+  });
+
+  it('of one that is not answered for yet is still counting', async () => {
+    keeper = await answering(control.memory);
+    keeper.kept.clear();
+    const { body } = await ask(PRO);
+    expect(body).toMatchObject({ phase: 'counting', exact: false, detail: expect.stringContaining('1 of 1') });
+    expect((await control.call('delete', `/audiences/previews/${body.id}`)).status).toBe(204);
+  });
+
+  it.each([
+    [{ condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
+    [{ ...PRO, sources: ['src_none'] }, '#/sources/0', /no source/],
+    [{}, '#/condition', /is required/],
+    [{ ...PRO, name: 'x' }, '#/name', /not a field/],
+  ])('of %j is refused', async (body, pointer, detail) => {
+    const { status, body: problem } = await ask(body);
+    expect(status).toBe(422);
+    expect(problem.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
+  });
+
+  it('where nobody answers is refused, with what to do', async () => {
+    const { status, body, headers } = await ask(PRO);
+    expect([status, headers['retry-after']]).toEqual([503, '5']);
+    expect(body.detail).toContain('audiences');
+  });
+});
+
+describe('members and syncs', () => {
+  it('are shown in pages', async () => {
+    const database = await memoryDatabase();
+    control = await controlUnderTest({ database });
+    const { id } = (await make(BUYERS)).body as { id: string };
+    const told = (atMs: number) => ({ s: { [id]: [true, atMs, 1] as [boolean, number, number] } });
+    const keeper = await answering(control.memory, { ann: told(1_000), bob: told(2_000), cyn: {} });
+    const get = async (path: string) => (await control.call('get', `/audiences/${id}/${path}`)).body;
+    const ann = { userId: 'ann', value: true, since: '1970-01-01T00:00:01.000Z' };
+    const first = await get('members?limit=1');
+    expect(first).toEqual({ data: [ann], next: expect.any(String) });
+    expect(await get(`members?after=${first.next}`)).toMatchObject({ data: [{ userId: 'bob' }], next: null });
+    expect(await get('members?user=ann')).toEqual({ data: [ann], next: null });
+    expect(await get('members?user=cyn')).toEqual({ data: [], next: null });
+    expect(await get('members?after=nonsense')).toMatchObject({ status: 422 });
+    expect((await control.call('get', '/audiences/aud_none/members')).status).toBe(404);
+    expect((await control.call('post', `/audiences/${id}/members`)).status).toBe(405);
+
+    const sync = { definition: id, said: 0, members: 2, looked: 3, changed: 1, sent: 2, waiting: 0 };
+    await saveSyncs(
+      database,
+      [1_000, 2_000].map((bucket) => ({ ...sync, bucket, at: bucket + 1 })),
+    );
+    const page = await get('syncs?limit=1');
+    const { definition: _, said: __, ...shown } = sync;
+    expect(page).toEqual({ data: [{ at: '1970-01-01T00:00:02.001Z', ...shown }], next: expect.any(String) });
+    expect(await get(`syncs?after=${page.next}`)).toMatchObject({
+      data: [{ at: '1970-01-01T00:00:01.001Z' }],
+      next: null,
+    });
+    expect(await get('sizes?from=0&to=9000')).toEqual({
+      data: [1_001, 2_001].map((at) => ({ at: new Date(at).toISOString(), members: 2 })),
+    });
+    expect(await get('sizes?from=9000&to=0')).toMatchObject({ errors: [{ parameter: 'from' }] });
+    await keeper.stop();
+    await database.close();
   });
 });
