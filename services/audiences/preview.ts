@@ -97,13 +97,16 @@ async function* count(trial: Trial, look: () => Glance | undefined, now: () => n
   const { users, offered: profiles } = draw;
   const counting = new Counting(trial.definition, users, now);
   const end = look()?.next ?? 0;
+  // What was deleted of the log since is no part of the way.
+  let begun: number | undefined;
   for (let next = 0; next < end;) {
     const log = look()?.log;
     if (!log) return;
     const read = await log.read(next, end, (user) => counting.shelf.has(user));
     next = read.next;
+    begun ??= next;
     counting.take(read.records, next >= end, end);
-    const looked = Math.floor((users.length * next) / end);
+    const looked = Math.floor(users.length * (next >= end ? 1 : (next - begun) / (end - begun)));
     yield { ...trial.figures, state: 'counting', profiles, looked, of: users.length };
   }
   for (let i = 0; i === 0 || i < users.length; i += CHUNK) {

@@ -6,6 +6,7 @@ import { WAYPOST } from './access/identities';
 import { disconnect } from './definition-entries';
 import { sourceOf } from './definitions';
 import { type Entries } from './entries';
+import { Periodic } from './periodic';
 
 /**
  * Ends what a change of an audience or computed trait has left that was cut off in its midst (definition-entries.ts): a source
@@ -48,22 +49,17 @@ function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Left
 export class Mending {
   /** since when each has been so, ms since 1970 */
   #since = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.look());
 
   constructor(private readonly options: MendingOptions) {}
 
   start(): void {
-    const look = () => {
-      this.#looking = this.#looking.then(() => this.look());
-    };
-    look();
-    this.#timer = setInterval(look, LOOK_EVERY_MS).unref();
+    void this.#looking.now();
+    this.#looking.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#looking.stop();
   }
 
   /** Mends what has been left for long enough. Never throws: what fails is tried again. */

@@ -4,6 +4,7 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { addSeen, seenPositions, type SeenEvent, type SeenPart } from '../history/seen-events';
 import { type History } from '../history/history';
+import { Periodic } from '../periodic';
 
 /**
  * Counts track events by source and name, from the records that the debugger reads anyway, and writes what it counted every
@@ -30,8 +31,7 @@ export class SeenEvents {
   #waiting = 0;
   /** counted before this process began, by partition; undefined until the database was asked */
   #counted: ReadonlyMap<number, number> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writing = new Periodic(WRITE_EVERY_MS, () => this.#write());
 
   constructor(
     private readonly history: Pick<History, 'ask'>,
@@ -41,7 +41,7 @@ export class SeenEvents {
   /** Before the first record. Without a database it counts all the same. */
   async start(): Promise<void> {
     this.#counted = await this.history.ask(seenPositions).catch(() => undefined);
-    this.#timer = setInterval(() => void this.write(), WRITE_EVERY_MS).unref();
+    this.#writing.start();
   }
 
   add({ partition, offset, headers, value, timestampMs }: InRecord): void {
@@ -63,12 +63,11 @@ export class SeenEvents {
 
   /** Writes what was counted since. Never throws: what could not be written waits. */
   write(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    return this.#writing.now();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#writing.stop();
     await this.write();
   }
 

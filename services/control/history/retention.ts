@@ -102,5 +102,6 @@ export async function cleanUp(database: Database, parts: readonly Part[], change
     await database.query(`vacuum analyze waypost.${name}`);
   }
   // Their rows are written over and over.
-  for (const table of ['counts', 'health', 'positions']) await database.query(`vacuum analyze waypost.${table}`);
+  for (const table of ['counts', 'health', 'positions', 'syncs'])
+    await database.query(`vacuum analyze waypost.${table}`);
 }

@@ -63,7 +63,7 @@ export class Asking {
 
 /** The answer where nobody answers. */
 export function nobodyThere(): Problem {
-  return new Problem('unavailable', 'No audiences process answers; is the service audiences running?', {
-    headers: { 'Retry-After': '5' },
-  });
+  const detail =
+    'No audiences process answers. Start the service audiences, or see what its /readyz says; then try again';
+  return new Problem('unavailable', detail, { headers: { 'Retry-After': '5' } });
 }

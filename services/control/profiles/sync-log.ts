@@ -4,6 +4,7 @@ import { messageOf } from '../../../shared/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { saveSyncs, type SyncRow, thinnedBefore } from '../history/syncs';
+import { Periodic } from '../periodic';
 import { type DefinitionStatus } from './status';
 
 /**
@@ -38,13 +39,12 @@ export class SyncLog {
   readonly #changed = new Set<string>();
   /** the last sync of each partition that was added, by definition and partition */
   readonly #added = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writing = new Periodic(WRITE_EVERY_MS, () => this.#write());
 
   constructor(private readonly options: SyncLogOptions) {}
 
   start(): void {
-    this.#timer = setInterval(() => void this.write(), WRITE_EVERY_MS).unref();
+    this.#writing.start();
   }
 
   /** Takes what a partition says, after those who sum up have it. */
@@ -76,12 +76,11 @@ export class SyncLog {
 
   /** Never throws: what could not be written waits. */
   write(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    return this.#writing.now();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#writing.stop();
     await this.write();
   }
 

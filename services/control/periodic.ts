@@ -1,0 +1,27 @@
+/** Does something every so often, and whenever it is asked to: never two at once. */
+export class Periodic {
+  #timer: NodeJS.Timeout | undefined;
+  #turn: Promise<void> = Promise.resolve();
+
+  /** @param work must not throw */
+  constructor(
+    private readonly everyMs: number,
+    private readonly work: () => Promise<void>,
+  ) {}
+
+  start(): void {
+    this.#timer = setInterval(() => void this.now(), this.everyMs).unref();
+  }
+
+  /** After what is under way. */
+  now(): Promise<void> {
+    this.#turn = this.#turn.then(this.work);
+    return this.#turn;
+  }
+
+  /** Waits for what is under way. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#turn;
+  }
+}
