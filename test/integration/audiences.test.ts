@@ -273,7 +273,7 @@ test('a preview says what the audience would be, and members are those who are i
 
   const found: string[] = [];
   for (let from: Place | undefined = { partition: 0 }; from;) {
-    const page = await members.page({ definition: 'aud_buyers', limit: 7, from, expected: new Map() });
+    const page = await members.page({ definition: 'aud_buyers', limit: 40, from, expected: new Map() });
     found.push(...page.members.map(({ userId }) => userId));
     from = page.next;
   }
