@@ -12,6 +12,7 @@ import { type Event, parseEvent } from './parse-event';
 import { readParts, recordEvents } from './record-events';
 import { cleanUp, type Keep, keepWithin } from './retention';
 import { databaseId, migrate } from './schema';
+import { thinSyncs } from './syncs';
 
 /**
  * The history: fed from `attempts`, asked by the API. It is on nobody's path: where its database cannot be used, that is
@@ -205,6 +206,7 @@ export class History {
         const written = this.#written;
         this.#written = new Map();
         this.#parts = await keepWithin(database, keep, now(), written);
+        await thinSyncs(database, now(), now() - keep.forMs);
         await cleanUp(database, this.#parts, this.#changed);
       });
     } catch (error) {

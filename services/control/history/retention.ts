@@ -2,7 +2,6 @@ import { type Database } from './database';
 import { indexing } from './indexes';
 import { type Part, partsToDrop, partsToEnd, partsToIndex, type SizedPart } from './parts';
 import { readParts } from './record-events';
-import { thinSyncs } from './syncs';
 
 /** Keeps the history within its time and its room. */
 
@@ -53,7 +52,6 @@ export async function keepWithin(
     nowMs - AUDIT_MS,
   ]);
   await database.query(`delete from waypost.circuits where state = 'closed' and at < $1`, [sinceMs]);
-  await thinSyncs(database, nowMs, sinceMs);
   return readParts(database);
 }
 
