@@ -3,10 +3,12 @@ import { SERVICES, type ServiceName } from '../../deploy/local/paths';
 import { eventually } from '../support/eventually';
 import { openRig, PER_SECOND, type Rig } from '../support/rig';
 import { descendants, processes } from '../support/supervised';
+import { ToldOrders } from '../support/told';
 
 /**
  * One system with a Kafka of its own, under load from the beginning to the end, one endpoint hanging: Kafka is frozen and
- * killed, then each service is killed, then all of it ends and starts anew. Nothing that was acknowledged is lost.
+ * killed, then each service is killed, then all of it ends and starts anew. Nothing that was acknowledged is lost, and what a
+ * computed trait tells of it meanwhile is right in the end and never less than before.
  */
 
 const OUTAGE_MS = 10_000;
@@ -16,8 +18,9 @@ const CLIENT_TIMEOUT_MS = 10_000;
 const SLACK = PER_SECOND;
 
 let rig: Rig;
+const orders = new ToldOrders();
 beforeAll(async () => {
-  rig = await openRig({ embedded: true });
+  rig = await openRig({ embedded: true, orders });
 }, 240_000);
 afterAll(() => rig.close(), 120_000);
 
@@ -150,3 +153,8 @@ test('every acknowledged call arrived', async () => {
   );
   expect(load.acknowledged.size).toBeGreaterThan(PER_SECOND);
 }, 240_000);
+
+test('a computed trait was told right through all of it', async () => {
+  // Given all of that; then the receiver knows of each user what arrived, and was never told a second time what it knew.
+  await eventually(() => orders.expectRight(), { deadlineMs: 120_000, everyMs: 500 });
+}, 150_000);

@@ -8,6 +8,7 @@ import { eventually } from './eventually';
 import { type Load, startLoad } from './load';
 import { type Behaviour, startSink } from './sink';
 import { startSystem, type System, type SystemOptions } from './system';
+import { ORDERS, type ToldOrders } from './told';
 
 /**
  * A system under load, for breaking it: one source, and three destinations: one is well, one fails sometimes, and one, for
@@ -54,6 +55,7 @@ const HEALTHY = '/healthy';
 const FAILING = '/failing';
 const HANGING = '/hanging';
 const SLOW = '/slow';
+const TOLD = '/told';
 /** Two cores for all of it, and others on them: how long it takes is not the question here. */
 const RECOVERY_MS = 120_000;
 
@@ -62,15 +64,17 @@ export interface RigOptions extends SystemOptions {
   slowMs?: number;
   /** calls */
   perSecond?: number;
+  /** a computed trait is told besides, and heard by this */
+  orders?: ToldOrders;
 }
 
-export async function openRig({ slowMs, perSecond = PER_SECOND, ...options }: RigOptions = {}): Promise<Rig> {
+export async function openRig({ slowMs, perSecond = PER_SECOND, orders, ...options }: RigOptions = {}): Promise<Rig> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-crash-'));
   const sink = await startSink();
   const [healthy, failing, slow] = [newTally(), newTally(), newTally()];
   sink
     .on(HANGING, { misbehave: 'hang' })
-    .on(HEALTHY, counted(healthy))
+    .on(HEALTHY, counted(healthy, { onCall: (call) => orders?.made(call) }))
     .on(FAILING, counted(failing, { failEvery: 10 }));
   sink.on(SLOW, counted(slow, { delayMs: slowMs ?? 0 }));
   // The receiver shares two cores with all the rest: a second of silence from it says nothing.
@@ -83,6 +87,16 @@ export async function openRig({ slowMs, perSecond = PER_SECOND, ...options }: Ri
     const { id } = await system.createDestination(fields);
     const tally = { [HEALTHY]: healthy, [FAILING]: failing, [SLOW]: slow }[path];
     if (tally) tally.destination = id;
+  }
+  if (orders) {
+    sink.on(TOLD, counted(newTally(), { onCall: (call) => orders.hear(call) }));
+    const { id } = await system.createDestination({ sources: [], webhooks: [{ url: sink.url(TOLD) }] });
+    const made = await system.control('POST', '/computed-traits', {
+      ...ORDERS,
+      destinations: [id],
+      sources: [source.id],
+    });
+    if (made.status !== 201) throw new Error(`the trait was not made: ${JSON.stringify(made.body)}`);
   }
   // What is acknowledged before the router knows a destination is not for it.
   await eventually(async () => {
@@ -166,8 +180,14 @@ function newTally(): Tally {
   return { destination: '', messages: new Set(), taken: 0, repeats: 0 };
 }
 
+interface Counting {
+  failEvery?: number;
+  delayMs?: number;
+  onCall?: (call: Call) => void;
+}
+
 /** @param options one request in `failEvery` is answered 503, the others after `delayMs` */
-function counted(tally: Tally, { failEvery = Infinity, delayMs = 0 } = {}): Behaviour {
+function counted(tally: Tally, { failEvery = Infinity, delayMs = 0, onCall }: Counting = {}): Behaviour {
   const deliveries = new Set<string>();
   let tries = 0;
   return ({ headers, body }) => {
@@ -176,7 +196,9 @@ function counted(tally: Tally, { failEvery = Infinity, delayMs = 0 } = {}): Beha
     tally.taken++;
     if (deliveries.has(id)) tally.repeats++;
     deliveries.add(id);
-    tally.messages.add((JSON.parse(body.toString()) as Call).messageId);
+    const call = JSON.parse(body.toString()) as Call;
+    tally.messages.add(call.messageId);
+    onCall?.(call);
     return { delayMs };
   };
 }
