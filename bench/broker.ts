@@ -12,6 +12,8 @@ export interface BenchBroker {
   address: string;
   /** 0 where it runs in a container */
   pid: number;
+  /** where its records are, a folder for each partition; undefined where it runs in a container */
+  folder: string | undefined;
   /** Records there are in all partitions of a topic, full name; 0 where it is not there. */
   records(topic: string): Promise<number>;
   topics(): Promise<string[]>;
@@ -39,6 +41,7 @@ export async function startBroker(dir: string, note: (text: string) => void): Pr
   return {
     address: broker.address,
     pid: broker.pid,
+    folder: broker.pid > 0 ? join(dir, 'kafka', 'records') : undefined,
     records: async (topic) => {
       const partitions = await admin.fetchTopicOffsets(topic);
       return partitions.reduce((total, { high, low }) => total + Number(high) - Number(low), 0);

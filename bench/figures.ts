@@ -1,4 +1,6 @@
 import { type CpuUse } from './cpu';
+import { type DrainFigure } from './drain';
+import { type Memory } from './memory';
 import { type Usage } from './usage';
 
 /** What a benchmark measured, as it is: input of the report, and content of `--json`. */
@@ -36,6 +38,36 @@ export interface TelemetryFigure {
   /** requests to the collector, and their bytes */
   exports: number;
   exportedBytes: number;
+}
+
+/** The router alone, with several destinations, by what these and their source ask for. */
+export interface FiltersFigure {
+  destinations: number;
+  /** each in every turn */
+  cases: { name: string; turns: DrainFigure[] }[];
+}
+
+/** The audiences service over a backlog, and what it costs to have it. */
+export interface AudiencesFigure {
+  users: number;
+  definitions: { audiences: number; traits: number };
+  /** the router over the same messages */
+  router: DrainFigure;
+  /** the service over them; a message is half done when it is with its user's partition */
+  counting: DrainFigure;
+  /** the same by fifths: messages a second */
+  fifths: number[];
+  firstSync: { seconds: number; told: number; cpu: CpuUse };
+  /** the store was deleted */
+  restore: { seconds: number; records: number; cpu: CpuUse };
+  /** messages of users that are known, while syncs run */
+  traffic: DrainFigure;
+  idleCores: number;
+  /** the most there was in each phase */
+  memory: Record<'counting' | 'firstSync' | 'restore' | 'traffic', Memory>;
+  storeBytes: number;
+  /** undefined where the broker's files are not on this machine */
+  changelogBytes: number | undefined;
 }
 
 /** All services under a closed loop of calls. */
@@ -196,6 +228,8 @@ export interface Round {
   backlog?: BacklogFigure | undefined;
   outage?: OutageFigure | undefined;
   waiting?: WaitingFigure | undefined;
+  filters?: FiltersFigure | undefined;
+  audiences?: AudiencesFigure | undefined;
   /** what could not be measured, and why */
   failures: { part: string; why: string }[];
 }

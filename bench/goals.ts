@@ -18,6 +18,10 @@ export const GOALS = {
   cpuPerThousandSingles: most(0.25),
   /** of delivery's CPU without telemetry */
   telemetryRatio: most(1.1),
+  /** of the router's CPU where nothing is defined */
+  unusedRatio: most(1.05),
+  /** of the router's CPU a message */
+  audiencesRatio: most(3),
   perSecond: least(5_000),
   p50Ms: most(4),
   p99Ms: most(15),

@@ -15,6 +15,8 @@ export function howTaken({ rounds, settings }: Results): string[] {
     delivery: 'topic webhooks filled beforehand; until all outcomes are in topic attempts',
     telemetry:
       'as delivery, without and with OpenTelemetry, in turns; with: 5 % of the messages traced, OTLP to a collector that throws it away, /metrics read every 4 s',
+    filters:
+      'topic messages filled beforehand, each to every destination; the router alone, in turns; a ratio is to the same turn without a filter',
     batches: 'every service as under npm start, closed loop, at most 2,000 calls on their way',
     singles: 'the same; of the load (bench) and the receiver nothing is counted',
     latency: 'open loop of single calls; from just before the call to the arrival of its webhook',
@@ -24,6 +26,8 @@ export function howTaken({ rounds, settings }: Results): string[] {
     backlog: 'to a lane that is new, then again; ideal: the lane at its widest from the first moment on',
     outage: 'open loop of single calls for one endpoint, which answers 503 and then 200',
     waiting: 'written to the two longest tiers; lateness of a flow through the shortest, by the time of the broker',
+    audiences:
+      'topic messages filled beforehand, then the router alone, then the audiences service alone, until all is counted and the first sync is done; then without its store, and on',
   };
   return [
     'CPU time is user and system time of the whole process (/proc/PID/stat; the bare loop: process.cpuUsage).',

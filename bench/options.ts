@@ -8,6 +8,7 @@ export const PARTS = [
   'bare',
   'delivery',
   'telemetry',
+  'filters',
   'latency',
   'batches',
   'singles',
@@ -16,14 +17,15 @@ export const PARTS = [
   'backlog',
   'outage',
   'waiting',
+  'audiences',
 ] as const;
 export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, but with --long. */
-const ONCE: readonly Part[] = ['telemetry', 'sustained', 'outage', 'waiting'];
+const ONCE: readonly Part[] = ['telemetry', 'filters', 'sustained', 'outage', 'waiting', 'audiences'];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--waiting N] [--json FILE] [--write FILE.md] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
 /** Where the table and the plots go after a whole run. */
 const PAGE = 'docs/benchmarks.md';
@@ -59,12 +61,13 @@ export function readOptions(args: string[]): Options {
   };
 }
 
-function sizesOf(sizes: Sizes, given: { waiting?: string | undefined; capacity?: string | undefined }): Sizes {
-  const { isolation, waiting } = sizes;
+function sizesOf(sizes: Sizes, given: Partial<Record<'waiting' | 'capacity' | 'users', string | undefined>>): Sizes {
+  const { isolation, waiting, audiences } = sizes;
   return {
     ...sizes,
     isolation: { ...isolation, capacity: count('capacity', given.capacity) ?? isolation.capacity },
     waiting: { ...waiting, count: count('waiting', given.waiting) ?? waiting.count },
+    audiences: { ...audiences, users: count('users', given.users) ?? audiences.users },
   };
 }
 
@@ -86,6 +89,7 @@ function parse(args: string[]) {
         rounds: { type: 'string' },
         capacity: { type: 'string' },
         waiting: { type: 'string' },
+        users: { type: 'string' },
         write: { type: 'string' },
         json: { type: 'string' },
         profile: { type: 'string' },

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { type Message } from '../shared/domain/message';
 
 /** What is sent in the benchmarks: track calls and the bodies that are delivered of them, each of one kilobyte. */
 
@@ -34,6 +35,11 @@ export function callOf(i: number, messageId: string): object {
     properties: propertiesOf(i),
     context: CONTEXT,
   });
+}
+
+/** The same as ingest has accepted it, now. */
+export function messageOf(i: number, messageId: string): Message {
+  return { ...callOf(i, messageId), receivedAt: new Date().toISOString() } as Message;
 }
 
 export function userOf(i: number): string {

@@ -1,3 +1,4 @@
+import { readable } from './arithmetic';
 import { clockMs } from './clock';
 
 /** What a run tells meanwhile, on stderr: what it does, and for what takes long how long it still will. */
@@ -20,6 +21,19 @@ export class Progress {
     this.write(this.about + text);
   }
 
+  /** Says what begins. @returns to be told as often as one likes how many are done: every ten seconds that is said */
+  counting(what: string, of: number): (done: number) => void {
+    this.note(`${what}: ${of.toLocaleString('en-US')}`);
+    const startedAt = clockMs();
+    let saidAt = startedAt;
+    return (done) => {
+      const nowMs = clockMs();
+      if (nowMs - saidAt < EVERY_MS) return;
+      saidAt = nowMs;
+      this.note(howMany(what, done, { of, sinceMs: nowMs - startedAt }));
+    };
+  }
+
   /** Says what begins, and every ten seconds how far it is. @param expectedMs how long it will take, roughly */
   async during<T>(what: string, expectedMs: number, work: () => Promise<T>): Promise<T> {
     this.note(what);
@@ -31,6 +45,13 @@ export class Progress {
       clearInterval(timer);
     }
   }
+}
+
+/** Pure: `counting: 120,000 of 300,000, 5,120/s, about 35 s left`; of what has just begun, no rate. */
+export function howMany(what: string, done: number, { of, sinceMs }: { of: number; sinceMs: number }): string {
+  const perMs = done / sinceMs;
+  const left = perMs > 0 ? `, ${readable(perMs * 1000)}/s, about ${duration((of - done) / perMs)} left` : '';
+  return `${what}: ${Math.round(done).toLocaleString('en-US')} of ${of.toLocaleString('en-US')}${left}`;
 }
 
 /** Pure: `isolation: 20 s, about 10 s left`. */

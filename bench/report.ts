@@ -1,3 +1,4 @@
+import { audienceLines } from './audience-lines';
 import { costLines } from './cost-lines';
 import { type Results } from './figures';
 import { isolationLines } from './isolation-lines';
@@ -26,7 +27,7 @@ export function report(results: Results): string {
 
 /** The rows of the table, without its head. */
 export function rowsOf({ rounds }: Results): string[][] {
-  const lines = [...costLines(), ...isolationLines(rounds), ...troubleLines(rounds)];
+  const lines = [...costLines(), ...isolationLines(rounds), ...troubleLines(rounds), ...audienceLines(rounds)];
   return lines.flatMap((line) => row(line, rounds));
 }
 

@@ -1,8 +1,10 @@
 import { Attempts } from './attempts';
+import { measureAudiences } from './audiences';
 import { measureBacklog } from './backlog';
 import { measureBare } from './bare';
 import { measureDelivery } from './delivery';
 import { type BareFigure, type Round } from './figures';
+import { measureFilters } from './filters';
 import { measureIsolation } from './isolation';
 import { type Part } from './options';
 import { measureOutage } from './outage';
@@ -32,11 +34,14 @@ export async function runRound(
   await runBare();
   const delivery = await attempts.run('delivery', 'delivery alone', () => measureDelivery(bench, sizes.delivery));
   const telemetry = await attempts.run('telemetry', 'telemetry', (p) => measureTelemetry(bench, sizes.delivery, p));
+  const filters = await attempts.run('filters', 'filters', (p) => measureFilters(bench, sizes.filters, p));
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
   const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
   const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
   const backlog = await attempts.run('backlog', 'backlog', (p) => measureBacklog(bench, sizes.backlog, p));
   const outage = await attempts.run('outage', 'outage', (p) => measureOutage(bench, sizes.outage, p));
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
-  return { bare, delivery, telemetry, ...together, isolation, backlog, outage, waiting, failures: attempts.failures };
+  const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
+  const alone = { delivery, telemetry, filters, isolation, backlog, outage, waiting, audiences };
+  return { bare, ...alone, ...together, failures: attempts.failures };
 }

@@ -1,19 +1,17 @@
-import { createSealer } from '../shared/config/seal';
-import { openConfig } from '../shared/config/reader';
-import { openWriter } from '../shared/config/writer';
 import { DEFAULT_SHARDS, type Destination } from '../shared/domain/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../shared/domain/delivery';
+import { type Message, messageHeaders, messageKey } from '../shared/domain/message';
 import { connectKafka } from '../shared/kafka/client';
 import { type Appender, type Kafka, type OutRecord } from '../shared/kafka/port';
-import { WEBHOOKS } from '../shared/kafka/topics';
-import { loadSettings, requireSecretKeys, type Settings } from '../shared/settings';
-import { createLog, type Log } from '../shared/telemetry/log';
+import { MESSAGES, WEBHOOKS } from '../shared/kafka/topics';
+import { loadSettings } from '../shared/settings';
+import { createLog } from '../shared/telemetry/log';
 import { newTraceparent } from '../shared/telemetry/trace';
-import { bodyOf, SECRET, userOf } from './payload';
+import { bodyOf, userOf } from './payload';
+import { destinationOf, type Entry, SOURCE, writeEntries } from './seed-config';
 
 /** Fills a system's topics as control and router would, for a service that is to be measured alone. */
 
-const SOURCE = 'src_bench';
 /** Records handed over at once, which is what one produce request takes. */
 const BATCH = 500;
 const BATCHES_AHEAD = 4;
@@ -24,8 +22,10 @@ const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 /** Writes as control and router would. */
 export interface Seeder {
   kafka: Kafka;
-  /** One signed destination for each URL. */
-  destinations(urls: readonly string[]): Promise<Destination[]>;
+  /** One signed destination for each URL. @param filter of each; absent: none */
+  destinations(urls: readonly string[], filter?: string): Promise<Destination[]>;
+  /** New entries of `config`. */
+  write(entries: readonly Entry[]): Promise<void>;
   /** Resolves when all are acknowledged. */
   append(records: Iterable<OutRecord>): Promise<void>;
   close(): Promise<void>;
@@ -39,7 +39,13 @@ export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
   const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: 'retry' });
   return {
     kafka,
-    destinations: (urls) => writeDestinations({ kafka, appender, log, settings }, urls),
+    destinations: async (urls, filter) => {
+      const destinations = urls.map((url, i) => destinationOf(`dst_bench${String(i)}`, { url, filter }, settings));
+      const entries = destinations.map((data): Entry => ({ kind: 'destination', data }));
+      await writeEntries({ kafka, appender, log }, entries);
+      return destinations;
+    },
+    write: (entries) => writeEntries({ kafka, appender, log }, entries),
     append: (records) => appendAll(appender, records),
     close: async () => {
       await appender.close(1_000);
@@ -97,24 +103,16 @@ export function aDelivery(
   };
 }
 
+/** A message as ingest appends it. */
+export function messageRecord(message: Message): OutRecord {
+  const times = { acceptedAtMs: Date.now(), traceparent: newTraceparent() };
+  const headers = messageHeaders(SOURCE, message.messageId, times);
+  return { topic: MESSAGES, key: messageKey(SOURCE, message), value: JSON.stringify(message), headers };
+}
+
 export function deliveryRecord(topic: string, delivery: Delivery & { userId: string }, value: string): OutRecord {
   const key = deliveryKey(delivery.destinationId, delivery.userId, DEFAULT_SHARDS);
   return { topic, key, value, headers: encodeDelivery(delivery) };
-}
-
-async function writeDestinations(
-  { kafka, appender, log, settings }: { kafka: Kafka; appender: Appender; log: Log; settings: Settings },
-  urls: readonly string[],
-): Promise<Destination[]> {
-  const onFatal = (error: unknown) => log.error(error);
-  const config = await openConfig(kafka, { name: 'bench', log, onFatal });
-  const writer = openWriter({ config, appender, log, now: () => new Date() });
-  const destinations = urls.map((url, i) => destinationOf(`dst_bench${String(i)}`, url, settings));
-  for (const destination of destinations)
-    await writer.write('destination', destination.id, destination, { replaces: 0 });
-  await writer.close();
-  await config.stop();
-  return destinations;
 }
 
 /** Some requests' worth is handed over at a time: the next is made while Kafka writes the last. */
@@ -130,21 +128,4 @@ async function appendAll(appender: Appender, records: Iterable<OutRecord>): Prom
     await written.shift();
   }
   await Promise.all([...written, appender.append(batch)]);
-}
-
-function destinationOf(id: string, url: string, settings: Settings): Destination {
-  const sealer = createSealer(requireSecretKeys(settings));
-  const at = new Date().toISOString();
-  return {
-    id,
-    name: id,
-    type: 'webhooks',
-    enabled: true,
-    paused: false,
-    sources: [SOURCE],
-    webhooks: [{ id: `${id}_1`, url: sealer.seal(url, id), origin: new URL(url).origin, headers: {} }],
-    secrets: { current: sealer.seal(SECRET, id) },
-    createdAt: at,
-    updatedAt: at,
-  };
 }

@@ -1,4 +1,5 @@
 import { loadSettings } from '../shared/settings';
+import { DEFINITIONS } from './definitions';
 import { type Results } from './figures';
 import { type Options } from './options';
 import { BODY_BYTES } from './payload';
@@ -6,6 +7,7 @@ import { BODY_BYTES } from './payload';
 /** What the figures were taken with, in words: pure. */
 export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Results['settings'] {
   const { bare, delivery, batches, singles, latency, sustained, isolation, backlog, outage, waiting } = sizes;
+  const { filters, audiences } = sizes;
   const defaults = loadSettings({});
   const after = (size: { warmUp: number; count: number }) =>
     `${String(size.count)} after ${String(size.warmUp)} to warm up`;
@@ -13,6 +15,7 @@ export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Re
     bare: after(bare),
     delivery: after(delivery),
     telemetry: `twice each way, ${after(delivery)}`,
+    filters: `${String(filters.destinations)} destinations, ${after(filters)}, ${String(filters.turns)} times each`,
     batches: `${after(batches)}, ${String(batches.connections)} connections`,
     singles: `${after(singles)}, ${String(singles.connections)} connections`,
     latency: `${String(latency.perSecond)}/s, ${after(latency)}`,
@@ -21,6 +24,7 @@ export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Re
     backlog: `${String(backlog.count)} at once for an endpoint that takes ${String(backlog.answerMs)} ms`,
     outage: `${String(outage.perSecond)}/s, dead for ${String(outage.deadSeconds)} s`,
     waiting: `${String(waiting.count)} in tiers, ${String(waiting.perSecond)}/s falling due, ${String(waiting.seconds)} s a phase`,
+    audiences: `${String(audiences.users)} users, ${String(audiences.passes)} messages of each, then ${String(audiences.traffic)} more; ${String(DEFINITIONS.audiences)} audiences, ${String(DEFINITIONS.traits)} computed traits`,
   };
   return {
     parts: [...only].join(','),

@@ -1,4 +1,6 @@
+import { type AudiencesSize } from './audiences';
 import { type BacklogSize } from './backlog';
+import { type FiltersSize } from './filters';
 import { type IsolationSize } from './isolation';
 import { type LatencySize } from './latency';
 import { type OutageSize } from './outage';
@@ -23,12 +25,14 @@ export interface Sizes {
   backlog: BacklogSize;
   outage: OutageSize;
   waiting: WaitingSize;
+  filters: FiltersSize;
+  audiences: AudiencesSize;
 }
 
 const BATCHES = { callsPerRequest: 100, connections: 8 };
 const SINGLES = { callsPerRequest: 1, connections: 32 };
 
-/** About 40 minutes with three rounds. */
+/** About 50 minutes with three rounds. */
 export const WHOLE: Sizes = {
   bare: { warmUp: 30_000, count: 50_000 },
   delivery: { warmUp: 30_000, count: 70_000 },
@@ -47,6 +51,8 @@ export const WHOLE: Sizes = {
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
   waiting: { count: 1_000_000, perSecond: 200, seconds: 30 },
+  filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
+  audiences: { users: 100_000, passes: 3, warmUp: 20_000, router: 200_000, traffic: 100_000, idleSeconds: 15 },
 };
 
 /** The outage as long as the design names it, and longer phases of waiting: about an hour. */
@@ -56,7 +62,7 @@ export const LONG: Sizes = {
   waiting: { ...WHOLE.waiting, seconds: 90 },
 };
 
-/** About five minutes; each of the first five parts in a few seconds, start of broker and services aside. */
+/** About seven minutes; each of the first five parts in a few seconds, start of broker and services aside. */
 export const QUICK: Sizes = {
   bare: { warmUp: 5_000, count: 30_000 },
   delivery: { warmUp: 5_000, count: 25_000 },
@@ -73,4 +79,6 @@ export const QUICK: Sizes = {
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
   waiting: { count: 20_000, perSecond: 100, seconds: 12 },
+  filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
+  audiences: { users: 10_000, passes: 3, warmUp: 5_000, router: 25_000, traffic: 20_000, idleSeconds: 5 },
 };

@@ -24,16 +24,17 @@ describe('the command line', () => {
   });
 
   it('measures what takes long once, but with --long', () => {
-    expect([...readOptions([]).once]).toEqual(['telemetry', 'sustained', 'outage', 'waiting']);
+    expect([...readOptions([]).once]).toEqual(['telemetry', 'filters', 'sustained', 'outage', 'waiting', 'audiences']);
     const long = readOptions(['--long']);
     expect([...long.once]).toEqual([]);
     expect(long.sizes.outage.deadSeconds).toBe(600);
     expect(long.sizes.isolation.seconds).toBeGreaterThanOrEqual(60);
   });
 
-  it('takes the number that waits, and a capacity in place of one that is measured', () => {
-    const { waiting, isolation } = readOptions(['--waiting', '5000', '--capacity', '1500']).sizes;
-    expect([waiting.count, isolation.capacity]).toEqual([5_000, 1_500]);
+  it('takes the number that waits and of users, and a capacity in place of one that is measured', () => {
+    const args = ['--waiting', '5000', '--users', '1000000', '--capacity', '1500'];
+    const { waiting, audiences, isolation } = readOptions(args).sizes;
+    expect([waiting.count, audiences.users, isolation.capacity]).toEqual([5_000, 1_000_000, 1_500]);
   });
 
   it.each([
@@ -41,6 +42,7 @@ describe('the command line', () => {
     [['--fast']],
     [['--rounds', '0']],
     [['--waiting', 'many']],
+    [['--users', '0']],
     [['--capacity', '-1']],
     [['--quick', '--long']],
   ])('refuses %j with the usage', (args) => {

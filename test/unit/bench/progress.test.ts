@@ -1,4 +1,4 @@
-import { duration, Progress, soFar } from '../../../bench/progress';
+import { duration, howMany, Progress, soFar } from '../../../bench/progress';
 
 describe('progress', () => {
   it.each([
@@ -9,6 +9,12 @@ describe('progress', () => {
   ])('after %d ms of %d', (elapsedMs, expectedMs, text) =>
     expect(soFar('isolation', elapsedMs, expectedMs)).toBe(text),
   );
+
+  it('of what is counted tells how many, how fast, and how long it still takes', () => {
+    const at = { of: 300_000, sinceMs: 20_000 };
+    expect(howMany('counting', 100_000, at)).toBe('counting: 100,000 of 300,000, 5,000/s, about 40 s left');
+    expect(howMany('counting', 0, at)).toBe('counting: 0 of 300,000');
+  });
 
   it.each([
     [0, '0 s'],
