@@ -1,6 +1,7 @@
 import { type Audience, type ComputedTrait } from '../../shared/domain/definition';
 import { type Json } from '../../shared/domain/message';
 import { compileExpression } from '../../shared/expression/compile';
+import { userVariables, type Variables } from '../../shared/expression/values';
 import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from './counters';
 import { type Profile, traitsOf } from './profile';
 
@@ -104,7 +105,7 @@ export function ofAudience(audience: Audience, onFailure: OnFailure): Definition
     ...base,
     counters,
     value: (profile, nowMs) => {
-      const outcome = expression.evaluate({ user: { traits: traitsOf(profile, sources) } }, (call) => {
+      const outcome = expression.evaluate(userOf(profile, sources), (call) => {
         const spec = specs.get(call);
         const value = spec && valueOf(spec, counterOf(profile, spec), nowMs);
         return value ?? undefined;
@@ -160,8 +161,31 @@ function specOf(
   };
 }
 
-function setOf(sources: readonly string[] | undefined): ReadonlySet<string> | undefined {
-  return sources && new Set(sources);
+type Sources = ReadonlySet<string> | undefined;
+
+const sets = new Map<string, ReadonlySet<string>>();
+
+/** One object for the same sources, by which `userOf` knows them. */
+function setOf(sources: readonly string[] | undefined): Sources {
+  if (!sources) return undefined;
+  const name = [...sources].sort().join(' ');
+  const known = sets.get(name) ?? new Set(sources);
+  sets.set(name, known);
+  return known;
+}
+
+const users = new WeakMap<object, Map<Sources, Variables>>();
+const WITHOUT_TRAITS = userVariables({ traits: {} });
+
+/** A user as conditions see them: made once for all that ask about the same traits of the same sources. */
+function userOf(profile: Profile, sources: Sources): Variables {
+  const { t } = profile;
+  if (!t) return WITHOUT_TRAITS;
+  const known = users.get(t) ?? new Map<Sources, Variables>();
+  users.set(t, known);
+  let user = known.get(sources);
+  if (!user) known.set(sources, (user = userVariables({ traits: traitsOf(profile, sources) })));
+  return user;
 }
 
 function counterOf(profile: Profile, { id }: CounterSpec): Counter | undefined {

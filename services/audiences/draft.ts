@@ -53,6 +53,8 @@ export interface Move {
 /** A step in the making. */
 export class Draft {
   readonly #profiles = new Map<string, Profile | null>();
+  /** as they are on the shelf: read once, and the same object each time, so that what has not changed is known by it */
+  readonly #read = new Map<string, Profile | undefined>();
   readonly #touched = new Set<string>();
   readonly #moves: Move[] = [];
   readonly #tells: Tell[] = [];
@@ -70,7 +72,11 @@ export class Draft {
 
   get(user: string): Profile | undefined {
     const drafted = this.#profiles.get(user);
-    return drafted === undefined ? this.shelf.get(user) : (drafted ?? undefined);
+    if (drafted !== undefined) return drafted ?? undefined;
+    if (this.#read.has(user)) return this.#read.get(user);
+    const profile = this.shelf.get(user);
+    this.#read.set(user, profile);
+    return profile;
   }
 
   set(user: string, profile: Profile | null): void {

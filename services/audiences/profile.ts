@@ -40,7 +40,7 @@ export function withTraits(profile: Profile, source: string, traits: JsonObject,
   for (const [name, value] of Object.entries(traits)) {
     // As a key it would be no trait but a prototype.
     if (name === '__proto__') continue;
-    const known = before[name];
+    const known = own(before, name);
     if (known && (known[1] > atMs || (known[1] === atMs && sameJson(known[0], value)))) continue;
     if ((!known && room <= 0) || JSON.stringify(value).length > MAX_TRAIT_LENGTH) continue;
     if (!known) room--;
@@ -52,16 +52,21 @@ export function withTraits(profile: Profile, source: string, traits: JsonObject,
 
 /** The traits of one user as conditions see them: of each name the latest. A trait that was set to null is absent. */
 export function traitsOf(profile: Profile, sources: ReadonlySet<string> | undefined): JsonObject {
-  const latest: Traits = {};
+  const latest = new Map<string, Traits[string]>();
   for (const [source, traits] of Object.entries(profile.t ?? {})) {
     if (sources && !sources.has(source)) continue;
     for (const [name, entry] of Object.entries(traits)) {
-      const known = latest[name];
-      if (!known || entry[1] >= known[1]) latest[name] = entry;
+      const known = latest.get(name);
+      if (!known || entry[1] >= known[1]) latest.set(name, entry);
     }
   }
-  const present = Object.entries(latest).filter(([, [value]]) => value !== null);
+  const present = [...latest].filter(([, [value]]) => value !== null);
   return Object.fromEntries(present.map(([name, [value]]) => [name, value]));
+}
+
+/** A trait may have the name of what all objects have. */
+function own(traits: Traits | undefined, name: string): Traits[string] | undefined {
+  return traits && Object.hasOwn(traits, name) ? traits[name] : undefined;
 }
 
 /** Traits of both; of each name and source the later. */
@@ -70,7 +75,7 @@ export function mergeTraits(into: Profile, from: Profile): Profile {
   for (const [source, traits] of Object.entries(from.t ?? {})) {
     for (const [name, [value, atMs]] of Object.entries(traits)) {
       // What is known at the same time stays: it is the user's own.
-      const known = merged.t?.[source]?.[name];
+      const known = own(merged.t?.[source], name);
       if (!known || known[1] < atMs) merged = withTraits(merged, source, { [name]: value }, atMs);
     }
   }
@@ -96,8 +101,13 @@ function isEmpty({ t, c, s, l }: Profile): boolean {
   return [t, c, s, l].every((part) => part === undefined || Object.keys(part).length === 0);
 }
 
+/** Profiles are never changed but replaced: what goes to the changelog and to the store is made once. */
+const encoded = new WeakMap<Profile, Buffer>();
+
 export function encodeProfile(profile: Profile): Buffer {
-  return Buffer.from(JSON.stringify(profile));
+  let bytes = encoded.get(profile);
+  if (!bytes) encoded.set(profile, (bytes = Buffer.from(JSON.stringify(profile))));
+  return bytes;
 }
 
 /** Of what was written here: it is not checked again. */

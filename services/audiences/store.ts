@@ -75,7 +75,8 @@ export class Store implements Shelf {
   }
 
   get(user: string): Profile | undefined {
-    const value = this.#tables.profiles.get(Buffer.from(user));
+    // Without a copy: it is read before anything else is.
+    const value = this.#tables.profiles.getBinaryFast(Buffer.from(user));
     return value && decodeProfile(value.subarray(NUMBER_BYTES));
   }
 
@@ -192,7 +193,7 @@ export class Store implements Shelf {
       const told = this.get(user)?.s ?? {};
       for (const definition of Object.keys(told)) this.#setMember(definition, user, null);
     }
-    this.#moveDue(key, this.#tables.profiles.get(key), due);
+    this.#moveDue(key, this.#tables.profiles.getBinaryFast(key), due);
     if (profile) this.#tables.profiles.putSync(key, Buffer.concat([numberKey(due ?? 0), encodeProfile(profile)]));
     else this.#tables.profiles.removeSync(key);
   }

@@ -72,9 +72,9 @@ export function messageVariables(message: Message): Variables {
   return new MessageVariables(message) as unknown as Variables;
 }
 
-/** A user as a condition sees them: `user.id` and `user.traits`. */
-export function userVariables(user: { id: string; traits: JsonObject }): Variables {
-  return { user: toValue(user) };
+/** A user as a condition sees them: `user.traits`, and `user.id` where it is given. */
+export function userVariables(user: { id?: string; traits: JsonObject }): Variables {
+  return { user: toValue({ ...user }) };
 }
 
 /** Getters: of a message most filters read two or three names. */
