@@ -6,7 +6,7 @@ import { type Definition } from './definitions';
 import { type Step, type Tell } from './draft';
 import { encodeEvent } from './event';
 import { type Meta } from './meta';
-import { encodeProfile, type Profile } from './profile';
+import { decodeToCopy, encodeProfile, type Profile } from './profile';
 
 /** The records that a step becomes: pure. */
 
@@ -40,8 +40,7 @@ export function readChange(key: Buffer | null, value: Buffer | null): Change | u
   const name = key?.toString() ?? '';
   if (name === META) return value ? { kind: 'meta', meta: JSON.parse(value.toString()) as Meta } : undefined;
   if (!name.startsWith(USER)) return undefined;
-  const profile = value ? (JSON.parse(value.toString()) as Profile) : null;
-  return { kind: 'profile', user: name.slice(USER.length), profile };
+  return { kind: 'profile', user: name.slice(USER.length), profile: value && decodeToCopy(value) };
 }
 
 /**

@@ -115,6 +115,13 @@ export function decodeProfile(bytes: Buffer): Profile {
   return JSON.parse(bytes.toString()) as Profile;
 }
 
+/** One that is to be written as it is. @param bytes must stay as they are meanwhile */
+export function decodeToCopy(bytes: Buffer): Profile {
+  const profile = decodeProfile(bytes);
+  encoded.set(profile, bytes);
+  return profile;
+}
+
 /** Whether two values are the same JSON; of objects the order of keys counts, which both have from the same writer. */
 export function sameJson(a: Json, b: Json): boolean {
   return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));

@@ -43,6 +43,7 @@ export async function restore(
   const how = {
     dueAt: (profile: Profile) => definitions.dueAt(profile, nowMs),
     intervalsMs: definitions.intervals,
+    sent: await sentBefore(kafka, range),
   };
   while (next < range.high) {
     const fetched = await kafka.read({ topic: PROFILES, partition, offset: next, maxBytes: FETCH_BYTES });
@@ -60,6 +61,15 @@ export async function restore(
   const settled = withTold(meta ?? NEW_META, store);
   store.restored(settled, { next: range.high, at: nowMs });
   return { store, meta: settled, records, anew };
+}
+
+/** Told first of all, so that not everything that was ever told is noted down: as a rule the last record says it. */
+async function sentBefore(kafka: Pick<Kafka, 'read'>, { partition, low, high }: Range): Promise<number> {
+  if (high <= low) return 0;
+  const { records } = await kafka.read({ topic: PROFILES, partition, offset: high - 1, maxBytes: FETCH_BYTES });
+  const last = records.at(-1);
+  const change = last && readChange(last.key, last.value);
+  return change?.kind === 'meta' ? change.meta.sent : 0;
 }
 
 function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number): boolean {

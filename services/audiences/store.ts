@@ -75,9 +75,9 @@ export class Store implements Shelf {
   }
 
   get(user: string): Profile | undefined {
-    // Without a copy: it is read before anything else is.
+    // Without a copy: it is decoded before anything else is read. It is longer than its `length` says.
     const value = this.#tables.profiles.getBinaryFast(Buffer.from(user));
-    return value && decodeProfile(value.subarray(NUMBER_BYTES));
+    return value && decodeProfile(value.subarray(NUMBER_BYTES, value.length));
   }
 
   users(after: string | undefined, limit: number): string[] {
@@ -147,22 +147,29 @@ export class Store implements Shelf {
     });
   }
 
-  /** Records of the changelog, as they are. @param dueAt of a profile; @param intervalsMs all are looked at by the next sync */
+  /**
+   * Records of the changelog, as they are.
+   * @param how.dueAt of a profile
+   * @param how.intervalsMs all are looked at by the next sync of each
+   * @param how.sent up to where it is known that Kafka has acknowledged what was told
+   */
   restore(
     records: readonly { user: string; profile: Profile | null }[],
-    { dueAt, intervalsMs }: { dueAt: (profile: Profile) => number | undefined; intervalsMs: readonly number[] },
+    how: { dueAt: (profile: Profile) => number | undefined; intervalsMs: readonly number[]; sent: number },
   ): void {
+    const { dueAt, intervalsMs, sent } = how;
     this.#env.transactionSync(() => {
       for (const { user, profile } of records) {
         this.#put(user, profile, profile ? dueAt(profile) : undefined);
         for (const intervalMs of intervalsMs) this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
-        for (const [definition, told] of Object.entries(profile?.s ?? {})) this.#restoreTold(user, definition, told);
+        for (const [definition, told] of Object.entries(profile?.s ?? {}))
+          this.#restoreTold(user, definition, told, sent);
       }
     });
   }
 
-  #restoreTold(user: string, definition: string, [value, , sequence]: Told): void {
-    this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
+  #restoreTold(user: string, definition: string, [value, , sequence]: Told, sent: number): void {
+    if (sequence > sent) this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
     this.#setMember(definition, user, value);
   }
 
