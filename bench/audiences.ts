@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ServiceName } from '../deploy/local/paths';
@@ -76,7 +76,9 @@ async function measure(rig: Rig): Promise<AudiencesFigure> {
   await seeder.write(definitionEntries(history.map(({ high }) => high)));
   const begun = await alone(rig, 'audiences', (pids, memory) => measureBeginning(rig, pids, memory));
   rmSync(storePath(rig), { recursive: true });
-  const restored = await alone(rig, 'audiences', (pids, memory) => measureRestored(rig, pids, memory));
+  const restored = await alone(rig, 'audiences', (pids, memory) =>
+    measureRestored(rig, begun.storeBytes, pids, memory),
+  );
   return {
     users: size.users,
     definitions: DEFINITIONS,
@@ -171,12 +173,14 @@ function countingOf({ seeder: { kafka } }: Rig, pids: Pids): Drain {
 }
 
 /** The store was deleted; when it is there again, new messages come, and syncs run meanwhile. */
-async function measureRestored(rig: Rig, pids: Pids, memory: MemoryWatch) {
+async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory: MemoryWatch) {
   const { bench, prefix, system, size, progress, seeder } = rig;
   const begun = readCpu(pids);
   const profiles = () => metricOf(system.healthPorts('audiences'), 'waypost_profiles');
-  const onCount = progress.counting('restoring', size.users);
-  await watched({ what: 'restoring', look: profiles, until: (there) => there >= size.users, onCount });
+  // A partition tells of its profiles when it has them all; until then its file grows.
+  const onCount = progress.counting('restoring: bytes of the store', storeBytes);
+  const look = () => (existsSync(storePath(rig)) ? diskBytes(storePath(rig)) : 0);
+  await watched({ what: 'restoring', look, until: async () => (await profiles()) >= size.users, onCount });
   const cpu = cpuBetween(begun, readCpu(pids));
   const restore = { seconds: cpu.seconds, records: await bench.broker.records(prefix + PROFILES), cpu };
   const restoreMemory = memory.next();

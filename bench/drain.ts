@@ -56,14 +56,14 @@ export async function drained(drain: Drain, count: number, onCount?: (count: num
 export async function watched(options: {
   what: string;
   look: () => number | Promise<number>;
-  until: (count: number) => boolean;
+  until: (count: number) => boolean | Promise<boolean>;
   onCount?: ((count: number) => void) | undefined;
 }): Promise<number> {
   const { what, look, until, onCount } = options;
   let [last, changedAt] = [-1, Date.now()];
   for (;;) {
     const count = await look();
-    if (until(count)) return count;
+    if (await until(count)) return count;
     if (count !== last) [last, changedAt] = [count, Date.now()];
     if (Date.now() - changedAt > STILL_MS) throw new Error(`${what} has stopped at ${String(count)}`);
     onCount?.(count);

@@ -10,6 +10,8 @@ import { Store } from './store';
 /** Opens the store of a partition and brings it up to what the changelog says: from where it stands, or from the beginning. */
 
 const FETCH_BYTES = 1024 * 1024;
+/** Written at once: LMDB keeps the memory of as many pages as its largest transaction has changed, for each store. */
+const CHUNK = 250;
 /** Compaction forgets a day after it which keys were deleted: a store that is older might keep them. */
 const TOO_OLD_MS = 12 * 3_600_000;
 
@@ -48,10 +50,8 @@ export async function restore(
   while (next < range.high) {
     const fetched = await kafka.read({ topic: PROFILES, partition, offset: next, maxBytes: FETCH_BYTES });
     const changes = fetched.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
-    store.restore(
-      changes.filter((change) => change.kind === 'profile'),
-      how,
-    );
+    const profiles = changes.filter((change) => change.kind === 'profile');
+    for (let i = 0; i < profiles.length; i += CHUNK) store.restore(profiles.slice(i, i + CHUNK), how);
     meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
     records += changes.length;
     // What compaction has left empty ends the reading too.
