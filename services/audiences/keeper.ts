@@ -105,7 +105,7 @@ export class Keeper {
     const end = (await kafka.ranges(PROFILE_EVENTS)).find((each) => each.partition === partition)?.high ?? 0;
     const { store, meta, records, anew } = await restore(
       kafka,
-      { partition, path, nowMs: startedAt },
+      { partition, path, nowMs: startedAt, log },
       this.options.definitions(),
     );
     this.#store = store;

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { type Kafka, type Range } from '../../shared/kafka/port';
 import { PROFILES } from '../../shared/kafka/topics';
+import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions';
 import { type Meta, NEW_META } from './meta';
 import { readChange } from './out';
@@ -12,6 +13,7 @@ import { Store } from './store';
 const FETCH_BYTES = 1024 * 1024;
 /** Written at once: LMDB keeps the memory of as many pages as its largest transaction has changed, for each store. */
 const CHUNK = 250;
+const SAY_EVERY_MS = 10_000;
 /** Compaction forgets a day after it which keys were deleted: a store that is older might keep them. */
 const TOO_OLD_MS = 12 * 3_600_000;
 
@@ -26,10 +28,10 @@ export interface Restored {
 
 export async function restore(
   kafka: Pick<Kafka, 'read' | 'ranges'>,
-  at: { partition: number; path: string; nowMs: number },
+  at: { partition: number; path: string; nowMs: number; log: Log },
   definitions: Definitions,
 ): Promise<Restored> {
-  const { partition, path, nowMs } = at;
+  const { partition, path, nowMs, log } = at;
   const range = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition);
   if (!range) throw new Error(`topic ${PROFILES} has no partition ${partition}`);
   let store = new Store(path);
@@ -42,6 +44,7 @@ export async function restore(
   let meta = store.meta;
   let next = store.checkpoint?.next ?? range.low;
   let records = 0;
+  let saidAt = performance.now();
   const how = {
     dueAt: (profile: Profile) => definitions.dueAt(profile, nowMs),
     intervalsMs: definitions.intervals,
@@ -57,6 +60,9 @@ export async function restore(
     // What compaction has left empty ends the reading too.
     if (fetched.next === next) break;
     next = fetched.next;
+    if (performance.now() - saidAt < SAY_EVERY_MS) continue;
+    saidAt = performance.now();
+    log.info({ partition, next, end: range.high }, 'profiles.restoring');
   }
   const settled = withTold(meta ?? NEW_META, store);
   store.restored(settled, { next: range.high, at: nowMs });

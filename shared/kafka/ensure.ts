@@ -75,6 +75,7 @@ function topicConfig(spec: TopicSpec, replication: number): Record<string, strin
     config['min.cleanable.dirty.ratio'] = '0.1';
     config['segment.ms'] = String(24 * HOUR_MS);
   }
+  if (spec.segmentBytes !== undefined) config['segment.bytes'] = String(spec.segmentBytes);
   return config;
 }
 

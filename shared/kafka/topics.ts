@@ -11,6 +11,8 @@ export interface TopicSpec {
   cleanup: 'delete' | 'compact';
   /** ms; absent where compaction keeps the last record of each key */
   retentionMs?: number;
+  /** The segment that is written to is not compacted: who reads all of the topic reads as much as this for nothing. */
+  segmentBytes?: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -66,7 +68,7 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     keep(ATTEMPTS, 7),
     { name: CONFIG, partitions: 'one', cleanup: 'compact' },
     keep(PROFILE_EVENTS, 7),
-    { name: PROFILES, partitions: 'all', cleanup: 'compact' },
+    { name: PROFILES, partitions: 'all', cleanup: 'compact', segmentBytes: 64 * 1024 * 1024 },
     { name: PROFILE_STATUS, partitions: 'one', cleanup: 'compact' },
     { name: PROFILE_QUESTIONS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
     { name: PROFILE_ANSWERS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
