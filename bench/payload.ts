@@ -58,7 +58,8 @@ interface Track {
   properties: Record<string, unknown>;
 }
 
-const CONTEXT = {
+/** What real calls carry beside what they are about. */
+export const CONTEXT = {
   library: { name: '@segment/analytics-node', version: '3.1.0' },
   ip: '203.0.113.7',
   locale: 'en-GB',
@@ -66,15 +67,17 @@ const CONTEXT = {
   page: { path: '/checkout/done', title: 'Thank you', url: 'https://shop.example.com/checkout/done' },
 };
 
+export const PRODUCTS = [
+  { sku: 'A-100', name: 'Kettle', price: 59.9, quantity: 1 },
+  { sku: 'B-200', name: 'Teapot, "large"', price: 70, quantity: 1 },
+];
+
 function propertiesOf(i: number): Record<string, unknown> {
   return {
     orderId: `ord-${String(i)}`,
     total: 129.9 + (i % 100),
     currency: 'EUR',
-    products: [
-      { sku: 'A-100', name: 'Kettle', price: 59.9, quantity: 1 },
-      { sku: 'B-200', name: 'Teapot, "large"', price: 70, quantity: 1 },
-    ],
+    products: PRODUCTS,
   };
 }
 

@@ -1,5 +1,6 @@
 import { type JsonObject, type Message } from '../shared/domain/message';
 import { at as pick, share } from './past/random';
+import { CONTEXT, PRODUCTS } from './payload';
 
 /**
  * What users of a shop do, the same in each run: pure. Each pass over all users is one message of each, in an order that
@@ -55,17 +56,6 @@ function propertiesOf(i: number): JsonObject {
     total: Math.round(share(i, 6) * 20_000) / 100,
     currency: 'EUR',
     category: CATEGORIES[pick(i, 7, CATEGORIES.length)] ?? '',
-    products: [
-      { sku: 'A-100', name: 'Kettle', price: 59.9, quantity: 1 },
-      { sku: 'B-200', name: 'Teapot, "large"', price: 70, quantity: 1 },
-    ],
+    products: PRODUCTS,
   };
 }
-
-const CONTEXT = {
-  library: { name: '@segment/analytics-node', version: '3.1.0' },
-  ip: '203.0.113.7',
-  locale: 'en-GB',
-  userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0 Safari/537.36',
-  page: { path: '/checkout/done', title: 'Thank you', url: 'https://shop.example.com/checkout/done' },
-};
