@@ -1,0 +1,113 @@
+import { type Group, isGroup, kindOf, rowProblems, type Rule, type Test, windowSeconds } from './rows';
+
+/**
+ * Rows → a condition in CEL. Pure.
+ *
+ * What a user lacks is no failure in it: each row asks first whether there is a value. So "is not" holds for those, too, who
+ * have none.
+ */
+
+const OPERATORS: Readonly<Partial<Record<Test, string>>> = {
+  is: '==',
+  is_not: '!=',
+  greater: '>',
+  at_least: '>=',
+  less: '<',
+  at_most: '<=',
+};
+
+/** @returns undefined while something is missing */
+export function celOf(group: Group): string | undefined {
+  return rowProblems(group).size > 0 ? undefined : groupText(group, '\n').text;
+}
+
+/** A text, and the operator that it would have to be put in parentheses for beside another one. */
+interface Part {
+  text: string;
+  joins: '&&' | '||' | undefined;
+}
+
+/** @param gap between a row and the operator of the next */
+function groupText({ join, rows }: Group, gap: string): Part {
+  const parts = rows.map((row) => (isGroup(row) ? groupText(row, ' ') : ruleText(row)));
+  const [only] = parts;
+  if (only && parts.length === 1) return only;
+  const joins = join === 'all' ? '&&' : '||';
+  const texts = parts.map((part) => (part.joins === undefined || part.joins === joins ? part.text : `(${part.text})`));
+  return { text: texts.join(`${gap}${joins} `), joins };
+}
+
+function ruleText(rule: Rule): Part {
+  const text = rule.subject === 'trait' ? traitText(rule) : eventText(rule);
+  return { text, joins: mayLack(rule) ? '&&' : undefined };
+}
+
+function traitText(rule: Rule): string {
+  const trait = rule.trait.trim();
+  const plain = /^[A-Za-z_]\w*$/.test(trait) && !RESERVED.has(trait);
+  const there = plain ? `has(user.traits.${trait})` : `${quoted(trait)} in user.traits`;
+  const value = plain ? `user.traits.${trait}` : `user.traits[${quoted(trait)}]`;
+  if (rule.test === 'set') return there;
+  if (rule.test === 'unset') return plain ? `!${there}` : `!(${there})`;
+  if (rule.test === 'is_not') return `!(${there} && ${value} == ${literalOf(rule)})`;
+  return `${there} && ${compared(value, rule)}`;
+}
+
+function eventText(rule: Rule): string {
+  const seconds = windowSeconds(rule);
+  const args = [
+    quoted(rule.event.trim()),
+    ...(rule.subject === 'count' ? [] : [quoted(rule.property.trim())]),
+    ...((rule.subject === 'count' || rule.subject === 'sum') && seconds !== undefined
+      ? [`duration("${durationText(seconds)}")`]
+      : []),
+  ];
+  const value = `${rule.subject}(${args.join(', ')})`;
+  if (rule.test === 'set') return `${value} != null`;
+  if (rule.test === 'unset') return `${value} == null`;
+  return mayLack(rule) ? `${value} != null && ${compared(value, rule)}` : compared(value, rule);
+}
+
+/** Whether it must be asked first if there is a value: what never was is null, which is equal to nothing and not compared. */
+export function mayLack({ subject, test }: Pick<Rule, 'subject' | 'test'>): boolean {
+  if (subject === 'count' || subject === 'sum' || test === 'set' || test === 'unset') return false;
+  return subject === 'trait' ? test !== 'is_not' : test !== 'is' && test !== 'is_not';
+}
+
+function compared(value: string, rule: Rule): string {
+  if (rule.test === 'contains') return `${value}.contains(${quoted(rule.value)})`;
+  return `${value} ${OPERATORS[rule.test] ?? '=='} ${literalOf(rule)}`;
+}
+
+function literalOf(rule: Rule): string {
+  switch (kindOf(rule)) {
+    case 'number':
+      return numberText(Number(rule.value));
+    case 'boolean':
+      return rule.value.trim();
+    default:
+      return quoted(rule.value);
+  }
+}
+
+/** A whole number beyond the integers that are exact is a double, as it is in JSON. */
+function numberText(number: number): string {
+  if (!Number.isInteger(number) || Number.isSafeInteger(number)) return String(Object.is(number, -0) ? 0 : number);
+  return number.toExponential();
+}
+
+/** Text as CEL takes it: JSON's escapes are some of CEL's. Half a character is none there. */
+function quoted(text: string): string {
+  return JSON.stringify(text.replace(/\p{Cs}/gu, '\ufffd'));
+}
+
+function durationText(seconds: number): string {
+  return seconds % 3_600 === 0 ? `${seconds / 3_600}h` : `${seconds / 60}m`;
+}
+
+/** Words that are no names of fields. */
+const RESERVED = new Set(
+  'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(
+    ' ',
+  ),
+);

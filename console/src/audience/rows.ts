@@ -1,0 +1,166 @@
+/** The condition of an audience as rows that a person fills in. Pure: the form shows them, `cel.ts` makes the text of them. */
+
+/** What a row asks for. */
+export const SUBJECTS = ['trait', 'count', 'sum', 'last', 'first'] as const;
+export type Subject = (typeof SUBJECTS)[number];
+
+/** How it is compared. */
+export type Test = 'is' | 'is_not' | 'contains' | 'greater' | 'at_least' | 'less' | 'at_most' | 'set' | 'unset';
+const NUMBER_TESTS: readonly Test[] = ['at_least', 'greater', 'at_most', 'less', 'is'];
+const VALUE_TESTS: readonly Test[] = [
+  'is',
+  'is_not',
+  'contains',
+  'set',
+  'unset',
+  'greater',
+  'at_least',
+  'less',
+  'at_most',
+];
+
+/** A value is text unless somebody says that it is not: "42" and 42 are never equal. */
+export const KINDS = ['text', 'number', 'boolean'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export const UNITS = ['days', 'hours', 'minutes'] as const;
+export type Unit = (typeof UNITS)[number];
+export const UNIT_SECONDS: Readonly<Record<Unit, number>> = { days: 86_400, hours: 3_600, minutes: 60 };
+
+/** One row, as written. What its subject does not use stays, so that nothing is lost while somebody tries another one. */
+export interface Rule {
+  subject: Subject;
+  trait: string;
+  event: string;
+  property: string;
+  test: Test;
+  value: string;
+  kind: Kind;
+  /** how far back, of `count` and `sum`; empty: all that is known */
+  window: string;
+  unit: Unit;
+}
+
+/** Rows of which all, or any one, must hold. */
+export interface Group {
+  join: 'all' | 'any';
+  rows: Row[];
+}
+
+export type Row = Rule | Group;
+
+/** A group within a group within a group: more is written as text. */
+export const MAX_DEPTH = 3;
+
+const MAX_NAME = 200;
+const MAX_WINDOW_SECONDS = 366 * 86_400;
+
+/** A row of its own, with what is given. */
+export function aRule(given: Partial<Rule> = {}): Rule {
+  const empty = { trait: '', event: '', property: '', value: '', kind: 'text', window: '', unit: 'days' } as const;
+  const subject = given.subject ?? 'trait';
+  return { ...empty, subject, test: testsOf(subject)[0] ?? 'is', ...given };
+}
+
+export function emptyGroup(): Group {
+  return { join: 'all', rows: [aRule()] };
+}
+
+export function isGroup(row: Row): row is Group {
+  return 'join' in row;
+}
+
+/** What a subject can be compared by. */
+export function testsOf(subject: Subject): readonly Test[] {
+  return subject === 'count' || subject === 'sum' ? NUMBER_TESTS : VALUE_TESTS;
+}
+
+/** Another subject keeps the comparison where it has the same. */
+export function withSubject(rule: Rule, subject: Subject): Rule {
+  const tests = testsOf(subject);
+  return { ...rule, subject, test: tests.includes(rule.test) ? rule.test : (tests[0] ?? 'is') };
+}
+
+/** What the value of a row must be. */
+export function kindOf({ subject, test, kind }: Rule): Kind | 'none' {
+  if (test === 'set' || test === 'unset') return 'none';
+  if (subject === 'count' || subject === 'sum') return 'number';
+  if (test === 'contains') return 'text';
+  return test === 'is' || test === 'is_not' ? kind : 'number';
+}
+
+/** Which of its fields a row uses. */
+export function usesOf({ subject }: Pick<Rule, 'subject'>) {
+  return {
+    event: subject !== 'trait',
+    property: subject !== 'trait' && subject !== 'count',
+    window: subject === 'count' || subject === 'sum',
+  };
+}
+
+/**
+ * What is wrong with the rows.
+ * @returns by place and field, such as `0/event` or `2/1/value`, a sentence
+ */
+export function rowProblems(group: Group, place = ''): Map<string, string> {
+  const problems = new Map<string, string>();
+  if (group.rows.length === 0) problems.set(place, 'Add a condition, or remove the group');
+  group.rows.forEach((row, i) => {
+    const at = place === '' ? String(i) : `${place}/${i}`;
+    const found = isGroup(row) ? rowProblems(row, at) : ruleProblems(row, at);
+    for (const [field, problem] of found) problems.set(field, problem);
+  });
+  return problems;
+}
+
+function ruleProblems(rule: Rule, at: string): Map<string, string> {
+  const problems = new Map<string, string>();
+  const named = (field: 'trait' | 'event' | 'property', needed: string) => {
+    const name = rule[field].trim();
+    if (name === '') problems.set(`${at}/${field}`, needed);
+    else if (name.length > MAX_NAME) problems.set(`${at}/${field}`, `At most ${MAX_NAME} characters`);
+  };
+  const uses = usesOf(rule);
+  if (rule.subject === 'trait') named('trait', 'Which trait?');
+  if (uses.event) named('event', 'Which event?');
+  if (uses.property) named('property', 'Which of its properties?');
+  const wrong = valueProblem(rule);
+  if (wrong !== undefined) problems.set(`${at}/value`, wrong);
+  if (uses.window && rule.window !== '' && windowSeconds(rule) === undefined) {
+    problems.set(`${at}/window`, 'A whole number, up to 366 days; empty: ever');
+  }
+  return problems;
+}
+
+function valueProblem(rule: Rule): string | undefined {
+  const value = rule.value.trim();
+  switch (kindOf(rule)) {
+    case 'number':
+      if (value === '' || !Number.isFinite(Number(value))) return 'A number, such as 3 or 99.90';
+      if (rule.subject === 'count' && !/^\d{1,15}$/.test(value)) return 'A whole number, such as 3';
+      return undefined;
+    case 'boolean':
+      return value === 'true' || value === 'false' ? undefined : 'Yes or no';
+    case 'text':
+      return rule.test === 'contains' && rule.value === '' ? 'What does it contain?' : undefined;
+    case 'none':
+      return undefined;
+  }
+}
+
+/** @returns seconds; undefined where it cannot be read, or is none */
+export function windowSeconds({ window, unit }: Pick<Rule, 'window' | 'unit'>): number | undefined {
+  if (!/^\d{1,8}$/.test(window.trim())) return undefined;
+  const seconds = Number(window) * UNIT_SECONDS[unit];
+  return seconds > 0 && seconds <= MAX_WINDOW_SECONDS ? seconds : undefined;
+}
+
+/** The row at a place (`[2, 0]` is the first row of the third, a group) becomes another, or goes where there is none. */
+export function withRow(group: Group, [first, ...rest]: readonly number[], row: Row | undefined): Group {
+  const rows = group.rows.flatMap((old, i) => {
+    if (i !== first) return [old];
+    if (rest.length > 0) return isGroup(old) ? [withRow(old, rest, row)] : [old];
+    return row ? [row] : [];
+  });
+  return { ...group, rows };
+}
