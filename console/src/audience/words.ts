@@ -1,0 +1,114 @@
+import { type Audience, type ComputedTrait, type Preview } from '../../../shared/api/operations';
+import { count, counted } from '../lib/words';
+import { type Kind, type Rule, type Subject, type Test, type Unit } from './rows';
+
+/** Audiences in words for people. Pure. */
+
+export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
+  trait: 'a trait',
+  count: 'did an event',
+  sum: 'the sum of a property',
+  last: 'the last value of a property',
+  first: 'the first value of a property',
+};
+
+const VALUE_WORDS: Readonly<Record<Test, string>> = {
+  is: 'is',
+  is_not: 'is not, or is not set',
+  contains: 'contains',
+  set: 'is set',
+  unset: 'is not set',
+  greater: 'is more than',
+  at_least: 'is at least',
+  less: 'is less than',
+  at_most: 'is at most',
+};
+const COUNT_WORDS: Readonly<Partial<Record<Test, string>>> = {
+  is: 'exactly',
+  greater: 'more than',
+  at_least: 'at least',
+  less: 'less than',
+  at_most: 'at most',
+};
+
+export function testInWords(subject: Subject, test: Test): string {
+  return (subject === 'count' ? COUNT_WORDS[test] : undefined) ?? VALUE_WORDS[test];
+}
+
+export const KIND_WORDS: Readonly<Record<Kind, string>> = { text: 'text', number: 'a number', boolean: 'yes or no' };
+export const UNIT_WORDS: Readonly<Record<Unit, string>> = { days: 'days', hours: 'hours', minutes: 'minutes' };
+
+/** What looks like something else than it is taken for. */
+export function valueHint({ value, kind }: Pick<Rule, 'value' | 'kind'>): string | undefined {
+  const text = value.trim();
+  if (kind !== 'text' || text === '') return undefined;
+  if (Number.isFinite(Number(text))) return 'As text. Where the value is a number, choose that';
+  return text === 'true' || text === 'false' ? 'As text. Where the value is yes or no, choose that' : undefined;
+}
+
+/** How large it would be, as far as it is counted. */
+export function sizeInWords({ phase, members, exact, plusMinus, of, looked }: Preview): string {
+  if (phase === 'counting' && looked === 0) return 'Counting …';
+  const size = exact && phase === 'done' ? counted(members, 'user') : `about ${counted(members, 'user')}`;
+  const give = plusMinus > 0 ? `, give or take ${count(plusMinus)}` : '';
+  if (phase === 'counting') return `So far ${size}${give}`;
+  return exact || of === 0 ? size : `${size}${give}: an estimate`;
+}
+
+/** What stands behind the size. */
+export function basisInWords({ phase, looked, of, failed, exact }: Preview): string {
+  const people = exact ? 'users' : 'users of a sample';
+  const seen =
+    phase === 'counting' ? `${count(looked)} of ${count(of)} ${people} looked at` : `${count(looked)} ${people} looked at`;
+  if (failed === 0) return `${seen}.`;
+  return `${seen}; for ${count(failed)} it could not be evaluated, which is no match.`;
+}
+
+type Status = Audience['status'];
+
+const PHASES: Readonly<Record<Status['phase'], string>> = {
+  none: 'not begun',
+  counting: 'counting',
+  first_sync: 'first sync',
+  live: 'live',
+};
+
+export function phaseInWords(phase: Status['phase']): string {
+  return PHASES[phase];
+}
+
+/** What it is doing, and what comes next. */
+export function statusInWords({ phase, counted: looked, of }: Status): string {
+  switch (phase) {
+    case 'none':
+      return 'Nothing has been counted yet. It begins within seconds where the service audiences runs.';
+    case 'counting':
+      return 'What is retained of messages is counted first. Nobody is told anything before that is done.';
+    case 'first_sync':
+      return `Each member is told once: ${count(looked)} of ${count(of)} profiles looked at.`;
+    case 'live':
+      return 'Receivers are told of what changes.';
+  }
+}
+
+/** @returns 0 to 100, undefined where there is nothing to show */
+export function progressOf({ phase, counted: looked, of }: Status): number | undefined {
+  if (phase !== 'first_sync') return undefined;
+  return of === 0 ? 0 : Math.min(100, Math.floor((looked / of) * 100));
+}
+
+export const COMPUTE_WORDS: Readonly<Record<ComputedTrait['compute'], string>> = {
+  count: 'how many there were',
+  sum: 'the sum of a property',
+  min: 'the least value of a property',
+  max: 'the greatest value of a property',
+  first: 'the first value of a property',
+  last: 'the last value of a property',
+  most_frequent: 'the most frequent value of a property',
+  unique: 'all values of a property, each once',
+};
+
+/** A value as a line. */
+export function valueInWords(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
