@@ -9,6 +9,7 @@ import { mayHaveSession, rememberUntil } from './lib/remembered';
 import { SessionProvider } from './lib/session';
 import { Connect } from './connect/connect';
 import { Alerts } from './pages/alerts';
+import { Audiences, ComputedTraits } from './pages/audiences';
 import { Audit } from './pages/audit';
 import { Debugger } from './pages/debugger';
 import { Deletions } from './pages/deletions';
@@ -28,6 +29,14 @@ import { Empty, Failure, Page, TextLink, Waiting } from './ui/ui';
 
 // The charts are most of the console's weight, and on one page.
 const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
+
+// What reads and writes conditions is on these alone.
+const Builder = {
+  NewAudience: lazy(() => import('./pages/new-audience').then((module) => ({ default: module.NewAudience }))),
+  NewTrait: lazy(() => import('./pages/new-audience').then((module) => ({ default: module.NewTrait }))),
+  Audience: lazy(() => import('./pages/audience').then((module) => ({ default: module.AudiencePage }))),
+  Trait: lazy(() => import('./pages/audience').then((module) => ({ default: module.TraitPage }))),
+};
 
 const THEME = { respectReducedMotion: true };
 
@@ -136,6 +145,12 @@ function Pages() {
       <Route path="debugger" element={<Debugger />} />
       <Route path="sources" element={<Sources />} />
       <Route path="sources/:id" element={<SourcePage />} />
+      <Route path="audiences" element={<Audiences />} />
+      <Route path="audiences/new" element={<Later what="the builder" page={<Builder.NewAudience />} />} />
+      <Route path="audiences/:id" element={<Later what="the audience" page={<Builder.Audience />} />} />
+      <Route path="audiences/traits" element={<ComputedTraits />} />
+      <Route path="audiences/traits/new" element={<Later what="the builder" page={<Builder.NewTrait />} />} />
+      <Route path="audiences/traits/:id" element={<Later what="the trait" page={<Builder.Trait />} />} />
       <Route path="deletions" element={<Deletions />} />
       <Route path="alerts" element={<Alerts />} />
       <Route path="notices" element={<Notices />} />

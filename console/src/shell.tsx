@@ -11,6 +11,7 @@ const PLACES: [path: string, name: string, admin?: true][] = [
   ['/', 'Overview'],
   ['/destinations', 'Destinations'],
   ['/sources', 'Sources'],
+  ['/audiences', 'Audiences'],
   ['/debugger', 'Debugger'],
   ['/deliveries', 'Deliveries'],
   ['/replays', 'Replays'],

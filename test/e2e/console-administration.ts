@@ -14,8 +14,8 @@ export interface Scene {
   /** delivers to `path` of the stage's sink */
   hook: Destination;
   path: string;
-  /** no complaint of the page, no barrier */
-  isGood: () => Promise<void>;
+  /** no complaint of the page, no barrier; with a name a picture of it */
+  isGood: (picture?: string) => Promise<void>;
 }
 
 export const administration: Record<string, (scene: Scene) => Promise<void>> = {

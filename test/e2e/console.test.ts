@@ -7,6 +7,7 @@ import { openStage, type Stage } from '../support/stage';
 import { type Destination, type Source } from '../support/system';
 import { testWith } from '../support/tools';
 import { administration } from './console-administration';
+import { audiences } from './console-audiences';
 
 /** The console in a real browser, on the whole system: what a person sees, and what the page must not hold. */
 
@@ -395,7 +396,7 @@ story(
   MINUTES,
 );
 
-for (const [name, tell] of Object.entries(administration)) {
+for (const [name, tell] of Object.entries({ ...administration, ...audiences })) {
   story(name, () => tell({ stage, tab, shop, hook: hooks.ledger, path: '/ledger', isGood }), MINUTES);
 }
 

@@ -85,7 +85,8 @@ function literalOf(rule: Rule): string {
       return numberText(Number(rule.value));
     case 'boolean':
       return rule.value.trim();
-    default:
+    case 'text':
+    case 'none':
       return quoted(rule.value);
   }
 }

@@ -181,7 +181,10 @@ export function traitPatch(before: ComputedTrait, draft: TraitDraft): TraitPatch
   };
 }
 
-function commonPatch(before: Audience | ComputedTrait, { name, sources, destinations, syncEvery }: Omit<AudienceBody, 'condition'>) {
+function commonPatch(
+  before: Audience | ComputedTrait,
+  { name, sources, destinations, syncEvery }: Omit<AudienceBody, 'condition'>,
+) {
   const sorted = (ids: readonly string[] | null | undefined) => ids && [...ids].sort();
   return {
     ...(name !== before.name && { name }),
@@ -195,4 +198,3 @@ function commonPatch(before: Audience | ComputedTrait, { name, sources, destinat
 export function countsAnew(patch: AudiencePatch | TraitPatch): boolean {
   return ['condition', 'sources', 'compute', 'event', 'property', 'window'].some((field) => field in patch);
 }
-

@@ -213,23 +213,17 @@ function literalOf(expr: Expr | undefined): Literal | undefined {
     const inner = literalOf(call.args[0]);
     return inner?.kind === 'number' ? { kind: 'number', text: `-${inner.text}` } : undefined;
   }
-  const constant = expr?.exprKind.case === 'constExpr' ? expr.exprKind.value.constantKind : undefined;
-  switch (constant?.case) {
-    case 'stringValue':
-      return { kind: 'text', text: constant.value };
-    case 'boolValue':
-      return { kind: 'boolean', text: String(constant.value) };
-    case 'int64Value':
-      return Number.isSafeInteger(Number(constant.value))
-        ? { kind: 'number', text: String(constant.value) }
-        : undefined;
-    case 'doubleValue':
-      return Number.isFinite(constant.value) ? { kind: 'number', text: String(constant.value) } : undefined;
-    case 'nullValue':
-      return { kind: 'null', text: '' };
-    default:
-      return undefined;
-  }
+  const kind = expr?.exprKind;
+  if (kind?.case !== 'constExpr') return undefined;
+  const constant = kind.value.constantKind;
+  if (constant.case === 'stringValue') return { kind: 'text', text: constant.value };
+  if (constant.case === 'boolValue') return { kind: 'boolean', text: String(constant.value) };
+  if (constant.case === 'nullValue') return { kind: 'null', text: '' };
+  if (constant.case !== 'int64Value' && constant.case !== 'doubleValue') return undefined;
+  const number = Number(constant.value);
+  // Whole numbers that a double does not hold exactly are for the text.
+  const exact = constant.case === 'int64Value' ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return exact ? { kind: 'number', text: String(number) } : undefined;
 }
 
 function callOf(expr: Expr): { name: string; target: Expr | undefined; args: Expr[] } | undefined {

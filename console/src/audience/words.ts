@@ -59,7 +59,9 @@ export function sizeInWords({ phase, members, exact, plusMinus, of, looked }: Pr
 export function basisInWords({ phase, looked, of, failed, exact }: Preview): string {
   const people = exact ? 'users' : 'users of a sample';
   const seen =
-    phase === 'counting' ? `${count(looked)} of ${count(of)} ${people} looked at` : `${count(looked)} ${people} looked at`;
+    phase === 'counting'
+      ? `${count(looked)} of ${count(of)} ${people} looked at`
+      : `${count(looked)} ${people} looked at`;
   if (failed === 0) return `${seen}.`;
   return `${seen}; for ${count(failed)} it could not be evaluated, which is no match.`;
 }

@@ -27,8 +27,32 @@ export const ALERT_FIELDS: FieldNames = {
   hasSharedSecret: 'Secret',
 };
 
+const DEFINITION_FIELDS: FieldNames = {
+  name: 'Name',
+  sources: 'Whose messages count',
+  destinations: 'Destinations',
+  syncEvery: 'Synced every',
+};
+
+export const AUDIENCE_FIELDS: FieldNames = { ...DEFINITION_FIELDS, condition: 'Condition' };
+
+export const TRAIT_FIELDS: FieldNames = {
+  ...DEFINITION_FIELDS,
+  compute: 'Value',
+  event: 'Event',
+  property: 'Property',
+  window: 'Within the last',
+};
+
 /** What stands for a field that is not set. */
-const UNSET: FieldNames = { types: 'all', filter: 'none', maxPerSecond: 'no limit', switchOffAfter: 'not set' };
+const UNSET: FieldNames = {
+  sources: 'all',
+  window: 'ever',
+  types: 'all',
+  filter: 'none',
+  maxPerSecond: 'no limit',
+  switchOffAfter: 'not set',
+};
 
 export interface Difference {
   field: string;

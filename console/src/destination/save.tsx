@@ -113,9 +113,9 @@ export function SaveButton({ busy, changed, valid }: { busy: boolean; changed: b
 }
 
 function Row({ of: { field, name, before, theirs, mine } }: { of: Difference }) {
-  const names = useNames('sources');
+  const names = useNames(field === 'destinations' ? 'destinations' : 'sources');
   const say = (text: string) =>
-    field === 'sources'
+    field === 'sources' || field === 'destinations'
       ? text
           .split(', ')
           .map((id) => names.get(id) ?? id)

@@ -1,5 +1,6 @@
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Answer, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
+import { type Operations } from '../../../shared/api/operations';
 
 /** The control API for pages: reads that are kept and refreshed, and changes after which reads are made anew. */
 
@@ -59,22 +60,29 @@ export function useChange<N extends ChangeName>(
   });
 }
 
-/** Names to be shown in place of ids: all of a kind, as far as a person would choose from. */
-export function useNames(kind: 'sources' | 'destinations'): ReadonlyMap<string, string> {
-  const { data } = useQuery({ queryKey: [`GET /${kind}`, 'all'], queryFn: () => allOf(kind), staleTime: 10_000 });
-  return new Map(data?.map(({ id, name }) => [id, name]));
+type Kind = 'sources' | 'destinations' | 'audiences' | 'computed-traits';
+type EntryOf<K extends Kind> = Operations[`GET /${K}`]['answer']['data'][number];
+
+/** All of a kind, as far as a person would choose from; undefined until they are read. */
+export function useAll<K extends Kind>(kind: K): EntryOf<K>[] | undefined {
+  return useQuery({ queryKey: [`GET /${kind}`, 'all'], queryFn: () => allOf(kind), staleTime: 10_000 }).data;
+}
+
+/** Names to be shown in place of ids. */
+export function useNames(kind: Kind): ReadonlyMap<string, string> {
+  return new Map(useAll(kind)?.map(({ id, name }) => [id, name]));
 }
 
 /** Beyond this a list is no longer something to choose from. */
 const MAX_PAGES = 5;
 
-async function allOf(kind: 'sources' | 'destinations'): Promise<{ id: string; name: string }[]> {
-  const all: { id: string; name: string }[] = [];
+async function allOf<K extends Kind>(kind: K): Promise<EntryOf<K>[]> {
+  const all: EntryOf<K>[] = [];
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const query = { limit: 200, ...(after !== undefined && { after }) };
-    const { data } = await call(`GET /${kind}`, { query });
-    all.push(...data.data);
+    const { data } = await call<`GET /${Kind}`>(`GET /${kind}`, { query });
+    all.push(...(data.data as EntryOf<K>[]));
     if (data.next === null) break;
     after = data.next;
   }

@@ -1,9 +1,8 @@
 import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
-import { Text } from '@mantine/core';
-import { type ReactNode } from 'react';
 import { type Calls, type Overview } from '../../../shared/api/operations';
 import { everyStep, stepLabel } from '../lib/series';
 import { count, counted, latency } from '../lib/words';
+import { ACCESSIBLE, Figure, LEGEND, LOOK, WHOLE } from '../ui/charts';
 import { Unread } from '../ui/ui';
 
 interface Props {
@@ -21,12 +20,6 @@ export function Charts({ overview, calls }: Props) {
     </div>
   );
 }
-
-const LOOK = { h: 220, withLegend: true, dataKey: 'at', gridAxis: 'x', tickLine: 'none' } as const;
-const WHOLE = { allowDecimals: false } as const;
-const ACCESSIBLE = { accessibilityLayer: false } as const;
-/** Recharts would sort a legend by its letters. */
-const LEGEND = { itemSorter: null } as const;
 
 /** Numbers of a step, one above the other. */
 function Bars(shown: Pick<BarChartProps, 'data' | 'series'>) {
@@ -107,20 +100,6 @@ function LatencyChart({ overview }: { overview: Overview }) {
         legendProps={LEGEND}
       />
     </Figure>
-  );
-}
-
-function Figure({ title, says, children }: { title: string; says: string; children: ReactNode }) {
-  return (
-    <figure className="card">
-      <figcaption>
-        <span>{title}</span>
-        <Text size="sm" className="quiet">
-          {says}
-        </Text>
-      </figcaption>
-      {children}
-    </figure>
   );
 }
 

@@ -19,12 +19,12 @@ export function useFilters() {
       setSearch(
         (before) => {
           const next = new URLSearchParams(before);
-          if (name !== 'after') next.delete('after');
+          if (!isPage(name)) next.delete('after');
           if (value === '') next.delete(name);
           else next.set(name, value);
           return next;
         },
-        { replace: name !== 'after' },
+        { replace: !isPage(name) },
       );
     },
     clear: () => {
@@ -32,6 +32,13 @@ export function useFilters() {
     },
     any: search.size > 0,
   };
+}
+
+/** Of two lists on one page each has a place of its own in the address. */
+type PageName = 'after' | 'syncs';
+
+function isPage(name: string): boolean {
+  return name === 'after' || name === 'syncs';
 }
 
 export type Filters = ReturnType<typeof useFilters>;
@@ -102,15 +109,15 @@ export function TextFilter({ filters, name, label }: Named) {
   );
 }
 
-export function Pager({ filters, next }: { filters: Filters; next: string | null }) {
-  const first = filters.get('after') === '';
+export function Pager({ filters, next, name = 'after' }: { filters: Filters; next: string | null; name?: PageName }) {
+  const first = filters.get(name) === '';
   if (first && next === null) return null;
   return (
     <Group>
-      <Button variant="default" disabled={first} onClick={() => filters.set('after', '')}>
+      <Button variant="default" disabled={first} onClick={() => filters.set(name, '')}>
         First page
       </Button>
-      <Button variant="default" disabled={next === null} onClick={() => filters.set('after', next ?? '')}>
+      <Button variant="default" disabled={next === null} onClick={() => filters.set(name, next ?? '')}>
         Next page
       </Button>
     </Group>

@@ -190,7 +190,7 @@ describe('any rows', () => {
     });
   const json: fc.Arbitrary<Json> = fc.constantFrom<Json[]>('pro', 'x', '', 'an x', 0, 2, 1.5, -3, true, false, '2');
   const user = fc.record({
-    traits: fc.dictionary(name, json) as fc.Arbitrary<JsonObject>,
+    traits: fc.dictionary(name, json),
     counts: fc.dictionary(fc.string(), fc.nat()),
     seed: fc.nat(),
   });
@@ -200,11 +200,11 @@ describe('any rows', () => {
       fc.property(group(MAX_DEPTH), fc.array(user, { minLength: 1, maxLength: 4 }), (rows, users) => {
         const text = celOf(rows);
         fc.pre(text !== undefined);
-        const compiled = compileExpression(text!, 'audience');
+        const compiled = compileExpression(text, 'audience');
         if (compiled.kind === 'mistake') throw new Error(`${text}: ${compiled.message}`);
-        const again = rowsOf(text!);
+        const again = rowsOf(text);
         // Rows that say the same may be fewer: groups of one join are one group.
-        expect(again && celOf(again)?.replace(/\s+/g, ' ')).toBe(text!.replace(/\s+/g, ' '));
+        expect(again && celOf(again)?.replace(/\s+/g, ' ')).toBe(text.replace(/\s+/g, ' '));
         for (const { traits, seed } of users) {
           const read = (call: CounterCall) => counterOf(call, seed);
           const outcome = compiled.evaluate(userVariables({ id: 'u', traits }), read);

@@ -1,0 +1,108 @@
+import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import { Code } from '../ui/ui';
+import { celOf } from './cel';
+import { type AudienceDraft } from './draft';
+import { rowsOf } from './read-rows';
+import { type Group as Rows, rowProblems } from './rows';
+import { RowsEditor } from './rows-editor';
+import { type Seen } from './suggest';
+
+/** The condition: as rows, with the text that they make beside them, or as that text. */
+
+interface Props {
+  draft: AudienceDraft;
+  onChange: (draft: AudienceDraft) => void;
+  seen: Seen;
+  /** what the API says of the text */
+  mistake: string | undefined;
+}
+
+export function ConditionField(props: Props) {
+  return props.draft.as === 'rows' ? <AsRows {...props} /> : <AsText {...props} />;
+}
+
+function AsRows({ draft, onChange, seen, mistake }: Props) {
+  const [undo, setUndo] = useState<Rows>();
+  const problems = rowProblems(draft.rows);
+  const text = celOf(draft.rows);
+  const change = (rows: Rows) => {
+    setUndo(sizeOf(rows) < sizeOf(draft.rows) ? draft.rows : undefined);
+    onChange({ ...draft, rows });
+  };
+  const [missing] = problems;
+  return (
+    <Stack gap="sm">
+      <RowsEditor group={draft.rows} onChange={change} seen={seen} problems={problems} />
+      <div role="status">
+        {undo && (
+          <Group gap="xs">
+            <Text size="sm">Removed.</Text>
+            <Button size="compact-sm" variant="default" onClick={() => change(undo)}>
+              Bring it back
+            </Button>
+          </Group>
+        )}
+        {missing && (
+          <Text size="sm">
+            {placeInWords(missing[0])}: {missing[1]}
+          </Text>
+        )}
+      </div>
+      {text !== undefined && <Code label="condition in CEL" text={text} />}
+      {mistake !== undefined && <Text className="bad">{mistake}</Text>}
+      <Button
+        className="start"
+        size="xs"
+        variant="default"
+        onClick={() => onChange({ ...draft, as: 'text', text: text ?? draft.text })}
+      >
+        Write it in CEL
+      </Button>
+    </Stack>
+  );
+}
+
+function AsText({ draft, onChange, mistake }: Props) {
+  const rows = rowsOf(draft.text);
+  const blank = draft.text.trim() === '';
+  return (
+    <Stack gap="sm">
+      <Textarea
+        label="Condition"
+        description='In CEL, such as user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3'
+        value={draft.text}
+        onChange={(event) => onChange({ ...draft, text: event.target.value })}
+        error={mistake}
+        autosize
+        minRows={3}
+        maxRows={14}
+        spellCheck={false}
+      />
+      {!rows && !blank && mistake === undefined && (
+        <Alert color="blue">
+          <Text size="sm">It says more than rows can: it stays a text.</Text>
+        </Alert>
+      )}
+      <Button
+        className="start"
+        size="xs"
+        variant="default"
+        disabled={!rows && !blank}
+        onClick={() => onChange({ ...draft, as: 'rows', rows: rows ?? draft.rows })}
+      >
+        Show it as rows
+      </Button>
+    </Stack>
+  );
+}
+
+function sizeOf({ rows }: Rows): number {
+  return rows.reduce((size, row) => size + ('join' in row ? sizeOf(row) : 1), 1);
+}
+
+/** `1/0/event` → Condition 2.1 */
+function placeInWords(field: string): string {
+  const place = field.split('/').filter((part) => /^\d+$/.test(part));
+  return place.length === 0 ? 'Who is in it' : `Condition ${place.map((part) => Number(part) + 1).join('.')}`;
+}

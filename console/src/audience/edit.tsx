@@ -1,0 +1,126 @@
+import { Alert, Stack, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
+import { AUDIENCE_FIELDS, type FieldNames, TRAIT_FIELDS } from '../destination/conflict';
+import { type Read, SaveButton, type Saving, Unsaved, useSaving } from '../destination/save';
+import { call, useChange } from '../lib/api';
+import { fieldProblems } from '../lib/problems';
+import { AudienceForm } from './audience-form';
+import {
+  type AudiencePatch,
+  audienceDraftOf,
+  audiencePatch,
+  audienceProblems,
+  countsAnew,
+  type TraitPatch,
+  traitDraftOf,
+  traitPatch,
+  traitProblems,
+} from './draft';
+import { rowsOf } from './read-rows';
+import { TraitForm } from './trait-form';
+
+/** The settings of an audience, and of a computed trait. */
+
+export interface EditProps<T> {
+  entry: T;
+  etag: string;
+  onSaved: (answer: Read<T>) => void;
+  disabled: boolean;
+}
+
+export function EditAudience({ entry: audience, etag, onSaved, disabled }: EditProps<Audience>) {
+  const { id, condition } = audience;
+  const [draft, setDraft] = useState(() => audienceDraftOf(audience, rowsOf(condition ?? '')));
+  const change = useChange('PATCH /audiences/{id}', { onDone: onSaved });
+  const saving: Saving<Audience, AudiencePatch> = useSaving(
+    { ...change, mutate: (input, on) => change.mutate({ ...input, id }, on) },
+    () => call('GET /audiences/{id}', { id }),
+  );
+  const patch = audiencePatch(audience, draft);
+  const own = audienceProblems(draft);
+  const shown = { saving, patch, valid: own.size === 0, before: audience, names: AUDIENCE_FIELDS };
+  return (
+    <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>
+      <AudienceForm
+        draft={draft}
+        onChange={setDraft}
+        problems={new Map([...fieldProblems(saving.error), ...own])}
+        stored={audience.key}
+      >
+        <End {...shown} disabled={disabled} onDrop={onSaved} />
+      </AudienceForm>
+    </Form>
+  );
+}
+
+export function EditTrait({ entry: trait, etag, onSaved, disabled }: EditProps<ComputedTrait>) {
+  const { id } = trait;
+  const [draft, setDraft] = useState(() => traitDraftOf(trait));
+  const change = useChange('PATCH /computed-traits/{id}', { onDone: onSaved });
+  const saving: Saving<ComputedTrait, TraitPatch> = useSaving(
+    { ...change, mutate: (input, on) => change.mutate({ ...input, id }, on) },
+    () => call('GET /computed-traits/{id}', { id }),
+  );
+  const patch = traitPatch(trait, draft);
+  const own = traitProblems(draft);
+  const shown = { saving, patch, valid: own.size === 0, before: trait, names: TRAIT_FIELDS };
+  return (
+    <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>
+      <TraitForm
+        draft={draft}
+        onChange={setDraft}
+        problems={new Map([...fieldProblems(saving.error), ...own])}
+        stored={trait.key}
+      >
+        <End {...shown} disabled={disabled} onDrop={onSaved} />
+      </TraitForm>
+    </Form>
+  );
+}
+
+function Form({ disabled, onSubmit, children }: { disabled: boolean; onSubmit: () => void; children: ReactNode }) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      <fieldset className="bare" disabled={disabled}>
+        {children}
+      </fieldset>
+    </form>
+  );
+}
+
+interface EndProps<T, P> {
+  saving: Saving<T, P>;
+  patch: P;
+  valid: boolean;
+  before: T;
+  names: FieldNames;
+  disabled: boolean;
+  onDrop: (theirs: Read<T>) => void;
+}
+
+/** What saving means, what went wrong, and the button. */
+function End<T extends object, P extends object>(props: EndProps<T, P>) {
+  const { saving, patch, valid, before, names, disabled, onDrop } = props;
+  return (
+    <Stack>
+      {countsAnew(patch) && (
+        <Alert color="blue" title="It is counted anew">
+          <Text size="sm">
+            What is retained of messages is counted from the beginning. Nobody is told anything meanwhile; then
+            receivers are told of whom it changes.
+          </Text>
+        </Alert>
+      )}
+      <Unsaved saving={saving} names={names} before={before} patch={patch} what="saving" onDrop={onDrop} />
+      {!disabled && !saving.theirs && (
+        <SaveButton busy={saving.busy} changed={Object.keys(patch).length > 0} valid={valid} />
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,121 @@
+import { Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/core';
+import { useAll } from '../lib/api';
+import { TextLink } from '../ui/ui';
+import { type CommonDraft, namingOf } from './draft';
+import { useOwnSources } from './use-seen';
+
+/** Fields that audiences and computed traits have in common. */
+
+interface Props<D extends CommonDraft> {
+  draft: D;
+  onChange: (draft: D) => void;
+  problems: ReadonlyMap<string, string>;
+}
+
+/** @param stored the trait of one that is there already: it stays, whatever its name becomes */
+export function NameField<D extends CommonDraft>({
+  draft,
+  onChange,
+  problems,
+  stored,
+}: Props<D> & { stored?: string }) {
+  const naming = useNaming(draft.name);
+  const description =
+    stored !== undefined
+      ? `For people. The trait stays ${stored}: receivers know it by that`
+      : naming.key !== undefined
+        ? `Receivers see the trait ${naming.key}`
+        : 'For people. The trait that receivers see is made of it';
+  const problem = stored === undefined ? naming.problem : undefined;
+  return (
+    <TextInput
+      label="Name"
+      description={description}
+      value={draft.name}
+      onChange={(event) => onChange({ ...draft, name: event.target.value })}
+      // An empty field is not wrong yet: it has not been reached.
+      error={problem ?? (draft.name === '' ? undefined : problems.get('name'))}
+      required
+    />
+  );
+}
+
+/** The trait that a name makes, held against those that there are. */
+export function useNaming(name: string) {
+  const [audiences, traits] = [useAll('audiences'), useAll('computed-traits')];
+  return namingOf(name, [...(audiences ?? []), ...(traits ?? [])]);
+}
+
+export function SourcesField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
+  const names = useOwnSources();
+  const all = draft.sources === null;
+  return (
+    <Fieldset legend="Whose messages count">
+      <Stack gap="xs">
+        <Checkbox
+          label="All sources, also those to come"
+          checked={all}
+          onChange={(event) => onChange({ ...draft, sources: event.target.checked ? null : [...names.keys()] })}
+        />
+        {!all && (
+          <Checkbox.Group
+            aria-label="Sources"
+            value={draft.sources ?? []}
+            onChange={(sources) => onChange({ ...draft, sources })}
+            error={problems.get('sources')}
+          >
+            <Stack gap="xs">
+              {[...names].map(([id, name]) => (
+                <Checkbox key={id} value={id} label={name} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+        )}
+      </Stack>
+    </Fieldset>
+  );
+}
+
+export function DestinationsField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
+  const destinations = useAll('destinations');
+  const off = destinations?.filter(({ id, enabled }) => !enabled && draft.destinations.includes(id)) ?? [];
+  return (
+    <Checkbox.Group
+      label="Destinations that are told"
+      description="Each is sent an identify call for every user who comes in or goes out"
+      value={draft.destinations}
+      onChange={(chosen) => onChange({ ...draft, destinations: chosen })}
+      error={problems.get('destinations')}
+    >
+      <Stack gap="xs" mt="xs">
+        {destinations?.map(({ id, name, enabled, paused }) => (
+          <Checkbox key={id} value={id} label={`${name}${enabled ? (paused ? ' (paused)' : '') : ' (off)'}`} />
+        ))}
+        {destinations?.length === 0 && (
+          <Text size="sm">
+            There is no destination yet: <TextLink to="/connect">connect one</TextLink>. Members are counted all the
+            same, and a destination that is added later is told of what changes from then on.
+          </Text>
+        )}
+        {off.length > 0 && (
+          <Text size="sm">
+            {off.map(({ name }) => name).join(', ')}: switched off. What is told while it is off does not reach it, and
+            is not told again.
+          </Text>
+        )}
+      </Stack>
+    </Checkbox.Group>
+  );
+}
+
+export function SyncField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
+  return (
+    <TextInput
+      label="Synced every"
+      description="How often receivers are told of what has changed: 1s to 24h"
+      value={draft.syncEvery}
+      onChange={(event) => onChange({ ...draft, syncEvery: event.target.value.trim() })}
+      error={problems.get('syncEvery')}
+    />
+  );
+}

@@ -1,0 +1,48 @@
+import { Text } from '@mantine/core';
+import { type Members as Answer } from '../../../shared/api/operations';
+import { useRead } from '../lib/api';
+import { FilterBar, type Filters, Pager, TextFilter } from '../ui/filters';
+import { Section, Table, Unread, When } from '../ui/ui';
+import { type Kind } from './past';
+import { valueInWords } from './words';
+
+/** Who is in it, in pages; or whether one user is. */
+export function Members({ kind, id, filters }: { kind: Kind; id: string; filters: Filters }) {
+  const query = { limit: 50, ...filters.query(['after', 'user']) };
+  const read = useRead(`GET /${kind}/{id}/members`, { id, query }, { keep: true });
+  const found = read.data?.data;
+  const user = filters.get('user');
+  const isValue = kind === 'computed-traits';
+  return (
+    <Section title={isValue ? 'Values' : 'Members'}>
+      <FilterBar filters={filters} label="Find a user">
+        <TextFilter key={user} filters={filters} name="user" label="User id" />
+      </FilterBar>
+      <div role="status">{found && !read.error && <Text size="sm">{said(found, user)}</Text>}</div>
+      {!found || read.error ? (
+        <Unread read={read} what={isValue ? 'values' : 'members'} />
+      ) : (
+        found.data.length > 0 && (
+          <Table label={isValue ? 'Values' : 'Members'} head={['User', ...(isValue ? ['Value'] : []), 'Since']}>
+            {found.data.map(({ userId, value, since }) => (
+              <tr key={userId}>
+                <td className="break">{userId}</td>
+                {isValue && <td className="break">{valueInWords(value)}</td>}
+                <td>
+                  <When at={since} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )
+      )}
+      <Pager filters={filters} next={found?.next ?? null} />
+    </Section>
+  );
+}
+
+function said({ data, next }: Answer, user: string): string {
+  if (user !== '') return data.length === 0 ? `${user} is not among them.` : `${user} is among them.`;
+  if (data.length > 0) return 'As receivers were told.';
+  return next === null ? 'Nobody.' : 'Nobody among those looked at so far: go on with the next page.';
+}

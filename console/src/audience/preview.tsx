@@ -1,0 +1,79 @@
+import { Alert, Button, Progress, Stack, Text } from '@mantine/core';
+import { type Preview } from '../../../shared/api/operations';
+import { Code, Failure, json, Table } from '../ui/ui';
+import { type Previewing } from './use-preview';
+import { basisInWords, sizeInWords, valueInWords } from './words';
+
+/** How large it would be, and who would be in it, before anything is made. */
+export function PreviewView({ previewing, asked }: { previewing: Previewing; asked: boolean }) {
+  const { preview, error, settled, again } = previewing;
+  return (
+    <section className="card" aria-label="Preview" aria-busy={asked && !settled}>
+      <h2>Preview</h2>
+      {!asked && <Text size="sm">Once the conditions are complete, those who match are counted here.</Text>}
+      {asked && error !== undefined && <Failure error={error} what="the preview" retry={again} />}
+      {asked && error === undefined && preview === undefined && <Text role="status">Counting …</Text>}
+      {asked && error === undefined && preview && <Shown preview={preview} settled={settled} again={again} />}
+    </section>
+  );
+}
+
+function Shown({ preview, settled, again }: { preview: Preview; settled: boolean; again: () => void }) {
+  const { phase, looked, of, sample, detail } = preview;
+  if (phase === 'failed') {
+    return (
+      <Alert color="red" title="It could not be counted" role="alert">
+        <Stack gap="sm" align="flex-start">
+          <Text size="sm">{detail}</Text>
+          <Button size="xs" variant="default" onClick={again}>
+            Try again
+          </Button>
+        </Stack>
+      </Alert>
+    );
+  }
+  return (
+    <Stack gap="sm">
+      <div role="status">
+        <Text fw={600} size="lg">
+          {settled ? sizeInWords(preview) : 'Counting anew …'}
+        </Text>
+        <Text size="sm" className="quiet">
+          {basisInWords(preview)} {detail}
+        </Text>
+      </div>
+      {phase === 'counting' && (
+        <Progress value={of === 0 ? 0 : Math.min(100, (looked / of) * 100)} aria-label="Looked at" />
+      )}
+      {sample.length > 0 && <Sample sample={sample} />}
+      {phase === 'done' && sample.length === 0 && <Text size="sm">Nobody among them matches.</Text>}
+    </Stack>
+  );
+}
+
+function Sample({ sample }: { sample: Preview['sample'] }) {
+  return (
+    <Table label="Some who would be in it" head={['User', 'Traits']}>
+      {sample.map(({ userId, traits }) => (
+        <tr key={userId}>
+          <td className="break">{userId}</td>
+          <td className="break">
+            {Object.keys(traits).length === 0 ? (
+              'none'
+            ) : (
+              <details>
+                <summary>
+                  {Object.entries(traits)
+                    .slice(0, 3)
+                    .map(([name, value]) => `${name}: ${valueInWords(value)}`)
+                    .join(', ')}
+                </summary>
+                <Code label={`traits of ${userId}`} text={json(traits)} />
+              </details>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,275 @@
+import { Button, Group as Row, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { type ChangeEvent, useId } from 'react';
+import {
+  aRule,
+  type Group,
+  isGroup,
+  KINDS,
+  kindOf,
+  MAX_DEPTH,
+  type Row as AnyRow,
+  type Rule,
+  SUBJECTS,
+  testsOf,
+  UNITS,
+  usesOf,
+  withRow,
+  withSubject,
+} from './rows';
+import { type Seen } from './suggest';
+import { KIND_WORDS, SUBJECT_WORDS, testInWords, UNIT_WORDS, valueHint } from './words';
+
+/** Rows of conditions, in groups of which all or any must hold. */
+
+interface Props {
+  group: Group;
+  onChange: (group: Group) => void;
+  seen: Seen;
+  problems: ReadonlyMap<string, string>;
+}
+
+export function RowsEditor({ group, onChange, ...rest }: Props) {
+  const set = (place: readonly number[], row: AnyRow | undefined) => {
+    if (place.length > 0) onChange(withRow(group, place, row));
+    else if (row && isGroup(row)) onChange(row);
+  };
+  return <GroupEditor group={group} place={[]} set={set} {...rest} />;
+}
+
+interface Common {
+  /** where it stands: `[2, 0]` is the first row of the third, a group */
+  place: readonly number[];
+  set: (place: readonly number[], row: AnyRow | undefined) => void;
+  seen: Seen;
+  problems: ReadonlyMap<string, string>;
+}
+
+const JOINS = [
+  { value: 'all', label: 'all of these hold' },
+  { value: 'any', label: 'any one of these holds' },
+];
+
+function GroupEditor({ group, ...common }: Common & { group: Group }) {
+  const { place, set } = common;
+  const add = (row: AnyRow) => set(place, { ...group, rows: [...group.rows, row] });
+  const name = nameOf(place);
+  return (
+    <fieldset className="group">
+      <legend>{place.length === 0 ? 'Who is in it' : `Group ${name}`}</legend>
+      <Stack gap="sm">
+        <NativeSelect
+          className="start"
+          label="Users of whom"
+          data={JOINS}
+          value={group.join}
+          onChange={(event) => set(place, { ...group, join: event.target.value === 'any' ? 'any' : 'all' })}
+        />
+        {group.rows.map((row, i) => {
+          const at = [...place, i];
+          // The place is what tells rows apart: all else is being written.
+          return isGroup(row) ? (
+            <GroupEditor key={i} {...common} group={row} place={at} />
+          ) : (
+            <RuleEditor key={i} {...common} rule={row} place={at} />
+          );
+        })}
+        <Row gap="xs">
+          <Button size="xs" variant="default" onClick={() => add(aRule())}>
+            Add a condition{place.length > 0 && ` to group ${name}`}
+          </Button>
+          {place.length + 1 < MAX_DEPTH && (
+            <Button
+              size="xs"
+              variant="default"
+              onClick={() => add({ join: group.join === 'all' ? 'any' : 'all', rows: [aRule()] })}
+            >
+              Add a group{place.length > 0 && ` to group ${name}`}
+            </Button>
+          )}
+          {place.length > 0 && (
+            <Button size="xs" variant="default" onClick={() => set(place, undefined)}>
+              Remove group {name}
+            </Button>
+          )}
+        </Row>
+      </Stack>
+    </fieldset>
+  );
+}
+
+/** `[2, 0]` → 3.1 */
+function nameOf(place: readonly number[]): string {
+  return place.map((i) => i + 1).join('.');
+}
+
+interface RuleProps extends Common {
+  rule: Rule;
+}
+
+function RuleEditor(props: RuleProps) {
+  const { rule, place, set } = props;
+  const change = (fields: Partial<Rule>) => set(place, { ...rule, ...fields });
+  const uses = usesOf(rule);
+  const subjects = SUBJECTS.map((value) => ({ value, label: SUBJECT_WORDS[value] }));
+  const tests = testsOf(rule.subject).map((value) => ({ value, label: testInWords(rule.subject, value) }));
+  const name = nameOf(place);
+  return (
+    <fieldset className="rule">
+      <legend>Condition {name}</legend>
+      <div className="filters">
+        <NativeSelect
+          label="What"
+          data={subjects}
+          value={rule.subject}
+          onChange={(event) => set(place, withSubject(rule, event.target.value as Rule['subject']))}
+        />
+        <Names {...props} change={change} />
+        <NativeSelect
+          label={rule.subject === 'count' ? 'How often' : 'Comparison'}
+          data={tests}
+          value={rule.test}
+          onChange={(event) => change({ test: event.target.value as Rule['test'] })}
+        />
+        <Value {...props} change={change} />
+        {uses.window && <Window {...props} change={change} />}
+        <Button
+          className="beside-field"
+          variant="default"
+          aria-label={`Remove condition ${name}`}
+          onClick={() => set(place, undefined)}
+        >
+          Remove
+        </Button>
+      </div>
+    </fieldset>
+  );
+}
+
+type Changing = RuleProps & { change: (fields: Partial<Rule>) => void };
+
+/** Of what: the trait, or the event and its property. */
+function Names(props: Changing) {
+  const { rule, seen } = props;
+  const uses = usesOf(rule);
+  return (
+    <>
+      {rule.subject === 'trait' && <NameField {...props} field="trait" label="Trait" options={seen.traits} />}
+      {uses.event && <NameField {...props} field="event" label="Event" options={seen.events} />}
+      {uses.property && (
+        <NameField {...props} field="property" label="Property" options={seen.propertiesOf(rule.event.trim())} />
+      )}
+    </>
+  );
+}
+
+interface NameProps extends Changing {
+  field: 'trait' | 'event' | 'property';
+  label: string;
+  options: string[];
+}
+
+function NameField({ rule, place, problems, change, field, label, options }: NameProps) {
+  return (
+    <Suggested
+      label={label}
+      options={options}
+      value={rule[field]}
+      onChange={(text) => change({ [field]: text })}
+      // An empty field is not wrong yet: it has not been reached.
+      error={rule[field] === '' ? undefined : problems.get(`${place.join('/')}/${field}`)}
+    />
+  );
+}
+
+interface SuggestedProps {
+  label: string;
+  options: readonly string[];
+  value: string;
+  onChange: (text: string) => void;
+  description?: string | undefined;
+  error?: string | undefined;
+  inputMode?: 'decimal';
+}
+
+/** A text with what was seen to choose from; any other may be written. */
+export function Suggested({ options, onChange, value, ...rest }: SuggestedProps) {
+  const list = useId();
+  return (
+    <>
+      <TextInput
+        {...rest}
+        list={options.length > 0 ? list : undefined}
+        autoComplete="off"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {options.length > 0 && (
+        <datalist id={list}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
+    </>
+  );
+}
+
+const YES_NO = [
+  { value: '', label: 'choose' },
+  { value: 'true', label: 'yes' },
+  { value: 'false', label: 'no' },
+];
+
+function Value({ rule, place, problems, seen, change }: Changing) {
+  const kind = kindOf(rule);
+  if (kind === 'none') return null;
+  const problem = rule.value === '' ? undefined : problems.get(`${place.join('/')}/value`);
+  const set = (event: ChangeEvent<HTMLSelectElement>) => change({ value: event.target.value });
+  const choice = rule.subject !== 'count' && rule.subject !== 'sum' && (rule.test === 'is' || rule.test === 'is_not');
+  return (
+    <>
+      {kind === 'boolean' ? (
+        <NativeSelect label="Value" data={YES_NO} value={rule.value} onChange={set} error={problem} />
+      ) : (
+        <Suggested
+          label={rule.subject === 'count' ? 'Times' : 'Value'}
+          options={rule.subject === 'trait' ? seen.valuesOf(rule.trait.trim()) : []}
+          value={rule.value}
+          onChange={(value) => change({ value })}
+          description={choice ? valueHint(rule) : undefined}
+          error={problem}
+          {...(kind === 'number' && { inputMode: 'decimal' as const })}
+        />
+      )}
+      {choice && (
+        <NativeSelect
+          label="Taken as"
+          data={KINDS.map((value) => ({ value, label: KIND_WORDS[value] }))}
+          value={rule.kind}
+          onChange={(event) => change({ kind: event.target.value as Rule['kind'] })}
+        />
+      )}
+    </>
+  );
+}
+
+function Window({ rule, place, problems, change }: Changing) {
+  return (
+    <>
+      <TextInput
+        label="Within the last"
+        placeholder="ever"
+        inputMode="numeric"
+        value={rule.window}
+        onChange={(event) => change({ window: event.target.value.trim() })}
+        error={problems.get(`${place.join('/')}/window`)}
+      />
+      <NativeSelect
+        label="Unit"
+        data={UNITS.map((value) => ({ value, label: UNIT_WORDS[value] }))}
+        value={rule.unit}
+        onChange={(event) => change({ unit: event.target.value as Rule['unit'] })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+import { LineChart } from '@mantine/charts';
+import { type Sizes } from '../../../shared/api/operations';
+import { stepLabel } from '../lib/series';
+import { count, counted } from '../lib/words';
+import { ACCESSIBLE, Figure, LOOK, WHOLE } from '../ui/charts';
+
+const DAY_SECONDS = 86_400;
+const SERIES = [{ name: 'Users', color: 'blue.6' }];
+
+/** How many were in it over time. What it says stands in words beside it, for who cannot see a chart. */
+export function SizeChart({ sizes, spanMs }: { sizes: Sizes['data']; spanMs: number }) {
+  // Hours alone would not say of which day they are.
+  const labelled = spanMs > DAY_SECONDS * 1_000 ? DAY_SECONDS / 4 : 60;
+  const points = sizes.map(({ at, members }) => ({ at: stepLabel(at, labelled), Users: members }));
+  const all = sizes.map(({ members }) => members);
+  const says =
+    all.length === 0
+      ? 'Nothing was counted in this time'
+      : `${counted(all.at(-1) ?? 0, 'user')} at last; ${count(Math.min(...all))} at least, ${count(Math.max(...all))} at most`;
+  return (
+    <Figure title="Users over time" says={says}>
+      <LineChart
+        {...LOOK}
+        withLegend={false}
+        data={points}
+        series={SERIES}
+        curveType="stepAfter"
+        dotProps={{ r: 2 }}
+        valueFormatter={count}
+        yAxisProps={WHOLE}
+        lineChartProps={ACCESSIBLE}
+      />
+    </Figure>
+  );
+}

@@ -1,0 +1,52 @@
+import { Progress, Text } from '@mantine/core';
+import { type Audience } from '../../../shared/api/operations';
+import { count } from '../lib/words';
+import { Pill, When } from '../ui/ui';
+import { phaseInWords, progressOf, statusInWords } from './words';
+
+/** How far it is: the first sync, and those that follow. */
+export function StatusView({ status }: { status: Audience['status'] }) {
+  const { members, sent, waiting, lastSync } = status;
+  const percent = progressOf(status);
+  return (
+    <section className="card" aria-label="State">
+      <div className="row" role="status">
+        <Phase of={status} />
+        <Text size="sm" span>
+          {statusInWords(status)}
+        </Text>
+      </div>
+      {percent !== undefined && <Progress value={percent} aria-label="Profiles looked at" my="sm" />}
+      <dl className="figures">
+        <div>
+          <dt>Users</dt>
+          <dd>{count(members)}</dd>
+        </div>
+        <div>
+          <dt>Calls sent</dt>
+          <dd>{count(sent)}</dd>
+        </div>
+        <div>
+          <dt>Waiting</dt>
+          <dd>{count(waiting)}</dd>
+        </div>
+        <div>
+          <dt>Last sync</dt>
+          <dd>
+            <When at={lastSync?.at ?? null} />
+          </dd>
+        </div>
+      </dl>
+    </section>
+  );
+}
+
+export function Phase({ of: status }: { of: Audience['status'] }) {
+  const percent = progressOf(status);
+  return (
+    <Pill kind={status.phase}>
+      {phaseInWords(status.phase)}
+      {percent !== undefined && ` ${percent} %`}
+    </Pill>
+  );
+}

@@ -1,0 +1,69 @@
+import { NativeSelect, Stack, TextInput } from '@mantine/core';
+import { type ReactNode } from 'react';
+import { COMPUTES } from '../../../shared/domain/definition';
+import { needsProperty, type TraitDraft } from './draft';
+import { DestinationsField, NameField, SourcesField, SyncField } from './fields';
+import { Suggested } from './rows-editor';
+import { useSeen } from './use-seen';
+import { COMPUTE_WORDS } from './words';
+
+/** The fields of a computed trait: of a new one, and of one that is there. */
+
+interface Props {
+  draft: TraitDraft;
+  onChange: (draft: TraitDraft) => void;
+  problems: ReadonlyMap<string, string>;
+  /** the trait of one that is there already */
+  stored?: string;
+  children: ReactNode;
+}
+
+export function TraitForm({ draft, onChange, problems, stored, children }: Props) {
+  const seen = useSeen(draft.sources);
+  const fields = { draft, onChange, problems };
+  const problemOf = (field: 'event' | 'property') => (draft[field] === '' ? undefined : problems.get(field));
+  return (
+    <Stack>
+      <NameField {...fields} {...(stored !== undefined && { stored })} />
+      <fieldset className="rule">
+        <legend>What it tells of each user</legend>
+        <div className="filters">
+          <NativeSelect
+            label="Value"
+            data={COMPUTES.map((value) => ({ value, label: COMPUTE_WORDS[value] }))}
+            value={draft.compute}
+            onChange={(event) => onChange({ ...draft, compute: event.target.value as TraitDraft['compute'] })}
+          />
+          <Suggested
+            label="Of the event"
+            options={seen.events}
+            value={draft.event}
+            onChange={(event) => onChange({ ...draft, event })}
+            error={problemOf('event')}
+          />
+          {draft.compute !== 'count' && (
+            <Suggested
+              label="Property"
+              description={needsProperty(draft.compute) ? undefined : 'Empty: the time of the event'}
+              options={seen.propertiesOf(draft.event.trim())}
+              value={draft.property}
+              onChange={(property) => onChange({ ...draft, property })}
+              error={problemOf('property')}
+            />
+          )}
+          <TextInput
+            label="Within the last"
+            description="Such as 720h or 30d; empty: ever"
+            value={draft.window}
+            onChange={(event) => onChange({ ...draft, window: event.target.value.trim() })}
+            error={problems.get('window')}
+          />
+        </div>
+      </fieldset>
+      <SourcesField {...fields} />
+      <DestinationsField {...fields} />
+      <SyncField {...fields} />
+      {children}
+    </Stack>
+  );
+}

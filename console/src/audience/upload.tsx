@@ -1,0 +1,125 @@
+import { Alert, Button, FileInput, Group, Progress, Radio, Stack, Text } from '@mantine/core';
+import { useRef, useState } from 'react';
+import { type Audience, type UploadedMembers } from '../../../shared/api/operations';
+import { Cancelled, type Upload, uploadMembers } from '../lib/upload';
+import { count, counted } from '../lib/words';
+import { Failure, Section } from '../ui/ui';
+import { membersOf } from './lines';
+
+/** Members from elsewhere: a file of them, with its progress. */
+
+type Method = 'PUT' | 'PATCH';
+
+type State =
+  | { at: 'idle' }
+  | { at: 'reading' }
+  | { at: 'sending'; part: number; lines: number }
+  | { at: 'done'; answer: UploadedMembers }
+  | { at: 'failed'; error: unknown };
+
+interface Props {
+  audience: Audience;
+  onUploaded: () => void;
+}
+
+export function UploadMembers({ audience, onUploaded }: Props) {
+  const [file, setFile] = useState<File | null>(null);
+  const [method, setMethod] = useState<Method>('PUT');
+  const { state, begin, cancel } = useUpload(audience.id, onUploaded);
+  const busy = state.at === 'reading' || state.at === 'sending';
+  return (
+    <Section title="Upload">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (file) void begin(file, method);
+        }}
+      >
+        <Stack gap="sm">
+          <FileInput
+            label="File"
+            description={'A line for each user: ann, or "ann", or {"userId":"ann"}'}
+            placeholder="Choose a file"
+            value={file}
+            onChange={setFile}
+            disabled={busy}
+          />
+          <Radio.Group label="Its lines" value={method} onChange={(value) => setMethod(value)}>
+            <Stack gap="xs" mt="xs">
+              <Radio value="PUT" label="are all members: who is in now and not in the file goes out" />
+              <Radio value="PATCH" label={'are changes: {"add":"ann"} comes in, {"remove":"bob"} goes out'} />
+            </Stack>
+          </Radio.Group>
+          <Group>
+            <Button type="submit" loading={busy} disabled={file === null}>
+              Upload
+            </Button>
+            {busy && (
+              <Button variant="default" onClick={cancel}>
+                Cancel
+              </Button>
+            )}
+          </Group>
+          <div role="status">
+            <Progressing state={state} taken={audience.status.upload} />
+          </div>
+        </Stack>
+      </form>
+    </Section>
+  );
+}
+
+function Progressing({ state, taken }: { state: State; taken: number }) {
+  switch (state.at) {
+    case 'idle':
+      return null;
+    case 'reading':
+      return <Text size="sm">Reading the file …</Text>;
+    case 'sending': {
+      const percent = Math.floor(state.part * 100);
+      return (
+        <>
+          <Text size="sm">
+            {percent} % of {counted(state.lines, 'line')} sent. Nothing counts before all of it has arrived.
+          </Text>
+          <Progress value={percent} aria-label="Sent" />
+        </>
+      );
+    }
+    case 'done': {
+      const { upload, lines } = state.answer;
+      return (
+        <Alert color="green" title={`${count(lines)} lines have arrived`}>
+          {taken >= upload ? 'They count.' : 'They are being taken over: members follow within moments.'}
+        </Alert>
+      );
+    }
+    case 'failed':
+      if (state.error instanceof Cancelled) return <Text size="sm">Cancelled: nothing was changed.</Text>;
+      return <Failure error={state.error} what="the upload" />;
+  }
+}
+
+function useUpload(id: string, onUploaded: () => void) {
+  const [state, setState] = useState<State>({ at: 'idle' });
+  const under = useRef<Upload>(undefined);
+  const begin = async (file: File, method: Method) => {
+    setState({ at: 'reading' });
+    try {
+      const { body, lines } = await membersOf(file);
+      setState({ at: 'sending', part: 0, lines });
+      under.current = uploadMembers({
+        ...{ id, method, body },
+        onProgress: (part) => setState({ at: 'sending', part, lines }),
+      });
+      const answer = await under.current.done;
+      setState({ at: 'done', answer });
+      onUploaded();
+    } catch (error) {
+      setState({ at: 'failed', error });
+    } finally {
+      under.current = undefined;
+    }
+  };
+  return { state, begin, cancel: () => under.current?.cancel() };
+}

@@ -1,0 +1,155 @@
+import { Stack, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useNavigate, useParams } from 'react-router';
+import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
+import { EditAudience, type EditProps, EditTrait } from '../audience/edit';
+import { Members } from '../audience/members';
+import { type Kind, SizeOverTime, Syncs } from '../audience/past';
+import { StatusView } from '../audience/status';
+import { UploadMembers } from '../audience/upload';
+import { type Read } from '../destination/save';
+import { call, useChange, useRead } from '../lib/api';
+import { useMay } from '../lib/session';
+import { useFilters } from '../ui/filters';
+import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
+
+/** One audience, and one computed trait: how far it is, who is in it, what it was, its settings, and its end. */
+
+const SOON_MS = 1_500;
+const LATER_MS = 5_000;
+
+type Definition = Audience | ComputedTrait;
+
+/** Often while something is on its way. */
+function every(last: Definition | undefined): number {
+  return last?.status.phase === 'live' && last.status.waiting === 0 ? LATER_MS : SOON_MS;
+}
+
+export function AudiencePage() {
+  const { id = '' } = useParams();
+  const read = useRead('GET /audiences/{id}', { id }, { every });
+  const operator = useMay('operator');
+  if (!read.data || read.error) return <Unloaded title="Audience" read={read} what="audience" />;
+  const { data: audience } = read.data;
+  return (
+    <Frame of={audience}>
+      <Whole
+        key={id}
+        kind="audiences"
+        read={read.data}
+        Edit={EditAudience}
+        upload={(reread) =>
+          audience.condition === null &&
+          operator && (
+            <UploadMembers
+              audience={audience}
+              onUploaded={() => void call('GET /audiences/{id}', { id }).then(reread)}
+            />
+          )
+        }
+      />
+    </Frame>
+  );
+}
+
+export function TraitPage() {
+  const { id = '' } = useParams();
+  const read = useRead('GET /computed-traits/{id}', { id }, { every });
+  if (!read.data || read.error) return <Unloaded title="Computed trait" read={read} what="computed trait" />;
+  return (
+    <Frame of={read.data.data}>
+      <Whole key={id} kind="computed-traits" read={read.data} Edit={EditTrait} />
+    </Frame>
+  );
+}
+
+function Unloaded({
+  title,
+  ...unread
+}: {
+  title: string;
+  read: { error: Error | null; refetch: () => unknown };
+  what: string;
+}) {
+  return (
+    <Page title={title}>
+      <Unread {...unread} />
+    </Page>
+  );
+}
+
+function Frame({ of: { id, name, source }, children }: { of: Definition; children: ReactNode }) {
+  const admin = useMay('admin');
+  return (
+    <Page
+      title={name}
+      actions={
+        <>
+          <LinkButton to={`/deliveries?source=${source}`}>Deliveries</LinkButton>
+          <LinkButton to={`/debugger?source=${source}`}>What it tells, live</LinkButton>
+          {admin && <LinkButton to={`/audit?entry=${id}`}>Changes</LinkButton>}
+        </>
+      }
+    >
+      {children}
+    </Page>
+  );
+}
+
+interface WholeProps<T extends Definition> {
+  kind: Kind;
+  read: Read<T>;
+  Edit: (props: EditProps<T>) => ReactNode;
+  upload?: (reread: (answer: Read<T>) => void) => ReactNode;
+}
+
+function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>) {
+  const { data: entry, etag = '' } = read;
+  const filters = useFilters();
+  const operator = useMay('operator');
+  const admin = useMay('admin');
+  // A form goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
+  const [begun, setBegun] = useState({ entry, etag, times: 0 });
+  const restart = ({ data, etag: tag = '' }: Read<T>) =>
+    setBegun(({ times }) => ({ entry: data, etag: tag, times: times + 1 }));
+  // An upload of one's own is no conflict, and costs nothing of what is being written.
+  const beside = ({ data, etag: tag = '' }: Read<T>) =>
+    setBegun((before) => (data.version === before.entry.version + 1 ? { ...before, entry: data, etag: tag } : before));
+  const shown = { kind, id: entry.id, filters };
+  return (
+    <Stack>
+      <StatusView status={entry.status} />
+      {upload?.(beside)}
+      <SizeOverTime {...shown} />
+      <Members {...shown} />
+      <Syncs {...shown} />
+      <Section title="Settings">
+        <Edit key={begun.times} entry={begun.entry} etag={begun.etag} onSaved={restart} disabled={!operator} />
+      </Section>
+      {admin && <Delete kind={kind} of={entry} etag={etag} />}
+    </Stack>
+  );
+}
+
+function Delete({ kind, of: { id, name }, etag }: { kind: Kind; of: Definition; etag: string }) {
+  const navigate = useNavigate();
+  const list = kind === 'audiences' ? '/audiences' : '/audiences/traits';
+  const remove = useChange(`DELETE /${kind}/{id}`, { onDone: () => void navigate(list) });
+  return (
+    <div>
+      <Confirmed
+        danger
+        label="Delete"
+        question={`Delete ${name}?`}
+        busy={remove.isPending}
+        onConfirm={() => remove.mutate({ id, ifMatch: etag })}
+      >
+        <Text>
+          Nobody is told of it any more. Receivers keep what they were told: no member is told that they left. Its past
+          deliveries can still be looked at. It cannot be brought back; another of this name begins anew.
+        </Text>
+      </Confirmed>
+      {remove.error && <Failure error={remove.error} what="deleting it" />}
+    </div>
+  );
+}

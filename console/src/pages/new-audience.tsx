@@ -1,0 +1,118 @@
+import { Button, Radio, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useNavigate, useSearchParams } from 'react-router';
+import { AudienceForm } from '../audience/audience-form';
+import {
+  type AudienceDraft,
+  audienceBody,
+  audienceProblems,
+  emptyAudience,
+  emptyTrait,
+  traitBody,
+  traitProblems,
+} from '../audience/draft';
+import { useNaming } from '../audience/fields';
+import { TraitForm } from '../audience/trait-form';
+import { useChange } from '../lib/api';
+import { fieldProblems } from '../lib/problems';
+import { useMay } from '../lib/session';
+import { AdminsOnly, Failure, Page } from '../ui/ui';
+
+/** The builders: of an audience, and of a computed trait. */
+
+const FOR_ADMINS = 'Who makes one has users told of at destinations.';
+
+export function NewAudience() {
+  const [search] = useSearchParams();
+  const [draft, setDraft] = useState(() => emptyAudience(search.get('by') === 'list' ? 'list' : 'condition'));
+  const navigate = useNavigate();
+  const make = useChange('POST /audiences', { onDone: ({ data }) => void navigate(`/audiences/${data.id}`) });
+  const own = audienceProblems(draft);
+  const naming = useNaming(draft.name);
+  if (!useMay('admin')) return <AdminsOnly title="Build an audience">{FOR_ADMINS}</AdminsOnly>;
+  return (
+    <Page title="Build an audience">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate({ body: audienceBody(draft) });
+        }}
+      >
+        <Stack>
+          <Kind by={draft.by} onChange={(by) => setDraft({ ...draft, by })} />
+          <AudienceForm draft={draft} onChange={setDraft} problems={new Map([...fieldProblems(make.error), ...own])}>
+            {make.error && <Failure error={make.error} what="the new audience" />}
+            <Make
+              label="Make this audience"
+              busy={make.isPending}
+              problem={naming.problem ?? firstOf(own)}
+              then={
+                draft.by === 'list'
+                  ? 'Its members are uploaded on the page that follows.'
+                  : 'Every member is told of once, and from then on who comes in or goes out.'
+              }
+            />
+          </AudienceForm>
+        </Stack>
+      </form>
+    </Page>
+  );
+}
+
+function Kind({ by, onChange }: { by: AudienceDraft['by']; onChange: (by: AudienceDraft['by']) => void }) {
+  return (
+    <Radio.Group label="Its members" value={by} onChange={(value) => onChange(value === 'list' ? 'list' : 'condition')}>
+      <Stack gap="xs" mt="xs">
+        <Radio value="condition" label="follow from a condition: who they are, and what they did" />
+        <Radio value="list" label="come from elsewhere, such as a warehouse: a list that is uploaded" />
+      </Stack>
+    </Radio.Group>
+  );
+}
+
+export function NewTrait() {
+  const [draft, setDraft] = useState(emptyTrait);
+  const navigate = useNavigate();
+  const make = useChange('POST /computed-traits', {
+    onDone: ({ data }) => void navigate(`/audiences/traits/${data.id}`),
+  });
+  const own = traitProblems(draft);
+  const naming = useNaming(draft.name);
+  if (!useMay('admin')) return <AdminsOnly title="Compute a trait">{FOR_ADMINS}</AdminsOnly>;
+  return (
+    <Page title="Compute a trait">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate({ body: traitBody(draft) });
+        }}
+      >
+        <TraitForm draft={draft} onChange={setDraft} problems={new Map([...fieldProblems(make.error), ...own])}>
+          {make.error && <Failure error={make.error} what="the new trait" />}
+          <Make
+            label="Make this trait"
+            busy={make.isPending}
+            problem={naming.problem ?? firstOf(own)}
+            then="Each user's value is told once, and from then on whenever it changes."
+          />
+        </TraitForm>
+      </form>
+    </Page>
+  );
+}
+
+function Make(props: { label: string; busy: boolean; problem: string | undefined; then: string }) {
+  return (
+    <Stack gap="xs">
+      <Button type="submit" className="start" loading={props.busy} disabled={props.problem !== undefined}>
+        {props.label}
+      </Button>
+      <Text size="sm">{props.problem === undefined ? props.then : `Not yet: ${props.problem}.`}</Text>
+    </Stack>
+  );
+}
+
+function firstOf(problems: ReadonlyMap<string, string>): string | undefined {
+  const [first] = problems.values();
+  return first?.replace(/[.?]$/, '');
+}

@@ -1,0 +1,209 @@
+import { eventually } from '../support/eventually';
+import { type Call } from '../support/make';
+import { type Scene } from './console-administration';
+
+/** Audiences in the console, from the empty list to members at a webhook, on the system of console.test.ts. */
+
+const PATH = '/newsletter';
+/** What the page waits for passes through several services. */
+const LONG_MS = 30_000;
+
+export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
+  'an audience is built from nothing, its members arrive at a webhook, and its page tells of them': async (scene) => {
+    const { stage, tab, isGood } = scene;
+    const { page } = tab;
+    const newsletter = await stage.system.createDestination({
+      ...{ name: 'Newsletter', sources: [], webhooks: [{ url: stage.sink.url(PATH) }] },
+    });
+    await stage.system.createDestination({
+      ...{ name: 'Archive', sources: [], webhooks: [{ url: stage.sink.url('/archive') }], enabled: false },
+    });
+    await has(scene, 'ann', 'pro', 2);
+    await has(scene, 'bob', 'free', 3);
+    await has(scene, 'cid', 'pro', 1);
+    await stage.settled();
+
+    await page.goto(`${stage.system.controlUrl}/audiences`);
+    await page.getByText('No audience yet').waitFor();
+    await isGood('audiences-empty');
+    await page.getByRole('link', { name: 'Build your first audience' }).click();
+    await page.getByRole('heading', { name: 'Build an audience' }).waitFor();
+    await page.getByText('Not yet: Give it a name.').waitFor();
+    await page.getByLabel(/^Name/).fill('Loyal Pros');
+    await page.getByText('Receivers see the trait loyal_pros').waitFor();
+
+    // By the keyboard alone: what is missing is said, and each field follows the one before.
+    await page.getByLabel('What', { exact: true }).focus();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('plan');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('pro');
+    const text = page.getByRole('region', { name: 'condition in CEL', exact: true });
+    await text.waitFor();
+    expect(await text.textContent()).toBe('has(user.traits.plan) && user.traits.plan == "pro"');
+    const preview = page.getByRole('region', { name: 'Preview', exact: true });
+    await preview.getByText('2 users', { exact: true }).waitFor({ timeout: LONG_MS });
+
+    await page.getByRole('button', { name: 'Add a condition' }).click();
+    const second = page.getByRole('group', { name: 'Condition 2' });
+    await second.getByLabel('What').selectOption('count');
+    await page.getByText('Condition 2: Which event?').waitFor();
+    await second.getByLabel('Event').fill('Order Completed');
+    await second.getByLabel('Times').fill('2');
+    await second.getByLabel('Within the last').fill('30');
+    await preview.getByText('1 user', { exact: true }).waitFor({ timeout: LONG_MS });
+    await preview.getByRole('cell', { name: 'ann' }).waitFor();
+    await isGood('audience-builder');
+
+    await page.getByRole('button', { name: 'Write it in CEL' }).click();
+    const written = page.getByLabel('Condition', { exact: true });
+    const condition = await written.inputValue();
+    expect(condition).toContain('&& count("Order Completed", duration("720h")) >= 2');
+    await written.fill(`${condition} &&`);
+    await page.getByText(/^Line 2, column \d+: It ends too early/).waitFor();
+    await isRefused(scene);
+    await written.fill(`${condition} && user.traits.plan in ["pro"]`);
+    await page.getByText('It says more than rows can').waitFor();
+    await written.fill(condition);
+    await page.getByRole('button', { name: 'Show it as rows' }).click();
+    expect(await second.getByLabel('Times').inputValue()).toBe('2');
+
+    await page.getByLabel('Newsletter').check();
+    await page.getByLabel('Archive (off)').check();
+    await page.getByText('Archive: switched off.').waitFor();
+    await page.getByLabel('Archive (off)').uncheck();
+    await page.getByLabel('Synced every').fill('1s');
+    await page.setViewportSize({ width: 390, height: 800 });
+    await isGood('audience-builder-phone');
+    expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await page.setViewportSize({ width: 1200, height: 800 });
+    await page.getByRole('button', { name: 'Make this audience' }).click();
+
+    await page.getByRole('heading', { name: 'Loyal Pros' }).waitFor();
+    await eventually(() => expect(told(scene)).toEqual([['ann', { loyal_pros: true }]]), { deadlineMs: LONG_MS });
+    await page.getByLabel('State').getByText('live', { exact: true }).waitFor({ timeout: LONG_MS });
+    await has(scene, 'cid', 'pro', 1);
+    await eventually(() => expect(told(scene).map(([user]) => user)).toEqual(['ann', 'cid']), { deadlineMs: LONG_MS });
+
+    await eventually(
+      async () => {
+        await page.reload();
+        await page.getByText('2 users at last').waitFor({ timeout: 3_000 });
+        await page
+          .getByRole('region', { name: 'Members' })
+          .getByRole('cell', { name: 'cid' })
+          .waitFor({ timeout: 3_000 });
+      },
+      { deadlineMs: LONG_MS },
+    );
+    await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
+    await isGood('audience');
+    await page.getByLabel('User id').fill('bob');
+    await page.getByLabel('User id').press('Enter');
+    await page.getByText('bob is not among them.').waitFor();
+    expect(page.url()).toContain('user=bob');
+    await page.setViewportSize({ width: 390, height: 800 });
+    await eventually(async () =>
+      expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true),
+    );
+    await page.setViewportSize({ width: 1200, height: 800 });
+
+    // Somebody else is quicker, and nothing of either is lost.
+    const id = /\/audiences\/(aud_[^?]+)/.exec(page.url())![1]!;
+    await stage.system.control('PATCH', `/audiences/${id}`, { syncEvery: '2s' });
+    await page.getByLabel(/^Name/).fill('Our loyal pros');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Somebody else has changed this meanwhile').waitFor();
+    await isRefused(scene);
+    await page.getByRole('button', { name: 'Save mine, and keep theirs' }).click();
+    await page.getByRole('heading', { name: 'Our loyal pros' }).waitFor();
+    expect((await stage.system.control('GET', `/audiences/${id}`)).body).toMatchObject({
+      ...{ name: 'Our loyal pros', key: 'loyal_pros', syncEvery: '2s', destinations: [newsletter.id] },
+    });
+
+    await page.goto(`${stage.system.controlUrl}/audiences/new`);
+    await page.getByLabel(/^Name/).fill('loyal PROS');
+    await page.getByText('It would be the trait loyal_pros, which “Our loyal pros” is already').first().waitFor();
+    await page.getByRole('link', { name: 'Audiences', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Our loyal pros' }).waitFor();
+    await isGood('audiences');
+    await page.getByRole('link', { name: 'Our loyal pros' }).click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No audience yet').waitFor();
+  },
+
+  'a list is uploaded, and a trait is computed': async (scene) => {
+    const { stage, tab, isGood } = scene;
+    const { page } = tab;
+    await page.goto(`${stage.system.controlUrl}/audiences/new?by=list`);
+    await page.getByLabel(/^Name/).fill('Invited');
+    await page.getByLabel('Newsletter').check();
+    await page.getByLabel('Synced every').fill('1s');
+    await page.getByRole('button', { name: 'Make this audience' }).click();
+    await page.getByRole('heading', { name: 'Invited' }).waitFor();
+    stage.sink.clear();
+    const file = (text: string) => ({ name: 'members', mimeType: 'text/plain', buffer: Buffer.from(text) });
+    const upload = async (text: string) => {
+      await page.locator('input[type=file]').setInputFiles(file(text));
+      await page.getByRole('button', { name: 'Upload' }).click();
+    };
+    await upload('dan\n{"user":"eve"}\n');
+    await page
+      .getByText(/Line 2 must be/)
+      .first()
+      .waitFor();
+    await isRefused(scene);
+    await upload('dan\n{"userId":"eve"}\n');
+    await page.getByText('2 lines have arrived').waitFor();
+    const users = () => told(scene).map(([user, traits]) => `${user} ${JSON.stringify(traits)}`);
+    await eventually(() => expect(users().sort()).toEqual(['dan {"invited":true}', 'eve {"invited":true}']), {
+      deadlineMs: LONG_MS,
+    });
+    await page.getByText('They count.').waitFor();
+    await isGood('audience-list');
+
+    stage.sink.clear();
+    await page.goto(`${stage.system.controlUrl}/audiences/traits`);
+    await page.getByText('No computed trait yet').waitFor();
+    await isGood();
+    await page.getByRole('link', { name: 'Compute your first trait' }).click();
+    await page.getByLabel(/^Name/).fill('Order count');
+    await page.getByLabel('Of the event').fill('Order Completed');
+    await page.getByLabel('Newsletter').check();
+    await page.getByLabel('Synced every').fill('1s');
+    await isGood('computed-trait-builder');
+    await page.getByRole('button', { name: 'Make this trait' }).click();
+    await eventually(() => expect(users()).toContain('bob {"order_count":3}'), { deadlineMs: LONG_MS });
+    await eventually(
+      async () => {
+        await page.reload();
+        const row = page.getByRole('region', { name: 'Values' }).getByRole('row', { name: /^bob/ });
+        await row.getByRole('cell', { name: '3' }).waitFor({ timeout: 3_000 });
+      },
+      { deadlineMs: LONG_MS },
+    );
+    await isGood('computed-trait');
+  },
+};
+
+/** One with a plan, and so many orders. */
+async function has({ stage, shop }: Scene, userId: string, plan: string, orders: number): Promise<void> {
+  const calls = Array.from({ length: orders }, () => ({ type: 'track', userId, event: 'Order Completed' }));
+  const batch = [{ type: 'identify', userId, traits: { plan } }, ...calls];
+  const { status } = await stage.system.send(shop.writeKey, 'batch', { batch });
+  expect(status).toBe(200);
+}
+
+/** The identify calls that arrived: who, and what of them. */
+function told({ stage }: Scene): [userId: string, traits: unknown][] {
+  const calls = stage.sink.received(PATH).map(({ body }) => JSON.parse(body.toString()) as Call);
+  return calls.map(({ userId, traits }) => [String(userId), traits]);
+}
+
+/** The browser itself writes refused requests to its console: here they are the point. */
+async function isRefused({ tab }: Scene): Promise<void> {
+  await eventually(() => expect(tab.complaints.length).toBeGreaterThan(0));
+  expect(tab.complaints.splice(0).filter((text) => !/4(12|22)/.test(text))).toEqual([]);
+}
