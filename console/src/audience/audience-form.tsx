@@ -14,36 +14,67 @@ interface Props {
   draft: AudienceDraft;
   onChange: (draft: AudienceDraft) => void;
   problems: ReadonlyMap<string, string>;
+  /** whether its condition is to be counted: of one that is there, where something else would be */
+  counted: boolean;
   /** the trait of one that is there already */
   stored?: string;
   /** what stands at the end: what went wrong, and the button */
   children: ReactNode;
 }
 
-export function AudienceForm({ draft, onChange, problems, stored, children }: Props) {
+export function AudienceForm({ draft, onChange, problems, counted, stored, children }: Props) {
+  const fields = { draft, onChange, problems };
+  const name = <NameField {...fields} {...(stored !== undefined && { stored })} />;
+  const rest = (
+    <Stack>
+      {draft.by === 'condition' && <SourcesField {...fields} />}
+      <DestinationsField {...fields} />
+      <SyncField {...fields} />
+      {children}
+    </Stack>
+  );
+  if (draft.by === 'list') {
+    return (
+      <Stack>
+        {name}
+        {rest}
+      </Stack>
+    );
+  }
+  return (
+    <div className="beside">
+      <Condition {...fields} counted={counted}>
+        {name}
+      </Condition>
+      {rest}
+    </div>
+  );
+}
+
+/** The condition, and beside it, on a phone below it, who matches. */
+function Condition({ draft, onChange, problems, counted, children }: Omit<Props, 'stored'>) {
   const seen = useSeen(draft.sources);
-  const condition = draft.by === 'condition' ? conditionOf(draft) : undefined;
-  const previewing = usePreview(condition, draft.sources);
+  const condition = conditionOf(draft);
+  const previewing = usePreview(counted ? condition : undefined, draft.sources);
   // The preview checks the condition, and says where its mistake is: it belongs to the field.
   const said = fieldProblems(previewing.error).get('condition');
   const mistake = said ?? (condition === undefined ? undefined : problems.get('condition'));
-  const fields = { draft, onChange, problems };
   return (
-    <div className={draft.by === 'condition' ? 'beside' : undefined}>
+    <>
       <Stack>
-        <NameField {...fields} {...(stored !== undefined && { stored })} />
-        {draft.by === 'condition' && (
-          <ConditionField draft={draft} onChange={onChange} seen={seen} mistake={mistake && sentence(mistake)} />
-        )}
-        {draft.by === 'condition' && <SourcesField {...fields} />}
-        <DestinationsField {...fields} />
-        <SyncField {...fields} />
         {children}
+        <ConditionField draft={draft} onChange={onChange} seen={seen} mistake={mistake && sentence(mistake)} />
       </Stack>
-      {draft.by === 'condition' && (
-        <PreviewView asked={condition !== undefined && said === undefined} previewing={previewing} />
-      )}
-    </div>
+      <PreviewView
+        asked={counted && condition !== undefined && said === undefined}
+        previewing={previewing}
+        idle={
+          counted
+            ? 'Once the conditions are complete, those who match are counted here.'
+            : 'Change whom it is of, and those who match are counted here before you save it.'
+        }
+      />
+    </>
   );
 }
 

@@ -47,6 +47,7 @@ export function EditAudience({ entry: audience, etag, onSaved, disabled }: EditP
         onChange={setDraft}
         problems={new Map([...fieldProblems(saving.error), ...own])}
         stored={audience.key}
+        counted={countsAnew(patch)}
       >
         <End {...shown} disabled={disabled} onDrop={onSaved} />
       </AudienceForm>

@@ -18,7 +18,9 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
       <FilterBar filters={filters} label="Find a user">
         <TextFilter key={user} filters={filters} name="user" label="User id" />
       </FilterBar>
-      <div role="status">{found && !read.error && <Text size="sm">{said(found, user)}</Text>}</div>
+      <div role="status" className="below">
+        {found && !read.error && <Text size="sm">{said(found, user)}</Text>}
+      </div>
       {!found || read.error ? (
         <Unread read={read} what={isValue ? 'values' : 'members'} />
       ) : (

@@ -37,6 +37,7 @@ export function SizeOverTime({ kind, id, filters }: Props) {
     <Section title="Size">
       <NativeSelect
         className="narrow"
+        mb="sm"
         label="Time"
         data={SPANS.map(({ value, label }) => ({ value, label }))}
         value={span}
@@ -47,7 +48,7 @@ export function SizeOverTime({ kind, id, filters }: Props) {
           <SizeChart sizes={read.data.data.data} spanMs={spanMs} />
         </Suspense>
       ) : (
-        <Unread read={read} what="its size" />
+        <Unread read={read} what="size" />
       )}
     </Section>
   );

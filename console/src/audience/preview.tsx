@@ -5,12 +5,12 @@ import { type Previewing } from './use-preview';
 import { basisInWords, sizeInWords, valueInWords } from './words';
 
 /** How large it would be, and who would be in it, before anything is made. */
-export function PreviewView({ previewing, asked }: { previewing: Previewing; asked: boolean }) {
+export function PreviewView({ previewing, asked, idle }: { previewing: Previewing; asked: boolean; idle: string }) {
   const { preview, error, settled, again } = previewing;
   return (
     <section className="card" aria-label="Preview" aria-busy={asked && !settled}>
       <h2>Preview</h2>
-      {!asked && <Text size="sm">Once the conditions are complete, those who match are counted here.</Text>}
+      {!asked && <Text size="sm">{idle}</Text>}
       {asked && error !== undefined && <Failure error={error} what="the preview" retry={again} />}
       {asked && error === undefined && preview === undefined && <Text role="status">Counting …</Text>}
       {asked && error === undefined && preview && <Shown preview={preview} settled={settled} again={again} />}

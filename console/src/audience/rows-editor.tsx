@@ -132,15 +132,16 @@ function RuleEditor(props: RuleProps) {
         />
         <Value {...props} change={change} />
         {uses.window && <Window {...props} change={change} />}
-        <Button
-          className="beside-field"
-          variant="default"
-          aria-label={`Remove condition ${name}`}
-          onClick={() => set(place, undefined)}
-        >
-          Remove
-        </Button>
       </div>
+      <Button
+        className="below"
+        size="compact-xs"
+        variant="default"
+        aria-label={`Remove condition ${name}`}
+        onClick={() => set(place, undefined)}
+      >
+        Remove
+      </Button>
     </fieldset>
   );
 }

@@ -75,10 +75,10 @@ export function testsOf(subject: Subject): readonly Test[] {
   return subject === 'count' || subject === 'sum' ? NUMBER_TESTS : VALUE_TESTS;
 }
 
-/** Another subject keeps the comparison where it has the same. */
+/** Another subject keeps the comparison where it has the same ones. */
 export function withSubject(rule: Rule, subject: Subject): Rule {
   const tests = testsOf(subject);
-  return { ...rule, subject, test: tests.includes(rule.test) ? rule.test : (tests[0] ?? 'is') };
+  return { ...rule, subject, test: tests === testsOf(rule.subject) ? rule.test : (tests[0] ?? 'is') };
 }
 
 /** What the value of a row must be. */

@@ -17,7 +17,7 @@ export function StatusView({ status }: { status: Audience['status'] }) {
         </Text>
       </div>
       {percent !== undefined && <Progress value={percent} aria-label="Profiles looked at" my="sm" />}
-      <dl className="figures">
+      <dl className="figures below">
         <div>
           <dt>Users</dt>
           <dd>{count(members)}</dd>

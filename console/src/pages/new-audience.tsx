@@ -40,7 +40,12 @@ export function NewAudience() {
       >
         <Stack>
           <Kind by={draft.by} onChange={(by) => setDraft({ ...draft, by })} />
-          <AudienceForm draft={draft} onChange={setDraft} problems={new Map([...fieldProblems(make.error), ...own])}>
+          <AudienceForm
+            counted
+            draft={draft}
+            onChange={setDraft}
+            problems={new Map([...fieldProblems(make.error), ...own])}
+          >
             {make.error && <Failure error={make.error} what="the new audience" />}
             <Make
               label="Make this audience"
@@ -107,12 +112,12 @@ function Make(props: { label: string; busy: boolean; problem: string | undefined
       <Button type="submit" className="start" loading={props.busy} disabled={props.problem !== undefined}>
         {props.label}
       </Button>
-      <Text size="sm">{props.problem === undefined ? props.then : `Not yet: ${props.problem}.`}</Text>
+      <Text size="sm">{props.problem === undefined ? props.then : `Not yet: ${props.problem}`}</Text>
     </Stack>
   );
 }
 
 function firstOf(problems: ReadonlyMap<string, string>): string | undefined {
   const [first] = problems.values();
-  return first?.replace(/[.?]$/, '');
+  return first;
 }

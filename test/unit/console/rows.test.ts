@@ -153,7 +153,8 @@ function deep(levels: number): string {
 describe('rows as they are edited', () => {
   it('another subject keeps what was written, and the comparison where it has it', () => {
     expect(withSubject(pro, 'last')).toMatchObject({ test: 'is', trait: 'plan', value: 'pro' });
-    expect(withSubject({ ...pro, test: 'contains' }, 'count')).toMatchObject({ test: 'at_least', trait: 'plan' });
+    expect(withSubject({ ...often, test: 'less' }, 'sum')).toMatchObject({ test: 'less' });
+    expect(withSubject(pro, 'count')).toMatchObject({ test: 'at_least', trait: 'plan' });
   });
 
   it('a row is replaced or removed at its place', () => {
