@@ -1,9 +1,9 @@
-import { type Destination, type Source, type Token } from '../shared/api/operations';
+import { type Audience, type ComputedTrait, type Destination, type Source, type Token } from '../shared/api/operations';
 import { ApiProblem } from '../shared/api/client';
 import { all, type Api } from './connect/api';
 import { CliError } from './world';
 
-/** Sources, destinations and tokens by their id, or by their name where that is one's alone. */
+/** Sources, destinations, audiences, computed traits and tokens by their id, or by their name where that is one's alone. */
 
 export async function findSource(api: Api, idOrName: string): Promise<Source> {
   return find('source', idOrName, {
@@ -24,6 +24,28 @@ export async function findToken(api: Api, idOrName: string): Promise<Token> {
     byId: async (id) => (await api.call('GET /tokens/{id}', { id })).data,
     list: () => allTokens(api),
   });
+}
+
+export async function findAudience(api: Api, idOrName: string): Promise<Audience> {
+  return find('audience', idOrName, {
+    byId: async (id) => (await api.call('GET /audiences/{id}', { id })).data,
+    list: () => allAudiences(api),
+  });
+}
+
+export async function findTrait(api: Api, idOrName: string): Promise<ComputedTrait> {
+  return find('trait', idOrName, {
+    byId: async (id) => (await api.call('GET /computed-traits/{id}', { id })).data,
+    list: () => allTraits(api),
+  });
+}
+
+export function allAudiences(api: Api): Promise<Audience[]> {
+  return all((query) => api.call('GET /audiences', { query }));
+}
+
+export function allTraits(api: Api): Promise<ComputedTrait[]> {
+  return all((query) => api.call('GET /computed-traits', { query }));
 }
 
 export function allSources(api: Api): Promise<Source[]> {

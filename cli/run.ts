@@ -5,6 +5,7 @@ import { AppError } from '../shared/errors';
 import { ROOT } from '../shared/root';
 import { type Cli } from './command';
 import { addAlerts } from './commands/alerts';
+import { addAudiences } from './commands/audiences';
 import { addAudit } from './commands/audit';
 import { addCompletion } from './commands/completion';
 import { addDeletions } from './commands/deletions';
@@ -22,6 +23,7 @@ import { addSend } from './commands/send';
 import { addSources } from './commands/sources';
 import { addTail } from './commands/tail';
 import { addTokens } from './commands/tokens';
+import { addTraits } from './commands/traits';
 import { addVerify } from './commands/verify';
 import { bad, plain, wantsColour } from './output/paint';
 import { CliError, FAILED, USAGE, type World } from './world';
@@ -59,6 +61,7 @@ function createProgram(cli: Cli): Command {
   const add = [
     ...[addListen, addTail, addSend, addVerify],
     ...[addEvents, addDeliveries, addReplay, addSources, addDestinations],
+    ...[addAudiences, addTraits],
     ...[addAlerts, addNotices, addTokens, addDeletions, addAudit],
     ...[addDoctor, addExport, addImport, addLogin, addCompletion],
   ];

@@ -3,6 +3,7 @@ import { type Source } from '../../shared/api/operations';
 import { type Cli, group, leaf, type Session } from '../command';
 import { findSource, allSources } from '../find';
 import { type Column } from '../output/table';
+import { addSourceEvents } from './source-events';
 
 /** `waypost sources`: where calls come from. */
 
@@ -31,6 +32,7 @@ export function addSources(cli: Cli, program: Command): void {
     async (session, _, name = '') =>
       show(session, (await session.api().call('POST /sources', { body: { name } })).data),
   );
+  addSourceEvents(cli, sources);
   addChanges(cli, sources);
 }
 

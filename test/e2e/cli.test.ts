@@ -331,6 +331,91 @@ test('what is exported can be imported again, its secrets beside it', async () =
   expect(rotated.out).toMatch(/^whsec_\S{40,}\n$/);
 });
 
+test('events of a source are listed, and one is blocked', async () => {
+  await eventually(async () => {
+    expect((await done('sources', 'events', 'My site')).out).toMatch(/^EVENT +SEEN +LAST +BLOCKED\n(.*\n)*E +\d+/);
+  });
+  await done('sources', 'block', 'My site', 'E');
+  await done('sources', 'block', 'My site', 'E');
+  expect((await done('sources', 'events', 'My site', '--json')).json).toContainEqual(
+    expect.objectContaining({ name: 'E', blocked: true }),
+  );
+  expect((await done('sources', 'unblock', 'My site', 'E', '--json')).json).toMatchObject([{ blockedEvents: [] }]);
+});
+
+test('an audience is previewed, made, changed and deleted; a list is uploaded; a trait is computed', async () => {
+  await done('send', 'identify', '--source', 'My site', '--user', 'ann', '--traits', '{"plan":"pro"}');
+  const condition = 'has(user.traits.plan) && user.traits.plan == "pro"';
+  file('condition', `${condition}\n`);
+  await eventually(async () => {
+    const [counted] = (await done('audiences', 'preview', '--condition-file', 'condition', '--json')).json;
+    expect(counted).toMatchObject({ phase: 'done', members: 1, exact: true, sample: [{ userId: 'ann' }] });
+  });
+  expect(await waypost(['audiences', 'preview', '--condition', 'count('], around)).toMatchObject({
+    ...{ code: 1, err: expect.stringContaining('condition: line 1, column 7') },
+  });
+  const [made] = (
+    await done('audiences', 'create', 'Pros', '--condition', condition, '--sync-every', '1s', '--nobody', '--json')
+  ).json;
+  expect(made).toMatchObject({ key: 'pros', condition, sources: null, destinations: [] });
+  await eventually(async () => {
+    expect((await done('audiences', 'list')).out).toMatch(/Pros +pros +live +1 /);
+    expect((await done('audiences', 'members', 'Pros')).out).toMatch(/^USER +VALUE +SINCE\nann +true /);
+    expect((await done('audiences', 'syncs', 'Pros')).out).toMatch(/^AT +USERS .*\n\d{4}-/);
+  });
+  expect(await waypost(['audiences', 'members', 'Pros', '--user', 'bob'], around)).toMatchObject({
+    ...{ code: 1, out: '', err: 'bob is not in it.\n' },
+  });
+  await done('audiences', 'edit', 'Pros', '--name', 'Professionals', '--source', 'My site', '--destination', 'Hook');
+  expect((await done('audiences', 'show', 'Professionals')).out).toMatch(
+    /trait +pros\n[^]*sources +src_[^]*destinations +dst_/,
+  );
+  await done('audiences', 'edit', 'Professionals', '--all-sources', '--nobody');
+  await done('audiences', 'delete', 'Professionals');
+
+  await done('audiences', 'create', 'Invited', '--list', '--sync-every', '1s');
+  const members = file('members', 'ann\n"bob"\n{"userId":"cid"}\n');
+  expect((await done('audiences', 'upload', 'Invited', members, '--follow', '--json')).json).toMatchObject([
+    { lines: 3 },
+  ]);
+  const input = '{"remove":"bob"}\n{"add":"dan"}\n';
+  expect(
+    await waypost(['audiences', 'upload', 'Invited', '-', '--changes', '--follow'], { ...around, input }),
+  ).toMatchObject({
+    ...{ code: 0, out: expect.stringMatching(/lines +2/) },
+  });
+  await eventually(async () => {
+    const { json } = await done('audiences', 'members', 'Invited', '--json');
+    expect(json.map(({ userId }) => userId).sort()).toEqual(['ann', 'cid', 'dan']);
+  });
+  expect(
+    await waypost(['audiences', 'upload', 'Invited', '-', '--changes'], { ...around, input: 'ann\n' }),
+  ).toMatchObject({
+    ...{ code: 1, err: expect.stringContaining('Line 1 must be {"add"') },
+  });
+
+  await done(
+    'traits',
+    'create',
+    'Clicks',
+    '--compute',
+    'count',
+    '--event',
+    'E',
+    '--window',
+    '30d',
+    '--sync-every',
+    '1s',
+  );
+  await eventually(async () => {
+    expect((await done('traits', 'members', 'Clicks')).out).toMatch(/\nu1 +\d+ /);
+  });
+  await done('traits', 'edit', 'Clicks', '--window', '');
+  expect((await done('traits', 'show', 'Clicks')).out).toMatch(/value +count of E\n[^]*window +ever/);
+  await done('traits', 'delete', 'Clicks');
+  expect((await done('traits', 'list')).err).toContain('waypost traits create --help');
+});
+
 test('a mistake is one sentence and its exit code', async () => {
   const nobody = { home, cwd: home, env: { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_TOKEN: 't' } };
   expect(await waypost(['sources', 'list'], nobody)).toMatchObject({
@@ -343,6 +428,11 @@ test('a mistake is one sentence and its exit code', async () => {
     [['listen', 'Hook'], /^--to is needed/],
     [['deliveries', 'list', '--status', 'gone'], /^--status must be one of/],
     [['deliveries', 'list', '--secret', 's'], /unknown option/],
+    [['audiences', 'create', 'A'], /^Say who is in it/],
+    [['audiences', 'create', 'A', '--list', '--condition', 'true'], /^Say who is in it/],
+    [['audiences', 'edit', 'A'], /^Say what to change/],
+    [['traits', 'create', 'A'], /^--compute and --event are needed/],
+    [['traits', 'create', 'A', '--compute', 'mean', '--event', 'E'], /^--compute must be one of count/],
   ] as const) {
     expect(await waypost([...argv], around)).toMatchObject({ code: 2, err: expect.stringMatching(why) });
   }

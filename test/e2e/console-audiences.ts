@@ -199,7 +199,7 @@ async function has({ stage, shop }: Scene, userId: string, plan: string, orders:
 /** The identify calls that arrived: who, and what of them. */
 function told({ stage }: Scene): [userId: string, traits: unknown][] {
   const calls = stage.sink.received(PATH).map(({ body }) => JSON.parse(body.toString()) as Call);
-  return calls.map(({ userId, traits }) => [String(userId), traits]);
+  return calls.map(({ userId, traits }) => [userId, traits]);
 }
 
 /** The browser itself writes refused requests to its console: here they are the point. */

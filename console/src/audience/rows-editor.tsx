@@ -1,5 +1,6 @@
 import { Button, Group as Row, NativeSelect, Stack, TextInput } from '@mantine/core';
-import { type ChangeEvent, useId } from 'react';
+import { type ChangeEvent } from 'react';
+import { Suggested } from '../ui/suggested';
 import {
   aRule,
   type Group,
@@ -179,39 +180,6 @@ function NameField({ rule, place, problems, change, field, label, options }: Nam
       // An empty field is not wrong yet: it has not been reached.
       error={rule[field] === '' ? undefined : problems.get(`${place.join('/')}/${field}`)}
     />
-  );
-}
-
-interface SuggestedProps {
-  label: string;
-  options: readonly string[];
-  value: string;
-  onChange: (text: string) => void;
-  description?: string | undefined;
-  error?: string | undefined;
-  inputMode?: 'decimal';
-}
-
-/** A text with what was seen to choose from; any other may be written. */
-export function Suggested({ options, onChange, value, ...rest }: SuggestedProps) {
-  const list = useId();
-  return (
-    <>
-      <TextInput
-        {...rest}
-        list={options.length > 0 ? list : undefined}
-        autoComplete="off"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-      />
-      {options.length > 0 && (
-        <datalist id={list}>
-          {options.map((option) => (
-            <option key={option} value={option} />
-          ))}
-        </datalist>
-      )}
-    </>
   );
 }
 

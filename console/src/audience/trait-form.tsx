@@ -1,9 +1,9 @@
 import { NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { COMPUTES } from '../../../shared/domain/definition';
+import { Suggested } from '../ui/suggested';
 import { needsProperty, type TraitDraft } from './draft';
 import { DestinationsField, NameField, SourcesField, SyncField } from './fields';
-import { Suggested } from './rows-editor';
 import { useSeen } from './use-seen';
 import { COMPUTE_WORDS } from './words';
 

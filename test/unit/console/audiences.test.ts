@@ -13,7 +13,7 @@ import {
   traitPatch,
   traitProblems,
 } from '../../../console/src/audience/draft';
-import { memberLine, membersOf } from '../../../console/src/audience/lines';
+import { membersOf } from '../../../console/src/audience/lines';
 import { rowsOf } from '../../../console/src/audience/read-rows';
 import { aRule } from '../../../console/src/audience/rows';
 import { suggestionsOf } from '../../../console/src/audience/suggest';
@@ -150,17 +150,6 @@ describe('what was seen', () => {
 });
 
 describe('a file of members', () => {
-  it.each([
-    ['ann', '"ann"'],
-    [' 123\r', '"123"'],
-    ['"ann"', '"ann"'],
-    ['{"userId":"ann"}', '{"userId":"ann"}'],
-    ['{broken', '"{broken"'],
-    ['', undefined],
-  ])('%j is sent as %s', (line, sent) => {
-    expect(memberLine(line)).toBe(sent);
-  });
-
   it('is read in parts, whatever its size', async () => {
     const ids = Array.from({ length: 30_000 }, (_, i) => `user-é-${i}-${'x'.repeat(40)}`);
     const { body, lines } = await membersOf(new Blob([`${ids.join('\r\n')}\n\n`]));

@@ -1,0 +1,71 @@
+import { type Command } from 'commander';
+import { type Preview } from '../../shared/api/operations';
+import { type Cli, leaf, type Session } from '../command';
+import { findSource } from '../find';
+import { pause } from '../time';
+import { FAILED, usage } from '../world';
+import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definition-fields';
+
+/** `waypost audiences preview`: how large an audience would be, and who would be in it, before there is one. */
+
+const POLL_MS = 500;
+
+type Options = ConditionOptions & { source?: string[] };
+
+export function addPreview(cli: Cli, audiences: Command): void {
+  leaf<Options>(
+    cli,
+    [audiences, 'preview'],
+    {
+      summary: 'How large it would be, and who would be in it: makes nothing',
+      example: `audiences preview --condition 'has(user.traits.plan) && user.traits.plan == "pro"'`,
+      options: [...CONDITION_OPTIONS, ['--source <source...>', 'whose messages count, by id or name; else all']],
+      more: 'It waits for the end of the count. Ctrl-C ends it.',
+    },
+    preview,
+  );
+}
+
+async function preview(session: Session, options: Options): Promise<number> {
+  const { api, print, world } = session;
+  const condition = await conditionOf(session, options);
+  if (condition === undefined) throw usage('Say who would be in it: --condition or --condition-file.');
+  const { source } = options;
+  const sources = source && (await Promise.all(source.map((name) => findSource(api(), name))));
+  const body = { condition, ...(sources && { sources: sources.map(({ id }) => id) }) };
+  let { data } = await api().call('POST /audiences/preview', { body });
+  const { id } = data;
+  try {
+    for (let said = ''; data.phase === 'counting' && !world.stop.aborted;) {
+      const line = `counting: ${String(data.looked)} of ${String(data.of)} looked at, ${sizeOf(data)} so far`;
+      if (line !== said && !print.json) print.note(line);
+      said = line;
+      await pause(POLL_MS, world.stop);
+      ({ data } = await api().call('GET /audiences/previews/{id}', { id }));
+    }
+  } finally {
+    // Where it cannot be ended it expires.
+    await api()
+      .call('DELETE /audiences/previews/{id}', { id })
+      .catch(() => undefined);
+  }
+  show(session, data);
+  return data.phase === 'failed' ? FAILED : 0;
+}
+
+/** `123`, or `about 12300 (± 400)`. */
+function sizeOf({ members, exact, plusMinus }: Preview): string {
+  return exact ? String(members) : `about ${String(members)} (± ${String(plusMinus)})`;
+}
+
+function show({ print }: Session, found: Preview): void {
+  const { phase, looked, of, failed, detail, sample } = found;
+  print.thing(found, [
+    ['state', phase],
+    ['users', sizeOf(found)],
+    ['looked at', `${String(looked)} of ${String(of)}`],
+    ['failed', failed],
+    ['detail', detail ?? undefined],
+    ...sample.map(({ userId }): [string, string] => ['such as', userId]),
+  ]);
+}

@@ -1,0 +1,62 @@
+import { type Command } from 'commander';
+import { type Cli, leaf, type Session } from '../command';
+import { openInput, uploadMembers } from '../connect/upload';
+import { findAudience } from '../find';
+import { pause } from '../time';
+
+/** `waypost audiences upload`: members from elsewhere. */
+
+const SAY_EVERY_MS = 1_000;
+const POLL_MS = 500;
+
+interface Options {
+  changes?: boolean;
+  follow?: boolean;
+}
+
+export function addUpload(cli: Cli, audiences: Command): void {
+  leaf<Options>(
+    cli,
+    [audiences, 'upload <audience> <file>'],
+    {
+      summary: 'Upload members: a line for each, out of a file or, with -, of standard input',
+      example: 'audiences upload "Invited" members.ndjson --follow',
+      options: [
+        [
+          '--changes',
+          'lines are {"add":"ann"} and {"remove":"bob"}; else they are all members, and who is not there leaves',
+        ],
+        ['--follow', 'wait until they count'],
+      ],
+      more: 'A line is a user id in JSON ("ann"), an object ({"userId":"ann"}), or else a user id as it stands. All of it counts, or nothing.',
+    },
+    upload,
+  );
+}
+
+async function upload(session: Session, { changes, follow }: Options, name = '', file = ''): Promise<void> {
+  const { api, print, world } = session;
+  const input = openInput(world, file);
+  const { id } = await findAudience(api(), name);
+  let saidAt = Date.now();
+  const { upload: number, lines } = await uploadMembers(api(), {
+    ...{ id, method: changes ? 'PATCH' : 'PUT', input },
+    onProgress: (sent) => {
+      const now = Date.now();
+      if (now - saidAt < SAY_EVERY_MS) return;
+      saidAt = now;
+      const part = input.size === undefined ? '' : `${String(Math.floor((sent.bytes / input.size) * 100))} %, `;
+      print.note(`${part}${String(sent.lines)} lines sent`);
+    },
+  });
+  while (follow && !world.stop.aborted) {
+    const { data } = await api().call('GET /audiences/{id}', { id });
+    if (data.status.upload >= number) break;
+    await pause(POLL_MS, world.stop);
+  }
+  print.thing({ audience: id, upload: number, lines }, [
+    ['audience', id],
+    ['lines', lines],
+    ['upload', number],
+  ]);
+}

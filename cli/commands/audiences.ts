@@ -1,0 +1,77 @@
+import { type Command } from 'commander';
+import { type Operations } from '../../shared/api/operations';
+import { type Cli, group, leaf, type Session } from '../command';
+import { findAudience } from '../find';
+import { usage } from '../world';
+import { addPreview } from './audience-preview';
+import { addUpload } from './audience-upload';
+import {
+  COMMON_OPTIONS,
+  commonFields,
+  type CommonOptions,
+  CONDITION_OPTIONS,
+  conditionOf,
+  type ConditionOptions,
+  forCreation,
+  showDefinition,
+} from './definition-fields';
+import { addDelete, addReads, AUDIENCES } from './definitions';
+
+/** `waypost audiences`: sets of users that receivers are told of. */
+
+type EditOptions = CommonOptions & ConditionOptions;
+
+export function addAudiences(cli: Cli, program: Command): void {
+  const audiences = group(program, 'audiences', 'Sets of users that receivers are told of: list, make, change, upload');
+  addReads(cli, audiences, AUDIENCES);
+  leaf<EditOptions & { list?: boolean }>(
+    cli,
+    [audiences, 'create <name>'],
+    {
+      summary: 'Make an audience: its trait is the name in snake_case',
+      example: `audiences create "Loyal" --condition 'count("Order Completed", duration("720h")) >= 3' --destination "My hook"`,
+      options: [...CONDITION_OPTIONS, ['--list', 'no condition: its members are uploaded'], ...COMMON_OPTIONS],
+    },
+    create,
+  );
+  leaf<EditOptions & { name?: string }>(
+    cli,
+    [audiences, 'edit <audience>'],
+    {
+      summary: 'Change what is given, and nothing else',
+      example: 'audiences edit "Loyal" --sync-every 10s --destination "My hook"',
+      options: [...CONDITION_OPTIONS, ...COMMON_OPTIONS, ['--name <name>', 'another name; its trait stays']],
+      more: 'Another condition or set of sources is counted anew from what is retained of messages.',
+    },
+    edit,
+  );
+  addPreview(cli, audiences);
+  addUpload(cli, audiences);
+  addDelete(cli, audiences, AUDIENCES);
+}
+
+async function create(session: Session, options: EditOptions & { list?: boolean }, name = ''): Promise<void> {
+  const condition = await conditionOf(session, options);
+  if ((condition === undefined) !== (options.list ?? false)) {
+    throw usage('Say who is in it by --condition or --condition-file, or --list where its members are uploaded.');
+  }
+  const body: Operations['POST /audiences']['body'] = {
+    name,
+    ...(condition !== undefined && { condition }),
+    ...forCreation(await commonFields(session, options)),
+  };
+  showDefinition(session, (await session.api().call('POST /audiences', { body })).data);
+}
+
+async function edit(session: Session, options: EditOptions & { name?: string }, given = ''): Promise<void> {
+  const condition = await conditionOf(session, options);
+  const body: Operations['PATCH /audiences/{id}']['body'] = {
+    ...(options.name !== undefined && { name: options.name }),
+    ...(condition !== undefined && { condition }),
+    ...(await commonFields(session, options)),
+  };
+  if (Object.keys(body).length === 0) throw usage('Say what to change: see --help.');
+  const { id, version } = await findAudience(session.api(), given);
+  const ifMatch = `"${String(version)}"`;
+  showDefinition(session, (await session.api().call('PATCH /audiences/{id}', { id, body, ifMatch })).data);
+}

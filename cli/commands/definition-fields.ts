@@ -1,0 +1,106 @@
+import { type Audience, type ComputedTrait } from '../../shared/api/operations';
+import { type Session } from '../command';
+import { findDestination, findSource } from '../find';
+import { readInput } from '../secret-input';
+import { usage } from '../world';
+
+/** What of audiences and computed traits is set by options, and how both are shown. */
+
+export interface CommonOptions {
+  source?: string[];
+  allSources?: boolean;
+  destination?: string[];
+  nobody?: boolean;
+  syncEvery?: string;
+}
+
+export const COMMON_OPTIONS: [string, string][] = [
+  ['--source <source...>', 'whose messages count, by id or name; else all'],
+  ['--all-sources', 'those of all sources count'],
+  ['--destination <destination...>', 'that are told, by id or name'],
+  ['--nobody', 'no destination is told'],
+  ['--sync-every <duration>', 'how often they are told of changes, from 1s to 24h (default 1m)'],
+];
+
+export interface CommonFields {
+  sources?: string[] | null;
+  destinations?: string[];
+  syncEvery?: string;
+}
+
+/** @throws CliError */
+export async function commonFields(session: Session, options: CommonOptions): Promise<CommonFields> {
+  const { source, allSources = false, destination, nobody = false, syncEvery } = options;
+  if (source && allSources) throw usage('--source and --all-sources exclude each other.');
+  if (destination && nobody) throw usage('--destination and --nobody exclude each other.');
+  const idsOf = async (found: Promise<{ id: string }[]>) => (await found).map(({ id }) => id);
+  return {
+    ...(allSources && { sources: null }),
+    ...(source && { sources: await idsOf(Promise.all(source.map((name) => findSource(session.api(), name)))) }),
+    ...(nobody && { destinations: [] }),
+    ...(destination && {
+      destinations: await idsOf(Promise.all(destination.map((name) => findDestination(session.api(), name)))),
+    }),
+    ...(syncEvery !== undefined && { syncEvery }),
+  };
+}
+
+export interface ConditionOptions {
+  condition?: string;
+  conditionFile?: string;
+}
+
+export const CONDITION_OPTIONS: [string, string][] = [
+  ['--condition <cel>', 'who is in it, in CEL: docs/audiences.md'],
+  ['--condition-file <file>', 'the condition out of a file; - for standard input'],
+];
+
+/** @throws CliError where both are given, or the file cannot be read */
+export async function conditionOf(session: Session, options: ConditionOptions): Promise<string | undefined> {
+  const { condition, conditionFile } = options;
+  if (condition !== undefined && conditionFile !== undefined) {
+    throw usage('--condition and --condition-file exclude each other.');
+  }
+  return conditionFile === undefined ? condition : (await readInput(session.world, conditionFile)).trim();
+}
+
+/** Without those that may not be null when something is made. */
+export function forCreation({
+  sources,
+  ...rest
+}: CommonFields): Omit<CommonFields, 'sources'> & { sources?: string[] } {
+  return { ...rest, ...(sources && { sources }) };
+}
+
+type Definition = Audience | ComputedTrait;
+
+export function phaseOf({ status: { phase, counted, of } }: Definition): string {
+  if (phase === 'first_sync') return `first_sync ${of === 0 ? 0 : Math.floor((counted / of) * 100)} %`;
+  return phase;
+}
+
+export function showDefinition({ print }: Session, entry: Definition): void {
+  const { status } = entry;
+  const own: [string, string | null | undefined][] =
+    'compute' in entry
+      ? [
+          ['value', `${entry.compute} of ${entry.event}`],
+          ['property', entry.property ?? undefined],
+          ['window', entry.window ?? 'ever'],
+        ]
+      : [['condition', entry.condition ?? 'none: its members are uploaded']];
+  print.thing(entry, [
+    ['id', entry.id],
+    ['name', entry.name],
+    ['trait', entry.key],
+    ...own,
+    ['sources', entry.sources?.join(' ') ?? 'all'],
+    ['destinations', entry.destinations.join(' ')],
+    ['synced every', entry.syncEvery],
+    ['state', phaseOf(entry)],
+    ['users', status.members],
+    ['sent', status.sent],
+    ['waiting', status.waiting],
+    ['last sync', status.lastSync?.at],
+  ]);
+}
