@@ -52,6 +52,13 @@ export function allSources(api: Api): Promise<Source[]> {
   return all((query) => api.call('GET /sources', { query }));
 }
 
+/** Sources that clients send to: not those by which audiences and computed traits are told, which come and go with them. */
+export async function ownSources(api: Api): Promise<Source[]> {
+  const [sources, ...definitions] = await Promise.all([allSources(api), allAudiences(api), allTraits(api)]);
+  const telling = new Set(definitions.flat().map(({ source }) => source));
+  return sources.filter(({ id }) => !telling.has(id));
+}
+
 export function allDestinations(api: Api): Promise<Destination[]> {
   return all((query) => api.call('GET /destinations', { query }));
 }

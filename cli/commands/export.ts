@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Command } from 'commander';
 import { type Cli, leaf } from '../command';
 import { writePrivately } from '../connect/files';
-import { allDestinations, allSources } from '../find';
+import { allDestinations, ownSources } from '../find';
 import { toFile } from '../settings-file/format';
 import { CliError } from '../world';
 
@@ -22,7 +22,7 @@ export function addExport(cli: Cli, program: Command): void {
       const { data: who } = await api().call('GET /session', {});
       if (who.role !== 'admin')
         throw new CliError('Only administrators see whole URLs: export with a token of theirs.');
-      const [sources, destinations] = await Promise.all([allSources(api()), allDestinations(api())]);
+      const [sources, destinations] = await Promise.all([ownSources(api()), allDestinations(api())]);
       const file = toFile(sources, destinations, new Date());
       const text = print.json ? `${JSON.stringify(file)}\n` : `${JSON.stringify(file, null, 2)}\n`;
       if (out === undefined) {

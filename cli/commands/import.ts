@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Cli, leaf, type Session } from '../command';
 import { type Api } from '../connect/api';
-import { allDestinations, allSources } from '../find';
+import { allDestinations, ownSources } from '../find';
 import { type Paint, doubtful, good, plain } from '../output/paint';
 import { readInput } from '../secret-input';
 import { parseFile, parseSecrets } from '../settings-file/format';
@@ -44,7 +44,7 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
   const file = parseFile(await readInput(world, name));
   const secrets = secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
   const api = session.api();
-  const present = { sources: await allSources(api), destinations: await allDestinations(api) };
+  const present = { sources: await ownSources(api), destinations: await allDestinations(api) };
   const { steps, faults } = planImport(file, present, secrets, withoutSecrets);
   if (faults.length > 0) {
     print.note(`Nothing was changed:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
@@ -81,5 +81,8 @@ async function perform(api: Api, step: Step, ids: Map<string, string>): Promise<
   }
   const sources = step.sources.flatMap((name) => ids.get(name) ?? []);
   if (step.act === 'create') await api.call('POST /destinations', { body: { ...step.body, sources } });
-  else await api.call('PATCH /destinations/{id}', { id: step.id, body: { ...step.body, sources } });
+  else {
+    const body = { ...step.body, sources: [...sources, ...step.telling] };
+    await api.call('PATCH /destinations/{id}', { id: step.id, body });
+  }
 }

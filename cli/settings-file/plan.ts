@@ -11,8 +11,20 @@ export type Step =
   | { kind: 'source'; act: 'create'; name: string; enabled: boolean; blockedEvents: string[] }
   | { kind: 'source'; act: 'change'; name: string; id: string; enabled: boolean; blockedEvents: string[] }
   | { kind: 'destination'; act: 'create'; name: string; body: Omit<Body, 'sources'>; sources: string[] }
-  | { kind: 'destination'; act: 'change'; name: string; id: string; body: Omit<Patch, 'sources'>; sources: string[] }
+  | ChangedDestination
   | { kind: 'source' | 'destination'; act: 'keep'; name: string };
+
+interface ChangedDestination {
+  kind: 'destination';
+  act: 'change';
+  name: string;
+  id: string;
+  body: Omit<Patch, 'sources'>;
+  /** names */
+  sources: string[];
+  /** ids of the sources by which audiences tell it: no file has them, and they stay */
+  telling: string[];
+}
 
 export interface Plan {
   steps: Step[];
@@ -21,6 +33,7 @@ export interface Plan {
 }
 
 export interface Present {
+  /** those that clients send to */
   sources: Source[];
   destinations: Destination[];
 }
@@ -84,7 +97,8 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
       return { kind: 'destination', act: 'keep', name };
     const body = { ...common, types, filter, maxPerSecond, switchOffAfter };
-    return { kind: 'destination', act: 'change', name, id: same.id, sources, body };
+    const telling = same.sources.filter((id) => !around.present.sources.some((source) => source.id === id));
+    return { kind: 'destination', act: 'change', name, id: same.id, sources, telling, body };
   }
   const body = {
     ...common,
@@ -119,7 +133,7 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
     switchOffAfter: same.switchOffAfter,
     filter: same.filter,
     shards: wanted.shards === undefined ? undefined : same.shards,
-    sources: same.sources.map((id) => names.get(id)).sort(),
+    sources: same.sources.flatMap((id) => names.get(id) ?? []).sort(),
     webhooks: same.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
   };
   const { enabled, paused, types, filter, maxPerSecond, shards, switchOffAfter } = wanted;

@@ -370,6 +370,7 @@ test('an audience is previewed, made, changed and deleted; a list is uploaded; a
   expect((await done('audiences', 'show', 'Professionals')).out).toMatch(
     /trait +pros\n[^]*sources +src_[^]*destinations +dst_/,
   );
+  expect((await done('export')).out).not.toContain('Professionals');
   await done('audiences', 'edit', 'Professionals', '--all-sources', '--nobody');
   await done('audiences', 'delete', 'Professionals');
 

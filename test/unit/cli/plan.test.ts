@@ -103,6 +103,14 @@ test.each<[string, Partial<Destination>]>([
   });
 });
 
+test('what an audience tells a destination is in no file, and stays', () => {
+  const told = { ...HOOK, sources: ['src_1', 'src_of_an_audience'] };
+  expect(toFile([SITE], [told], new Date(0))).toEqual(FILE);
+  const steps = (here: Destination) => planImport(FILE, { ...HERE, destinations: [here] }, {}, false).steps[1];
+  expect(steps(told)).toMatchObject({ act: 'keep' });
+  expect(steps({ ...told, paused: true })).toMatchObject({ sources: ['Site'], telling: ['src_of_an_audience'] });
+});
+
 test('a URL that changes takes no stored value along', () => {
   const here = { ...HOOK, webhooks: [{ ...HOOK.webhooks[0]!, url: 'https://other.example/' }] };
   expect(planImport(FILE, { ...HERE, destinations: [here] }, {}, false).faults).toHaveLength(1);
