@@ -39,7 +39,7 @@ function Shown({ preview, settled, again }: { preview: Preview; settled: boolean
           {settled ? sizeInWords(preview) : 'Counting anew …'}
         </Text>
         <Text size="sm" className="quiet">
-          {basisInWords(preview)} {detail}
+          {basisInWords(preview)}
         </Text>
       </div>
       {phase === 'counting' && (

@@ -7,6 +7,7 @@ import {
   kindOf,
   MAX_DEPTH,
   type Row,
+  rowProblems,
   type Rule,
   type Test,
   UNIT_SECONDS,
@@ -25,7 +26,8 @@ export function rowsOf(text: string): Group | undefined {
   const tree = parseExpression(text);
   if (tree.kind === 'mistake') return undefined;
   const row = readAny(tree.expr, 1);
-  return row && ('join' in row ? row : { join: 'all', rows: [row] });
+  const group = row && ('join' in row ? row : { join: 'all' as const, rows: [row] });
+  return group && rowProblems(group).size === 0 ? group : undefined;
 }
 
 function readAny(expr: Expr, depth: number): Row | undefined {

@@ -142,7 +142,8 @@ function valueProblem(rule: Rule): string | undefined {
     case 'boolean':
       return value === 'true' || value === 'false' ? undefined : 'Yes or no';
     case 'text':
-      return rule.test === 'contains' && rule.value === '' ? 'What does it contain?' : undefined;
+      // Empty is what has not been reached yet. Who means an empty text writes it in CEL.
+      return rule.value === '' ? 'Which value?' : undefined;
     case 'none':
       return undefined;
   }

@@ -56,14 +56,10 @@ export function sizeInWords({ phase, members, exact, plusMinus, of, looked }: Pr
 }
 
 /** What stands behind the size. */
-export function basisInWords({ phase, looked, of, failed, exact }: Preview): string {
-  const people = exact ? 'users' : 'users of a sample';
-  const seen =
-    phase === 'counting'
-      ? `${count(looked)} of ${count(of)} ${people} looked at`
-      : `${count(looked)} ${people} looked at`;
-  if (failed === 0) return `${seen}.`;
-  return `${seen}; for ${count(failed)} it could not be evaluated, which is no match.`;
+export function basisInWords({ phase, looked, of, failed, detail }: Preview): string {
+  const seen = phase === 'counting' ? `${count(looked)} of ${counted(of, 'profile')}` : counted(looked, 'profile');
+  const without = failed === 0 ? '' : ` For ${count(failed)} it could not be evaluated, which is no match.`;
+  return `${seen} looked at.${without}${detail === null ? '' : ` ${detail}.`}`;
 }
 
 type Status = Audience['status'];

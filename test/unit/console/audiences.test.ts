@@ -170,18 +170,21 @@ describe('in words', () => {
   });
 
   it.each<[Partial<Preview>, string, string]>([
-    [{ members: 1, looked: 5, of: 5 }, '1 user', '5 users looked at.'],
+    [{ members: 1, looked: 5, of: 5 }, '1 user', '5 profiles looked at.'],
     [
-      { members: 12_300, looked: 2_000, of: 2_000, exact: false, plusMinus: 400 },
+      {
+        ...{ members: 12_300, looked: 2_000, of: 2_000, exact: false, plusMinus: 400 },
+        detail: 'Estimated from 2000 of 9000 profiles',
+      },
       'about 12,300 users, give or take 400: an estimate',
-      '2,000 users of a sample looked at.',
+      '2,000 profiles looked at. Estimated from 2000 of 9000 profiles.',
     ],
-    [{ phase: 'counting', of: 100 }, 'Counting …', '0 of 100 users looked at.'],
-    [{ phase: 'counting', members: 7, looked: 10, of: 100 }, 'So far about 7 users', '10 of 100 users looked at.'],
+    [{ phase: 'counting', of: 100 }, 'Counting …', '0 of 100 profiles looked at.'],
+    [{ phase: 'counting', members: 7, looked: 10, of: 100 }, 'So far about 7 users', '10 of 100 profiles looked at.'],
     [
       { members: 2, looked: 5, failed: 3 },
       '2 users',
-      '5 users looked at; for 3 it could not be evaluated, which is no match.',
+      '5 profiles looked at. For 3 it could not be evaluated, which is no match.',
     ],
   ])('a preview of %j', (given, size, basis) => {
     expect([sizeInWords(preview(given)), basisInWords(preview(given))]).toEqual([size, basis]);
