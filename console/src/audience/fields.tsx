@@ -1,8 +1,8 @@
 import { Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/core';
 import { useAll } from '../lib/api';
+import { useOwnSources } from '../lib/sources';
 import { TextLink } from '../ui/ui';
 import { type CommonDraft, namingOf } from './draft';
-import { useOwnSources } from './use-seen';
 
 /** Fields that audiences and computed traits have in common. */
 

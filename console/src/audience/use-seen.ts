@@ -1,6 +1,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { call, useAll, useRead } from '../lib/api';
+import { call, useRead } from '../lib/api';
+import { useOwnSources } from '../lib/sources';
 import { type Seen, suggestionsOf } from './suggest';
 
 /** So many sources are asked what they have sent: each is a question of its own. */
@@ -26,13 +27,4 @@ export function useSeen(sources: readonly string[] | null): Seen {
     () => suggestionsOf(counted, [...(identifies ?? []), ...(tracks ?? [])]),
     [counted, identifies, tracks],
   );
-}
-
-/** Sources that clients send to, by id: not those by which audiences are told. */
-export function useOwnSources(): ReadonlyMap<string, string> {
-  const [sources, audiences, traits] = [useAll('sources'), useAll('audiences'), useAll('computed-traits')];
-  return useMemo(() => {
-    const telling = new Set([...(audiences ?? []), ...(traits ?? [])].map(({ source }) => source));
-    return new Map(sources?.filter(({ id }) => !telling.has(id)).map(({ id, name }) => [id, name]));
-  }, [sources, audiences, traits]);
 }

@@ -4,6 +4,7 @@ import { useNavigate } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
 import { DESTINATION_FIELDS } from '../destination/conflict';
 import { draftOf, patchOf, problemsOf } from '../destination/draft';
+import { FilterField } from '../destination/filter-field';
 import { RateField, SecretField, TypesField } from '../destination/fields';
 import { type Read, Unsaved, useSaveDestination } from '../destination/save';
 import { WebhooksEditor } from '../destination/webhooks-editor';
@@ -55,6 +56,7 @@ function Form({ destination, etag, onDrop }: Props & { onDrop: (theirs: Read) =>
           problems={problems}
         />
         <TypesField {...fields} />
+        <FilterField {...fields} />
         <RateField {...fields} />
         <Unsaved
           saving={save}

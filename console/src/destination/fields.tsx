@@ -1,5 +1,6 @@
 import { Checkbox, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useNames } from '../lib/api';
+import { useTelling } from '../lib/sources';
 import { TYPES } from '../lib/words';
 import { type Draft } from './draft';
 
@@ -26,6 +27,7 @@ export function NameField({ draft, onChange, problems }: Props) {
 
 export function SourcesField({ draft, onChange, problems }: Props) {
   const names = useNames('sources');
+  const telling = useTelling();
   return (
     <Checkbox.Group
       label="Sources"
@@ -36,7 +38,7 @@ export function SourcesField({ draft, onChange, problems }: Props) {
     >
       <Stack gap="xs" mt="xs">
         {[...names].map(([id, name]) => (
-          <Checkbox key={id} value={id} label={name} />
+          <Checkbox key={id} value={id} label={telling.has(id) ? `${name} (told by Waypost)` : name} />
         ))}
         {names.size === 0 && <Text size="sm">There is no source yet.</Text>}
       </Stack>

@@ -4,7 +4,8 @@ import { useNavigate, useParams } from 'react-router';
 import { type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Section, Unread, When } from '../ui/ui';
+import { useTelling } from '../lib/sources';
+import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 import { SourceEvents } from '../source/events';
 import { Snippets } from '../ui/snippets';
 
@@ -30,6 +31,15 @@ export function SourcePage() {
 
 function Loaded({ source, etag }: Props) {
   const admin = useMay('admin');
+  const told = useTelling().get(source.id);
+  if (told) {
+    return (
+      <Text>
+        By this source Waypost tells of <TextLink to={told.to}>{told.name}</TextLink>: nobody sends to it, and it goes
+        with that.
+      </Text>
+    );
+  }
   return (
     <Stack>
       <Switch source={source} etag={etag} />

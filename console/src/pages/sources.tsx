@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
+import { useTelling } from '../lib/sources';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
@@ -10,6 +11,7 @@ import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui
 export function Sources() {
   const filters = useFilters();
   const admin = useMay('admin');
+  const telling = useTelling();
   const read = useRead('GET /sources', { query: filters.query(['after']) });
   return (
     <Page title="Sources">
@@ -26,6 +28,7 @@ export function Sources() {
             <tr key={id}>
               <td>
                 <TextLink to={`/sources/${id}`}>{name}</TextLink>
+                {telling.has(id) && ' (told by Waypost)'}
               </td>
               <td>
                 <Pill kind={enabled ? 'on' : 'off'} />
