@@ -351,6 +351,8 @@ const pages = (): [path: string, heading: string, shows: string | RegExp, name: 
   [`/destinations/${hooks.crm.id}`, 'CRM', 'Settings', 'destination'],
   ['/sources', 'Sources', 'Web shop', 'sources'],
   [`/sources/${shop.id}`, 'Web shop', 'on', 'source'],
+  ['/audiences', 'Audiences', 'No audience yet', 'audiences-empty'],
+  ['/audiences/new', 'Build an audience', 'Not yet: Give it a name', 'audience-builder-empty'],
   ['/deletions', 'Deletions', 'No user was deleted yet', 'deletions'],
   ['/audit', 'Audit', 'created', 'audit'],
   ['/tokens', 'Tokens', 'Support', 'tokens'],
@@ -382,7 +384,7 @@ story(
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel(/^Token/).fill(token.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    for (const [path, heading] of pages().slice(0, 6)) {
+    for (const [path, heading] of pages().slice(0, 8)) {
       await page.goto(at(path));
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
     }
