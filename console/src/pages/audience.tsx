@@ -11,7 +11,8 @@ import { type Read } from '../destination/save';
 import { call, useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { useFilters } from '../ui/filters';
-import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
+import { Deletion } from '../ui/deletion';
+import { LinkButton, Page, Section, Unread } from '../ui/ui';
 
 /** One audience, and one computed trait: how far it is, who is in it, what it was, its settings, and its end. */
 
@@ -136,20 +137,11 @@ function Delete({ kind, of: { id, name }, etag }: { kind: Kind; of: Definition; 
   const list = kind === 'audiences' ? '/audiences' : '/audiences/traits';
   const remove = useChange(`DELETE /${kind}/{id}`, { onDone: () => void navigate(list) });
   return (
-    <div>
-      <Confirmed
-        danger
-        label="Delete"
-        question={`Delete ${name}?`}
-        busy={remove.isPending}
-        onConfirm={() => remove.mutate({ id, ifMatch: etag })}
-      >
-        <Text>
-          Nobody is told of it any more. Receivers keep what they were told: no member is told that they left. Its past
-          deliveries can still be looked at. It cannot be brought back; another of this name begins anew.
-        </Text>
-      </Confirmed>
-      {remove.error && <Failure error={remove.error} what="deleting it" />}
-    </div>
+    <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
+      <Text>
+        Nobody is told of it any more. Receivers keep what they were told: no member is told that they left. Its past
+        deliveries can still be looked at. It cannot be brought back; another of this name begins anew.
+      </Text>
+    </Deletion>
   );
 }

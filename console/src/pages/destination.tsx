@@ -7,6 +7,7 @@ import { RotateSecret } from '../destination/rotate-secret';
 import { TestSend } from '../destination/test-send';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
+import { Deletion } from '../ui/deletion';
 import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
 import { State } from './destinations';
 
@@ -122,17 +123,12 @@ function Delete({ destination, etag }: { destination: Destination; etag: string 
   const navigate = useNavigate();
   const remove = useChange('DELETE /destinations/{id}', { onDone: () => void navigate('/destinations') });
   return (
-    <div>
-      <Confirmed
-        danger
-        label="Delete"
-        question={`Delete ${destination.name}?`}
-        busy={remove.isPending}
-        onConfirm={() => remove.mutate({ id: destination.id, ifMatch: etag })}
-      >
-        <Text>What waits for it is cancelled. Its past deliveries can still be looked at.</Text>
-      </Confirmed>
-      {remove.error && <Failure error={remove.error} what="deleting it" />}
-    </div>
+    <Deletion
+      name={destination.name}
+      remove={remove}
+      onConfirm={() => remove.mutate({ id: destination.id, ifMatch: etag })}
+    >
+      <Text>What waits for it is cancelled. Its past deliveries can still be looked at.</Text>
+    </Deletion>
   );
 }

@@ -5,6 +5,7 @@ import { type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
+import { Deletion } from '../ui/deletion';
 import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 import { SourceEvents } from '../source/events';
 import { Snippets } from '../ui/snippets';
@@ -124,17 +125,8 @@ function Delete({ source: { id, name }, etag }: Props) {
   const navigate = useNavigate();
   const remove = useChange('DELETE /sources/{id}', { onDone: () => void navigate('/sources') });
   return (
-    <div>
-      <Confirmed
-        danger
-        label="Delete"
-        question={`Delete ${name}?`}
-        busy={remove.isPending}
-        onConfirm={() => remove.mutate({ id, ifMatch: etag })}
-      >
-        <Text>Its calls are refused from then on. Destinations stay, and are no longer connected to it.</Text>
-      </Confirmed>
-      {remove.error && <Failure error={remove.error} what="deleting it" />}
-    </div>
+    <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
+      <Text>Its calls are refused from then on. Destinations stay, and are no longer connected to it.</Text>
+    </Deletion>
   );
 }
