@@ -11,6 +11,7 @@ const POLL_MS = 500;
 
 interface Options {
   changes?: boolean;
+  allowEmpty?: boolean;
   follow?: boolean;
 }
 
@@ -26,6 +27,7 @@ export function addUpload(cli: Cli, audiences: Command): void {
           '--changes',
           'lines are {"add":"ann"} and {"remove":"bob"}; else they are all members, and who is not there leaves',
         ],
+        ['--allow-empty', 'also where there is no line: then nobody is a member'],
         ['--follow', 'wait until they count'],
       ],
       more: 'A line is a user id in JSON ("ann"), an object ({"userId":"ann"}), or else a user id as it stands. All of it counts, or nothing.',
@@ -34,13 +36,18 @@ export function addUpload(cli: Cli, audiences: Command): void {
   );
 }
 
-async function upload(session: Session, { changes, follow }: Options, name = '', file = ''): Promise<void> {
+async function upload(
+  session: Session,
+  { changes = false, allowEmpty = false, follow = false }: Options,
+  name = '',
+  file = '',
+): Promise<void> {
   const { api, print, world } = session;
-  const input = openInput(world, file);
   const { id } = await findAudience(api(), name);
+  const input = openInput(world, file);
   let saidAt = Date.now();
   const { upload: number, lines } = await uploadMembers(api(), {
-    ...{ id, method: changes ? 'PATCH' : 'PUT', input },
+    ...{ id, method: changes ? 'PATCH' : 'PUT', input, mayBeEmpty: changes || allowEmpty },
     onProgress: (sent) => {
       const now = Date.now();
       if (now - saidAt < SAY_EVERY_MS) return;

@@ -20,11 +20,15 @@ export function openInput(world: World, file: string): Input {
   if (file === '-') return { stream: world.stdin as AsyncIterable<Buffer>, size: undefined };
   const path = resolve(world.cwd, file);
   try {
-    return { stream: createReadStream(path), size: statSync(path).size };
+    const { size } = statSync(path);
+    return { stream: createReadStream(path), size };
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${messageOf(error)}.`);
   }
 }
+
+const NOBODY =
+  'There is no line in it: nobody would be a member any more, and nothing was changed. If that is meant, say --allow-empty.';
 
 interface Uploading {
   /** of the audience */
@@ -32,11 +36,14 @@ interface Uploading {
   /** PUT: these are the members; PATCH: these come and go */
   method: 'PUT' | 'PATCH';
   input: Input;
+  /** whether there may be no line at all: a full set of nobody takes all members out */
+  mayBeEmpty: boolean;
   onProgress: (sent: { bytes: number; lines: number }) => void;
 }
 
 /** @throws CliError where the API refuses: then nothing was changed */
-export async function uploadMembers(api: Api, { id, method, input, onProgress }: Uploading): Promise<UploadedMembers> {
+export async function uploadMembers(api: Api, uploading: Uploading): Promise<UploadedMembers> {
+  const { id, method, input, mayBeEmpty, onProgress } = uploading;
   let failed: unknown;
   async function* body(): AsyncGenerator<Uint8Array> {
     const lines = createMemberLines();
@@ -47,10 +54,15 @@ export async function uploadMembers(api: Api, { id, method, input, onProgress }:
       for await (const chunk of input.stream) {
         const part = typeof chunk === 'string' ? encoder.encode(chunk) : chunk;
         bytes += part.length;
-        yield encoder.encode(lines.add(decoder.decode(part, { stream: true })));
+        const made = lines.add(decoder.decode(part, { stream: true }));
+        // For an empty part fetch would wait for ever.
+        if (made !== '') yield encoder.encode(made);
         onProgress({ bytes, lines: lines.count });
       }
-      yield encoder.encode(lines.end());
+      const last = lines.end();
+      if (last !== '') yield encoder.encode(last);
+      // What breaks off changes nothing.
+      if (lines.count === 0 && !mayBeEmpty) throw new CliError(NOBODY);
       onProgress({ bytes, lines: lines.count });
     } catch (error) {
       failed = error;
@@ -66,6 +78,7 @@ export async function uploadMembers(api: Api, { id, method, input, onProgress }:
   const url = `${api.base}/audiences/${encodeURIComponent(id)}/members`;
   // The types know bodies of browsers alone: Node's own takes what can be read step by step.
   const response = await fetch(url, request as unknown as RequestInit).catch((error: unknown) => {
+    if (failed instanceof CliError) throw failed;
     if (failed !== undefined) throw new CliError(`The input cannot be read: ${messageOf(failed)}.`);
     throw new CliError(sentenceOf(error, api.place.url), undefined, error);
   });

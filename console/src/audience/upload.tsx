@@ -15,6 +15,7 @@ type State =
   | { at: 'reading' }
   | { at: 'sending'; part: number; lines: number }
   | { at: 'done'; answer: UploadedMembers }
+  | { at: 'empty' }
   | { at: 'failed'; error: unknown };
 
 interface Props {
@@ -94,6 +95,12 @@ function Progressing({ state, taken }: { state: State; taken: number }) {
         </Alert>
       );
     }
+    case 'empty':
+      return (
+        <Alert color="yellow" title="There is no line in this file">
+          Nobody would be a member any more, and nothing was sent. Choose another one.
+        </Alert>
+      );
     case 'failed':
       if (state.error instanceof Cancelled) return <Text size="sm">Cancelled: nothing was changed.</Text>;
       return <Failure error={state.error} what="the upload" />;
@@ -107,6 +114,10 @@ function useUpload(id: string, onUploaded: () => void) {
     setState({ at: 'reading' });
     try {
       const { body, lines } = await membersOf(file);
+      if (lines === 0) {
+        setState({ at: 'empty' });
+        return;
+      }
       setState({ at: 'sending', part: 0, lines });
       under.current = uploadMembers({
         ...{ id, method, body },
