@@ -5,7 +5,7 @@ import { ConditionField } from './condition-field';
 import { type AudienceDraft, conditionOf } from './draft';
 import { DestinationsField, NameField, SourcesField, SyncField } from './fields';
 import { PreviewView } from './preview';
-import { usePreview } from './use-preview';
+import { type Previewing, usePreview } from './use-preview';
 import { useSeen } from './use-seen';
 
 /** The fields of an audience with a preview beside them: of a new one, and of one that is there. */
@@ -14,15 +14,14 @@ interface Props {
   draft: AudienceDraft;
   onChange: (draft: AudienceDraft) => void;
   problems: ReadonlyMap<string, string>;
-  /** whether its condition is to be counted: of one that is there, where something else would be */
-  counted: boolean;
+  counting: Counting;
   /** the trait of one that is there already */
   stored?: string;
   /** what stands at the end: what went wrong, and the button */
   children: ReactNode;
 }
 
-export function AudienceForm({ draft, onChange, problems, counted, stored, children }: Props) {
+export function AudienceForm({ draft, onChange, problems, counting, stored, children }: Props) {
   const fields = { draft, onChange, problems };
   const name = <NameField {...fields} {...(stored !== undefined && { stored })} />;
   const rest = (
@@ -43,7 +42,7 @@ export function AudienceForm({ draft, onChange, problems, counted, stored, child
   }
   return (
     <div className="beside">
-      <Condition {...fields} counted={counted}>
+      <Condition {...fields} counting={counting}>
         {name}
       </Condition>
       {rest}
@@ -52,21 +51,18 @@ export function AudienceForm({ draft, onChange, problems, counted, stored, child
 }
 
 /** The condition, and beside it, on a phone below it, who matches. */
-function Condition({ draft, onChange, problems, counted, children }: Omit<Props, 'stored'>) {
+function Condition({ draft, onChange, problems, counting, children }: Omit<Props, 'stored'>) {
   const seen = useSeen(draft.sources);
-  const condition = conditionOf(draft);
-  const previewing = usePreview(counted ? condition : undefined, draft.sources);
-  // The preview checks the condition, and says where its mistake is: it belongs to the field.
-  const said = fieldProblems(previewing.error).get('condition');
-  const mistake = said ?? (condition === undefined ? undefined : problems.get('condition'));
+  const { counted, condition, previewing, mistake } = counting;
+  const said = mistake ?? (condition === undefined ? undefined : problems.get('condition'));
   return (
     <>
       <Stack>
         {children}
-        <ConditionField draft={draft} onChange={onChange} seen={seen} mistake={mistake && sentence(mistake)} />
+        <ConditionField draft={draft} onChange={onChange} seen={seen} mistake={said} />
       </Stack>
       <PreviewView
-        asked={counted && condition !== undefined && said === undefined}
+        asked={counted && condition !== undefined && mistake === undefined}
         previewing={previewing}
         idle={
           counted
@@ -76,6 +72,24 @@ function Condition({ draft, onChange, problems, counted, children }: Omit<Props,
       />
     </>
   );
+}
+
+/** The condition of a draft while it is counted. */
+export interface Counting {
+  counted: boolean;
+  condition: string | undefined;
+  previewing: Previewing;
+  /** what is wrong with the condition, and where */
+  mistake: string | undefined;
+}
+
+/** @param counted whether it is to be counted: of one that is there, where something else would be */
+export function useCounting(draft: AudienceDraft, counted: boolean): Counting {
+  const condition = draft.by === 'condition' ? conditionOf(draft) : undefined;
+  const previewing = usePreview(counted ? condition : undefined, draft.sources);
+  // The preview checks the condition, and says where its mistake is.
+  const said = fieldProblems(previewing.error).get('condition');
+  return { counted, condition, previewing, mistake: said && sentence(said) };
 }
 
 /** `line 1, column 7: …` → `Line 1, …` */

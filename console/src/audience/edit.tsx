@@ -5,7 +5,7 @@ import { AUDIENCE_FIELDS, type FieldNames, TRAIT_FIELDS } from '../destination/c
 import { type Read, SaveButton, type Saving, Unsaved, useSaving } from '../destination/save';
 import { call, useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
-import { AudienceForm } from './audience-form';
+import { AudienceForm, useCounting } from './audience-form';
 import {
   type AudiencePatch,
   audienceDraftOf,
@@ -39,7 +39,9 @@ export function EditAudience({ entry: audience, etag, onSaved, disabled }: EditP
   );
   const patch = audiencePatch(audience, draft);
   const own = audienceProblems(draft);
-  const shown = { saving, patch, valid: own.size === 0, before: audience, names: AUDIENCE_FIELDS };
+  const counting = useCounting(draft, countsAnew(patch));
+  const valid = own.size === 0 && counting.mistake === undefined;
+  const shown = { saving, patch, valid, before: audience, names: AUDIENCE_FIELDS };
   return (
     <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>
       <AudienceForm
@@ -47,7 +49,7 @@ export function EditAudience({ entry: audience, etag, onSaved, disabled }: EditP
         onChange={setDraft}
         problems={new Map([...fieldProblems(saving.error), ...own])}
         stored={audience.key}
-        counted={countsAnew(patch)}
+        counting={counting}
       >
         <End {...shown} disabled={disabled} onDrop={onSaved} />
       </AudienceForm>

@@ -1,7 +1,7 @@
 import { Button, Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
-import { AudienceForm } from '../audience/audience-form';
+import { AudienceForm, useCounting } from '../audience/audience-form';
 import {
   type AudienceDraft,
   audienceBody,
@@ -28,6 +28,7 @@ export function NewAudience() {
   const navigate = useNavigate();
   const make = useChange('POST /audiences', { onDone: ({ data }) => void navigate(`/audiences/${data.id}`) });
   const own = audienceProblems(draft);
+  const counting = useCounting(draft, true);
   const naming = useNaming(draft.name);
   if (!useMay('admin')) return <AdminsOnly title="Build an audience">{FOR_ADMINS}</AdminsOnly>;
   return (
@@ -41,7 +42,7 @@ export function NewAudience() {
         <Stack>
           <Kind by={draft.by} onChange={(by) => setDraft({ ...draft, by })} />
           <AudienceForm
-            counted
+            counting={counting}
             draft={draft}
             onChange={setDraft}
             problems={new Map([...fieldProblems(make.error), ...own])}
@@ -50,7 +51,7 @@ export function NewAudience() {
             <Make
               label="Make this audience"
               busy={make.isPending}
-              problem={naming.problem ?? firstOf(own)}
+              problem={naming.problem ?? firstOf(own) ?? counting.mistake}
               then={
                 draft.by === 'list'
                   ? 'Its members are uploaded on the page that follows.'
