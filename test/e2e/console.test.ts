@@ -345,14 +345,14 @@ const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...doc
   .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
 
 /** Path, heading, what is there once it has been read, and the picture's name. */
-const pages = (): [path: string, heading: string, shows: string | RegExp, name: string][] => [
+const pages = (): [path: string, heading: string, shows: string | RegExp, name: string | undefined][] => [
   ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/, 'overview'],
   ['/destinations', 'Destinations', 'Warehouse', 'destinations'],
   [`/destinations/${hooks.crm.id}`, 'CRM', 'Settings', 'destination'],
   ['/sources', 'Sources', 'Web shop', 'sources'],
   [`/sources/${shop.id}`, 'Web shop', 'on', 'source'],
   ['/audiences', 'Audiences', 'No audience yet', 'audiences-empty'],
-  ['/audiences/new', 'Build an audience', 'Not yet: Give it a name', 'audience-builder-empty'],
+  ['/audiences/new', 'Build an audience', 'Not yet: Give it a name', undefined],
   ['/deletions', 'Deletions', 'No user was deleted yet', 'deletions'],
   ['/audit', 'Audit', 'created', 'audit'],
   ['/tokens', 'Tokens', 'Support', 'tokens'],

@@ -19,17 +19,19 @@ export function SizeChart({ sizes, spanMs }: { sizes: Sizes['data']; spanMs: num
       : `${counted(all.at(-1) ?? 0, 'user')} at last; ${count(Math.min(...all))} at least, ${count(Math.max(...all))} at most`;
   return (
     <Figure title="Users over time" says={says}>
-      <LineChart
-        {...LOOK}
-        withLegend={false}
-        data={points}
-        series={SERIES}
-        curveType="stepAfter"
-        dotProps={{ r: 2 }}
-        valueFormatter={count}
-        yAxisProps={WHOLE}
-        lineChartProps={ACCESSIBLE}
-      />
+      {all.length > 0 && (
+        <LineChart
+          {...LOOK}
+          withLegend={false}
+          data={points}
+          series={SERIES}
+          curveType="stepAfter"
+          dotProps={{ r: 2 }}
+          valueFormatter={count}
+          yAxisProps={WHOLE}
+          lineChartProps={ACCESSIBLE}
+        />
+      )}
     </Figure>
   );
 }
