@@ -53,7 +53,8 @@ function follow(
     if (id !== undefined) void call('DELETE /audiences/previews/{id}', { id }).catch(() => undefined);
   };
   const take = ({ data: preview }: { data: Preview }) => {
-    ({ id } = preview);
+    // One that is done has ended by itself.
+    id = preview.phase === 'counting' ? preview.id : undefined;
     if (ended) {
       end();
       return;
