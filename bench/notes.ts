@@ -64,6 +64,8 @@ function othersUsed(rounds: Results['rounds']): number[] {
   const figures = rounds.flatMap((round) => [
     ...[round.delivery, round.batches, round.singles, round.latency, round.sustained],
     ...(round.isolation?.phases ?? []),
+    ...(round.filters?.cases ?? []).flatMap(({ turns }) => turns),
+    ...[round.audiences?.router, round.audiences?.counting, round.audiences?.traffic],
   ]);
   return figures.flatMap((figure) => {
     const { foreignCores, stolenCores } = figure?.cpu ?? {};
