@@ -69,13 +69,19 @@ class Follower {
     return this.options.stop.aborted;
   }
 
-  /** Learns what there is already, so that nothing between now and the first event can be missed. */
+  /**
+   * Learns what there is already, so that nothing between now and the first event can be missed. A page of it: the newest
+   * is not always the last that was accepted, and what was there before must not come as new after a restart.
+   */
   async #begin(): Promise<void> {
     const { api, query, replay = 0 } = this.options;
-    const newest = await all((page) => api.call('GET /events', { query: { ...query, ...page } }), Math.max(1, replay));
-    this.#floor = newest.at(-1)?.at;
-    for (const event of newest.reverse()) {
-      if (replay > 0) this.#give(event);
+    const newest = await all(
+      (page) => api.call('GET /events', { query: { ...query, ...page } }),
+      Math.max(PAGE, replay),
+    );
+    [this.#floor] = newest.map(({ at }) => at).sort();
+    for (const [i, event] of [...newest.entries()].reverse()) {
+      if (i < replay) this.#give(event);
       else [this.#last] = [event.id, this.#known.add(event.id)];
     }
   }

@@ -163,6 +163,19 @@ test('without a replay what was before is not given, not even after a broken con
   await eventually(() => expect(one.numbers()).toEqual([...first, ...after]));
 });
 
+test('nor what was read before the newest and is younger, since partitions are not read in the order of time', async () => {
+  accept(2);
+  Object.assign(control.memory.records('messages')[0]!, { timestampMs: Date.now() + 5_000 });
+  await known(2);
+  const { one, first } = await beginConnected();
+  await hangUp();
+  await eventually(() => expect(one.said).toContain('away'));
+  await listen();
+  const after = accept(1);
+  await eventually(() => expect(one.numbers()).toContain(after[0]));
+  expect(one.numbers()).toEqual([...first, ...after]);
+});
+
 test('a token that is not known is one sentence, and not tried again', async () => {
   expect(await begin(0, 'not-the-token-of-anybody').ended).toMatchObject({
     message: `The token is not known at http://127.0.0.1:${port}. Run \`waypost login\`, or set WAYPOST_TOKEN.`,
