@@ -188,7 +188,8 @@ describe('an endpoint that fails', () => {
     await story.takeSome(30);
     expect([story.open.length, story.done.length]).toEqual([20, 0]);
     for (const { answer } of story.open.slice(0, TO_OPEN)) answer(resultOf('timeout'));
-    await settle();
+    // Some with each tick.
+    await story.pass(100);
     const parked = story.waits().filter(({ reason }) => reason === 'circuit_open');
     expect(parked).toEqual(Array(parked.length).fill({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 }));
     expect(parked.length).toBeGreaterThan(0);
