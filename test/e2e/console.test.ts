@@ -369,7 +369,9 @@ story(
       await page.getByText(shows, { exact: true }).first().waitFor();
       await isGood(name);
       await page.emulateMedia({ colorScheme: 'dark' });
-      await isGood(name === 'overview' ? `${name}-dark` : undefined);
+      // Nothing else differs.
+      expect(await tab.barriers('color-contrast')).toEqual([]);
+      if (name === 'overview') await tab.shoot(`${name}-dark`);
       await page.emulateMedia({ colorScheme: 'light' });
       await page.setViewportSize({ width: 390, height: 800 });
       // Charts follow the width a moment later.

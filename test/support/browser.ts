@@ -20,8 +20,8 @@ export interface Tab {
   complaints: string[];
   /** Evaluates an expression in the page, past its policy, which forbids to evaluate texts. */
   evaluate(expression: string): Promise<unknown>;
-  /** Serious violations of accessibility, one a line. */
-  barriers(): Promise<string[]>;
+  /** Serious violations of accessibility, one a line. @param rule of axe's rules this one alone */
+  barriers(rule?: string): Promise<string[]>;
   /** Takes a picture for the documentation, if asked for. */
   shoot(name: string): Promise<void>;
   close(): Promise<void>;
@@ -51,11 +51,12 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     page,
     complaints,
     evaluate,
-    barriers: async () => {
+    barriers: async (rule) => {
       await evaluate(`${axe}; undefined`);
       // Colours on their way from one to the other are none that anybody reads.
       await evaluate(SETTLED);
-      const run = `axe.run(document, { preload: false, resultTypes: ['violations'] }).then(({ violations }) => violations
+      const only = rule === undefined ? '' : `, runOnly: ['${rule}']`;
+      const run = `axe.run(document, { preload: false, resultTypes: ['violations']${only} }).then(({ violations }) => violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))`;
       return (await evaluate(run)) as string[];
