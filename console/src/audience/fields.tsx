@@ -1,6 +1,7 @@
-import { Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import { useAll } from '../lib/api';
 import { useOwnSources } from '../lib/sources';
+import { AllOrSome } from '../ui/all-or-some';
 import { TextLink } from '../ui/ui';
 import { type CommonDraft, namingOf } from './draft';
 
@@ -48,31 +49,16 @@ export function useNaming(name: string) {
 
 export function SourcesField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
   const names = useOwnSources();
-  const all = draft.sources === null;
   return (
-    <Fieldset legend="Whose messages count">
-      <Stack gap="xs">
-        <Checkbox
-          label="All sources, also those to come"
-          checked={all}
-          onChange={(event) => onChange({ ...draft, sources: event.target.checked ? null : [...names.keys()] })}
-        />
-        {!all && (
-          <Checkbox.Group
-            aria-label="Sources"
-            value={draft.sources ?? []}
-            onChange={(sources) => onChange({ ...draft, sources })}
-            error={problems.get('sources')}
-          >
-            <Stack gap="xs">
-              {[...names].map(([id, name]) => (
-                <Checkbox key={id} value={id} label={name} />
-              ))}
-            </Stack>
-          </Checkbox.Group>
-        )}
-      </Stack>
-    </Fieldset>
+    <AllOrSome
+      legend="Whose messages count"
+      all="All sources, also those to come"
+      label="Sources"
+      options={[...names]}
+      value={draft.sources}
+      onChange={(sources) => onChange({ ...draft, sources })}
+      error={problems.get('sources')}
+    />
   );
 }
 

@@ -1,7 +1,8 @@
-import { Checkbox, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import { useNames } from '../lib/api';
 import { useTelling } from '../lib/sources';
 import { TYPES } from '../lib/words';
+import { AllOrSome } from '../ui/all-or-some';
 import { type Draft } from './draft';
 
 /** Fields of a destination, for the first-time path and for its own page. */
@@ -73,31 +74,17 @@ export function SecretField({ value, onChange, problem, has }: SecretProps) {
 }
 
 export function TypesField({ draft, onChange, problems }: Props) {
-  const all = draft.types === null;
   return (
-    <Fieldset legend="Types of messages">
-      <Stack gap="xs">
-        <Checkbox
-          label="All, also those to come"
-          checked={all}
-          onChange={(event) => onChange({ ...draft, types: event.target.checked ? null : [...TYPES] })}
-        />
-        {!all && (
-          <Checkbox.Group
-            aria-label="Types of messages"
-            value={draft.types ?? []}
-            onChange={(types) => onChange({ ...draft, types: TYPES.filter((type) => types.includes(type)) })}
-            error={problems.get('types')}
-          >
-            <Group gap="md">
-              {TYPES.map((type) => (
-                <Checkbox key={type} value={type} label={type} />
-              ))}
-            </Group>
-          </Checkbox.Group>
-        )}
-      </Stack>
-    </Fieldset>
+    <AllOrSome
+      legend="Types of messages"
+      all="All, also those to come"
+      label="Types of messages"
+      options={TYPES.map((type) => [type, type] as const)}
+      value={draft.types}
+      onChange={(types) => onChange({ ...draft, types: types && TYPES.filter((type) => types.includes(type)) })}
+      error={problems.get('types')}
+      inline
+    />
   );
 }
 
