@@ -67,6 +67,16 @@ export function allTokens(api: Api): Promise<Token[]> {
   return all((query) => api.call('GET /tokens', { query }));
 }
 
+/** The ids of all that are named. @throws CliError where one of them is not there, or not alone */
+export async function idsOf(
+  find: (api: Api, idOrName: string) => Promise<{ id: string }>,
+  api: Api,
+  names: readonly string[],
+): Promise<string[]> {
+  const found = await Promise.all(names.map((name) => find(api, name)));
+  return found.map(({ id }) => id);
+}
+
 interface Lookup<T> {
   byId: (id: string) => Promise<T>;
   list: () => Promise<T[]>;

@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Preview } from '../../shared/api/operations';
 import { type Cli, leaf, type Session } from '../command';
-import { findSource } from '../find';
+import { findSource, idsOf } from '../find';
 import { pause } from '../time';
 import { FAILED, usage } from '../world';
 import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definition-fields';
@@ -31,8 +31,7 @@ async function preview(session: Session, options: Options): Promise<number> {
   const condition = await conditionOf(session, options);
   if (condition === undefined) throw usage('Say who would be in it: --condition or --condition-file.');
   const { source } = options;
-  const sources = source && (await Promise.all(source.map((name) => findSource(api(), name))));
-  const body = { condition, ...(sources && { sources: sources.map(({ id }) => id) }) };
+  const body = { condition, ...(source && { sources: await idsOf(findSource, api(), source) }) };
   let { data } = await api().call('POST /audiences/preview', { body });
   const { id } = data;
   try {

@@ -1,6 +1,6 @@
 import { type Audience, type ComputedTrait } from '../../shared/api/operations';
 import { type Session } from '../command';
-import { findDestination, findSource } from '../find';
+import { findDestination, findSource, idsOf } from '../find';
 import { readInput } from '../secret-input';
 import { usage } from '../world';
 
@@ -33,14 +33,11 @@ export async function commonFields(session: Session, options: CommonOptions): Pr
   const { source, allSources = false, destination, nobody = false, syncEvery } = options;
   if (source && allSources) throw usage('--source and --all-sources exclude each other.');
   if (destination && nobody) throw usage('--destination and --nobody exclude each other.');
-  const idsOf = async (found: Promise<{ id: string }[]>) => (await found).map(({ id }) => id);
   return {
     ...(allSources && { sources: null }),
-    ...(source && { sources: await idsOf(Promise.all(source.map((name) => findSource(session.api(), name)))) }),
+    ...(source && { sources: await idsOf(findSource, session.api(), source) }),
     ...(nobody && { destinations: [] }),
-    ...(destination && {
-      destinations: await idsOf(Promise.all(destination.map((name) => findDestination(session.api(), name)))),
-    }),
+    ...(destination && { destinations: await idsOf(findDestination, session.api(), destination) }),
     ...(syncEvery !== undefined && { syncEvery }),
   };
 }

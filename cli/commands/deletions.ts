@@ -2,7 +2,7 @@ import { type Command } from 'commander';
 import { type Deletion } from '../../shared/api/operations';
 import { type Cli, group, leaf, type Session, whole } from '../command';
 import { all } from '../connect/api';
-import { findSource } from '../find';
+import { findSource, idsOf } from '../find';
 import { type Column } from '../output/table';
 import { readInput } from '../secret-input';
 import { usage } from '../world';
@@ -65,8 +65,7 @@ async function create(session: Session, { user, usersFile, source }: CreateOptio
   const fromFile = usersFile === undefined ? [] : (await readInput(session.world, usersFile)).split(/\r?\n/);
   const userIds = [...(user ?? []), ...fromFile.filter((line) => line.trim() !== '')];
   if (userIds.length === 0) throw usage('Say whom: --user or --users-file.');
-  const sources = source && (await Promise.all(source.map((name) => findSource(session.api(), name))));
-  const body = { userIds, ...(sources && { sources: sources.map(({ id }) => id) }) };
+  const body = { userIds, ...(source && { sources: await idsOf(findSource, session.api(), source) }) };
   const { data } = await session.api().call('POST /deletions', { body });
   show(session, data);
   if (data.messages === 0) {

@@ -1,7 +1,7 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { listOf, oneOf, type Session, whole } from '../command';
-import { findSource } from '../find';
+import { findSource, idsOf } from '../find';
 import { WEBHOOK_EDITS, type WebhookFields, webhookFieldsOf, type WebhookOptions } from './webhook-fields';
 
 /** What of a destination is set by options, for making and for changing one. */
@@ -26,10 +26,7 @@ export const EDITS: [string, string][] = [
 export async function fieldsOf(session: Session, options: EditOptions, before?: Destination): Promise<Fields> {
   const { types, maxPerSecond } = options;
   const fields: Fields = {};
-  if (options.source) {
-    const found = await Promise.all(options.source.map((name) => findSource(session.api(), name)));
-    fields.sources = found.map(({ id }) => id);
-  }
+  if (options.source) fields.sources = await idsOf(findSource, session.api(), options.source);
   Object.assign(fields, await webhookFieldsOf(session, options, before));
   if (types !== undefined) {
     fields.types = types === 'all' ? null : listOf(types).map((type) => oneOf(type, '--types', MESSAGE_TYPES));
