@@ -96,7 +96,7 @@ export function ofAudience(audience: Audience, onFailure: OnFailure): Definition
     onFailure(audience.id, expression.message);
     return { ...base, counters: [], value: () => false };
   }
-  const sources = setOf(audience.sources);
+  const sources = sourcesOf(audience.sources);
   const counters = expression.counters.map(({ name, event, property, windowMs }, i) =>
     specOf(audience, i, { compute: name, event, property, windowMs }),
   );
@@ -150,7 +150,7 @@ function specOf(
   index: number,
   { compute, event, property, windowMs }: Counting,
 ): CounterSpec {
-  const only = setOf(sources);
+  const only = sources && new Set(sources);
   return {
     id: `${id}.${revision}.${index}`,
     compute,
@@ -161,30 +161,31 @@ function specOf(
   };
 }
 
-type Sources = ReadonlySet<string> | undefined;
-
-const sets = new Map<string, ReadonlySet<string>>();
-
-/** One object for the same sources, by which `userOf` knows them. */
-function setOf(sources: readonly string[] | undefined): Sources {
-  if (!sources) return undefined;
-  const name = [...sources].sort().join(' ');
-  const known = sets.get(name) ?? new Set(sources);
-  sets.set(name, known);
-  return known;
+/** Which sources' messages count. */
+interface Sources {
+  /** undefined: all */
+  ids: ReadonlySet<string> | undefined;
+  /** the same for the same sources, in whatever order */
+  name: string;
 }
 
-const users = new WeakMap<object, Map<Sources, Variables>>();
+function sourcesOf(ids: readonly string[] | undefined): Sources {
+  // No id of a source holds a star.
+  return { ids: ids && new Set(ids), name: ids ? [...ids].sort().join(' ') : '*' };
+}
+
+/** By the traits, and by the name of the sources. */
+const users = new WeakMap<object, Map<string, Variables>>();
 const WITHOUT_TRAITS = userVariables({ traits: {} });
 
 /** A user as conditions see them: made once for all that ask about the same traits of the same sources. */
 function userOf(profile: Profile, sources: Sources): Variables {
   const { t } = profile;
   if (!t) return WITHOUT_TRAITS;
-  const known = users.get(t) ?? new Map<Sources, Variables>();
+  const known = users.get(t) ?? new Map<string, Variables>();
   users.set(t, known);
-  let user = known.get(sources);
-  if (!user) known.set(sources, (user = userVariables({ traits: traitsOf(profile, sources) })));
+  let user = known.get(sources.name);
+  if (!user) known.set(sources.name, (user = userVariables({ traits: traitsOf(profile, sources.ids) })));
   return user;
 }
 
