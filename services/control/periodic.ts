@@ -19,6 +19,12 @@ export class Periodic {
     return this.#turn;
   }
 
+  /** Once more, after what is under way, and never again. */
+  async end(): Promise<void> {
+    await this.stop();
+    await this.now();
+  }
+
   /** Waits for what is under way. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);

@@ -66,9 +66,8 @@ export class SeenEvents {
     return this.#writing.now();
   }
 
-  async stop(): Promise<void> {
-    await this.#writing.stop();
-    await this.write();
+  stop(): Promise<void> {
+    return this.#writing.end();
   }
 
   async #write(): Promise<void> {

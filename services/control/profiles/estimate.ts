@@ -1,3 +1,5 @@
+import { sumOf } from './sum-of';
+
 /** How large an audience would be, from what was looked at: pure. */
 
 /** What is known of one partition. */
@@ -28,17 +30,17 @@ const DEVIATIONS = 1.96;
  * @param partitions how many there are; of those that are not given, nothing is known
  */
 export function estimate(given: readonly Known[], partitions: number): Estimate {
-  const sum = (read: (each: Known) => number) => given.reduce((total, each) => total + read(each), 0);
+  const sum = (read: (each: Known) => number) => sumOf(given, read);
   const counted = sum(({ members }) => members);
   const whole = given.length === partitions && given.every(({ known, profiles }) => known >= profiles);
   if (whole && sum(({ unsure }) => unsure) === 0) return { members: counted, plusMinus: 0, exact: true };
   // Of a partition that has said nothing: as many as of the others.
   const profiles = given.length === 0 ? 0 : (sum((each) => each.profiles) * partitions) / given.length;
   const looked = given.filter(({ known }) => known > 0);
-  const covered = looked.reduce((total, each) => total + each.profiles, 0);
+  const covered = sumOf(looked, ({ profiles: there }) => there);
   if (covered === 0) return { members: 0, plusMinus: Math.ceil(profiles), exact: false };
   const scale = profiles / covered;
-  const over = (read: (each: Known) => number) => looked.reduce((total, each) => total + read(each), 0);
+  const over = (read: (each: Known) => number) => sumOf(looked, read);
   const members = scale * over((each) => (each.profiles * each.members) / each.known);
   const unsure = scale * over((each) => (each.profiles * each.unsure) / each.known);
   const all = { profiles, known: over(({ known }) => known), members: over((each) => each.members), unsure: 0 };

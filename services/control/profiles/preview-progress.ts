@@ -1,5 +1,6 @@
 import { type Answer, type PreviewAnswer, type SampleUser } from '../../../shared/domain/questions';
 import { estimate } from './estimate';
+import { sumOf } from './sum-of';
 
 /**
  * What the answers to a preview come to: pure.
@@ -59,13 +60,12 @@ const MAX_SAMPLE = 10;
 /** @param over nobody waits for further answers: what is missing stays so */
 export function figuresOf(progress: Progress, partitions: number, over: boolean): PreviewFigures {
   const answers = [...progress.answers.values()].sort((a, b) => a.partition - b.partition);
-  const sum = (read: (answer: PreviewAnswer) => number) => answers.reduce((total, each) => total + read(each), 0);
   const done = isDone(progress, partitions);
   const figures = {
     ...estimate(answers, partitions),
-    looked: sum(({ looked }) => looked),
-    of: sum((each) => each.of),
-    failed: sum(({ failed }) => failed),
+    looked: sumOf(answers, ({ looked }) => looked),
+    of: sumOf(answers, (each) => each.of),
+    failed: sumOf(answers, ({ failed }) => failed),
     sample: answers.flatMap(({ sample }) => sample).slice(0, MAX_SAMPLE),
   };
   if (done) return { phase: 'done', ...figures, detail: noteOf(answers, figures) };
@@ -78,10 +78,9 @@ export function figuresOf(progress: Progress, partitions: number, over: boolean)
 /** What should be known of a result. */
 function noteOf(answers: readonly PreviewAnswer[], { exact, of }: { exact: boolean; of: number }): string | null {
   if (exact) return null;
-  const [profiles, unsure] = [0, 0].map((_, i) =>
-    answers.reduce((total, each) => total + (i === 0 ? each.profiles : each.unsure), 0),
-  );
-  const sampled = profiles !== undefined && of < profiles ? [`Estimated from ${of} of ${profiles} profiles`] : [];
+  const profiles = sumOf(answers, (each) => each.profiles);
+  const unsure = sumOf(answers, (each) => each.unsure);
+  const sampled = of < profiles ? [`Estimated from ${of} of ${profiles} profiles`] : [];
   const merged = unsure
     ? [`${unsure} of them had another id before, and what they did under it is not counted here`]
     : [];

@@ -1,6 +1,7 @@
 import { type StatusValue } from '../../../shared/domain/profiles';
 import { type Kafka, type Tail } from '../../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../../shared/kafka/topics';
+import { sumOf } from './sum-of';
 
 /** How far audiences and computed traits are, as their service says by partition. */
 
@@ -56,7 +57,7 @@ export class ProfileStatus {
   /** @param revision what an earlier one came to says nothing */
   of(definition: string, revision: number): DefinitionStatus {
     const said = [...(this.#said.get(definition)?.values() ?? [])].filter((each) => each.revision === revision);
-    const sum = (read: (each: StatusValue) => number) => said.reduce((total, each) => total + read(each), 0);
+    const sum = (read: (each: StatusValue) => number) => sumOf(said, read);
     const syncs = said.flatMap(({ lastSync }) => lastSync ?? []);
     const last = syncs.map(({ at }) => at).sort();
     return {
@@ -73,8 +74,8 @@ export class ProfileStatus {
           ? null
           : {
               at: last.at(-1) ?? '',
-              looked: syncs.reduce((total, { looked }) => total + looked, 0),
-              changed: syncs.reduce((total, { told }) => total + told, 0),
+              looked: sumOf(syncs, ({ looked }) => looked),
+              changed: sumOf(syncs, ({ told }) => told),
             },
     };
   }

@@ -49,8 +49,8 @@ export class SyncLog {
 
   /** Takes what a partition says, after those who sum up have it. */
   add({ definition, partition, revision, lastSync, at }: StatusValue): void {
-    const { config, status, now } = this.options;
-    const known = (config.audience(definition) ?? config.computedTrait(definition))?.data;
+    const { status, now } = this.options;
+    const known = this.#definition(definition);
     if (!known || !lastSync || known.revision !== revision) return;
     const syncAt = Date.parse(lastSync.at);
     const stepMs = Math.max(SHORTEST_STEP_MS, known.syncEveryMs);
@@ -79,9 +79,8 @@ export class SyncLog {
     return this.#writing.now();
   }
 
-  async stop(): Promise<void> {
-    await this.#writing.stop();
-    await this.write();
+  stop(): Promise<void> {
+    return this.#writing.end();
   }
 
   async #write(): Promise<void> {
@@ -103,11 +102,15 @@ export class SyncLog {
   /** Its size would be too small where some partitions had said nothing yet. */
   #whole(key: string): SyncRow | undefined {
     const row = this.#rows.get(key);
-    const { config, status } = this.options;
-    const revision = row && (config.audience(row.definition) ?? config.computedTrait(row.definition))?.data.revision;
+    const revision = row && this.#definition(row.definition)?.revision;
     if (!row || revision === undefined) return undefined;
     const { partitions, ...written } = row;
-    return partitions >= status(row.definition, revision).partitions ? written : undefined;
+    return partitions >= this.options.status(row.definition, revision).partitions ? written : undefined;
+  }
+
+  #definition(id: string) {
+    const { config } = this.options;
+    return (config.audience(id) ?? config.computedTrait(id))?.data;
   }
 
   /** All but the last two of each definition: nothing comes to the others any more. */
