@@ -164,7 +164,7 @@ export class Lane {
 
   /** What is sent to an endpoint that has fallen silent is likely to hang with the rest: it waits here as well as there. */
   #hasPlace(now: number): boolean {
-    return this.active < (this.#isSilent(now) ? Math.min(this.limit, this.circuit.silentLimit) : this.limit);
+    return this.active < this.limit && (this.active < this.circuit.silentLimit || !this.#isSilent(now));
   }
 
   #isSilent(now: number): boolean {
