@@ -8,7 +8,7 @@ import { cpuBetween, readCpu } from './cpu';
 import { DefinitionStatus } from './definition-status';
 import { DEFINITIONS, definitionEntries } from './definitions';
 import { diskBytes } from './disk';
-import { committedBy, type Drain, drainBetween, drained, type DrainFigure, type Mark, watched } from './drain';
+import { BEYOND, committedBy, type Drain, drainBetween, drained, type DrainFigure, type Mark, watched } from './drain';
 import { type AudiencesFigure } from './figures';
 import { MemoryWatch } from './memory';
 import { metricOf } from './metric';
@@ -25,8 +25,6 @@ import { withSystem } from './with-system';
  * and disk; how long the first sync takes, and a start without its store.
  */
 
-/** Messages behind the last one that is measured: at both ends as many are under way that are not committed. */
-const BEYOND = 3_000;
 const PARTS = 5;
 
 export interface AudiencesSize {
@@ -221,6 +219,7 @@ async function measureIdle({ size, progress, status }: Rig, pids: Pids): Promise
 const STILL_MS = 3_000;
 /** Definitions are synced every minute. */
 const SYNC_WITHIN_MS = 60_000;
+
 function storePath({ system, prefix }: Rig): string {
   return join(loadSettings(system.env).WAYPOST_DATA_DIR, 'audiences', `${prefix}profiles`);
 }

@@ -1,20 +1,19 @@
 import { type StatusValue } from '../shared/domain/profiles';
-import { type Kafka } from '../shared/kafka/port';
+import { type Kafka, type Tail } from '../shared/kafka/port';
 import { PROFILE_STATUS } from '../shared/kafka/topics';
 import { sum } from './arithmetic';
 
 /** What topic `profiles.status` says of all definitions, as control reads it. */
 export class DefinitionStatus {
   readonly #said = new Map<string, StatusValue>();
+  #tail: Tail | undefined;
 
-  private constructor(
-    private readonly expected: number,
-    readonly stop: () => Promise<void>,
-  ) {}
+  private constructor(private readonly expected: number) {}
 
   /** @param expected reports that there are when every partition has said of each definition how it stands */
   static async watch(kafka: Kafka, expected: number): Promise<DefinitionStatus> {
-    const tail = await kafka.tail({
+    const status = new DefinitionStatus(expected);
+    status.#tail = await kafka.tail({
       name: 'bench-status',
       topic: PROFILE_STATUS,
       from: 'beginning',
@@ -24,8 +23,11 @@ export class DefinitionStatus {
       // Then nothing changes any more, which is said.
       onFatal: () => undefined,
     });
-    const status = new DefinitionStatus(expected, () => tail.stop());
     return status;
+  }
+
+  async stop(): Promise<void> {
+    await this.#tail?.stop();
   }
 
   /** Whether the first syncs are done. */

@@ -10,6 +10,9 @@ const POLL_MS = 50;
 /** Without any progress something is wrong. */
 const STILL_MS = 120_000;
 
+/** Messages behind the last one that is measured: at both ends as many are under way that are not committed. */
+export const BEYOND = 3_000;
+
 /** What was done by a moment, and what the processes had used by then. */
 export interface Mark {
   count: number;

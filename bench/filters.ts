@@ -1,7 +1,7 @@
 import { type OutRecord } from '../shared/kafka/port';
 import { MESSAGES } from '../shared/kafka/topics';
 import { definitionEntries } from './definitions';
-import { committedBy, drainBetween, drained, type DrainFigure } from './drain';
+import { BEYOND, committedBy, drainBetween, drained, type DrainFigure } from './drain';
 import { type FiltersFigure } from './figures';
 import { messageOf } from './payload';
 import { type Progress } from './progress';
@@ -14,9 +14,6 @@ import { withSystem } from './with-system';
  * What filters and audiences cost the router: the same messages for the same destinations, without any and with each. In
  * turns, forwards and back, since the machine may be slower a minute later.
  */
-
-/** Messages behind the last one that is measured: at both ends it is under way with as many that it has not committed. */
-const BEYOND = 3_000;
 
 export interface FiltersSize {
   destinations: number;
