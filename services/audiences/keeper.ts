@@ -1,5 +1,6 @@
+import { Checkpoints } from './checkpoints';
 import { type Appender, type Kafka, type OpenRecord, type Verdict } from '../../shared/kafka/port';
-import { PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
+import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type Definitions } from './definitions';
 import { type Step, type Tell } from './draft';
@@ -35,7 +36,6 @@ export interface KeeperOptions extends IntakeOptions {
 /** Of one step: it must be written before the next begins, and others' partitions take their turn meanwhile. */
 const CHUNK = 500;
 const TICK_MS = 100;
-const CHECKPOINT_EVERY_MS = 10_000;
 
 export class Keeper {
   readonly closed: Promise<void>;
@@ -49,8 +49,7 @@ export class Keeper {
   #ends: readonly number[] = [];
   #ready = false;
   #adopted: Definitions | undefined;
-  #writtenSince = false;
-  #checkpointAt = 0;
+  #checkpoints: Checkpoints | undefined;
   readonly #log: EventLog;
   readonly #syncs = new Map<number, SyncResult>();
 
@@ -103,7 +102,7 @@ export class Keeper {
     const startedAt = now();
     this.#ends = await progress.messagesEnds();
     const end = (await kafka.ranges(PROFILE_EVENTS)).find((each) => each.partition === partition)?.high ?? 0;
-    const { store, meta, records, anew } = await restore(
+    const { store, meta, next, records, anew } = await restore(
       kafka,
       { partition, path, nowMs: startedAt, log },
       this.options.definitions(),
@@ -116,6 +115,7 @@ export class Keeper {
       seen: (ends) => progress.covers(ends, partition, engine.meta.live.next),
     });
     this.#engine = engine;
+    this.#checkpoints = new Checkpoints({ kafka, partition, next, now });
     log.info({ partition, records, anew, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
     try {
       await this.#send(store.unsent(meta.sent).flatMap((each) => this.#told(each)));
@@ -225,10 +225,11 @@ export class Keeper {
     if (!step || this.#lost || !this.#engine) return false;
     const { appender, partition } = this.options;
     await appender.append(moveRecords(step));
-    await appender.append(changelogRecords(step, partition));
+    const changes = changelogRecords(step, partition);
+    await appender.append(changes);
     if (this.#isLost()) return false;
     this.#engine.commit(step);
-    this.#writtenSince = true;
+    this.#checkpoints?.wrote(changes.length);
     await this.#send(step.tells);
     return true;
   }
@@ -257,13 +258,8 @@ export class Keeper {
   }
 
   async #checkpoint(): Promise<void> {
-    const { kafka, partition, now } = this.options;
-    if (!this.#writtenSince || now() - this.#checkpointAt < CHECKPOINT_EVERY_MS) return;
-    this.#checkpointAt = now();
-    this.#writtenSince = false;
-    // No step is under way: all that this process wrote below the end is in the store.
-    const next = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition)?.high ?? 0;
-    this.#store?.setCheckpoint({ next, at: now() });
+    const checkpoint = await this.#checkpoints?.next();
+    if (checkpoint && !this.#lost) this.#store?.setCheckpoint(checkpoint);
   }
 
   async #rest(): Promise<void> {

@@ -1,5 +1,6 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { type Appender, type Consumption, type Kafka } from '../../shared/kafka/port';
+import { patient } from '../../shared/kafka/patient';
 import { recall } from '../../shared/kafka/recall';
 import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
@@ -41,9 +42,10 @@ export class Pipeline {
     const consumptions: { rekeying?: Consumption; keeping?: Consumption } = {};
     const rekey = new Rekey({ config, appender: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
     await recall(kafka, rekey, { name: 'audiences-recall', log, onFatal });
+    const asked = patient(kafka, log);
     const keepers = new Keepers({
-      ...{ kafka, appender: kept, path: options.path, definitions, log, onFatal },
-      progress: new Progress(kafka, Date.now),
+      ...{ kafka: asked, appender: kept, path: options.path, definitions, log, onFatal },
+      progress: new Progress(asked, Date.now),
       now: Date.now,
       onRoom: () => consumptions.keeping?.resume(),
     });

@@ -20,6 +20,8 @@ const TOO_OLD_MS = 12 * 3_600_000;
 export interface Restored {
   store: Store;
   meta: Meta;
+  /** where the changelog ended */
+  next: number;
   /** records of the changelog that were read */
   records: number;
   /** not a store that was there, but all of the changelog */
@@ -66,7 +68,7 @@ export async function restore(
   }
   const settled = withTold(meta ?? NEW_META, store);
   store.restored(settled, { next: range.high, at: nowMs });
-  return { store, meta: settled, records, anew };
+  return { store, meta: settled, next: range.high, records, anew };
 }
 
 /** Told first of all, so that not everything that was ever told is noted down: as a rule the last record says it. */

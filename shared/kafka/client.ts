@@ -10,7 +10,7 @@ import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
-import { whileLeadersAreFound } from './offsets';
+import { orUnavailable, whileLeadersAreFound } from './offsets';
 import { restPendingTimers } from './pending-timer';
 import { type Kafka, type Range } from './port';
 import { DirectReader } from './reader';
@@ -76,8 +76,8 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
   const reader = new DirectReader(client, prefix);
   return {
     read: (at) => reader.read(at),
-    committed: (group, topic) => readGroup(admin, `${prefix}waypost-${group}`, prefix + topic),
-    ranges: (topic, sinceMs) => readRanges(admin, prefix + topic, sinceMs),
+    committed: (group, topic) => orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
+    ranges: (topic, sinceMs) => orUnavailable(readRanges(admin, prefix + topic, sinceMs)),
     appender: async (appenderOptions) => {
       const producer = client.producer({
         createPartitioner,

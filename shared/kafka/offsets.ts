@@ -1,4 +1,5 @@
 import { type Admin } from 'kafkajs';
+import { AppError, messageOf } from '../errors';
 
 /**
  * Asks brokers for offsets, and again while leaders are being found: a topic that another process made a moment ago is
@@ -32,4 +33,18 @@ function isLeaderless(error: unknown): boolean {
 export async function readEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
   const offsets = await admin.fetchTopicOffsets(topic);
   return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
+}
+
+/** What kafkajs throws where brokers are away, as what those who ask of the port understand. */
+export function unavailable(cause: unknown): AppError {
+  return new AppError('kafka_unavailable', `Kafka could not be read (${messageOf(cause)})`, true, { cause });
+}
+
+/** @throws AppError `kafka_unavailable` */
+export async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw unavailable(error);
+  }
 }

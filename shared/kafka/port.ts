@@ -173,9 +173,15 @@ export interface Kafka {
    * @throws AppError `kafka_unavailable`
    */
   read(at: { topic: string; partition: number; offset: number; maxBytes: number }): Promise<Fetched>;
-  /** By partition, the offset that a group of `consume` has committed; 0 where it has not. */
+  /**
+   * By partition, the offset that a group of `consume` has committed; 0 where it has not.
+   * @throws AppError `kafka_unavailable`
+   */
   committed(group: string, topic: string): Promise<number[]>;
-  /** The partitions of a topic; with `sinceMs`, `low` is the first record appended at that time or later. */
+  /**
+   * The partitions of a topic; with `sinceMs`, `low` is the first record appended at that time or later.
+   * @throws AppError `kafka_unavailable`
+   */
   ranges(topic: string, sinceMs?: number): Promise<Range[]>;
   /** All topics there are under the prefix, without it. */
   listTopics(): Promise<string[]>;

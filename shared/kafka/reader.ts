@@ -1,6 +1,6 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
-import { AppError, messageOf } from '../errors';
 import { type FetchedRecord } from './codec/records';
+import { unavailable } from './offsets';
 import { Partition, TakenRecord } from './partition';
 import { type Fetched } from './port';
 
@@ -48,11 +48,7 @@ export class DirectReader {
         return await this.#fetch(at);
       } catch (error) {
         if (isOutOfRange(error)) return { records: [], next: at.offset, end: at.offset, gone: true };
-        if (tries === TRIES) {
-          throw new AppError('kafka_unavailable', `Kafka could not be read (${messageOf(error)})`, true, {
-            cause: error,
-          });
-        }
+        if (tries === TRIES) throw unavailable(error);
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries));
         const cluster = await this.#cluster?.catch(() => undefined);
         if (!cluster) this.#cluster = undefined;
