@@ -25,7 +25,10 @@ const ASK_EVERY_MS = 500;
 
 type Control = 'on' | 'standing still' | 'killed';
 /** The first one warms everybody up, and is shown as such. On and off take turns: the machine may change. */
-const STATES: readonly Control[] = ['on', 'on', 'standing still', 'on', 'killed', 'killed'];
+const STATES: readonly Control[] = [
+  ...(['on', 'on', 'standing still', 'on', 'standing still', 'on', 'standing still', 'on'] as const),
+  ...(['killed', 'killed'] as const),
+];
 
 /**
  * @param count webhooks of each phase

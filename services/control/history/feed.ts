@@ -22,6 +22,12 @@ const GATHER_BUSY_MS = 1_000;
 const BUSY_BATCH = 50;
 const MAX_QUEUED = 6_000;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+/**
+ * Where a whole batch gathers within moments and others need all the cores, the history waits for them: at thousands a second
+ * nobody reads along. But no longer than this, by the oldest event.
+ */
+const BEHIND_MS = 60_000;
+const LOOK_EVERY_MS = 500;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -32,6 +38,8 @@ interface Queued<E> {
   /** where it lies: a record can be asked only while it is offered */
   partition: number;
   offset: number;
+  /** when it was appended, ms since 1970 */
+  atMs: number;
 }
 
 export interface FeedOptions<E> {
@@ -44,6 +52,9 @@ export interface FeedOptions<E> {
   write(events: E[], positions: ReadonlyMap<number, number>): Promise<void>;
   /** Whether one of the events itself is what the database refuses, as far as its error tells. */
   isDataError(error: unknown): boolean;
+  /** Whether others need all that this machine's cores can do. */
+  othersFirst(): boolean;
+  now(): number;
   /** Room again after `full`. */
   onRoom(): void;
   log: Log;
@@ -79,10 +90,11 @@ export class Feed<E extends object> {
       return 'taken';
     }
     const bytes = record.value?.length ?? 0;
-    this.#queue.push({ event, bytes, record, partition: record.partition, offset: record.offset });
+    const { partition, offset, timestampMs: atMs } = record;
+    this.#queue.push({ event, bytes, record, partition, offset, atMs });
     this.#bytes += bytes;
     this.#running ??= this.#run();
-    if (this.#queue.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES) this.#enough();
+    if (this.#isBatch()) this.#enough();
     return 'taken';
   }
 
@@ -97,6 +109,10 @@ export class Feed<E extends object> {
     let pauseMs = FIRST_PAUSE_MS;
     await this.#gather(GATHER_MS);
     while (this.#queue.length > 0 && !this.#stopping) {
+      if (this.#waits()) {
+        await pause(LOOK_EVERY_MS);
+        continue;
+      }
       const batch = this.#head();
       try {
         await this.#write(batch);
@@ -114,8 +130,17 @@ export class Feed<E extends object> {
     this.#running = undefined;
   }
 
+  #isBatch(): boolean {
+    return this.#queue.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES;
+  }
+
+  #waits(): boolean {
+    const oldest = this.#queue[0]?.atMs ?? 0;
+    return this.#isBatch() && this.options.now() - oldest < BEHIND_MS && this.options.othersFirst();
+  }
+
   async #gather(ms: number): Promise<void> {
-    if (this.#queue.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES || this.#stopping) return;
+    if (this.#isBatch() || this.#stopping) return;
     const enough = new AbortController();
     this.#enough = () => enough.abort();
     await pause(ms, undefined, { signal: enough.signal }).catch(() => undefined);

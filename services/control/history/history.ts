@@ -6,6 +6,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { parseNote, recordAudit, type AuditRow } from './audit';
 import { type Database } from './database';
 import { type Deletion, deletionsSince, Forgotten, recordDeletion } from './deletions';
+import { watchCores } from './cores';
 import { Feed } from './feed';
 import { type Part } from './parts';
 import { type Event, parseEvent } from './parse-event';
@@ -58,7 +59,8 @@ export class History {
   readonly #audit: Feed<AuditRow>;
 
   constructor(private readonly options: HistoryOptions) {
-    const common = { isDataError, onRoom: () => this.#resume(), log: options.log };
+    const { now, log } = options;
+    const common = { isDataError, othersFirst: watchCores(), now, onRoom: () => this.#resume(), log };
     this.#feed = new Feed({
       ...common,
       parse: parseEvent,

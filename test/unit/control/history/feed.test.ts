@@ -9,10 +9,13 @@ import { anAttempt } from '../../../support/events';
 function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   const lines: string[] = [];
   let room = 0;
+  const machine = { full: false, nowMs: 0 };
   const feed = new Feed({
     parse: parseEvent,
     write: (events) => write(events.map((event) => ('delivery' in event ? event.delivery : event.kind))),
     isDataError: (error) => String(error).includes('data'),
+    othersFirst: () => machine.full,
+    now: () => machine.nowMs,
     onRoom: () => room++,
     log: pino({}, { write: (line) => lines.push(line) }),
   });
@@ -20,11 +23,12 @@ function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   let offset = 0;
   const give = (value: string | null) => {
     const own = offset++;
-    const record = { topic: 'attempts', partition: 0, offset: own, value: value === null ? null : Buffer.from(value) };
-    return feed.onRecord({ ...record, done: () => done.push(own) } as unknown as OpenRecord);
+    const at = { topic: 'attempts', partition: 0, offset: own, timestampMs: machine.nowMs };
+    const bytes = value === null ? null : Buffer.from(value);
+    return feed.onRecord({ ...at, value: bytes, done: () => done.push(own) } as unknown as OpenRecord);
   };
   const giveEvent = (delivery: string) => give(JSON.stringify(anAttempt({ delivery })));
-  return { feed, done, give, giveEvent, lines, room: () => room };
+  return { feed, done, give, giveEvent, lines, machine, room: () => room };
 }
 
 it('writes what gathered together, and is done with it only then', async () => {
@@ -113,4 +117,52 @@ it('takes so much and no more while the database is away, and asks again when th
   expect(room()).toBe(1);
   await feed.stop();
   expect(giveEvent('late')).toBe('full');
+});
+
+describe('where others need all cores', () => {
+  const written: number[] = [];
+  const fed = () => feedUnderTest((ids) => Promise.resolve(void written.push(ids.length)));
+  beforeEach(() => (written.length = 0));
+
+  it('writes what is little at once', async () => {
+    const { done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 1_999; i++) giveEvent(`a${i}`);
+    await eventually(() => expect(done).toHaveLength(1_999));
+  });
+
+  it('lets much wait, until they have done', async () => {
+    const { done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 2_500; i++) giveEvent(`a${i}`);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(written).toEqual([]);
+    machine.full = false;
+    await eventually(() => expect(done).toHaveLength(2_500));
+    expect(written).toEqual([2_000, 500]);
+  });
+
+  it('waits for a minute and no longer', async () => {
+    const { done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
+    machine.nowMs = 59_999;
+    for (let i = 0; i < 2_000; i++) giveEvent(`b${i}`);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(done).toEqual([]);
+    machine.nowMs = 60_000;
+    await eventually(() => expect(done).toHaveLength(2_000));
+    // The others are a second old.
+    expect(written).toEqual([2_000]);
+    machine.full = false;
+    await eventually(() => expect(done).toHaveLength(4_000));
+  });
+
+  it('ends when it is told to', async () => {
+    const { feed, done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
+    await feed.stop();
+    expect(done).toEqual([]);
+  });
 });
