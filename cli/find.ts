@@ -1,6 +1,7 @@
 import { type Audience, type ComputedTrait, type Destination, type Source, type Token } from '../shared/api/operations';
 import { ApiProblem } from '../shared/api/client';
 import { all, type Api } from './connect/api';
+import { type Present } from './settings-file/format';
 import { CliError } from './world';
 
 /** Sources, destinations, audiences, computed traits and tokens by their id, or by their name where that is one's alone. */
@@ -52,11 +53,16 @@ export function allSources(api: Api): Promise<Source[]> {
   return all((query) => api.call('GET /sources', { query }));
 }
 
-/** Sources that clients send to: not those by which audiences and computed traits are told, which come and go with them. */
-export async function ownSources(api: Api): Promise<Source[]> {
-  const [sources, ...definitions] = await Promise.all([allSources(api), allAudiences(api), allTraits(api)]);
-  const telling = new Set(definitions.flat().map(({ source }) => source));
-  return sources.filter(({ id }) => !telling.has(id));
+/**
+ * All that a file of settings can hold. Sources are those that clients send to: not those by which audiences and computed
+ * traits are told, which come and go with them.
+ */
+export async function allSettings(api: Api): Promise<Present> {
+  const [sources, destinations, audiences, traits] = await Promise.all([
+    ...([allSources(api), allDestinations(api), allAudiences(api), allTraits(api)] as const),
+  ]);
+  const telling = new Set([...audiences, ...traits].map(({ source }) => source));
+  return { sources: sources.filter(({ id }) => !telling.has(id)), destinations, audiences, traits };
 }
 
 export function allDestinations(api: Api): Promise<Destination[]> {

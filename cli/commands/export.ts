@@ -2,35 +2,37 @@ import { resolve } from 'node:path';
 import { type Command } from 'commander';
 import { type Cli, leaf } from '../command';
 import { writePrivately } from '../connect/files';
-import { allDestinations, ownSources } from '../find';
+import { allSettings } from '../find';
 import { toFile } from '../settings-file/format';
 import { CliError } from '../world';
 
-/** `waypost export`: sources and destinations as a file. */
+/** `waypost export`: what is set, as a file. */
 
 export function addExport(cli: Cli, program: Command): void {
   leaf<{ out?: string }>(
     cli,
     [program, 'export'],
     {
-      summary: 'Sources and destinations as JSON, without secrets',
+      summary: 'Sources, destinations, audiences and traits as JSON, without secrets',
       example: 'export --out waypost.json',
       options: [['--out <file>', 'to this file, which only you can read; else to standard output']],
-      more: 'Shared secrets and header values read ***, and are given to `waypost import` by a file of their own. URLs are whole: where\nthey hold tokens, keep the file as one keeps a secret.',
+      more: 'Shared secrets and header values read ***, and are given to `waypost import` by a file of their own. URLs are whole: where\nthey hold tokens, keep the file as one keeps a secret. Members that were uploaded are not in it.',
     },
     async ({ api, print, world }, { out }) => {
       const { data: who } = await api().call('GET /session', {});
       if (who.role !== 'admin')
         throw new CliError('Only administrators see whole URLs: export with a token of theirs.');
-      const [sources, destinations] = await Promise.all([ownSources(api()), allDestinations(api())]);
-      const file = toFile(sources, destinations, new Date());
+      const present = await allSettings(api());
+      const file = toFile(present, new Date());
       const text = print.json ? `${JSON.stringify(file)}\n` : `${JSON.stringify(file, null, 2)}\n`;
       if (out === undefined) {
         world.out(text);
         return;
       }
       writePrivately(resolve(world.cwd, out), text);
-      print.note(`${String(sources.length)} sources and ${String(destinations.length)} destinations are in ${out}.`);
+      const { sources, destinations, audiences, traits } = present;
+      const counts = Object.entries({ sources, destinations, audiences, traits });
+      print.note(`${counts.map(([what, all]) => `${String(all.length)} ${what}`).join(', ')} are in ${out}.`);
     },
   );
 }

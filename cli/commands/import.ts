@@ -1,9 +1,10 @@
 import { type Command } from 'commander';
 import { type Cli, leaf, type Session } from '../command';
 import { type Api } from '../connect/api';
-import { allDestinations, ownSources } from '../find';
+import { allSettings } from '../find';
 import { type Paint, doubtful, good, plain } from '../output/paint';
 import { readInput } from '../secret-input';
+import { type DefinitionStep } from '../settings-file/definitions';
 import { parseFile, parseSecrets } from '../settings-file/format';
 import { planImport, type Step } from '../settings-file/plan';
 import { FAILED, usage } from '../world';
@@ -21,7 +22,7 @@ export function addImport(cli: Cli, program: Command): void {
     cli,
     [program, 'import <file>'],
     {
-      summary: 'Make and change sources and destinations as a file of `waypost export` says',
+      summary: 'Make and change what a file of `waypost export` says',
       example: 'import waypost.json --secrets-file secrets.json --dry-run',
       options: [
         [
@@ -44,14 +45,14 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
   const file = parseFile(await readInput(world, name));
   const secrets = secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
   const api = session.api();
-  const present = { sources: await ownSources(api), destinations: await allDestinations(api) };
+  const present = await allSettings(api);
   const { steps, faults } = planImport(file, present, secrets, withoutSecrets);
   if (faults.length > 0) {
     print.note(`Nothing was changed:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
     return FAILED;
   }
   if (!dryRun) {
-    const ids = new Map(present.sources.map((source) => [source.name, source.id]));
+    const ids = { sources: idsByName(present.sources), destinations: idsByName(present.destinations) };
     for (const step of steps) await perform(api, step, ids);
   }
   print.rows(
@@ -70,19 +71,52 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
 const DONE = { create: 'created', change: 'changed', keep: 'kept' };
 const PAINTS: Record<Step['act'], Paint> = { create: good, change: doubtful, keep: plain };
 
-/** @param ids sources by name: those made are added */
-async function perform(api: Api, step: Step, ids: Map<string, string>): Promise<void> {
+/** By name; those made are added. */
+interface Ids {
+  sources: Map<string, string>;
+  destinations: Map<string, string>;
+}
+
+function idsByName(all: { id: string; name: string }[]): Map<string, string> {
+  return new Map(all.map(({ id, name }) => [name, id]));
+}
+
+async function perform(api: Api, step: Step, ids: Ids): Promise<void> {
   if (step.act === 'keep') return;
   if (step.kind === 'source') {
     const { name, enabled, blockedEvents } = step;
     if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body: { enabled, blockedEvents } });
-    else ids.set(name, (await api.call('POST /sources', { body: { name, enabled, blockedEvents } })).data.id);
+    else ids.sources.set(name, (await api.call('POST /sources', { body: { name, enabled, blockedEvents } })).data.id);
     return;
   }
-  const sources = step.sources.flatMap((name) => ids.get(name) ?? []);
-  if (step.act === 'create') await api.call('POST /destinations', { body: { ...step.body, sources } });
-  else {
+  if (step.kind !== 'destination') return performDefinition(api, step, ids);
+  const sources = step.sources.flatMap((name) => ids.sources.get(name) ?? []);
+  if (step.act === 'create') {
+    const made = await api.call('POST /destinations', { body: { ...step.body, sources } });
+    ids.destinations.set(step.name, made.data.id);
+  } else {
     const body = { ...step.body, sources: [...sources, ...step.telling] };
     await api.call('PATCH /destinations/{id}', { id: step.id, body });
+  }
+}
+
+async function performDefinition(api: Api, step: Exclude<DefinitionStep, { act: 'keep' }>, ids: Ids): Promise<void> {
+  const sources = step.sources?.flatMap((name) => ids.sources.get(name) ?? []) ?? null;
+  const destinations = step.destinations.flatMap((name) => ids.destinations.get(name) ?? []);
+  if (step.act === 'change') {
+    const { id, name } = step;
+    if (step.kind === 'audience')
+      await api.call('PATCH /audiences/{id}', { id, body: { ...step.body, name, sources, destinations } });
+    else await api.call('PATCH /computed-traits/{id}', { id, body: { ...step.body, name, sources, destinations } });
+    return;
+  }
+  const to = { destinations, ...(sources && { sources }) };
+  const { name } = step;
+  if (step.kind === 'audience') {
+    const { id } = (await api.call('POST /audiences', { body: { ...step.body, ...to } })).data;
+    if (step.rename) await api.call('PATCH /audiences/{id}', { id, body: { name } });
+  } else {
+    const { id } = (await api.call('POST /computed-traits', { body: { ...step.body, ...to } })).data;
+    if (step.rename) await api.call('PATCH /computed-traits/{id}', { id, body: { name } });
   }
 }

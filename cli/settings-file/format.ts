@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { type Destination, type Source } from '../../shared/api/operations';
+import { type Audience, type ComputedTrait, type Destination, type Source } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { CliError } from '../world';
+import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**
- * Sources and destinations as a file that can be kept, compared and brought to another system. Names take the place of ids.
+ * Sources, destinations, audiences and computed traits as a file that can be kept, compared and brought to another system. Names take the place of ids.
  * Shared secrets and the values of headers are not in it (nobody can read them): `***` says that there is one. Write keys are
  * made anew by the system that it is brought to.
  */
@@ -38,6 +39,8 @@ const file = z.strictObject({
     }),
   ),
   destinations: z.array(destination),
+  audiences: z.array(audience).default([]),
+  traits: z.array(trait).default([]),
 });
 const secretsFile = z.record(
   z.string(),
@@ -52,18 +55,32 @@ export type FileDestination = SettingsFile['destinations'][number];
 /** by the name of the destination; header values by the name of the header */
 export type SecretsFile = z.output<typeof secretsFile>;
 
+/** What there is in a system. */
+export interface Present {
+  /** those that clients send to */
+  sources: Source[];
+  destinations: Destination[];
+  audiences: Audience[];
+  traits: ComputedTrait[];
+}
+
+export function namesOf({ sources, destinations }: Present): Names {
+  const names = (all: { id: string; name: string }[]) => new Map(all.map(({ id, name }) => [id, name]));
+  return { sources: names(sources), destinations: names(destinations) };
+}
+
 /** @throws CliError for two of one name, which an import could not tell apart, and for a URL that is lost */
-export function toFile(sources: Source[], destinations: Destination[], at: Date): SettingsFile {
-  oneOfEach('source', sources);
-  oneOfEach('destination', destinations);
-  const names = new Map(sources.map(({ id, name }) => [id, name]));
+export function toFile(present: Present, at: Date): SettingsFile {
+  const { sources, destinations, audiences, traits } = present;
+  eachOnce(present);
+  const names = namesOf(present);
   return {
     waypost: FORMAT,
     exportedAt: at.toISOString(),
     sources: sources.map(({ name, enabled, blockedEvents }) => ({ name, enabled, blockedEvents })),
     destinations: destinations.map((one) => ({
       ...{ name: one.name, type: one.type, enabled: one.enabled, paused: one.paused },
-      sources: one.sources.flatMap((id) => names.get(id) ?? []),
+      sources: one.sources.flatMap((id) => names.sources.get(id) ?? []),
       webhooks: one.webhooks.map(({ url, headers }) => ({
         url: url ?? lost(one.name),
         headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])),
@@ -72,6 +89,8 @@ export function toFile(sources: Source[], destinations: Destination[], at: Date)
       ...{ types: one.types, filter: one.filter, maxPerSecond: one.maxPerSecond, shards: one.shards },
       switchOffAfter: one.switchOffAfter,
     })),
+    audiences: audiences.map((one) => audienceToFile(one, names)),
+    traits: traits.map((one) => traitToFile(one, names)),
   };
 }
 
@@ -81,7 +100,16 @@ function lost(name: string): never {
   );
 }
 
-function oneOfEach(kind: string, all: { name: string }[]): void {
+type Named = { name: string }[];
+
+function eachOnce(all: { sources: Named; destinations: Named; audiences: Named; traits: Named }): void {
+  oneOfEach('source', all.sources);
+  oneOfEach('destination', all.destinations);
+  oneOfEach('audience', all.audiences);
+  oneOfEach('trait', all.traits);
+}
+
+function oneOfEach(kind: string, all: Named): void {
   const twice = all.find(({ name }, i) => all.findIndex((other) => other.name === name) !== i);
   if (twice)
     throw new CliError(`Two ${kind}s are named "${twice.name}", which a file cannot tell apart: rename one of them.`);
@@ -90,8 +118,7 @@ function oneOfEach(kind: string, all: { name: string }[]): void {
 /** @throws CliError that names every fault */
 export function parseFile(text: string): SettingsFile {
   const parsed = parse(file, text, 'The file');
-  oneOfEach('source', parsed.sources);
-  oneOfEach('destination', parsed.destinations);
+  eachOnce(parsed);
   return parsed;
 }
 

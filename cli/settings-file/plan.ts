@@ -1,5 +1,6 @@
-import { type Destination, type Operations, type Source } from '../../shared/api/operations';
-import { type FileDestination, HIDDEN, type SecretsFile, type SettingsFile } from './format';
+import { type Destination, type Operations } from '../../shared/api/operations';
+import { type DefinitionStep, planAudience, planTrait } from './definitions';
+import { type FileDestination, HIDDEN, namesOf, type Present, type SecretsFile, type SettingsFile } from './format';
 
 /** What an import would do, before it does anything. What the file does not name stays as it is. */
 
@@ -12,7 +13,8 @@ export type Step =
   | { kind: 'source'; act: 'change'; name: string; id: string; enabled: boolean; blockedEvents: string[] }
   | { kind: 'destination'; act: 'create'; name: string; body: Omit<Body, 'sources'>; sources: string[] }
   | ChangedDestination
-  | { kind: 'source' | 'destination'; act: 'keep'; name: string };
+  | { kind: 'source' | 'destination'; act: 'keep'; name: string }
+  | DefinitionStep;
 
 interface ChangedDestination {
   kind: 'destination';
@@ -32,12 +34,6 @@ export interface Plan {
   faults: string[];
 }
 
-export interface Present {
-  /** those that clients send to */
-  sources: Source[];
-  destinations: Destination[];
-}
-
 /** @param without makes destinations whose secrets are not given: without them, and switched off */
 export function planImport(file: SettingsFile, present: Present, secrets: SecretsFile, without: boolean): Plan {
   const faults: string[] = [];
@@ -54,16 +50,29 @@ export function planImport(file: SettingsFile, present: Present, secrets: Secret
       faults.push(`The file of secrets names "${name}", which is no destination of the file.`);
     }
   }
+  const known = {
+    source: [...file.sources, ...present.sources].map(({ name }) => name),
+    destination: [...file.destinations, ...present.destinations].map(({ name }) => name),
+  };
+  const connects = (who: string, kind: keyof typeof known, names: readonly string[]) => {
+    for (const name of names) {
+      if (!known[kind].includes(name))
+        faults.push(`"${who}" is connected to ${kind} "${name}", which is neither in the file nor here.`);
+    }
+  };
   for (const wanted of file.destinations) {
     const named = present.destinations.filter(({ name }) => name === wanted.name);
     if (named.length > 1) faults.push(`Several destinations here are named "${wanted.name}": rename all but one.`);
-    const known = [...file.sources, ...present.sources].map(({ name }) => name);
-    for (const name of wanted.sources) {
-      if (!known.includes(name))
-        faults.push(`"${wanted.name}" is connected to source "${name}", which is neither in the file nor here.`);
-    }
+    connects(wanted.name, 'source', wanted.sources);
     steps.push(planDestination(wanted, { same: named[0], secrets: secrets[wanted.name], present, without, faults }));
   }
+  for (const { name, sources, destinations } of [...file.audiences, ...file.traits]) {
+    connects(name, 'source', sources ?? []);
+    connects(name, 'destination', destinations);
+  }
+  const names = namesOf(present);
+  steps.push(...file.audiences.map((wanted) => planAudience(wanted, present.audiences, names, faults)));
+  steps.push(...file.traits.map((wanted) => planTrait(wanted, present.traits, names, faults)));
   return { steps, faults };
 }
 
@@ -127,7 +136,7 @@ function withValues(
 }
 
 function isSame(wanted: FileDestination, same: Destination, present: Present): boolean {
-  const names = new Map(present.sources.map(({ id, name }) => [id, name]));
+  const names = namesOf(present).sources;
   const asFile = {
     ...{ enabled: same.enabled, paused: same.paused, types: same.types, maxPerSecond: same.maxPerSecond },
     switchOffAfter: same.switchOffAfter,

@@ -373,7 +373,13 @@ test('an audience is previewed, made, changed and deleted; a list is uploaded; a
   expect((await done('audiences', 'show', 'Professionals')).out).toMatch(
     /trait +pros\n[^]*sources +src_[^]*destinations +dst_/,
   );
-  expect((await done('export')).out).not.toContain('Professionals');
+  const settings = file('audiences.json', (await done('export')).out);
+  await done('audiences', 'delete', 'Professionals');
+  expect((await done('import', settings)).out).toMatch(/created +audience +Professionals/);
+  expect((await done('import', settings)).out).toMatch(/kept +audience +Professionals/);
+  expect((await done('audiences', 'show', 'Professionals')).out).toMatch(
+    /trait +pros\n[^]*sources +src_[^]*destinations +dst_/,
+  );
   await done('audiences', 'edit', 'Professionals', '--all-sources', '--nobody');
   await done('audiences', 'delete', 'Professionals');
 

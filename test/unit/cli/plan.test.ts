@@ -1,6 +1,6 @@
 import { parseFile, toFile } from '../../../cli/settings-file/format';
 import { planImport } from '../../../cli/settings-file/plan';
-import { type Destination, type Source } from '../../../shared/api/operations';
+import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
 
 /** Export and import: what a file says, and what would be done of it. */
 
@@ -23,9 +23,32 @@ const HOOK: Destination = {
   switchOffAfter: '5d',
   filter: 'event != "Ping"',
 };
-const HERE = { sources: [SITE], destinations: [HOOK] };
-const NOWHERE = { sources: [], destinations: [] };
-const FILE = toFile(HERE.sources, HERE.destinations, new Date(0));
+const status = {
+  phase: 'live',
+  members: 3,
+  counted: 0,
+  of: 0,
+  sent: 3,
+  waiting: 0,
+  upload: 0,
+  lastSync: null,
+} as const;
+const TOLD = { ...BASE, sources: null, destinations: ['dst_1'], syncEvery: '1m', status };
+const PROS: Audience = {
+  ...TOLD,
+  id: 'aud_1',
+  name: 'Pros',
+  key: 'pros',
+  source: 'src_8',
+  condition: 'user.traits.pro',
+};
+const SPENT: ComputedTrait = {
+  ...{ ...TOLD, id: 'trt_1', name: 'Spent', key: 'spent', source: 'src_9', sources: ['src_1'] },
+  ...{ compute: 'sum', event: 'Order Completed', property: 'total', window: null },
+};
+const HERE = { sources: [SITE], destinations: [HOOK], audiences: [PROS], traits: [SPENT] };
+const NOWHERE = { sources: [], destinations: [], audiences: [], traits: [] };
+const FILE = toFile(HERE, new Date(0));
 const SECRETS = { Hook: { sharedSecret: 'its secret', headers: { Authorization: 'Bearer its token' } } };
 
 test('a file holds neither ids nor secrets nor write keys, and is read as it was written', () => {
@@ -35,17 +58,28 @@ test('a file holds neither ids nor secrets nor write keys, and is read as it was
     filter: 'event != "Ping"',
   });
   expect(FILE.sources).toEqual([{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }]);
-  expect(JSON.stringify(FILE)).not.toMatch(/src_1|dst_1|the-write-key/);
+  expect(FILE.audiences).toEqual([
+    {
+      ...{ name: 'Pros', key: 'pros', condition: 'user.traits.pro' },
+      ...{ sources: null, destinations: ['Hook'], syncEvery: '1m' },
+    },
+  ]);
+  expect(FILE.traits).toMatchObject([{ name: 'Spent', compute: 'sum', property: 'total', sources: ['Site'] }]);
+  expect(JSON.stringify(FILE)).not.toMatch(/src_|dst_|aud_|trt_|the-write-key/);
   expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
 });
 
 test('two of one name cannot be exported', () => {
-  expect(() => toFile([SITE, { ...SITE, id: 'src_2' }], [], new Date(0))).toThrow('Two sources are named "Site"');
+  expect(() => toFile({ ...NOWHERE, sources: [SITE, { ...SITE, id: 'src_2' }] }, new Date(0))).toThrow(
+    'Two sources are named "Site"',
+  );
+  const audiences = [PROS, { ...PROS, id: 'aud_2' }];
+  expect(() => toFile({ ...HERE, audiences }, new Date(0))).toThrow('Two audiences are named "Pros"');
 });
 
 test('where all is so already, nothing is done', () => {
   const { steps, faults } = planImport(FILE, HERE, {}, false);
-  expect([steps.map(({ act }) => act), faults]).toEqual([['keep', 'keep'], []]);
+  expect([steps.map(({ act }) => act), faults]).toEqual([['keep', 'keep', 'keep', 'keep'], []]);
 });
 
 test('elsewhere it needs the secrets, and names each that is missing', () => {
@@ -78,6 +112,14 @@ test('elsewhere with the secrets', () => {
         sharedSecret: 'its secret',
       },
     },
+    {
+      ...{ kind: 'audience', act: 'create', name: 'Pros', sources: null, destinations: ['Hook'], rename: false },
+      body: { name: 'Pros', syncEvery: '1m', condition: 'user.traits.pro' },
+    },
+    {
+      ...{ kind: 'trait', act: 'create', name: 'Spent', sources: ['Site'], destinations: ['Hook'], rename: false },
+      body: { name: 'Spent', syncEvery: '1m', compute: 'sum', event: 'Order Completed', property: 'total' },
+    },
   ]);
 });
 
@@ -105,7 +147,7 @@ test.each<[string, Partial<Destination>]>([
 
 test('what an audience tells a destination is in no file, and stays', () => {
   const told = { ...HOOK, sources: ['src_1', 'src_of_an_audience'] };
-  expect(toFile([SITE], [told], new Date(0))).toEqual(FILE);
+  expect(toFile({ ...HERE, destinations: [told] }, new Date(0))).toEqual(FILE);
   const steps = (here: Destination) => planImport(FILE, { ...HERE, destinations: [here] }, {}, false).steps[1];
   expect(steps(told)).toMatchObject({ act: 'keep' });
   expect(steps({ ...told, paused: true })).toMatchObject({ sources: ['Site'], telling: ['src_of_an_audience'] });
@@ -117,19 +159,61 @@ test('a URL that changes takes no stored value along', () => {
 });
 
 test('what cannot be told apart, or is not there, is a fault', () => {
-  const twice = { sources: [SITE, { ...SITE, id: 'src_2' }], destinations: [HOOK, { ...HOOK, id: 'dst_2' }] };
+  const twice = { ...HERE, sources: [SITE, { ...SITE, id: 'src_2' }], destinations: [HOOK, { ...HOOK, id: 'dst_2' }] };
   expect(planImport(FILE, twice, { Gone: { headers: {} } }, false).faults).toEqual([
     expect.stringContaining('sources here are named "Site"'),
     expect.stringContaining('names "Gone"'),
     expect.stringContaining('destinations here are named "Hook"'),
   ]);
   const alone = { ...FILE, sources: [] };
-  expect(planImport(alone, NOWHERE, SECRETS, false).faults).toEqual([expect.stringContaining('source "Site"')]);
+  expect(planImport(alone, NOWHERE, SECRETS, false).faults).toEqual([
+    expect.stringContaining('"Hook" is connected to source "Site"'),
+    expect.stringContaining('"Spent" is connected to source "Site"'),
+  ]);
+});
+
+test('an audience that was renamed keeps its trait elsewhere', () => {
+  const renamed = toFile({ ...HERE, audiences: [{ ...PROS, name: 'Professionals' }] }, new Date(0));
+  expect(planImport(renamed, NOWHERE, SECRETS, false).steps[2]).toMatchObject({
+    ...{ act: 'create', name: 'Professionals', rename: true, body: { name: 'pros' } },
+  });
+  const { faults } = planImport(
+    renamed,
+    { ...HERE, audiences: [{ ...PROS, name: 'Professionals', key: 'p' }] },
+    {},
+    false,
+  );
+  expect(faults).toEqual([expect.stringContaining('the trait p here and pros in the file')]);
+});
+
+test.each<[string, Partial<Audience>]>([
+  ['another condition', { condition: 'user.traits.plan == "pro"' }],
+  ['lists', { condition: null }],
+  ['other sources', { sources: ['src_1'] }],
+  ['nobody told', { destinations: [] }],
+  ['another pace', { syncEvery: '10s' }],
+])('an audience that has %s here is changed', (_, here) => {
+  const { steps, faults } = planImport(FILE, { ...HERE, audiences: [{ ...PROS, ...here }] }, {}, false);
+  expect(faults).toEqual([]);
+  expect(steps[2]).toMatchObject({
+    ...{ kind: 'audience', act: 'change', id: 'aud_1', sources: null, destinations: ['Hook'] },
+    body: { condition: 'user.traits.pro', syncEvery: '1m' },
+  });
+});
+
+test('a file of an older version has no audiences, and those here stay', () => {
+  const { audiences: _audiences, traits: _traits, ...older } = FILE;
+  const { steps } = planImport(parseFile(JSON.stringify(older)), HERE, {}, false);
+  expect(steps.map(({ kind }) => kind)).toEqual(['source', 'destination']);
 });
 
 test.each([
   ['{', 'is not JSON'],
   ['{"waypost":2,"sources":[],"destinations":[]}', 'waypost: '],
+  [
+    '{"waypost":1,"sources":[],"destinations":[],"traits":[{"name":"a","key":"a","compute":"x"}]}',
+    'traits.0.compute: ',
+  ],
   ['{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}', 'sources.0.name: '],
 ])('no such file: %s', (text, why) => {
   expect(() => parseFile(text)).toThrow(why);

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { type Audience, type ComputedTrait, type Operations } from '../../shared/api/operations';
+import { COMPUTES, keyOf } from '../../shared/domain/definition';
+
+/**
+ * Audiences and computed traits in a file of settings. Their sources and destinations stand there by their names; their
+ * members do not: those of a condition are counted anew, and lists are uploaded.
+ */
+
+const common = {
+  name: z.string().min(1),
+  key: z.string().min(1),
+  /** null: all */
+  sources: z.array(z.string()).min(1).nullable().default(null),
+  destinations: z.array(z.string()).default([]),
+  syncEvery: z.string().default('1m'),
+};
+export const audience = z.strictObject({ ...common, condition: z.string().nullable().default(null) });
+export const trait = z.strictObject({
+  ...common,
+  compute: z.enum(COMPUTES),
+  event: z.string().min(1),
+  property: z.string().nullable().default(null),
+  window: z.string().nullable().default(null),
+});
+
+type FileAudience = z.output<typeof audience>;
+type FileTrait = z.output<typeof trait>;
+
+/** Names of sources and of destinations by their ids. */
+export interface Names {
+  sources: ReadonlyMap<string, string>;
+  destinations: ReadonlyMap<string, string>;
+}
+
+export function audienceToFile(one: Audience, names: Names): FileAudience {
+  return { ...commonToFile(one, names), condition: one.condition };
+}
+
+export function traitToFile(one: ComputedTrait, names: Names): FileTrait {
+  const { compute, event, property, window } = one;
+  return { ...commonToFile(one, names), compute, event, property, window };
+}
+
+function commonToFile({ name, key, sources, destinations, syncEvery }: Audience | ComputedTrait, names: Names) {
+  return {
+    ...{ name, key, syncEvery },
+    sources: sources?.flatMap((id) => names.sources.get(id) ?? []) ?? null,
+    destinations: destinations.flatMap((id) => names.destinations.get(id) ?? []),
+  };
+}
+
+type AudienceBody = Operations['POST /audiences']['body'];
+type TraitBody = Operations['POST /computed-traits']['body'];
+type AudiencePatch = Operations['PATCH /audiences/{id}']['body'];
+type TraitPatch = Operations['PATCH /computed-traits/{id}']['body'];
+
+/** What is to be done of one; names take the place of the ids that bodies lack. */
+interface Told {
+  name: string;
+  sources: string[] | null;
+  destinations: string[];
+}
+export type DefinitionStep =
+  | (Told & { kind: 'audience'; act: 'create'; body: AudienceBody; rename: boolean })
+  | (Told & { kind: 'trait'; act: 'create'; body: TraitBody; rename: boolean })
+  | (Told & { kind: 'audience'; act: 'change'; id: string; body: AudiencePatch })
+  | (Told & { kind: 'trait'; act: 'change'; id: string; body: TraitPatch })
+  | { kind: 'audience' | 'trait'; act: 'keep'; name: string };
+
+/** @param faults is told why something cannot be done as the file says */
+export function planAudience(wanted: FileAudience, here: readonly Audience[], names: Names, faults: string[]) {
+  const { condition } = wanted;
+  return plan<FileAudience, Audience, DefinitionStep>(wanted, here, faults, {
+    ...{ kind: 'audience', toFile: (one) => audienceToFile(one, names) },
+    create: (told, made) => ({
+      ...told,
+      ...{ kind: 'audience', act: 'create', rename: made.rename },
+      body: { ...made.body, ...(condition !== null && { condition }) },
+    }),
+    change: (told, id, body) => ({ ...told, kind: 'audience', act: 'change', id, body: { ...body, condition } }),
+  });
+}
+
+/** @param faults as of `planAudience` */
+export function planTrait(wanted: FileTrait, here: readonly ComputedTrait[], names: Names, faults: string[]) {
+  const { compute, event, property, window } = wanted;
+  return plan<FileTrait, ComputedTrait, DefinitionStep>(wanted, here, faults, {
+    ...{ kind: 'trait', toFile: (one) => traitToFile(one, names) },
+    create: (told, made) => ({
+      ...told,
+      ...{ kind: 'trait', act: 'create', rename: made.rename },
+      body: {
+        ...made.body,
+        ...{ compute, event },
+        ...(property !== null && { property }),
+        ...(window !== null && { window }),
+      },
+    }),
+    change: (told, id, body) => ({
+      ...told,
+      ...{ kind: 'trait', act: 'change', id },
+      body: { ...body, compute, event, property, window },
+    }),
+  });
+}
+
+interface Made {
+  body: { name: string; syncEvery: string };
+  /** the key follows from the first name, and the name was changed since */
+  rename: boolean;
+}
+
+interface Ways<F, H, S> {
+  kind: 'audience' | 'trait';
+  toFile: (one: H) => F;
+  create: (told: Told, made: Made) => S;
+  change: (told: Told, id: string, body: { syncEvery: string }) => S;
+}
+
+function plan<F extends FileAudience | FileTrait, H extends { id: string; name: string; key: string }, S>(
+  wanted: F,
+  here: readonly H[],
+  faults: string[],
+  { kind, toFile, create, change }: Ways<F, H, S>,
+): S | { kind: 'audience' | 'trait'; act: 'keep'; name: string } {
+  const { name, key, sources, destinations, syncEvery } = wanted;
+  const named = here.filter((one) => one.name === name);
+  const [same] = named;
+  const told = { name, sources, destinations };
+  if (named.length > 1) faults.push(`Several ${kind}s here are named "${name}": rename all but one.`);
+  if (!same) {
+    const rename = keyOf(name) !== key;
+    if (keyOf(key) !== key) faults.push(`"${key}", the key of ${kind} "${name}", is not in snake_case.`);
+    return create(told, { body: { name: rename ? key : name, syncEvery }, rename });
+  }
+  if (same.key !== key) {
+    faults.push(
+      `The ${kind} "${name}" gives receivers the trait ${same.key} here and ${key} in the file, which cannot be changed: rename one of them.`,
+    );
+  }
+  const inOrder = (one: F) => ({ ...one, sources: one.sources?.toSorted(), destinations: one.destinations.toSorted() });
+  if (isDeepStrictEqual(inOrder(toFile(same)), inOrder(wanted))) return { kind, act: 'keep', name };
+  return change(told, same.id, { syncEvery });
+}
