@@ -32,9 +32,9 @@ export const GOALS = {
   latenessMs: most(1_000),
 } as const;
 
-/** What endpoints that hang may cost the others: a fifth of the clean p99, or 10 ms where that is little. */
+/** What endpoints that hang may cost the others, as a multiple of the clean p99: a fifth more, or 10 ms where that is little. */
 export function isolationGoal(cleanP99Ms: number): Goal {
-  return most(Math.max(1.2 * cleanP99Ms, cleanP99Ms < 50 ? cleanP99Ms + 10 : 0));
+  return most(Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0));
 }
 
 /** `met`, or by how much not: the figure as a multiple of what it should be. */

@@ -12,7 +12,8 @@ import { withSystem } from './with-system';
 /**
  * What endpoints that hang cost the others. In every phase the same calls are offered to the same endpoints, an open
  * loop at a share of what was measured as capacity just before. The phases differ in how many endpoints hang, and only
- * those that hang in none of them are measured: the clean phase and the others are alike but for that.
+ * those that hang in none of them are measured: the clean phases and the others are alike but for that. A clean phase comes
+ * before each of the others and after it, since a machine's p99 changes from one minute to the next, and a system's with its age.
  */
 
 /** What went to tiers comes back after a phase, which is an outage of a minute: by its tiers, within another. */
@@ -20,7 +21,7 @@ const SETTLE_MS = 65_000;
 
 export interface IsolationSize {
   endpoints: number;
-  /** how many of them hang, phase by phase; a clean phase goes before */
+  /** how many of them hang, phase by phase; with a clean phase before and after each */
   hanging: number[];
   /** of each phase */
   seconds: number;
@@ -53,9 +54,9 @@ export function measureIsolation(bench: Bench, size: IsolationSize, progress: Pr
     const phases: IsolationPhase[] = [];
     const warmUp = { name: 'warm-up', origins, hanging: 0, measured, perSecond, seconds: size.warmUpSeconds };
     await progress.during('warm-up', 1000 * size.warmUpSeconds, () => measurePhase(bench, target, warmUp));
-    for (const hanging of [0, ...size.hanging]) {
+    for (const [i, hanging] of [0, ...size.hanging.flatMap((hung) => [hung, 0])].entries()) {
       const what = `${String(hanging)} of ${String(endpoints)} hang, ${String(Math.round(perSecond))} calls/s`;
-      const phase = { name: `hanging-${String(hanging)}`, origins, hanging, measured, perSecond, seconds };
+      const phase = { name: `phase-${String(i)}`, origins, hanging, measured, perSecond, seconds };
       const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
       phases.push(await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)));
     }

@@ -1,5 +1,6 @@
 import { SERVICES } from '../deploy/local/paths';
 import { spread } from './arithmetic';
+import { hangings, ofPhases, shareOf } from './isolation-lines';
 import { microsOf } from './cost-lines';
 import { type PipelineFigure, type Round } from './figures';
 import { type Bar, barPlot } from './plot';
@@ -25,10 +26,10 @@ export function plotsOf(rounds: readonly Round[]): Map<string, string> {
 function isolationBars(rounds: readonly Round[]): Bar[] {
   const figures = rounds.flatMap(({ isolation }) => isolation ?? []);
   const [first] = figures;
-  return (first?.phases ?? []).flatMap(({ hanging }, i) => {
-    const p99 = spread(figures.map(({ phases }) => phases[i]?.p99Ms));
-    const label = hanging === 0 ? 'clean' : `${String((100 * hanging) / (first?.endpoints ?? 100))} % hang`;
-    return p99 ? [{ label, parts: [{ name: 'p99', value: p99.median }] }] : [];
+  if (!first) return [];
+  return hangings(first.phases).flatMap((hanging) => {
+    const p99 = spread(figures.map(({ phases }) => ofPhases(phases, hanging, ({ p99Ms }) => p99Ms)));
+    return p99 ? [{ label: shareOf(hanging, first.endpoints), parts: [{ name: 'p99', value: p99.median }] }] : [];
   });
 }
 
