@@ -5,6 +5,7 @@ import { type AudiencesFigure, type FiltersFigure, type Round } from './figures'
 import { MATCHING, PLAIN, UNUSED } from './filters';
 import { GOALS } from './goals';
 import { type Line } from './line';
+import { type PreviewFigure } from './previews';
 
 /** The lines of the table for filters and audiences: pure. */
 
@@ -12,7 +13,8 @@ const MB = 1024 * 1024;
 
 export function audienceLines(rounds: readonly Round[]): Line[] {
   const [filters] = rounds.flatMap((round) => round.filters ?? []);
-  return [...(filters?.cases ?? []).flatMap(({ name }) => caseLines(name)), ...serviceLines()];
+  const [audiences] = rounds.flatMap((round) => round.audiences ?? []);
+  return [...(filters?.cases ?? []).flatMap(({ name }) => caseLines(name)), ...serviceLines(audiences?.previews ?? [])];
 }
 
 function caseLines(name: string): Line[] {
@@ -48,7 +50,7 @@ function microsOfCase({ cases }: FiltersFigure, name: string): number[] {
   return turns.map(({ cpu, count }) => microsOf(cpu, ['router'], count) ?? NaN);
 }
 
-function serviceLines(): Line[] {
+function serviceLines(previews: readonly PreviewFigure[]): Line[] {
   const line = (what: string, unit: string, of: (figure: AudiencesFigure) => number | undefined): Line => ({
     what: `audiences${what}`,
     unit,
@@ -79,11 +81,23 @@ function serviceLines(): Line[] {
     line(': new messages, syncs running', 'messages/s', (a) => a.traffic.perSecond),
     line(': new messages, syncs running', 'CPU-µs/message', (a) => micros(a.traffic, 'audiences')),
     line(': idle', 'cores', (a) => a.idleCores),
+    ...previewLines(line, previews),
     ...memoryLines(line),
     line(': store', 'MB', (a) => a.storeBytes / MB),
     line(': store', 'bytes/user', (a) => a.storeBytes / a.users),
     line(': changelog, as far as it is compacted', 'MB', (a) => a.changelogBytes && a.changelogBytes / MB),
   ];
+}
+
+function previewLines(line: MakeLine, previews: readonly PreviewFigure[]): Line[] {
+  return previews.flatMap(({ what }) => {
+    const of = (a: AudiencesFigure) => a.previews.find((each) => each.what === what);
+    return [
+      line(`: preview ${what}, first figure`, 's', (a) => of(a)?.firstSeconds),
+      line(`: preview ${what}, whole`, 's', (a) => of(a)?.seconds),
+      line(`: preview ${what}, users looked at`, 'users', (a) => of(a)?.looked),
+    ];
+  });
 }
 
 type MakeLine = (what: string, unit: string, of: (figure: AudiencesFigure) => number | undefined) => Line;

@@ -13,6 +13,7 @@ import { type AudiencesFigure } from './figures';
 import { MemoryWatch } from './memory';
 import { metricOf } from './metric';
 import { callOfUser } from './population';
+import { measurePreviews } from './previews';
 import { type Progress } from './progress';
 import { messageRecord, openSeeder, type Seeder } from './seed';
 import { SOURCE, sourceOf } from './seed-config';
@@ -194,6 +195,7 @@ async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory:
     restore,
     traffic: drainBetween(from, to),
     idleCores: await measureIdle(rig, pids),
+    previews: await measurePreviews(seeder, loadSettings(system.env).WAYPOST_PARTITIONS),
     memory: { restore: restoreMemory, traffic: trafficMemory },
   };
 }

@@ -1,6 +1,7 @@
 import { type CpuUse } from './cpu';
 import { type DrainFigure } from './drain';
 import { type Memory } from './memory';
+import { type PreviewFigure } from './previews';
 import { type Usage } from './usage';
 
 /** What a benchmark measured, as it is: input of the report, and content of `--json`. */
@@ -63,6 +64,7 @@ export interface AudiencesFigure {
   /** messages of users that are known, while syncs run */
   traffic: DrainFigure;
   idleCores: number;
+  previews: PreviewFigure[];
   /** the most there was in each phase */
   memory: Record<'counting' | 'firstSync' | 'restore' | 'traffic', Memory>;
   storeBytes: number;
