@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { type AudiencesSize } from './audiences';
+import { BEYOND } from './drain';
 import { LONG, QUICK, type Sizes, WHOLE } from './sizes';
 
 /** The command line of `npm run bench`. */
@@ -67,8 +69,15 @@ function sizesOf(sizes: Sizes, given: Partial<Record<'waiting' | 'capacity' | 'u
     ...sizes,
     isolation: { ...isolation, capacity: count('capacity', given.capacity) ?? isolation.capacity },
     waiting: { ...waiting, count: count('waiting', given.waiting) ?? waiting.count },
-    audiences: { ...audiences, users: count('users', given.users) ?? audiences.users },
+    audiences: { ...audiences, users: users(audiences, count('users', given.users)) },
   };
+}
+
+/** Some messages must be left when all is warm. */
+function users({ users: usual, passes, warmUp }: AudiencesSize, given = usual): number {
+  const least = Math.ceil((1.2 * (warmUp + BEYOND)) / passes);
+  if (given < least) throw new Error(`--users must be ${String(least)} or more: fewer have sent too little.\n${USAGE}`);
+  return given;
 }
 
 function count(name: string, text: string | undefined): number | undefined {

@@ -43,6 +43,7 @@ describe('the command line', () => {
     [['--rounds', '0']],
     [['--waiting', 'many']],
     [['--users', '0']],
+    [['--users', '5000']],
     [['--capacity', '-1']],
     [['--quick', '--long']],
   ])('refuses %j with the usage', (args) => {
