@@ -5,9 +5,9 @@ import { CliError } from '../world';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**
- * Sources, destinations, audiences and computed traits as a file that can be kept, compared and brought to another system. Names take the place of ids.
- * Shared secrets and the values of headers are not in it (nobody can read them): `***` says that there is one. Write keys are
- * made anew by the system that it is brought to.
+ * Sources, destinations, audiences and computed traits as a file that can be kept, compared and brought to another system.
+ * Names take the place of ids. Shared secrets and the values of headers are not in it (nobody can read them): `***` says that
+ * there is one. Write keys are made anew by the system that it is brought to.
  */
 
 export const HIDDEN = '***';

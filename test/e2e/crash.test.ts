@@ -7,8 +7,8 @@ import { ToldOrders } from '../support/told';
 
 /**
  * One system with a Kafka of its own, under load from the beginning to the end, one endpoint hanging: Kafka is frozen and
- * killed, then the services are killed, two at a time, then all of it ends and starts anew. Nothing that was acknowledged is lost, and what a
- * computed trait tells of it meanwhile is right in the end and never less than before.
+ * killed, then the services are killed, two at a time, then all of it ends and starts anew. Nothing that was acknowledged is
+ * lost, and what a computed trait tells of it meanwhile is right in the end and never less than before.
  */
 
 const OUTAGE_MS = 10_000;
