@@ -59,7 +59,10 @@ export function allSources(api: Api): Promise<Source[]> {
  */
 export async function allSettings(api: Api): Promise<Present> {
   const [sources, destinations, audiences, traits] = await Promise.all([
-    ...([allSources(api), allDestinations(api), allAudiences(api), allTraits(api)] as const),
+    allSources(api),
+    allDestinations(api),
+    allAudiences(api),
+    allTraits(api),
   ]);
   const telling = new Set([...audiences, ...traits].map(({ source }) => source));
   return { sources: sources.filter(({ id }) => !telling.has(id)), destinations, audiences, traits };

@@ -72,7 +72,7 @@ export type DefinitionStep =
 /** @param faults is told why something cannot be done as the file says */
 export function planAudience(wanted: FileAudience, here: readonly Audience[], names: Names, faults: string[]) {
   const { condition } = wanted;
-  return plan<FileAudience, Audience, DefinitionStep>(wanted, here, faults, {
+  return plan<FileAudience, Audience>(wanted, here, faults, {
     ...{ kind: 'audience', toFile: (one) => audienceToFile(one, names) },
     create: (told, made) => ({
       ...told,
@@ -86,7 +86,7 @@ export function planAudience(wanted: FileAudience, here: readonly Audience[], na
 /** @param faults as of `planAudience` */
 export function planTrait(wanted: FileTrait, here: readonly ComputedTrait[], names: Names, faults: string[]) {
   const { compute, event, property, window } = wanted;
-  return plan<FileTrait, ComputedTrait, DefinitionStep>(wanted, here, faults, {
+  return plan<FileTrait, ComputedTrait>(wanted, here, faults, {
     ...{ kind: 'trait', toFile: (one) => traitToFile(one, names) },
     create: (told, made) => ({
       ...told,
@@ -112,19 +112,19 @@ interface Made {
   rename: boolean;
 }
 
-interface Ways<F, H, S> {
+interface Ways<F, H> {
   kind: 'audience' | 'trait';
   toFile: (one: H) => F;
-  create: (told: Told, made: Made) => S;
-  change: (told: Told, id: string, body: { syncEvery: string }) => S;
+  create: (told: Told, made: Made) => DefinitionStep;
+  change: (told: Told, id: string, body: { syncEvery: string }) => DefinitionStep;
 }
 
-function plan<F extends FileAudience | FileTrait, H extends { id: string; name: string; key: string }, S>(
+function plan<F extends FileAudience | FileTrait, H extends { id: string; name: string; key: string }>(
   wanted: F,
   here: readonly H[],
   faults: string[],
-  { kind, toFile, create, change }: Ways<F, H, S>,
-): S | { kind: 'audience' | 'trait'; act: 'keep'; name: string } {
+  { kind, toFile, create, change }: Ways<F, H>,
+): DefinitionStep {
   const { name, key, sources, destinations, syncEvery } = wanted;
   const named = here.filter((one) => one.name === name);
   const [same] = named;

@@ -12,6 +12,8 @@ const EVERY_MS = 10_000;
 const DOUBT_MS = 30_000;
 
 export class Checkpoints {
+  /** where the changelog ended at the last one */
+  #end: number;
   #written = 0;
   #lookedAt: number;
   #doubtedAt: number | undefined;
@@ -25,6 +27,7 @@ export class Checkpoints {
       now: () => number;
     },
   ) {
+    this.#end = options.next;
     this.#lookedAt = options.now();
   }
 
@@ -40,12 +43,12 @@ export class Checkpoints {
     const at = (this.#lookedAt = now());
     const next = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition)?.high ?? 0;
     // More is another's, or a request's of ours that was sent twice.
-    if (next !== this.options.next + this.#written) {
+    if (next !== this.#end + this.#written) {
       this.#doubtedAt ??= at;
       if (at - this.#doubtedAt < DOUBT_MS) return undefined;
     }
     this.#doubtedAt = undefined;
-    this.options.next = next;
+    this.#end = next;
     this.#written = 0;
     return { next, at };
   }
