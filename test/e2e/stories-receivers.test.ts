@@ -143,7 +143,10 @@ test('the healthy ones get every call at the first try, while all the others are
   await wave('page', TRACKS);
   await eventually(() => wellHasAll('/named'));
   identifies = await wave('identify', IDENTIFIES);
-  await eventually(() => expect(delivered('forgets its connections')).toHaveLength(IDENTIFIES));
+  // Each that goes out on a forgotten connection waits for the timeout and comes again, at times more than once.
+  await eventually(() => expect(delivered('forgets its connections')).toHaveLength(IDENTIFIES), {
+    deadlineMs: 60_000,
+  });
   identifies.push(...(await wave('identify', IDENTIFIES)));
   await wave('track', TRACKS);
   await eventually(
@@ -159,7 +162,7 @@ test('the healthy ones get every call at the first try, while all the others are
     await eventually(() => expect(eventsOf(kind)).toHaveLength(sent.length));
     for (const event of eventsOf(kind)) expect(event).toMatchObject({ kind: 'attempt', n: 1, outcome: 'delivered' });
   }
-}, 90_000);
+}, 200_000);
 
 test.each(Object.entries(EXPECTED))(
   'one that %s: %s',
