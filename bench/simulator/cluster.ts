@@ -1,5 +1,6 @@
 import { Returner } from '../../services/retry/handler';
 import { type OutRecord } from '../../shared/kafka/port';
+import { parkTiers } from '../../shared/domain/schedule';
 import { ATTEMPTS, DEAD, DUE, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
 import { type Agenda } from './agenda';
 import { SimulatedAppender } from './appender';
@@ -35,7 +36,7 @@ export class Cluster {
     readonly partitionOf: (key: string) => number,
   ) {
     this.#partitions = new Set(partitions);
-    const tiers = [...new Set(around.settings.tiersMs)].map(tierTopic);
+    const tiers = parkTiers(around.settings.tiersMs).map(tierTopic);
     for (const topic of [WEBHOOKS, DUE, ...tiers])
       for (const number of partitions) this.#logs.set(nameOf(topic, number), new PartitionLog(topic, number, BODY));
     this.#startRetry(tiers.flatMap((topic) => partitions.map((number) => this.#log(topic, number))));

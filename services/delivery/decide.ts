@@ -1,5 +1,5 @@
 import { type Delivery } from '../../shared/domain/delivery';
-import { hop, lastReturnAt, park, type Next, type Wait } from '../../shared/domain/schedule';
+import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/domain/schedule';
 import { type Refusal } from './job';
 import { type Lookup, type Target } from './targets';
 
@@ -77,8 +77,8 @@ export function divert(
     const tierMs = Math.min(...tiersMs);
     return { kind: 'hold', reason, wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true } };
   }
-  const until = lastReturnAt(expiresAt, tiersMs);
-  return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt: until, attempt, tiersMs, round: ROUND[reason] }));
+  const frame = { nowMs, expiresAt: lastReturnAt(expiresAt, tiersMs), tiersMs: parkTiers(tiersMs) };
+  return waitOrEnd(reason, park({ ...frame, expectedWaitMs, attempt, round: ROUND[reason] }));
 }
 
 function waitOrEnd(reason: HoldReason, next: Next): Exclude<Admission, { kind: 'try' }> {

@@ -1,3 +1,5 @@
+import { PassingMap } from '../../shared/passing';
+
 /**
  * First in, first out, with removal from the middle, each in constant time. (Neither an array nor a `Set` has that: the
  * one moves what lies behind, the other walks over what was removed.)
@@ -11,7 +13,7 @@ interface Node<T> {
 
 /** A value is in it once at most. */
 export class Fifo<T extends object> {
-  readonly #nodes = new Map<T, Node<T>>();
+  readonly #nodes = new PassingMap<T, Node<T>>();
   #first: Node<T> | undefined;
   #last: Node<T> | undefined;
 
@@ -62,6 +64,8 @@ export class Fifo<T extends object> {
     else this.#first = node.after;
     if (node.after) node.after.before = node.before;
     else this.#last = node.before;
+    // One that grew old must not keep those that came after it (passing.ts).
+    node.before = node.after = undefined;
     this.#nodes.delete(node.value);
     return node.value;
   }

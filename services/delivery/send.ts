@@ -2,6 +2,7 @@ import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
 import { type Phase, type Phases, type UrlError } from '../../shared/domain/attempt';
+import { PassingMap } from '../../shared/passing';
 import { Awake } from './awake';
 import { createConnector, ForbiddenAddressError, type AddressGuard, type Connect, type Waiting } from './connect';
 import { type Connection, Connections } from './connections';
@@ -50,7 +51,7 @@ export type SendResult = (
 export class Sender {
   readonly #origins = new Map<string, Connections>();
   /** in the order of their deadlines, since all have the same time */
-  readonly #inFlight = new Set<Exchange>();
+  readonly #inFlight = new PassingMap<Exchange, true>();
   readonly #connect: Connect;
   readonly #sweep: NodeJS.Timeout;
   readonly #awake = new Awake(performance.now());
@@ -80,7 +81,7 @@ export class Sender {
       else queueMicrotask(() => done(result));
     });
     const connection: Connection = origin.take(exchange);
-    this.#inFlight.add(exchange);
+    this.#inFlight.set(exchange, true);
     try {
       connection.client.dispatch(
         {
@@ -118,7 +119,7 @@ export class Sender {
     const now = performance.now();
     this.#awake.beat(now);
     const oldest = this.#awake.now(now) - this.options.timeoutMs;
-    for (const exchange of this.#inFlight) {
+    for (const exchange of this.#inFlight.keys()) {
       if (exchange.begunAt > oldest) break;
       exchange.expire(this.options.timeoutMs);
     }

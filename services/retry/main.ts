@@ -12,7 +12,7 @@ import { watchTiers } from './watch';
 
 /** Only the head of a tier matters: a small fetch keeps rereading it cheap. */
 const FETCH_BYTES = 128 * 1024;
-const GATHER_MS = 10;
+const GATHER_MS = 50;
 
 /**
  * Long polls over all partitions of all tiers are what an idle process costs: five times fewer than elsewhere. What falls

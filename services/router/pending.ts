@@ -1,5 +1,6 @@
 import { type Sighting } from '../../shared/domain/seen';
 import { type OpenRecord } from '../../shared/kafka/port';
+import { PassingMap } from '../../shared/passing';
 
 /**
  * Messages on their way to Kafka, and the copies of them that wait to hear whether they got there.
@@ -8,7 +9,7 @@ import { type OpenRecord } from '../../shared/kafka/port';
  * the first is lost with this process, both are read again.
  */
 export class Pending<Copy extends { record: OpenRecord }> {
-  readonly #firsts = new Map<string, { offset: number; copies: Copy[] }>();
+  readonly #firsts = new PassingMap<string, { offset: number; copies: Copy[] }>();
   #waiting = 0;
 
   /** copies that wait */

@@ -122,6 +122,45 @@ export function park(input: ParkInput): Next {
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
 }
 
+/** Two tiers further apart than this have one between them for those that are parked. */
+const WIDEST_STEP = 3.5;
+
+/**
+ * The tiers for deliveries that are parked: the configured ones, and others between two that are far apart. What is parked in
+ * the largest tier not longer than an outage comes back, while the outage goes on, as often as that tier is shorter: between
+ * 10 s and 1 m six times as much would come back as arrives, with 20 s between them three times. Tries keep to the configured
+ * ones, as their schedule says.
+ *
+ * 10s,1m,5m,15m,30m → 10s,20s,1m,2m,5m,15m,30m
+ *
+ * @returns ms, ascending, each once; made once for an array, since it is asked for each record that is parked
+ */
+export function parkTiers(tiersMs: readonly number[]): readonly number[] {
+  let tiers = parkTiersOf.get(tiersMs);
+  if (!tiers) {
+    const sorted = [...new Set(tiersMs)].sort((a, b) => a - b);
+    tiers = sorted.flatMap((tier, i) => [...between(sorted[i - 1] ?? tier, tier), tier]);
+    parkTiersOf.set(tiersMs, tiers);
+  }
+  return tiers;
+}
+
+const parkTiersOf = new WeakMap<readonly number[], readonly number[]>();
+
+function between(shorter: number, longer: number): number[] {
+  if (longer <= shorter * WIDEST_STEP) return [];
+  const mean = Math.sqrt(shorter * longer);
+  const middle = plain(mean) > shorter ? plain(mean) : Math.round(mean);
+  return [...between(shorter, middle), middle, ...between(middle, longer)];
+}
+
+/** With one digit in its unit, rounded down: 24.5 s → 20 s, 134 s → 2 m. Never less than half of it. */
+function plain(ms: number): number {
+  const unit = [3_600_000, 60_000, 1_000, 1].find((unitMs) => ms >= unitMs) ?? 1;
+  const place = unit * 10 ** Math.floor(Math.log10(ms / unit));
+  return Math.floor(ms / place) * place;
+}
+
 function rounded(tiersMs: readonly number[], ms: number, round: 'nearest' | 'down' | 'up'): number {
   switch (round) {
     case 'down':

@@ -11,7 +11,7 @@ import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
 import { orUnavailable, whileLeadersAreFound } from './offsets';
-import { restPendingTimers } from './pending-timer';
+import { mendRequestQueues } from './request-queue';
 import { type Kafka, type Range } from './port';
 import { DirectReader } from './reader';
 import { KafkaTail } from './tail';
@@ -38,7 +38,7 @@ const PATIENT_BYTES = 64 * 1024;
 export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
   const { log } = options;
   installCodec();
-  restPendingTimers();
+  mendRequestQueues();
   const client = new KafkaJs({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,

@@ -1,4 +1,5 @@
 import { formatDuration, parseDuration } from '../domain/duration';
+import { parkTiers } from '../domain/schedule';
 
 /**
  * The one table of topics: everything else that knows a topic derives it from here. Keys say what is kept together:
@@ -60,7 +61,7 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     keep(REJECTED, 1),
     keep(WEBHOOKS, 7),
     keep(DUE, 7),
-    ...[...new Set(options.retryDelaysMs)].map((delay): TopicSpec => ({
+    ...parkTiers(options.retryDelaysMs).map((delay): TopicSpec => ({
       ...keep(tierTopic(delay), 0),
       retentionMs: options.windowMs + DAY_MS,
     })),

@@ -100,11 +100,12 @@ describe('a delivery that no lane takes', () => {
 
   test.each<[string, Partial<Delivery>, [Refusal, ...Refusal[]], object]>([
     ['full: the tier nearest the expected wait', {}, [full(50_000)], hold('lane_full', 60_000)],
-    ['open: the largest tier not longer than that', {}, [open(299_000)], hold('circuit_open', 60_000)],
+    ['open: the largest tier not longer than that', {}, [open(299_000)], hold('circuit_open', 120_000)],
+    ['also one that only parking has', {}, [open(59_000)], hold('circuit_open', 20_000)],
     ['open just now: the shortest tier', {}, [open(0)], hold('circuit_open', 10_000)],
-    ['Retry-After: the first tier that is long enough', {}, [asked(11_000)], hold('retry_after', 60_000)],
+    ['Retry-After: the first tier that is long enough', {}, [asked(11_000)], hold('retry_after', 20_000)],
     ['Retry-After beyond all: the longest', {}, [asked(900_000)], hold('retry_after', 300_000)],
-    ['of several, the one that would take it first', {}, [open(400_000), full(20_000)], hold('lane_full', 10_000)],
+    ['of several, the one that would take it first', {}, [open(400_000), full(12_000)], hold('lane_full', 10_000)],
     [
       'no tier fits the window: given up',
       { attempt: 1, expiresAt: NOW + 5_000 },
@@ -115,7 +116,7 @@ describe('a delivery that no lane takes', () => {
       'a tier that ends with the window comes back after it: a shorter one',
       { attempt: 1, expiresAt: NOW + 60_000 },
       [full(50_000)],
-      hold('lane_full', 10_000),
+      hold('lane_full', 20_000),
     ],
     [
       'late, tried before: once more',
@@ -130,7 +131,7 @@ describe('a delivery that no lane takes', () => {
       'found open each time, late, and closed in between: waits on',
       { ...over, reason: 'circuit_open', hop: 9 },
       [open(50_000)],
-      hold('circuit_open', 10_000),
+      hold('circuit_open', 20_000),
     ],
     [
       'open for as long as a window, and answered meanwhile: waits on',

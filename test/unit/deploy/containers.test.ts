@@ -67,9 +67,12 @@ test('whoever stops a service waits longer than it gives itself', () => {
 });
 
 test('the image starts a service as `npm start` does', () => {
-  const flags = /NODE_FLAGS = \[(.*)\]/.exec(read('deploy/local/service-process.ts'))![1]!.match(/--[\w-=]+/g)!;
+  const flags = /NODE_FLAGS = \[([^\]]*)\]/.exec(read('deploy/local/service-process.ts'))![1]!.match(/--[\w-=]+/g)!;
   const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))![1]!) as string[];
   expect(entry).toEqual(['node', ...flags, 'dist/deploy/local/main.js', 'service']);
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/deploy/local/main.js service`);
+  expect(read('README.md')).toContain(`\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``);
 });
 
 test('one version of Kafka everywhere', () => {

@@ -1,5 +1,13 @@
 import fc from 'fast-check';
-import { afterFailure, hop, park, type Next, type ParkInput, type WaitInput } from '../../../shared/domain/schedule';
+import {
+  afterFailure,
+  hop,
+  park,
+  parkTiers,
+  type Next,
+  type ParkInput,
+  type WaitInput,
+} from '../../../shared/domain/schedule';
 
 const S = 1_000;
 const M = 60 * S;
@@ -188,6 +196,51 @@ function live(tiersMs: number[], windowMs: number, retryAfters: (number | undefi
     notBefore = next.notBefore;
   }
 }
+
+describe('the tiers for what is parked', () => {
+  test.each<[number[], number[]]>([
+    [DEFAULT_TIERS, [10 * S, 20 * S, M, 2 * M, 5 * M, 15 * M, 30 * M]],
+    [[10 * S], [10 * S]],
+    [
+      [M, 10 * S, M],
+      [10 * S, 20 * S, M],
+    ],
+    [
+      [S, 3 * S],
+      [S, 3 * S],
+    ],
+    [
+      [S, 10 * S],
+      [S, 3 * S, 10 * S],
+    ],
+    [
+      [500, 2 * S],
+      [500, S, 2 * S],
+    ],
+    [
+      [S, H],
+      [S, 2 * S, 7 * S, 20 * S, M, 2 * M, 7 * M, 20 * M, H],
+    ],
+  ])('%j', (configured, expected) => {
+    expect(parkTiers(configured)).toEqual(expected);
+  });
+
+  test('none is more than three and a half times the one before, and few are added', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 30 * 24 * H }), { minLength: 1, maxLength: 8 }), (configured) => {
+        const tiers = parkTiers(configured);
+        expect(tiers).toEqual(expect.arrayContaining(configured));
+        for (const [i, tier] of tiers.entries()) {
+          const before = tiers[i - 1] ?? tier - 1;
+          expect(Number.isInteger(tier) && tier > before).toBe(true);
+          if (i > 0) expect(tier / before).toBeLessThanOrEqual(3.5);
+        }
+        const [shortest, longest] = [Math.min(...configured), Math.max(...configured)];
+        expect(tiers.length).toBeLessThanOrEqual(configured.length + 1.5 * Math.log2(longest / shortest) + 1);
+      }),
+    );
+  });
+});
 
 describe('the whole life of a delivery that always fails', () => {
   test('at the default settings', () => {
