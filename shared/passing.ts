@@ -7,8 +7,12 @@
  * second in the delivery service, now 5). A Map that is replaced now and then has no such chain.
  */
 
-/** Deleted so often, and as often as it has entries, it is copied: one or two steps for each entry that passes. */
-const LEAST_DELETED = 64;
+/**
+ * It is copied after so many deletions, and one more for so many entries: often enough that no table grows old where much
+ * passes, at the price of eight steps for each entry that does.
+ */
+const LEAST_DELETED = 8;
+const ENTRIES_A_DELETION = 8;
 
 export class PassingMap<K, V> {
   #map = new Map<K, V>();
@@ -34,7 +38,7 @@ export class PassingMap<K, V> {
   /** @returns whether it was in it */
   delete(key: K): boolean {
     const was = this.#map.delete(key);
-    if (was && ++this.#deleted >= LEAST_DELETED + this.#map.size) this.#renew(this.#map);
+    if (was && ++this.#deleted >= LEAST_DELETED + this.#map.size / ENTRIES_A_DELETION) this.#renew(this.#map);
     return was;
   }
 

@@ -12,16 +12,20 @@ import { type Ending, ending, type Program } from './program';
  */
 
 /**
- * What a process allocates while it delivers lives for milliseconds. A young generation of 16 MB is collected in 5 ms, one of
- * 64 in 20 (nobody is served meanwhile). Where the old one may have 256 MB from the start, it is collected once in minutes;
- * else V8 begins at the few that such a process needs, and does it once a second. And a collector without helpers: four threads
- * that divide a few milliseconds among them cost a tenth of the CPU, and make nothing quicker where other services want the
- * cores. package.json's `service`, the Dockerfile and the README have the same. (docs/performance.md)
+ * What a process allocates while it delivers lives for milliseconds (docs/decisions/0025-passing.md).
+ * - A young generation of 16 MB is collected in 5 ms, one of 64 in 20, and nobody is served meanwhile.
+ * - Where the old one may have 256 MB from the start it is collected once in minutes; else V8 begins at the few that such a
+ *   process needs, and does it once a second.
+ * - V8 would make old at once what it has seen live long: at a start, where all is slow, that is everything.
+ * - A collector without helpers: four threads that divide a few milliseconds among them cost a tenth of the CPU, and make
+ *   nothing quicker where other services want the cores.
+ * package.json's `service`, the Dockerfile and the README have the same.
  */
 const NODE_FLAGS = [
   '--enable-source-maps',
   '--max-semi-space-size=16',
   '--initial-old-space-size=256',
+  '--no-allocation-site-pretenuring',
   '--single-threaded-gc',
 ];
 
