@@ -153,7 +153,7 @@ test('control is killed while listen listens: each event is forwarded once, what
   await send(40);
   system.kill('control');
   await send(40);
-  await listening.said(/stream of events is back/);
+  await listening.said(/stream of events is back/, 45_000);
   await forwarded(120);
   await send(40);
   await forwarded(160);
@@ -163,7 +163,7 @@ test('control is killed while listen listens: each event is forwarded once, what
     { summary: expect.objectContaining({ received: 160, answered2xx: 160, missed: 0, repeated: 0 }) },
   ]);
   await local.close();
-});
+}, 150_000);
 
 test('verify says of both signatures whether they hold', async () => {
   file('request', asCaptured(production.received('/hook')[0]!));

@@ -16,8 +16,8 @@ export interface Ran {
 export interface Running {
   out(): string;
   err(): string;
-  /** @throws where it ends first */
-  said(expression: RegExp): Promise<void>;
+  /** @throws where it ends first, or has not said it after `deadlineMs` (default 25 s) */
+  said(expression: RegExp, deadlineMs?: number): Promise<void>;
   /** Ctrl-C, and what came of it. */
   interrupt(): Promise<Ran>;
   ended: Promise<Ran>;
@@ -41,12 +41,15 @@ export function begin(argv: string[], around: Surroundings = {}): Running {
   return {
     out: () => said.out,
     err: () => said.err,
-    said: (expression) =>
-      eventually(() => {
-        if (expression.test(said.out + said.err)) return;
-        const text = `${argv.join(' ')} said: ${said.out}${said.err}`;
-        throw over ? new Final(text) : new Error(text);
-      }),
+    said: (expression, deadlineMs = 25_000) =>
+      eventually(
+        () => {
+          if (expression.test(said.out + said.err)) return;
+          const text = `${argv.join(' ')} said: ${said.out}${said.err}`;
+          throw over ? new Final(text) : new Error(text);
+        },
+        { deadlineMs },
+      ),
     interrupt: () => {
       stop.abort();
       return ended;
