@@ -80,7 +80,8 @@ export const SHORT_LIVED = '-XX:TieredStopAtLevel=1';
 /** The arguments of `java`, to which a class and its own arguments are added. */
 export function javaArguments(jars: string, loggingFile: string): string[] {
   return [
-    '-Xms128m',
+    // All of it from the start: before it grows a heap is collected whole, and nobody is served meanwhile.
+    '-Xms512m',
     '-Xmx512m',
     '-XX:+UseSerialGC',
     // Half-dead is worse than dead: the supervisor starts it again.
