@@ -12,6 +12,7 @@ import { watchTiers } from './watch';
 
 /** Only the head of a tier matters: a small fetch keeps rereading it cheap. */
 const FETCH_BYTES = 128 * 1024;
+/** What falls due in one partition after the other goes in one request: it has waited for seconds. */
 const GATHER_MS = 50;
 
 /**

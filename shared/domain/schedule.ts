@@ -1,6 +1,6 @@
 /**
  * Which delay topic (tier) a delivery waits in next, and when it has waited enough. A wait is always one of the tiers
- * as configured: nothing else can be waited for on Kafka.
+ * there are: nothing else can be waited for on Kafka.
  *
  * The schedule of a delivery that fails at every try, at the default tiers and window (10s,1m,5m,15m,30m and 4h), each
  * attempt taking no time:
@@ -23,7 +23,7 @@
 /** Back to the broker, into a tier. */
 export interface Wait {
   kind: 'wait';
-  /** one of the configured tiers, ms */
+  /** one of the tiers, ms */
   tierMs: number;
   /** ms since 1970: the earliest moment at which it will be tried */
   nextAttemptAt: number;
@@ -40,7 +40,10 @@ interface Frame {
   nowMs: number;
   /** end of the window, ms since 1970 */
   expiresAt: number;
-  /** as configured: the first is for the wait after the first attempt; in any order, repeats allowed; at least one */
+  /**
+   * As configured: the first is for the wait after the first attempt; in any order, repeats allowed; at least one. For `park`
+   * as configured, or those of `parkTiers`.
+   */
   tiersMs: readonly number[];
 }
 
