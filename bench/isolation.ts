@@ -25,7 +25,10 @@ export interface IsolationSize {
   hanging: number[];
   /** of each phase */
   seconds: number;
-  /** the load of the clean phase, before it and unmeasured: the first phase must not pay for V8's compiling */
+  /**
+   * before the first phase and unmeasured, with endpoints of its own of which as many hang as in any phase: V8 and the broker's
+   * JVM compile what sees to them when it is first used, which an hour later is no part of what others pay
+   */
   warmUpSeconds: number;
   loadPercent: number;
   /** how capacity is measured; or calls a second, where it is given */
@@ -35,25 +38,31 @@ export interface IsolationSize {
 export function measureIsolation(bench: Bench, size: IsolationSize, progress: Progress): Promise<IsolationFigure> {
   return withSystem(bench, { name: 'isolation', services: SERVICES }, async ({ prefix, system, pids }) => {
     const { endpoints, seconds } = size;
-    const origins = await bench.endpoint.origins(endpoints);
-    progress.note(`a source and a destination for each of ${String(endpoints)} endpoints`);
-    const urls = origins.map((origin) => `${origin}/ok/`);
-    const target: Target = {
+    const most = Math.max(...size.hanging);
+    // Those that hang while the system warms up come first, and are in no phase: the others' lanes have no past.
+    const all = await bench.endpoint.origins(most + endpoints);
+    progress.note(`a source and a destination for each of ${String(endpoints)} endpoints, and ${String(most)} more`);
+    const urls = all.map((origin) => `${origin}/ok/`);
+    const everyone: Target = {
       prefix,
       ingestUrl: system.ingestUrl,
       customers: await createCustomers(system, urls),
       pids,
     };
+    const origins = all.slice(most);
+    const target: Target = { ...everyone, customers: everyone.customers.slice(most) };
     progress.note('capacity');
     const capacity =
       typeof size.capacity === 'number'
         ? size.capacity
         : (await measurePipeline(bench, target, size.capacity)).perSecond;
     const perSecond = (capacity * size.loadPercent) / 100;
-    const measured = endpoints - Math.max(...size.hanging);
+    const measured = endpoints - most;
     const phases: IsolationPhase[] = [];
-    const warmUp = { name: 'warm-up', origins, hanging: 0, measured, perSecond, seconds: size.warmUpSeconds };
-    await progress.during('warm-up', 1000 * size.warmUpSeconds, () => measurePhase(bench, target, warmUp));
+    const warmUp = { name: 'warm-up', origins: all, hanging: most, measured, perSecond, seconds: size.warmUpSeconds };
+    await progress.during('warm-up', 1000 * size.warmUpSeconds + SETTLE_MS, () =>
+      measurePhase(bench, everyone, warmUp),
+    );
     for (const [i, hanging] of [0, ...size.hanging.flatMap((hung) => [hung, 0])].entries()) {
       const what = `${String(hanging)} of ${String(endpoints)} hang, ${String(Math.round(perSecond))} calls/s`;
       const phase = { name: `phase-${String(i)}`, origins, hanging, measured, perSecond, seconds };

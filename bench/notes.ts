@@ -22,7 +22,7 @@ export function howTaken({ rounds, settings }: Results): string[] {
     latency: 'open loop of single calls; from just before the call to the arrival of its webhook',
     sustained: 'as batches, second by second',
     isolation:
-      'open loop of single calls; in every phase the same rate to every endpoint, and measured are only those that hang in no phase',
+      'open loop of single calls; in every phase the same rate to every endpoint, and measured are only those that hang in no phase; warmed up with endpoints of its own, some of which hang',
     backlog: 'to a lane that is new, then again; ideal: the lane at its widest from the first moment on',
     outage: 'open loop of single calls for one endpoint, which answers 503 and then 200',
     waiting: 'written to the two longest tiers; lateness of a flow through the shortest, by the time of the broker',

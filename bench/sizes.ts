@@ -44,7 +44,7 @@ export const WHOLE: Sizes = {
     endpoints: 100,
     hanging: [1, 10, 50],
     seconds: 60,
-    warmUpSeconds: 30,
+    warmUpSeconds: 60,
     loadPercent: 60,
     capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
   },

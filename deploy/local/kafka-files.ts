@@ -84,6 +84,10 @@ export function javaArguments(jars: string, loggingFile: string): string[] {
     '-Xms512m',
     '-Xmx512m',
     '-XX:+UseSerialGC',
+    // Nobody is served while young objects are collected. Those that outlive two collections live long here: to copy them
+    // fifteen times first made it 25 ms, every three seconds under load, where it is half of that every six.
+    '-XX:MaxTenuringThreshold=1',
+    '-Xmn256m',
     // Half-dead is worse than dead: the supervisor starts it again.
     '-XX:+ExitOnOutOfMemoryError',
     '-Djava.awt.headless=true',

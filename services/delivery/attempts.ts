@@ -4,7 +4,7 @@ import { DUE } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { childTraceparent } from '../../shared/telemetry/trace';
 import { judge, type Judged, ResponseBudget } from './answer';
-import { admit, divert } from './decide';
+import { admit, type Admission, divert } from './decide';
 import { type Job, type Refusal } from './job';
 import { type Lane } from './lane';
 import { type Lanes } from './lanes';
@@ -34,8 +34,11 @@ export interface AttemptsOptions {
 
 /** What comes of an attempt: exactly one of `concluded` and `again` for each `try`. */
 interface Listener {
-  /** what is to be written of it; then its record is done */
-  concluded(held: Held, record: OpenRecord, outcome: OutRecord[]): void;
+  /**
+   * What is to be written of it; then its record is done.
+   * @param refused it was not tried: no lane took it
+   */
+  concluded(held: Held, record: OpenRecord, outcome: OutRecord[], refused?: Admission): void;
   /** a request that ended after its delivery was settled */
   late(event: OutRecord): void;
   /** nothing was sent, and what it was decided upon has changed, or its record is leaving: to be decided anew */
@@ -128,9 +131,10 @@ export class Attempts {
     const context = this.#context();
     const tried = run.settle(this.#time.steadyMs());
     if (asked || !tried.skipped) this.#conclude(held, record, tried, context);
-    else if (refusals)
-      this.on.concluded(held, record, outcomeOf(held, divert(held.delivery, refusals, context), context));
-    else this.on.again(held, record);
+    else if (refusals) {
+      const refused = divert(held.delivery, refusals, context);
+      this.on.concluded(held, record, outcomeOf(held, refused, context), refused);
+    } else this.on.again(held, record);
   }
 
   #answered(attempt: Attempt, target: Target, result: SendResult, traceparent: string): void {

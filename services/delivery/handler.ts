@@ -24,6 +24,8 @@ export interface Limits {
 
 export interface DelivererOptions extends AttemptsOptions {
   appender: Appender;
+  /** for what is parked, which is in no hurry; default: `appender` */
+  parking?: Appender;
   limits: Limits;
   /** there is room again after `full` */
   onRoom(): void;
@@ -39,7 +41,7 @@ export class Deliverer {
 
   constructor(private readonly options: DelivererOptions) {
     this.#attempts = new Attempts(options, {
-      concluded: (held, record, outcome) => this.#finish(held, record, outcome),
+      concluded: (held, record, outcome, refused) => this.#finish(held, record, outcome, refused),
       late: (event) => void this.#append([event]).catch(() => undefined),
       again: (held, record) => (record.leaving ? this.#giveBack(held, record) : this.#admit(held, record)),
     });
@@ -52,10 +54,11 @@ export class Deliverer {
 
   /** How much of each limit is used, 0 to 1 and a little more. */
   get fill(): { bodies: number; outcomes: number } {
-    const { limits, appender } = this.options;
+    const { limits, appender, parking } = this.options;
+    const pendingBytes = appender.pendingBytes + (parking?.pendingBytes ?? 0);
     return {
       bodies: this.#bytes / limits.maxBytes,
-      outcomes: appender.pendingBytes / limits.maxUnacknowledgedBytes,
+      outcomes: pendingBytes / limits.maxUnacknowledgedBytes,
     };
   }
 
@@ -128,12 +131,13 @@ export class Deliverer {
     }
     const context = this.#context();
     const refused = divert(held.delivery, [{ reason: 'lane_full', waitMs: 0 }], context);
-    this.#finish(held, record, outcomeOf(held, refused, context));
+    this.#finish(held, record, outcomeOf(held, refused, context), refused);
   }
 
   #finish(held: Held, record: OpenRecord, outcome: OutRecord[], admission?: Admission): void {
     if (held.traced) held.traced.concludedAt = performance.now();
-    this.#append(outcome).then(
+    const { appender, parking = appender } = this.options;
+    this.#append(outcome, admission?.kind === 'hold' ? parking : appender).then(
       () => {
         finished(this.options.log, held, { outcome, admission, nowMs: this.#context().nowMs });
         this.#bytes -= held.body.length;
@@ -145,8 +149,8 @@ export class Deliverer {
     );
   }
 
-  #append(records: OutRecord[]): Promise<void> {
-    const appended = this.options.appender.append(records);
+  #append(records: OutRecord[], appender = this.options.appender): Promise<void> {
+    const appended = appender.append(records);
     appended.catch((error: unknown) => {
       this.options.log.error({ reason: messageOf(error) }, 'outcome.not_recorded');
     });

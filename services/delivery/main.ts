@@ -5,7 +5,7 @@ import { createAddressGuard } from '../../shared/domain/address';
 import { shardKeys } from '../../shared/domain/delivery';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender } from '../../shared/kafka/port';
+import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { run } from '../../shared/lifecycle';
 import { loadSettings, requireSecretKeys } from '../../shared/settings';
@@ -25,7 +25,12 @@ import { circuitTurned } from './watch';
 
 const ROOM_EVERY_MS = 50;
 /** Nobody waits for what is written here, but for the offsets behind it. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
+/**
+ * What is parked waits for seconds, and no attempt of it could be lost. Each request to each partition of each tier costs the
+ * broker and this process several times what a record more does, just when many endpoints have been away for a moment.
+ */
+const PARKING_GATHER_MS = 100;
 
 const log = createLog('delivery', 'info');
 
@@ -42,8 +47,7 @@ run('delivery', log, async (fatal) => {
 
   const kafka = await connectKafka(settings, { clientId: 'delivery', log });
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal });
-  // Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits.
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
+  const { appender, parking } = await openAppenders(kafka, tiersMs);
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
   const lanes = new Lanes({
     lane: laneOptions(tiersMs),
@@ -62,6 +66,7 @@ run('delivery', log, async (fatal) => {
     lanes,
     sender,
     appender,
+    parking,
     tiersMs,
     limits: LIMITS,
     log,
@@ -70,11 +75,10 @@ run('delivery', log, async (fatal) => {
   });
   observeDelivery({ deliverer, lanes, sender, sockets: POOL.total });
   const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
-  const onRecord = deliverer.onRecord.bind(deliverer);
   const consumption = (health.consumption = await kafka.consume({
     group: 'delivery',
     topics: [WEBHOOKS, DUE],
-    onRecord,
+    onRecord: deliverer.onRecord.bind(deliverer),
     onLeaving: () => deliverer.onLeaving(),
     onFatal: fatal,
   }));
@@ -87,13 +91,23 @@ run('delivery', log, async (fatal) => {
       lanes.stop();
       // What another URL's 2xx left open is still recorded.
       await sender.close();
-      await appender.close(1_000);
+      await Promise.all([appender.close(1_000), parking.close(1_000)]);
       await config.stop();
       await kafka.close();
       healthServer.close();
     },
   };
 });
+
+/** Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits. */
+async function openAppenders(kafka: Kafka, tiersMs: number[]): Promise<{ appender: Appender; parking: Appender }> {
+  const options = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const };
+  const parkingGatherMs = Math.min(PARKING_GATHER_MS, Math.min(...tiersMs) / 10);
+  return {
+    appender: await kafka.appender({ ...options, gatherMs: GATHER_MS }),
+    parking: await kafka.appender({ ...options, gatherMs: parkingGatherMs }),
+  };
+}
 
 function tellOfCircuit(turn: CircuitTurn, appender: Appender): void {
   circuitTurned(log, turn);

@@ -20,7 +20,7 @@ export const APPENDER_OPTIONS = {
   /** Before the answer's deadline, so that what was refused is not written long after. */
   giveUpAfterMs: 4_000,
   /** Of two calls within it, the second waits for it to end: single calls else cost Kafka a request each. */
-  gatherMs: 5,
+  gatherMs: 8,
 };
 
 export interface IngestOptions {

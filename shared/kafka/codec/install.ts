@@ -48,7 +48,7 @@ const compression = require('kafkajs/src/protocol/message/compression') as {
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
 
-const FETCH_SPACE_MS = 5;
+const FETCH_SPACE_MS = 10;
 const pace = new FetchPace(FETCH_SPACE_MS);
 
 /** Tells the fetch loops of a process apart: there is one for each consumer and broker. */

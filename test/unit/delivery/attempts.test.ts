@@ -1,5 +1,5 @@
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/domain/delivery';
-import { type OpenRecord } from '../../../shared/kafka/port';
+import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
 import { createLog } from '../../../shared/telemetry/log';
 import { recordingAppender } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';
@@ -21,6 +21,8 @@ type Answers = (request: SendRequest) => number | 'timeout' | { status: number; 
 
 class Story {
   readonly appender = recordingAppender();
+  /** what was given to the appender that is in no hurry */
+  readonly unhurried: OutRecord[] = [];
   readonly sent: { path: string; at: number }[] = [];
   readonly done: number[] = [];
   readonly released: number[] = [];
@@ -54,6 +56,7 @@ class Story {
       lanes: this.lanes,
       sender: { send: (request, done) => this.#send(request, done) },
       appender: this.appender,
+      parking: { ...this.appender, append: (records) => this.#append(records) },
       tiersMs: TIERS,
       limits: { maxBytes: 1e9, maxUnacknowledgedBytes: 1e9 },
       log: createLog('test', 'silent'),
@@ -102,6 +105,11 @@ class Story {
 
   events(kind: string): Record<string, unknown>[] {
     return this.appender.values('attempts').filter((event) => event.kind === kind);
+  }
+
+  #append(records: OutRecord[]): Promise<void> {
+    this.unhurried.push(...records);
+    return this.appender.append(records);
   }
 
   #send({ path, ...rest }: SendRequest, done: (result: SendResult) => void): void {
@@ -193,6 +201,9 @@ describe('an endpoint that fails', () => {
     const parked = story.waits().filter(({ reason }) => reason === 'circuit_open');
     expect(parked).toEqual(Array(parked.length).fill({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 }));
     expect(parked.length).toBeGreaterThan(0);
+    // What was tried is not kept waiting, since a crash would have it tried again.
+    const unhurried = story.unhurried.filter(({ topic }) => topic !== 'attempts');
+    expect(unhurried.map(({ headers }) => headers?.reason)).toEqual(Array(parked.length).fill('circuit_open'));
     expect(story.done.length).toBe(TO_OPEN + parked.length);
     expect(story.open.length + parked.length).toBe(30);
   });
