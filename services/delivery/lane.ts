@@ -78,9 +78,10 @@ export class Lane {
     return Math.min(this.pace.limit, this.circuit.limit);
   }
 
-  /** How many wait here for this process, not for an endpoint that is slow or silent, nor for its rate. */
+  /** How many wait here for this process, not for an endpoint that is slow, silent or away, nor for its rate. */
   heldUp(now: number): number {
-    return this.pace.slow || this.#isSilent(now) || !this.rate.has(now) ? 0 : this.queued;
+    const elsewhere = this.pace.slow || this.#isSilent(now) || !this.rate.has(now) || this.circuit.refusal(now);
+    return elsewhere ? 0 : this.queued;
   }
 
   /** Starts the job, queues it, or says why not and how long it would wait. */

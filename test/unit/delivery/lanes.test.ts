@@ -80,6 +80,20 @@ describe('a busy process is overloaded', () => {
     expect(lanes.overloaded).toBe(false);
   });
 
+  test('nor by what is to be sent away, some with each tick, since their circuits have opened', () => {
+    const { lanes, clock, started, offer } = setUp();
+    const hung = Array.from({ length: 50 }, (_, i) => target(`hung${String(i)}`));
+    for (const each of hung) offer(each, WAITING / 50 + 40);
+    clock.at = 5_000;
+    for (const [i, job] of started.splice(0).entries()) {
+      lanes.of(hung[Math.floor(i / 20)]!).ended(job, clock.at, { kind: 'timeout' });
+    }
+    const { circuits, queued } = lanes.census();
+    expect(circuits.open).toBe(50);
+    expect(queued).toBeGreaterThan(WAITING);
+    expect(lanes.overloaded).toBe(false);
+  });
+
   test('nor by what waits for slow ones, or for a rate', () => {
     const { lanes, clock, started, offer, tick } = setUp();
     const slow = Array.from({ length: 100 }, (_, i) => target(`slow${String(i)}`));
