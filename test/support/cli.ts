@@ -16,7 +16,7 @@ export interface Ran {
 export interface Running {
   out(): string;
   err(): string;
-  /** @throws where it ends first, or has not said it after `deadlineMs` (default 25 s) */
+  /** @throws where it ends first, or has not said it after `deadlineMs` (default: that of `eventually`) */
   said(expression: RegExp, deadlineMs?: number): Promise<void>;
   /** Ctrl-C, and what came of it. */
   interrupt(): Promise<Ran>;
@@ -41,14 +41,14 @@ export function begin(argv: string[], around: Surroundings = {}): Running {
   return {
     out: () => said.out,
     err: () => said.err,
-    said: (expression, deadlineMs = 25_000) =>
+    said: (expression, deadlineMs) =>
       eventually(
         () => {
           if (expression.test(said.out + said.err)) return;
           const text = `${argv.join(' ')} said: ${said.out}${said.err}`;
           throw over ? new Final(text) : new Error(text);
         },
-        { deadlineMs },
+        deadlineMs === undefined ? {} : { deadlineMs },
       ),
     interrupt: () => {
       stop.abort();
