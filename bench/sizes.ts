@@ -38,7 +38,7 @@ export const WHOLE: Sizes = {
   delivery: { warmUp: 30_000, count: 70_000 },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
-  latency: { perSecond: 50, warmUp: 100, count: 1_000 },
+  latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
   sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
   isolation: {
     endpoints: 100,

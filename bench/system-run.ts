@@ -2,7 +2,7 @@ import { SERVICES } from '../deploy/local/paths';
 import { type Attempts } from './attempts';
 import { createCustomers } from './control-api';
 import { type Round } from './figures';
-import { measureLatency } from './latency';
+import { latencyMs, measureLatency } from './latency';
 import { type Part } from './options';
 import { measurePipeline, type Target } from './pipeline';
 import { type Progress } from './progress';
@@ -33,7 +33,7 @@ export function runSystem(
     const sustainedMs = sustained.seconds * 1000;
     return {
       latency: await attempts.run('latency', `latency at ${perSecond} calls/s`, () =>
-        measureLatency(bench, target, latency),
+        progress.during('latency', latencyMs(latency), () => measureLatency(bench, target, latency)),
       ),
       batches: await attempts.run('batches', 'batches', () => measurePipeline(bench, target, batches)),
       singles: await attempts.run('singles', 'single calls', () => measurePipeline(bench, target, singles)),
