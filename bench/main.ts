@@ -31,9 +31,13 @@ async function main(): Promise<number> {
       at: new Date().toISOString(),
       machine: await describeMachine(),
       settings: settingsOf(options),
-      rounds: await runRounds(bench, options),
+      rounds: [],
     };
-    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
+    for await (const round of runRounds(bench, options)) {
+      results.rounds.push(round);
+      // After each: who breaks off an hour's run keeps what was measured.
+      if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
+    }
     if (options.page !== undefined) writePage(options.page, results);
     console.log(report(results));
     return results.rounds.some(({ failures }) => failures.length > 0) ? 1 : 0;
@@ -42,17 +46,15 @@ async function main(): Promise<number> {
   }
 }
 
-async function runRounds(bench: Bench, { rounds: count, only, once, sizes }: Options): Promise<Round[]> {
+async function* runRounds(bench: Bench, { rounds: count, only, once, sizes }: Options): AsyncGenerator<Round> {
   const startedAt = clockMs();
-  const rounds: Round[] = [];
   for (let i = 1; i <= count; i++) {
     const parts = i === 1 ? only : new Set([...only].filter((part) => !once.has(part)));
     if (parts.size === 0) break;
     const about = `round ${String(i)} of ${String(count)}`;
-    rounds.push(await runRound(bench, { only: parts, sizes }, progress.within(about)));
+    yield await runRound(bench, { only: parts, sizes }, progress.within(about));
     progress.note(`${about} is done, ${duration(clockMs() - startedAt)} since the start`);
   }
-  return rounds;
 }
 
 main().then(

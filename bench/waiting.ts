@@ -84,6 +84,8 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
     await progress.during(`writing ${String(size.count)}`, size.count / WRITTEN_PER_MS, () =>
       seeder.append(waitingRecords(customer, tiers.slice(-2).map(tierTopic), size.count)),
     );
+    // What falls due in the next phase is then written in it, not beside a million others.
+    await progress.during('they wait', shortest, () => pause(shortest));
     await phase('all wait');
     await phase('retry restarts', async () => {
       await retries.get('retry')?.stop();
