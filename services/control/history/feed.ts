@@ -66,6 +66,7 @@ export class Feed<E extends object> {
   #refused = false;
   #running: Promise<void> | undefined;
   #stopping = false;
+  #hurrying = false;
   /** a whole batch is there: it need not gather any longer */
   #enough: () => void = () => undefined;
   /** why the last batch could not be written */
@@ -96,6 +97,12 @@ export class Feed<E extends object> {
     this.#running ??= this.#run();
     if (this.#isBatch()) this.#enough();
     return 'taken';
+  }
+
+  /** What is queued is written without gathering more: nothing comes after it. */
+  hurry(): void {
+    this.#hurrying = true;
+    this.#enough();
   }
 
   /** Ends after the batch that is being written; the rest is read again by the next process. */
@@ -140,7 +147,7 @@ export class Feed<E extends object> {
   }
 
   async #gather(ms: number): Promise<void> {
-    if (this.#isBatch() || this.#stopping) return;
+    if (this.#isBatch() || this.#hurrying || this.#stopping) return;
     const enough = new AbortController();
     this.#enough = () => enough.abort();
     await pause(ms, undefined, { signal: enough.signal }).catch(() => undefined);

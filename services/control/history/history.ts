@@ -117,8 +117,11 @@ export class History {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
-    await Promise.all([this.#feed.stop(), this.#audit.stop()]);
+    const feeds = [this.#feed, this.#audit];
+    for (const feed of feeds) feed.hurry();
+    // They end when what they gave is written, as long as that is quickly done.
     await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
+    await Promise.all(feeds.map((feed) => feed.stop()));
     await this.#busy;
     await this.#database?.close();
     this.#database = undefined;

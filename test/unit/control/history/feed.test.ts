@@ -119,6 +119,15 @@ it('takes so much and no more while the database is away, and asks again when th
   expect(giveEvent('late')).toBe('full');
 });
 
+it('gathers no longer once nothing comes after it', async () => {
+  const { feed, done, giveEvent } = feedUnderTest(() => Promise.resolve());
+  giveEvent('a');
+  feed.hurry();
+  giveEvent('b');
+  await new Promise(setImmediate);
+  expect(done).toEqual([0, 1]);
+});
+
 describe('where others need all cores', () => {
   const written: number[] = [];
   const fed = () => feedUnderTest((ids) => Promise.resolve(void written.push(ids.length)));
