@@ -32,7 +32,7 @@ export interface Sizes {
 const BATCHES = { callsPerRequest: 100, connections: 8 };
 const SINGLES = { callsPerRequest: 1, connections: 32 };
 
-/** About 75 minutes with three rounds. */
+/** About an hour with three rounds. */
 export const WHOLE: Sizes = {
   bare: { warmUp: 30_000, count: 50_000 },
   delivery: { warmUp: 30_000, count: 70_000 },

@@ -66,6 +66,7 @@ export class Feed<E extends object> {
   #refused = false;
   #running: Promise<void> | undefined;
   #stopping = false;
+  /** it gathers no longer */
   #hurrying = false;
   /** a whole batch is there: it need not gather any longer */
   #enough: () => void = () => undefined;
@@ -108,7 +109,7 @@ export class Feed<E extends object> {
   /** Ends after the batch that is being written; the rest is read again by the next process. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#enough();
+    this.hurry();
     await this.#running;
   }
 
@@ -147,7 +148,7 @@ export class Feed<E extends object> {
   }
 
   async #gather(ms: number): Promise<void> {
-    if (this.#isBatch() || this.#hurrying || this.#stopping) return;
+    if (this.#isBatch() || this.#hurrying) return;
     const enough = new AbortController();
     this.#enough = () => enough.abort();
     await pause(ms, undefined, { signal: enough.signal }).catch(() => undefined);
