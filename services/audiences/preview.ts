@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../shared/domain/message';
 import { type PreviewAnswer, type PreviewQuestion, type SampleUser } from '../../shared/domain/questions';
-import { BEGINNING } from './cursor';
+import { admit, BEGINNING } from './cursor';
 import { type Definition, Definitions, ofAudience } from './definitions';
 import { type Shelf } from './draft';
 import { Engine } from './engine';
@@ -137,11 +137,13 @@ class Counting {
   }
 
   take(records: readonly Incoming[], last: boolean, end: number): void {
-    for (const { user, event, origin } of records) {
+    const engine = (this.#engine ??= this.#begun(end));
+    // A second writing of a delete must not make sure what came after the first.
+    const { admitted } = admit(engine.meta.fill?.cursor ?? BEGINNING, records);
+    for (const { user, event, origin } of admitted) {
       if (event.kind === 'merge' && !origin?.name.includes('.')) this.unsure.add(user);
       if (event.kind === 'delete' || event.kind === 'alias') this.unsure.delete(user);
     }
-    const engine = (this.#engine ??= this.#begun(end));
     engine.commit(engine.fill(records, last, this.now()));
   }
 
