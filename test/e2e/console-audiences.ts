@@ -176,6 +176,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByLabel('Synced every').fill('1s');
     await isGood('computed-trait-builder');
     await page.getByRole('button', { name: 'Make this trait' }).click();
+    await page.getByRole('heading', { name: 'Order count' }).waitFor();
     await eventually(() => expect(users()).toContain('bob {"order_count":3}'), { deadlineMs: LONG_MS });
     await eventually(
       async () => {

@@ -7,7 +7,7 @@ import { type Json } from '../support/system';
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms' } });
 });
 afterAll(() => stage.close());
 
