@@ -87,7 +87,7 @@ export class Lane {
   /** Starts the job, queues it, or says why not and how long it would wait. */
   offer(job: Job, now: number): Offer {
     this.usedAt = now;
-    const first = job.urgent === true || this.#mayProbe(now) || (this.queued === 0 && this.#mayStart(now));
+    const first = job.urgent === true || (this.queued === 0 && this.#mayBegin(now));
     if (first && this.around.pool.take(this.#seat)) {
       this.#start(job, now);
       return 'started';
@@ -140,7 +140,7 @@ export class Lane {
   /** Time has passed, or a place has come free: starts what may start. */
   tick(now: number): void {
     this.around.timed.delete(this);
-    while (this.queued > 0 && this.#mayStart(now) && this.around.pool.take(this.#seat)) {
+    while (this.queued > 0 && this.#mayBegin(now) && this.around.pool.take(this.#seat)) {
       this.#startNext(this.#queue.turn(), now);
     }
     if (this.circuit.refusal(now)) this.#turnAway(Infinity, now);
@@ -174,8 +174,12 @@ export class Lane {
     return oldest !== undefined && now - oldest.at > this.pace.silenceMs && this.circuit.silentSince(oldest.at);
   }
 
-  #mayProbe(now: number): boolean {
-    return this.circuit.mayProbe(now) && this.rate.has(now);
+  /**
+   * A probe is whoever's turn it is: where an outage has left some in the queue, one of them, since a due retry that is offered then
+   * must not go before their first attempts.
+   */
+  #mayBegin(now: number): boolean {
+    return (this.circuit.mayProbe(now) && this.rate.has(now)) || this.#mayStart(now);
   }
 
   /** Sees to it that it hears when more may start: from the pool, from the clock, or with the end of what is open. */

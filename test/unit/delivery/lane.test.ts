@@ -209,10 +209,14 @@ describe('a lane', () => {
     expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open')).toBe(true);
     around.partings.left = 0;
     for (const late of started.slice(5)) lane.ended(late, 30, FAILED);
-    const probe = job('probe');
-    expect(lane.offer(probe, 2_000)).toBe('started');
-    lane.ended(probe, 2_010, OK);
-    expect([names().at(-1), refused.length]).toEqual(['waits', 14]);
+    const begun = started.length;
+    expect(lane.offer(job('retry', { due: true }), 2_000)).toMatchObject({ reason: 'circuit_open' });
+    expect(started).toHaveLength(begun);
+    lane.tick(2_000);
+    // The probe is the first of those that wait; nothing else goes before its answer, and then the next of them.
+    expect(names().slice(begun)).toEqual(['waits']);
+    lane.ended(started.at(-1)!, 2_010, OK);
+    expect([names().slice(begun), refused.length]).toEqual([['waits', 'waits'], 14]);
   });
 
   test('a hung endpoint costs its open requests, then one probe at a time; when it answers it is given 1, 2, 3 …', () => {
