@@ -75,6 +75,9 @@ test('destinations that fail are told of once, one is switched off and the other
     alerts.filter(({ data }) => data.destination === destination.id).map(({ type }) => type as string);
   expect(told(sick)).toEqual(['destination.failing', 'destination.recovered']);
   expect(told(hopeless)).toEqual(['destination.failing', 'destination.switched_off']);
-  const { body } = await system.control('GET', '/notices');
-  expect((body.data as Json[]).map(({ alert }) => alert as string)).toEqual(Array(4).fill('sent'));
+  // Written down once Kafka has it, and so perhaps after it has arrived.
+  await eventually(async () => {
+    const { body } = await system.control('GET', '/notices');
+    expect((body.data as Json[]).map(({ alert }) => alert as string)).toEqual(Array(4).fill('sent'));
+  });
 }, 240_000);
