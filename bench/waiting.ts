@@ -24,6 +24,8 @@ import { type Usage, watchUsage } from './usage';
 
 /** For what fell due last. */
 const AFTER_MS = 5_000;
+/** What falls due so shortly before a change (retry ends, another joins) is late by it: its part, not that of the phase before. */
+const CHANGED_MS = 1_000;
 /** A guess, for the progress line. */
 const WRITTEN_PER_MS = 15;
 
@@ -99,7 +101,7 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
       phases: spent.map(({ name, usage }) => ({
         name,
         ...usage,
-        lateness: lateness.between(usage.fromMs, usage.toMs),
+        lateness: lateness.between(usage.fromMs - CHANGED_MS, usage.toMs - CHANGED_MS),
       })),
     };
   } finally {
