@@ -26,7 +26,7 @@ const SESSION_MS = 6_000;
 const HEARTBEAT_MS = 1_000;
 /**
  * Of members that share a group: each learns of a change by the answer to a heartbeat, and those that have joined again stand still
- * until it has. With a second between heartbeats, partitions that stayed where they were paused for up to 1.1 s; with this 0.4 s.
+ * until it has. With a second between heartbeats, partitions that stayed where they were paused for up to 1.1 s; with this 0.5 s.
  */
 const SHARED_HEARTBEAT_MS = 300;
 const FETCH_WAIT_MS = 100;
