@@ -37,7 +37,12 @@ export function messagesOrigin(partition: number): string {
   return `m${partition}`;
 }
 
-/** The origin of what moves from a partition of profiles to another. */
-export function profilesOrigin(partition: number): string {
-  return `p${partition}`;
+/** The origin of what moves from a partition of profiles to another. @param pass of a second reading: its number */
+export function profilesOrigin(partition: number, pass?: number): string {
+  return pass === undefined ? `p${partition}` : `p${partition}.${pass}`;
+}
+
+/** Whether a second reading moved it. */
+export function isLate({ origin }: Incoming): boolean {
+  return origin?.name.includes('.') ?? false;
 }

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../shared/domain/message';
 import { count, type Counter, mergeCounters } from './counters';
-import { admit, profilesOrigin } from './cursor';
+import { admit, isLate, profilesOrigin } from './cursor';
 import { type Definition, type Definitions, ownerOf } from './definitions';
 import { Draft, type Shelf, type Step } from './draft';
 import { type Incoming, type ProfileEvent } from './event';
@@ -181,7 +181,7 @@ export class Engine {
         return;
       }
       case 'alias': {
-        const origin = { name: originOf(this.options.partition, pass), offset };
+        const origin = { name: profilesOrigin(this.options.partition, pass), offset };
         const { moved, left } = this.#taken(draft.get(user), wanted, pass);
         if (pass === undefined || moved.c)
           draft.move({ user: event.to, event: { kind: 'merge', profile: moved }, origin });
@@ -290,13 +290,4 @@ interface Application {
   wanted: Wanted;
   /** of a second reading: its number */
   pass?: number;
-}
-
-/** Of a second reading, by `originOf`. */
-function isLate({ origin }: Incoming): boolean {
-  return origin?.name.includes('.') ?? false;
-}
-
-function originOf(partition: number, pass: number | undefined): string {
-  return pass === undefined ? profilesOrigin(partition) : `${profilesOrigin(partition)}.${pass}`;
 }

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../shared/domain/message';
 import { type PreviewAnswer, type PreviewQuestion, type SampleUser } from '../../shared/domain/questions';
-import { admit, BEGINNING } from './cursor';
+import { admit, BEGINNING, isLate } from './cursor';
 import { type Definition, Definitions, ofAudience } from './definitions';
 import { type Shelf } from './draft';
 import { Engine } from './engine';
@@ -140,8 +140,9 @@ class Counting {
     const engine = (this.#engine ??= this.#begun(end));
     // A second writing of a delete must not make sure what came after the first.
     const { admitted } = admit(engine.meta.fill?.cursor ?? BEGINNING, records);
-    for (const { user, event, origin } of admitted) {
-      if (event.kind === 'merge' && !origin?.name.includes('.')) this.unsure.add(user);
+    for (const record of admitted) {
+      const { user, event } = record;
+      if (event.kind === 'merge' && !isLate(record)) this.unsure.add(user);
       if (event.kind === 'delete' || event.kind === 'alias') this.unsure.delete(user);
     }
     engine.commit(engine.fill(records, last, this.now()));

@@ -86,7 +86,9 @@ const act = fc.oneof(
   },
 );
 
-function told(actions: readonly (typeof act extends fc.Arbitrary<infer T> ? T : never)[]): World {
+type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
+
+function told(actions: readonly Act[]): World {
   const world = new World();
   for (const each of actions) {
     world.nowMs += 2;
@@ -106,7 +108,7 @@ function told(actions: readonly (typeof act extends fc.Arbitrary<infer T> ? T : 
 }
 
 /** Ann has bought and becomes Dan, whose deletion before that is written again behind it. */
-const DELETED_TWICE: Parameters<typeof told>[0][number][] = [
+const DELETED_TWICE: Act[] = [
   { do: 'track', user: 0, source: 0, n: 0 },
   { do: 'alias', user: 0, to: 3, source: 0 },
   { do: 'delete', user: 3, source: 1 },
