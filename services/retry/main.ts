@@ -19,7 +19,7 @@ const GATHER_MS = 50;
  * Long polls over all partitions of all tiers are what an idle process costs: fewer than elsewhere. What falls due behind the
  * head that was looked at may be so much later, of the second that is promised, and for a short tier it must be little.
  */
-const MOST_FETCH_WAIT_MS = 250;
+const MOST_FETCH_WAIT_MS = 150;
 const LEAST_FETCH_WAIT_MS = 100;
 
 const log = createLog('retry', 'info');

@@ -42,7 +42,7 @@ interface Parts {
 
 export class KafkaConsumption implements Consumption {
   readonly #partitions = new Map<string, Partition>();
-  /** partitions whose last commit is being looked up: not read meanwhile */
+  /** partitions whose last commit is being looked up: what is read of them meanwhile is read again */
   readonly #restoring = new Set<string>();
   /** what was ours in a session that is lost: ours again, where nobody has committed since */
   readonly #orphans = new Map<string, Partition>();
@@ -251,14 +251,16 @@ export class KafkaConsumption implements Consumption {
     if (committed.committed >= 0) this.#partitions.set(id, committed);
   }
 
-  /** Looks up what the last owner had done; until then the partitions are not read. */
+  /**
+   * Looks up what the last owner had done; until then nothing of the partitions is taken. They are paused only where that fails:
+   * kafkajs waits for a whole long poll where it has nothing to fetch, and a look-up takes some milliseconds.
+   */
   async #restore(places: Place[]): Promise<void> {
     const { admin, groupId, prefix, log } = this.parts;
     const consumer = this.#consumer;
     const memberId = this.#memberId;
     const paused = places.map(({ topic, number }) => ({ topic, partitions: [number] }));
     for (const place of places) this.#restoring.add(idOf(place));
-    consumer.pause(paused);
     for (;;) {
       try {
         const partitions = await readCommitted({ admin, groupId, prefix, places });
@@ -271,6 +273,7 @@ export class KafkaConsumption implements Consumption {
         break;
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'offsets.not_read');
+        consumer.pause(paused);
         await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
         if (memberId !== this.#memberId) return;
       }
