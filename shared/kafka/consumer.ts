@@ -273,12 +273,13 @@ export class KafkaConsumption implements Consumption {
         break;
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        consumer.pause(paused);
+        if (this.joined) consumer.pause(paused);
         await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
         if (memberId !== this.#memberId) return;
       }
     }
-    if (!this.#stopping) consumer.resume(paused);
+    // kafkajs throws where it has crashed meanwhile.
+    if (this.joined && !this.#stopping) consumer.resume(paused);
   }
 
   #dispatch(payload: EachBatchPayload): void {
