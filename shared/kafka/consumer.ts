@@ -257,7 +257,6 @@ export class KafkaConsumption implements Consumption {
    */
   async #restore(places: Place[]): Promise<void> {
     const { admin, groupId, prefix, log } = this.parts;
-    const consumer = this.#consumer;
     const memberId = this.#memberId;
     const paused = places.map(({ topic, number }) => ({ topic, partitions: [number] }));
     for (const place of places) this.#restoring.add(idOf(place));
@@ -273,13 +272,13 @@ export class KafkaConsumption implements Consumption {
         break;
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        if (this.joined) consumer.pause(paused);
-        await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
+        // In another session others look, and nothing of theirs may stay paused.
         if (memberId !== this.#memberId) return;
+        this.#order('pause', paused);
+        await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
       }
     }
-    // kafkajs throws where it has crashed meanwhile.
-    if (this.joined && !this.#stopping) consumer.resume(paused);
+    if (!this.#stopping) this.#order('resume', paused);
   }
 
   #dispatch(payload: EachBatchPayload): void {
@@ -301,7 +300,11 @@ export class KafkaConsumption implements Consumption {
   }
 
   #tell(what: 'pause' | 'resume', { topic, number }: Partition): void {
-    if (!this.joined) return;
-    this.#consumer[what]([{ topic: this.parts.prefix + topic, partitions: [number] }]);
+    this.#order(what, [{ topic: this.parts.prefix + topic, partitions: [number] }]);
+  }
+
+  /** kafkajs throws where it has crashed meanwhile. */
+  #order(what: 'pause' | 'resume', topics: { topic: string; partitions?: number[] }[]): void {
+    if (this.joined) this.#consumer[what](topics);
   }
 }
