@@ -14,6 +14,12 @@ import { filterText } from './filters';
 export const MAX_WEBHOOKS = 5;
 const MAX_SOURCES = 1_000;
 const MAX_SECRET_CHARACTERS = 512;
+/**
+ * Fewer bytes can be guessed from one captured signature. Customers bring secrets that other products made, so 8 is the bound
+ * and not the 24 of Standard Webhooks.
+ */
+const MIN_SECRET_BYTES = 8;
+const WHSEC = 'whsec_';
 const MAX_PER_SECOND = 100_000;
 /** A destination has no use for more shards than the topic has partitions, 1,000 at most. */
 const MAX_SHARDS = 1_000;
@@ -69,11 +75,23 @@ export const sharedSecret = z
   .superRefine((text, ctx) => {
     // Half a surrogate pair has no UTF-8 spelling: it would be signed with another secret than was given.
     if (/\p{Surrogate}/u.test(text)) ctx.addIssue({ code: 'custom', message: 'must be a text that UTF-8 can hold' });
-    if (text.startsWith('whsec_') && !/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,4}={0,2})$/.test(text)) {
+    else if (text.startsWith(WHSEC) && !/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,4}={0,2})$/.test(text)) {
       ctx.addIssue({ code: 'custom', message: 'begins with whsec_ and must go on in base64' });
+    } else if (text !== '' && signingBytes(text) < MIN_SECRET_BYTES) {
+      const what = text.startsWith(WHSEC)
+        ? `${MIN_SECRET_BYTES} bytes in base64 after whsec_`
+        : `${MIN_SECRET_BYTES} bytes`;
+      ctx.addIssue({ code: 'custom', message: `must have at least ${what}: a shorter secret can be guessed` });
     }
   })
-  .meta({ description: 'Signs each request. Write-only', writeOnly: true });
+  .meta({ description: 'Signs each request; at least 8 bytes. Write-only', writeOnly: true });
+
+/** Length of the key that the secret means: `whsec_…` is base64, other secrets are UTF-8. */
+function signingBytes(secret: string): number {
+  return secret.startsWith(WHSEC)
+    ? Buffer.from(secret.slice(WHSEC.length), 'base64').length
+    : Buffer.byteLength(secret, 'utf8');
+}
 
 export const webhook = z.strictObject({
   id: z.string().optional().meta({ description: 'On PATCH: the webhook that this was. Given by Waypost' }),

@@ -1015,7 +1015,7 @@ export interface Operations {
           keep: true;
         }>;
       })[];
-      /** Signs each request. Write-only */
+      /** Signs each request; at least 8 bytes. Write-only */
       sharedSecret?: string;
       /** The types that it wants; absent: all */
       types?: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[];
@@ -1076,7 +1076,7 @@ export interface Operations {
   "POST /destinations/{id}/rotate-secret": {
     query: undefined;
     body: {
-      /** Signs each request. Write-only */
+      /** Signs each request; at least 8 bytes. Write-only */
       sharedSecret?: string;
       /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
       overlap?: string;
@@ -1504,7 +1504,7 @@ export interface Operations {
   "POST /alerts/rotate-secret": {
     query: undefined;
     body: {
-      /** Signs each request. Write-only */
+      /** Signs each request; at least 8 bytes. Write-only */
       sharedSecret?: string;
       /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
       overlap?: string;

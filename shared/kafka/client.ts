@@ -43,6 +43,9 @@ const PATIENT_BYTES = 64 * 1024;
  */
 export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
   const { log } = options;
+  if (settings.KAFKA_SASL_MECHANISM === 'plain' && !settings.KAFKA_SSL) {
+    log.warn({ reason: 'KAFKA_SASL_MECHANISM=plain needs KAFKA_SSL=true' }, 'kafka.password_in_clear');
+  }
   installCodec();
   mendRequestQueues();
   const client = new KafkaJs({

@@ -60,7 +60,7 @@ const aDestination = (source: string) => ({
   type: 'webhooks',
   enabled: true,
   sources: [source],
-  sharedSecret: 'shared',
+  sharedSecret: 'shared secret',
   webhooks: [{ url: 'https://example.com/in', headers: { 'X-Key': 'value' } }],
 });
 
@@ -88,7 +88,7 @@ it('makes a source and a destination that another service knows within a second,
     const [webhook] = entry.data.webhooks;
     expect(sealer.open(webhook!.url, made.body.id).text).toBe('https://example.com/in');
     expect(sealer.open(webhook!.headers['X-Key']!, made.body.id).text).toBe('value');
-    expect(sealer.open(entry.data.secrets!.current, made.body.id).text).toBe('shared');
+    expect(sealer.open(entry.data.secrets!.current, made.body.id).text).toBe('shared secret');
 
     expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
     await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]), { deadlineMs: 1_000 });
@@ -160,7 +160,9 @@ describe('a test send', () => {
     expect(() => ANSWERS.Test.parse(answer.body)).not.toThrow();
     const [request] = sink.received('/ok');
     expect(request!.headers).toMatchObject({ 'x-key': 'value', 'webhook-id': answer.body.delivery });
-    expect(request!.headers['x-signature']).toBe(createHmac('sha1', 'shared').update(request!.body).digest('hex'));
+    expect(request!.headers['x-signature']).toBe(
+      createHmac('sha1', 'shared secret').update(request!.body).digest('hex'),
+    );
     expect(JSON.parse(request!.body.toString())).toMatchObject({ version: 1, type: 'page', name: 'Home' });
   });
 

@@ -66,7 +66,7 @@ var (
 type Verifier struct {
 	// Secrets that are taken: the current one, and in a rotation the one before or after it.
 	Secrets []string
-	// Tolerance is how far webhook-timestamp may be from now. Default 5 minutes.
+	// Tolerance is how far webhook-timestamp may be from now. Zero or less means the default of 5 minutes.
 	Tolerance time.Duration
 	Scheme    Scheme
 	// Now is the clock. Default time.Now.

@@ -23,7 +23,7 @@ export interface WebhookRequest {
   body: string | Uint8Array;
   /** the shared secret; in a rotation the one before or after it too */
   secret: string | readonly string[];
-  /** how far `webhook-timestamp` may be from now (default 300 s) */
+  /** how far `webhook-timestamp` may be from now (default 300 s): a finite number, 0 or more */
   toleranceS?: number;
   scheme?: Scheme;
   /** ms since 1970 (default: now) */
@@ -81,6 +81,7 @@ export function verifyWebhook(request: WebhookRequest): VerifiedWebhook {
   const secrets = typeof request.secret === 'string' ? [request.secret] : request.secret;
   // By an empty key anybody could sign.
   if (secrets.length === 0 || secrets.includes('')) throw new TypeError('verifyWebhook needs a secret');
+  requireTimes(request);
 
   const signatures = headerOf(request.headers, 'webhook-signature');
   if (scheme === 'standard' || (scheme === 'any' && signatures !== undefined)) {
@@ -113,6 +114,14 @@ function checkXSignature({ headers, body }: WebhookRequest, secrets: readonly st
   const matches = (secret: string) =>
     isSame(given.toLowerCase(), createHmac('sha1', secret).update(body).digest('hex'));
   if (!secrets.some(matches)) throw new WebhookError('bad_signature', 'X-Signature does not match');
+}
+
+/** Comparisons with NaN are false: a request of any age would pass. */
+function requireTimes({ toleranceS = DEFAULT_TOLERANCE_S, now = 0 }: WebhookRequest): void {
+  if (!Number.isFinite(toleranceS) || toleranceS < 0) {
+    throw new TypeError('verifyWebhook needs toleranceS to be a finite number of seconds, 0 or more');
+  }
+  if (!Number.isFinite(now)) throw new TypeError('verifyWebhook needs now to be a finite number of ms since 1970');
 }
 
 function checkTime(timestamp: string, { toleranceS = DEFAULT_TOLERANCE_S, now = Date.now() }: WebhookRequest): void {

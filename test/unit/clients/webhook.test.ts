@@ -82,6 +82,11 @@ test.each<[string, Partial<WebhookRequest>]>([
   ['a parsed body', { body: JSON.parse(BODY.toString()) as string }],
   ['no secret', { secret: [] }],
   ['an empty secret', { secret: ['s3cret', ''] }],
+  ['a tolerance that is not a number', { toleranceS: NaN, now: (AT_S + 1e9) * 1000 }],
+  ['a tolerance without an end', { toleranceS: Infinity }],
+  ['a tolerance below zero', { toleranceS: -1 }],
+  ['a tolerance as text', { toleranceS: '300' as unknown as number }],
+  ['a clock that is not a number', { now: NaN }],
 ])('called wrongly: %s', (_, over) => {
   expect(() => verify(over)).toThrow(TypeError);
 });

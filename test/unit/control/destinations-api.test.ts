@@ -175,6 +175,8 @@ describe('every bad field is named at once', () => {
     ],
     ['a secret of another kind', { sharedSecret: [] }, '#/sharedSecret'],
     ['a whsec_ secret that is no base64', { sharedSecret: 'whsec_!' }, '#/sharedSecret'],
+    ['a secret of seven bytes', { sharedSecret: '1234567' }, '#/sharedSecret'],
+    ['a whsec_ secret of one byte', { sharedSecret: 'whsec_ab' }, '#/sharedSecret'],
     ['half a character as secret', { sharedSecret: 'abc\ud800' }, '#/sharedSecret'],
     ['no type', { types: [] }, '#/types'],
     ['no sources', { sources: null }, '#/sources'],
@@ -385,6 +387,6 @@ it('can still be read and mended when its key was lost', async () => {
   control = await controlUnderTest({ memory: memoryLog(records) });
   expect((await control.call('get', `/destinations/${id}`)).body.webhooks[0].url).toBeNull();
   expect((await patch(id, { name: 'Still there' })).status).toBe(200);
-  const mended = await patch(id, { webhooks: [{ url: 'https://c.example.com/' }], sharedSecret: 'new' });
+  const mended = await patch(id, { webhooks: [{ url: 'https://c.example.com/' }], sharedSecret: 'new secret' });
   expect(mended.body.webhooks[0].url).toBe('https://c.example.com/');
 });
