@@ -120,6 +120,9 @@ const table = {
     .url({ protocol: /^https?$/, error: 'must be an address such as https://in.example.com' })
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
+  WAYPOST_INGEST_PROCESSES: integer(1, 1_000).default(1),
+  WAYPOST_SOURCE_MAX_PER_SECOND: integer(1, 1_000_000).default(10_000),
+  WAYPOST_TRUSTED_PROXIES: networks.prefault(''),
   WAYPOST_INGEST_HEALTH_PORT: port(9401),
   WAYPOST_ROUTER_HEALTH_PORT: port(9402),
   WAYPOST_DELIVERY_HEALTH_PORT: port(9403),

@@ -84,9 +84,9 @@ function idsByName(all: { id: string; name: string }[]): Map<string, string> {
 async function perform(api: Api, step: Step, ids: Ids): Promise<void> {
   if (step.act === 'keep') return;
   if (step.kind === 'source') {
-    const { name, enabled, blockedEvents } = step;
-    if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body: { enabled, blockedEvents } });
-    else ids.sources.set(name, (await api.call('POST /sources', { body: { name, enabled, blockedEvents } })).data.id);
+    const { name, body } = step;
+    if (step.act === 'change') await api.call('PATCH /sources/{id}', { id: step.id, body });
+    else ids.sources.set(name, (await api.call('POST /sources', { body: { name, ...body } })).data.id);
     return;
   }
   if (step.kind !== 'destination') return performDefinition(api, step, ids);

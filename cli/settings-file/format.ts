@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../shared/api/operations';
+import { TRUSTS } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { CliError } from '../world';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
@@ -36,6 +37,15 @@ const file = z.strictObject({
       name: z.string().min(1),
       enabled: z.boolean().default(true),
       blockedEvents: z.array(z.string()).default([]),
+      limits: z
+        .strictObject({
+          maxPerSecond: z.number().nullable().default(null),
+          maxBytesPerSecond: z.number().nullable().default(null),
+          burst: z.string().nullable().default(null),
+        })
+        .nullable()
+        .default(null),
+      trust: z.enum(TRUSTS).default('server'),
     }),
   ),
   destinations: z.array(destination),
@@ -51,6 +61,7 @@ const secretsFile = z.record(
 );
 
 export type SettingsFile = z.output<typeof file>;
+export type FileSource = SettingsFile['sources'][number];
 export type FileDestination = SettingsFile['destinations'][number];
 /** by the name of the destination; header values by the name of the header */
 export type SecretsFile = z.output<typeof secretsFile>;
@@ -77,7 +88,7 @@ export function toFile(present: Present, at: Date): SettingsFile {
   return {
     waypost: FORMAT,
     exportedAt: at.toISOString(),
-    sources: sources.map(({ name, enabled, blockedEvents }) => ({ name, enabled, blockedEvents })),
+    sources: sources.map(({ name, ...own }) => ({ name, ...sourceFields(own) })),
     destinations: destinations.map((one) => ({
       ...{ name: one.name, type: one.type, enabled: one.enabled, paused: one.paused },
       sources: one.sources.flatMap((id) => names.sources.get(id) ?? []),
@@ -92,6 +103,11 @@ export function toFile(present: Present, at: Date): SettingsFile {
     audiences: audiences.map((one) => audienceToFile(one, names)),
     traits: traits.map((one) => traitToFile(one, names)),
   };
+}
+
+/** The fields of a source that a file holds, in a fixed order. */
+export function sourceFields({ enabled, blockedEvents, limits, trust }: Omit<FileSource, 'name'>) {
+  return { enabled, blockedEvents, limits, trust };
 }
 
 function lost(name: string): never {

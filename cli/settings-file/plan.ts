@@ -1,6 +1,15 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { type DefinitionStep, planAudience, planTrait } from './definitions';
-import { type FileDestination, HIDDEN, namesOf, type Present, type SecretsFile, type SettingsFile } from './format';
+import {
+  type FileDestination,
+  type FileSource,
+  HIDDEN,
+  namesOf,
+  sourceFields,
+  type Present,
+  type SecretsFile,
+  type SettingsFile,
+} from './format';
 
 /** What an import would do, before it does anything. What the file does not name stays as it is. */
 
@@ -9,8 +18,8 @@ type Patch = Operations['PATCH /destinations/{id}']['body'];
 type Webhook = Body['webhooks'][number];
 
 export type Step =
-  | { kind: 'source'; act: 'create'; name: string; enabled: boolean; blockedEvents: string[] }
-  | { kind: 'source'; act: 'change'; name: string; id: string; enabled: boolean; blockedEvents: string[] }
+  | { kind: 'source'; act: 'create'; name: string; body: Omit<FileSource, 'name'> }
+  | { kind: 'source'; act: 'change'; name: string; id: string; body: Omit<FileSource, 'name'> }
   | { kind: 'destination'; act: 'create'; name: string; body: Omit<Body, 'sources'>; sources: string[] }
   | ChangedDestination
   | { kind: 'source' | 'destination'; act: 'keep'; name: string }
@@ -37,13 +46,13 @@ export interface Plan {
 /** @param without makes destinations whose secrets are not given: without them, and switched off */
 export function planImport(file: SettingsFile, present: Present, secrets: SecretsFile, without: boolean): Plan {
   const faults: string[] = [];
-  const steps: Step[] = file.sources.map(({ name, enabled, blockedEvents }) => {
+  const steps: Step[] = file.sources.map(({ name, ...own }) => {
+    const body = sourceFields(own);
     const [same, ...others] = present.sources.filter((source) => source.name === name);
     if (others.length > 0) faults.push(`Several sources here are named "${name}": rename all but one.`);
-    if (!same) return { kind: 'source', act: 'create', name, enabled, blockedEvents };
-    if (same.enabled === enabled && JSON.stringify(same.blockedEvents) === JSON.stringify(blockedEvents))
-      return { kind: 'source', act: 'keep', name };
-    return { kind: 'source', act: 'change', name, id: same.id, enabled, blockedEvents };
+    if (!same) return { kind: 'source', act: 'create', name, body };
+    if (JSON.stringify(sourceFields(same)) === JSON.stringify(body)) return { kind: 'source', act: 'keep', name };
+    return { kind: 'source', act: 'change', name, id: same.id, body };
   });
   for (const name of Object.keys(secrets)) {
     if (!file.destinations.some((one) => one.name === name)) {

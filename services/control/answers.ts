@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TRUSTS } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { OUTCOMES } from '../../shared/domain/route';
 import { actor, audit, token } from './access/answers';
@@ -20,6 +21,15 @@ const source = z.strictObject({
   enabled: z.boolean(),
   writeKey: z.string().nullable(),
   blockedEvents: z.array(z.string()).meta({ description: 'Names of track events that go no further' }),
+  limits: z
+    .strictObject({
+      maxPerSecond: z.number().nullable(),
+      maxBytesPerSecond: z.int().nullable(),
+      burst: z.string().nullable(),
+    })
+    .nullable()
+    .meta({ description: 'null: the defaults, as a null within' }),
+  trust: z.enum(TRUSTS),
   oldWriteKeys: z.array(z.strictObject({ key: z.string(), until: time })),
   ...changed,
 });

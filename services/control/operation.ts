@@ -26,7 +26,9 @@ export interface Operation {
 export function patchOf(schema: z.ZodObject): z.ZodType {
   const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([field, type]) => [
     field,
-    type.safeParse(undefined).success ? type.nullable().optional() : type.optional(),
+    type.safeParse(undefined).success
+      ? (type.safeParse(null).success ? type : type.nullable()).optional()
+      : type.optional(),
   ]);
   return z.strictObject(Object.fromEntries(fields) as Record<string, z.ZodType>);
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type Source, type WriteKey } from '../../shared/domain/config';
+import { type Source, type SourceLimits, TRUSTS, type WriteKey } from '../../shared/domain/config';
 import { type Json } from '../../shared/domain/message';
 import { type Entry } from '../../shared/config/view';
 import { Problem } from '../../shared/http/problem';
-import { name, overlap, parseBody } from './fields';
+import { durationField, durationText, name, overlap, parseBody } from './fields';
 import { type SeenEvent } from './history/seen-events';
 import { mergePatch } from './merge-patch';
 
@@ -16,6 +16,27 @@ const MAX_OLD_KEYS = 9;
 const MAX_BLOCKED = 200;
 const MAX_EVENT_CHARACTERS = 500;
 
+/** Far above what one installation takes: only a slip of the keyboard is refused. */
+const MAX_PER_SECOND = 1_000_000;
+const MAX_BYTES_PER_SECOND = 10_000_000_000;
+const LEAST_BURST_MS = 100;
+const MOST_BURST_MS = 3_600_000;
+
+const limitsSchema = z
+  .strictObject({
+    maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).nullish().meta({ description: 'Calls a second' }),
+    maxBytesPerSecond: z
+      .int()
+      .min(1)
+      .max(MAX_BYTES_PER_SECOND)
+      .nullish()
+      .meta({ description: 'Bytes of request bodies a second, after decompression' }),
+    burst: durationField(z.string(), { leastMs: LEAST_BURST_MS, mostMs: MOST_BURST_MS })
+      .nullish()
+      .meta({ description: 'How much of both rates a quiet source saves up, such as 10s' }),
+  })
+  .meta({ description: 'Limits of this source over all ingest processes; an absent or null one takes the default' });
+
 export const sourceSchema = z.strictObject({
   name,
   enabled: z.boolean().default(true).meta({ description: 'Off: its calls are refused' }),
@@ -24,28 +45,53 @@ export const sourceSchema = z.strictObject({
     .max(MAX_BLOCKED)
     .optional()
     .meta({ description: 'Names of track events that go no further. They count as received' }),
+  limits: limitsSchema.nullish(),
+  trust: z
+    .enum(TRUSTS)
+    .default('server')
+    .meta({ description: 'browser: the write key is public, and audiences trust its calls less' }),
 });
 export const rotateKeySchema = z.strictObject({ overlap });
 
 /** @throws Problem `invalid_fields` */
 export function createSource(body: unknown, made: { id: string; key: string; now: Date }): Source {
   const at = made.now.toISOString();
-  const { blockedEvents, ...fields } = parseBody(sourceSchema, body);
   const keys = { writeKeys: [{ key: made.key }] };
-  return { id: made.id, ...fields, ...blocking(blockedEvents), ...keys, createdAt: at, updatedAt: at };
+  return { id: made.id, ...stored(parseBody(sourceSchema, body)), ...keys, createdAt: at, updatedAt: at };
 }
 
 /** @throws Problem `invalid_fields` */
 export function patchSource(source: Source, patch: Json, now: Date): Source {
-  const { blockedEvents: before = [], ...rest } = source;
-  const merged = mergePatch({ name: source.name, enabled: source.enabled, blockedEvents: before }, patch);
-  const { blockedEvents, ...fields } = parseBody(sourceSchema, merged);
-  return { ...rest, ...fields, ...blocking(blockedEvents), updatedAt: now.toISOString() };
+  const { blockedEvents: _, limits: __, trust: ___, ...rest } = source;
+  const merged = mergePatch(patchable(source), patch);
+  return { ...rest, ...stored(parseBody(sourceSchema, merged)), updatedAt: now.toISOString() };
 }
 
-/** None are no field: an entry without blocks is as it always was. */
-function blocking(names: readonly string[] = []): Pick<Source, 'blockedEvents'> {
-  return names.length === 0 ? {} : { blockedEvents: [...new Set(names)] };
+function patchable(source: Source): Json {
+  const { name: text, enabled, blockedEvents = [], limits, trust } = source;
+  const { burstMs, ...rates } = limits ?? {};
+  return {
+    ...{ name: text, enabled, blockedEvents },
+    limits: { ...rates, ...(burstMs !== undefined && { burst: durationText(burstMs) }) },
+    ...(trust && { trust }),
+  };
+}
+
+/** An entry whose fields have their defaults reads as entries did before these fields existed. */
+function stored(fields: z.output<typeof sourceSchema>) {
+  const { name: text, enabled, blockedEvents = [], limits, trust } = fields;
+  const { maxPerSecond, maxBytesPerSecond, burst } = limits ?? {};
+  const kept: SourceLimits = {
+    ...(typeof maxPerSecond === 'number' && { maxPerSecond }),
+    ...(typeof maxBytesPerSecond === 'number' && { maxBytesPerSecond }),
+    ...(typeof burst === 'number' && { burstMs: burst }),
+  };
+  return {
+    ...{ name: text, enabled },
+    ...(blockedEvents.length > 0 && { blockedEvents: [...new Set(blockedEvents)] }),
+    ...(Object.keys(kept).length > 0 && { limits: kept }),
+    ...(trust !== 'server' && { trust }),
+  };
 }
 
 /**
@@ -71,6 +117,8 @@ export function sourceView({ version, data }: Entry<Source>, now: Date, seesSecr
     name: data.name,
     enabled: data.enabled,
     blockedEvents: data.blockedEvents ?? [],
+    limits: limitsView(data.limits),
+    trust: data.trust ?? 'server',
     writeKey: seesSecrets ? (present?.key ?? null) : null,
     oldWriteKeys: old.map(({ key, until }) => ({
       key: seesSecrets ? key : '***',
@@ -80,6 +128,12 @@ export function sourceView({ version, data }: Entry<Source>, now: Date, seesSecr
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,
   };
+}
+
+function limitsView(limits: SourceLimits | undefined) {
+  if (!limits) return null;
+  const { maxPerSecond = null, maxBytesPerSecond = null, burstMs } = limits;
+  return { maxPerSecond, maxBytesPerSecond, burst: burstMs === undefined ? null : durationText(burstMs) };
 }
 
 /** The track events of a source; what is blocked and was never seen comes last. */

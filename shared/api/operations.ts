@@ -7,6 +7,13 @@ export type Source = {
   writeKey: string | null;
   /** Names of track events that go no further */
   blockedEvents: string[];
+  /** null: the defaults, as a null within */
+  limits: {
+    maxPerSecond: number | null;
+    maxBytesPerSecond: number | null;
+    burst: string | null;
+  } | null;
+  trust: "server" | "browser";
   oldWriteKeys: ({
     key: string;
     until: string;
@@ -24,6 +31,13 @@ export type Sources = {
     writeKey: string | null;
     /** Names of track events that go no further */
     blockedEvents: string[];
+    /** null: the defaults, as a null within */
+    limits: {
+      maxPerSecond: number | null;
+      maxBytesPerSecond: number | null;
+      burst: string | null;
+    } | null;
+    trust: "server" | "browser";
     oldWriteKeys: ({
       key: string;
       until: string;
@@ -941,6 +955,16 @@ export interface Operations {
       enabled?: boolean;
       /** Names of track events that go no further. They count as received */
       blockedEvents?: string[];
+      limits?: {
+        /** Calls a second */
+        maxPerSecond?: number | null;
+        /** Bytes of request bodies a second, after decompression */
+        maxBytesPerSecond?: number | null;
+        /** How much of both rates a quiet source saves up, such as 10s */
+        burst?: string | null;
+      } | null;
+      /** browser: the write key is public, and audiences trust its calls less */
+      trust?: "server" | "browser";
     };
     answer: Source;
   };
@@ -958,6 +982,15 @@ export interface Operations {
       name?: string;
       enabled?: boolean | null;
       blockedEvents?: string[] | null;
+      limits?: {
+        /** Calls a second */
+        maxPerSecond?: number | null;
+        /** Bytes of request bodies a second, after decompression */
+        maxBytesPerSecond?: number | null;
+        /** How much of both rates a quiet source saves up, such as 10s */
+        burst?: string | null;
+      } | null;
+      trust?: "server" | "browser" | null;
     };
     answer: Source;
   };

@@ -20,11 +20,35 @@ export interface Source {
   writeKeys: WriteKey[];
   /** names of track events that go no further; absent: none */
   blockedEvents?: string[];
+  /** absent: the installation's defaults */
+  limits?: SourceLimits;
+  /** absent: `server` */
+  trust?: Trust;
   /** id of the audience or computed trait that is told by it: then it has no write keys, and comes and goes with that */
   of?: string;
   createdAt: string;
   updatedAt: string;
 }
+
+/**
+ * Limits of one source over all ingest processes together. An absent field takes the installation's default.
+ * @see services/ingest/source-limits.ts
+ */
+export interface SourceLimits {
+  /** calls */
+  maxPerSecond?: number;
+  /** bytes of bodies, inflated */
+  maxBytesPerSecond?: number;
+  /** ms of both rates that a source may save up while it is quiet */
+  burstMs?: number;
+}
+
+/**
+ * `server`: the write key is known to the customer's own servers. `browser`: the write key is public, so that anybody can
+ * send with it; audiences do not believe such a source about users whom it does not own.
+ */
+export const TRUSTS = ['server', 'browser'] as const;
+export type Trust = (typeof TRUSTS)[number];
 
 /** Text encrypted for one destination: `keyId.iv.ciphertext.tag`, each base64url. */
 export type Sealed = string;

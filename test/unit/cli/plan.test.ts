@@ -13,6 +13,8 @@ const SITE: Source = {
   writeKey: 'the-write-key',
   oldWriteKeys: [],
   blockedEvents: ['Noise'],
+  limits: { maxPerSecond: 50, maxBytesPerSecond: null, burst: '10s' },
+  trust: 'browser',
 };
 const URL = 'https://example.com/hook';
 const HOOK: Destination = {
@@ -57,7 +59,12 @@ test('a file holds neither ids nor secrets nor write keys, and is read as it was
     webhooks: [{ url: URL, headers: { Authorization: '***' } }],
     filter: 'event != "Ping"',
   });
-  expect(FILE.sources).toEqual([{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }]);
+  expect(FILE.sources).toEqual([
+    {
+      ...{ name: 'Site', enabled: true, blockedEvents: ['Noise'], trust: 'browser' },
+      limits: { maxPerSecond: 50, maxBytesPerSecond: null, burst: '10s' },
+    },
+  ]);
   expect(FILE.audiences).toEqual([
     {
       ...{ name: 'Pros', key: 'pros', condition: 'user.traits.pro' },
@@ -93,7 +100,12 @@ test('elsewhere with the secrets', () => {
   const { steps, faults } = planImport(FILE, NOWHERE, SECRETS, false);
   expect(faults).toEqual([]);
   expect(steps).toEqual([
-    { kind: 'source', act: 'create', name: 'Site', enabled: true, blockedEvents: ['Noise'] },
+    {
+      kind: 'source',
+      act: 'create',
+      name: 'Site',
+      body: { enabled: true, blockedEvents: ['Noise'], trust: 'browser', limits: SITE.limits },
+    },
     {
       ...{ kind: 'destination', act: 'create', name: 'Hook', sources: ['Site'] },
       body: {

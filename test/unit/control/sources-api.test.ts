@@ -17,6 +17,8 @@ describe('sources', () => {
       enabled: true,
       writeKey: expect.stringMatching(/^[0-9a-f]{32}$/),
       blockedEvents: [],
+      limits: null,
+      trust: 'server',
       oldWriteKeys: [],
       version: 1,
       createdAt: '2026-01-01T00:00:00.000Z',
@@ -86,6 +88,34 @@ describe('sources', () => {
       instance: '/api/v1/sources',
     });
     expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toEqual(pointers);
+  });
+
+  it('have limits and a trust, which a patch merges', async () => {
+    const limits = { maxPerSecond: 50, burst: '10s' };
+    const made = await control.call('post', '/sources').send({ name: 'Site', limits, trust: 'browser' });
+    expect(made.body).toMatchObject({ limits: { ...limits, maxBytesPerSecond: null }, trust: 'browser' });
+    const path = `/sources/${made.body.id}`;
+    const patched = await control.call('patch', path).send({ limits: { maxPerSecond: null, maxBytesPerSecond: 9 } });
+    expect(patched.body).toMatchObject({
+      limits: { maxPerSecond: null, maxBytesPerSecond: 9, burst: '10s' },
+      trust: 'browser',
+    });
+    const asRead = await control.call('patch', path).send({ limits: patched.body.limits });
+    expect(asRead.body.limits).toEqual(patched.body.limits);
+    const reset = await control.call('patch', path).send({ limits: null, trust: null });
+    expect(reset.body).toMatchObject({ limits: null, trust: 'server' });
+  });
+
+  it.each([
+    [{ limits: { maxPerSecond: 0 } }, '#/limits/maxPerSecond'],
+    [{ limits: { maxBytesPerSecond: 1.5 } }, '#/limits/maxBytesPerSecond'],
+    [{ limits: { burst: '1ms' } }, '#/limits/burst'],
+    [{ limits: { maxPerMinute: 1 } }, '#/limits/maxPerMinute'],
+    [{ limits: 5 }, '#/limits'],
+    [{ trust: 'friend' }, '#/trust'],
+  ])('refuse %j', async (fields, pointer) => {
+    const answer = await control.call('post', '/sources').send({ name: 'Site', ...fields });
+    expect([answer.status, answer.body.errors]).toEqual([422, [{ pointer, detail: expect.any(String) }]]);
   });
 
   it('cannot lose their name by a patch', async () => {

@@ -1,0 +1,66 @@
+/** Token buckets by key: pure, time is an argument. */
+
+export interface BucketRate {
+  /** tokens that come back each second, above 0 */
+  perSecond: number;
+  /** tokens of a full bucket; at least 1 counts */
+  burst: number;
+}
+
+interface Bucket {
+  /** below 0: in debt */
+  tokens: number;
+  /** when `tokens` was right, ms */
+  at: number;
+}
+
+/** One token, less what sums of fractions lose. */
+const WHOLE = 1 - 1e-6;
+
+/**
+ * A key is open while its bucket holds a whole token. What it takes may cost more than the bucket holds: the debt then
+ * closes the key until it is paid back. So a batch that is larger than the burst still passes, and the rate holds over time.
+ *
+ * Buckets that are not known are full, so that memory is bounded by forgetting: beyond `maxKeys` the oldest goes.
+ */
+export class TokenBuckets {
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(private readonly maxKeys: number) {}
+
+  /** @returns ms until the key is open; 0: it is open */
+  waitMs(key: string, rate: BucketRate, nowMs: number): number {
+    const bucket = this.#buckets.get(key);
+    if (bucket === undefined) return 0;
+    refill(bucket, rate, nowMs);
+    return bucket.tokens >= WHOLE ? 0 : ((1 - bucket.tokens) / rate.perSecond) * 1_000;
+  }
+
+  /** Takes tokens, open or not. */
+  take(key: string, cost: number, rate: BucketRate, nowMs: number): void {
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      this.#makeRoom();
+      bucket = { tokens: Math.max(1, rate.burst), at: nowMs };
+      this.#buckets.set(key, bucket);
+    } else {
+      refill(bucket, rate, nowMs);
+    }
+    bucket.tokens -= cost;
+  }
+
+  #makeRoom(): void {
+    if (this.#buckets.size < this.maxKeys) return;
+    for (const oldest of this.#buckets.keys()) {
+      this.#buckets.delete(oldest);
+      return;
+    }
+  }
+}
+
+function refill(bucket: Bucket, { perSecond, burst }: BucketRate, nowMs: number): void {
+  // A clock that is set back brings nothing and takes nothing.
+  const passedMs = Math.max(0, nowMs - bucket.at);
+  bucket.tokens = Math.min(Math.max(1, burst), bucket.tokens + (passedMs * perSecond) / 1_000);
+  bucket.at = nowMs;
+}
