@@ -16,7 +16,14 @@ export function watched(app: RequestListener): RequestListener {
   };
 }
 
-export function observeHistory(history: Pick<History, 'trouble'>): void {
+export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): void {
+  metrics.counted(
+    {
+      name: 'waypost.history.left_out',
+      help: 'Records of attempts and config that the history could not store, and left out.',
+    },
+    () => only(history.leftOut),
+  );
   metrics.gauge({ name: 'waypost.history.broken', help: '1 while the history cannot be written.' }, () =>
     only(Number(history.trouble !== undefined)),
   );

@@ -1,3 +1,4 @@
+import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +36,7 @@ import {
 } from '../../services/control/history/queries';
 import { readParts, recordEvents } from '../../services/control/history/record-events';
 import { cleanUp, keepWithin } from '../../services/control/history/retention';
+import { addSeen, seenEvents } from '../../services/control/history/seen-events';
 import { listSyncs, saveSyncs, sizesOf, type SyncRow, thinSyncs } from '../../services/control/history/syncs';
 import { databaseId, migrate } from '../../services/control/history/schema';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/domain/attempt';
@@ -156,7 +158,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const [{ name: part }] = parts as [Part];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? 9 : 1);
     const later = START + 2 * 86_400_000;
-    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later, new Map([[part, 1]]));
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later, {
+      written: new Map([[part, 1]]),
+    });
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? 9 : 1);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later);
     expect(await indexesOf(part)).toBe(9);
@@ -210,6 +214,67 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   it('takes texts that a database could not hold', async () => {
     await record(anAttempt({ userId: 'a\0b\ud800', reason: 'x\0' }));
     expect(await list({ user: 'a\0b\ufffd' })).toEqual(['dlv_1']);
+  });
+
+  it('counts names as one that differ in what a database cannot hold', async () => {
+    const seen = (name: string) => ({ source: 'src_1', name, count: 1, lastAt: START });
+    const events = ['a\0', 'a\ud800', 'a\ufffd', 'b'].map(seen);
+    await addSeen(database, [{ partition: 0, from: 0, to: 4, events }]);
+    const found = await seenEvents(database, 'src_1');
+    expect(found.map(({ name: event, count }) => [event, count]).sort()).toEqual([
+      ['a\ufffd', 3],
+      ['b', 1],
+    ]);
+  });
+
+  it('stores the id of 20 KB of a user cut, and finds the row by the whole id', async () => {
+    // Random: a text that repeats itself is compressed, and fits into an index.
+    const userId = randomBytes(15_000).toString('base64');
+    await record(anAttempt({ userId }), anAttempt({ delivery: 'dlv_2' }));
+    expect(await list({ user: userId })).toEqual(['dlv_1']);
+    expect((await getDelivery(database, 'dlv_1'))?.userId).toBe(`${userId.slice(0, 100)}…${hash('sha256', userId)}`);
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    expect(await indexesOf(parts[0]!.name)).toBe(9);
+    const deletion = { at: START + 1, sources: null, affected: [], messages: 0 };
+    await recordDeletion(database, { id: 'del_1', ...deletion, users: [userId] });
+    expect(await list()).toEqual(['dlv_2']);
+  });
+
+  it('mends the rows of an older version whose ids are too long to be indexed', async () => {
+    await record(anAttempt(), anAttempt({ delivery: 'dlv_2' }));
+    const [part] = parts;
+    const userId = randomBytes(15_000).toString('base64');
+    // As an embedded database of an older version has them: without indexes, and with the whole id.
+    await database.query(`drop index if exists waypost.${part!.name}_by_user`);
+    await database.query('update waypost.parts set indexed = false');
+    await database.query(`update waypost.${part!.name} set user_id = $1 where id = 'dlv_2'`, [userId]);
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    expect(await indexesOf(part!.name)).toBe(9);
+    expect(await list({ user: userId })).toEqual(['dlv_2']);
+    expect(await list({ user: 'user-1' })).toEqual(['dlv_1']);
+  });
+
+  it('indexes the other parts, and deletes what is old, where one part cannot be indexed', async () => {
+    const days = (n: number) => START + n * 86_400_000;
+    const accepted = (n: number) => new Date(days(n)).toISOString();
+    await record(anAttempt({ acceptedAt: accepted(0) }), anAttempt({ delivery: 'dlv_2', acceptedAt: accepted(1) }));
+    const [bad, good] = parts.map((part) => part.name);
+    for (const part of [bad!, good!]) {
+      for (const index of ['destination', 'source', 'status', 'type'])
+        await database.query(`drop index if exists waypost.${part}_by_${index}`);
+    }
+    await database.query('update waypost.parts set indexed = false');
+    const tooLong = randomBytes(15_000).toString('base64');
+    await database.query(`update waypost.${bad!} set type = $1`, [tooLong]);
+    await database.query(`insert into waypost.counts values (1, 'dst_1', 'delivered', 1)`);
+    const failures: string[] = [];
+    const onFailure = (what: string) => failures.push(what);
+    parts = await keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3), { onFailure });
+    expect(failures).toEqual([bad]);
+    expect(await indexesOf(good!)).toBe(9);
+    parts = await keepWithin(database, { forMs: 86_400_000, maxBytes: 1e12 }, days(3), { onFailure });
+    expect(await total('delivered')).toBe(0);
+    await expect(keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3))).resolves.toEqual([]);
   });
 
   describe('lists', () => {

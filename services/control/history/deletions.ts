@@ -1,5 +1,6 @@
 import { type Database, type Row } from './database';
 import { databaseJson } from './columns';
+import { storedIds } from './user-id';
 
 /** Users that were deleted: what the history forgets of them, now and in what is still to be read of `attempts`. */
 
@@ -30,7 +31,7 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
        where user_id in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
          and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
        returning id`,
-      [databaseJson(users), at, sources === null, databaseJson(sources ?? [])],
+      [databaseJson(users.flatMap(storedIds)), at, sources === null, databaseJson(sources ?? [])],
     );
     return rows.length;
   });

@@ -6,6 +6,7 @@ import {
   type UrlAttempt,
 } from '../../../shared/domain/attempt';
 import { type MessageType } from '../../../shared/domain/message';
+import { storedId } from './user-id';
 
 /**
  * A delivery as the history knows it, and what an event of `attempts` does to it: pure.
@@ -36,6 +37,7 @@ export interface DeliveryRow {
   source: string;
   destination: string;
   type: MessageType;
+  /** as stored (user-id.ts) */
   userId: string | null;
   status: Status;
   /** why it waits or ended */
@@ -89,7 +91,7 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
     source: event.source,
     destination: event.destination,
     type: event.type,
-    userId: event.userId ?? null,
+    userId: event.userId === undefined ? null : storedId(event.userId),
     status: 'waiting',
     reason: null,
     expiresAt: Date.parse(event.expiresAt),

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../../shared/errors';
 import { type OpenRecord, type Verdict } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
+import { type Fault } from './fault';
 
 /**
  * From a topic into the database, many events at once.
@@ -30,12 +31,19 @@ const BEHIND_MS = 60_000;
 const LOOK_EVERY_MS = 500;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
+/**
+ * How often a batch fails with an unknown fault before it is halved: with the pauses between, six seconds. A half is tried
+ * a second time at once, since a partition that another process has ended is found then.
+ */
+const UNKNOWN_TRIES = 6;
+const HALF_TRIES = 2;
 
 interface Queued<E> {
   event: E;
   bytes: number;
   record: OpenRecord;
   /** where it lies: a record can be asked only while it is offered */
+  topic: string;
   partition: number;
   offset: number;
   /** when it was appended, ms since 1970 */
@@ -50,11 +58,13 @@ export interface FeedOptions<E> {
    * @throws whatever the database throws; nothing of the batch is written then
    */
   write(events: E[], positions: ReadonlyMap<number, number>): Promise<void>;
-  /** Whether one of the events itself is what the database refuses, as far as its error tells. */
-  isDataError(error: unknown): boolean;
+  /** What failed, as far as the error tells. */
+  faultOf(error: unknown): Fault;
   /** Whether others need all that this machine's cores can do. */
   othersFirst(): boolean;
   now(): number;
+  /** Waits before a batch that failed is tried again, ms. */
+  pause?(ms: number): Promise<void>;
   /** Room again after `full`. */
   onRoom(): void;
   log: Log;
@@ -72,11 +82,19 @@ export class Feed<E extends object> {
   #enough: () => void = () => undefined;
   /** why the last batch could not be written */
   #trouble: string | undefined;
+  /** unknown faults of the batch at the head, in a row */
+  #unknown = 0;
+  #leftOut = 0;
 
   constructor(private readonly options: FeedOptions<E>) {}
 
   get trouble(): string | undefined {
     return this.#trouble;
+  }
+
+  /** Records that could not be stored, since the start of the process. */
+  get leftOut(): number {
+    return this.#leftOut;
   }
 
   onRecord(record: OpenRecord): Verdict {
@@ -87,13 +105,16 @@ export class Feed<E extends object> {
     const event = this.options.parse(record);
     if (event === undefined || event === 'skip') {
       const { topic, partition, offset } = record;
-      if (!event) this.options.log.error({ topic, partition, offset }, 'history.unreadable');
+      if (!event) {
+        this.#leftOut++;
+        this.options.log.error({ topic, partition, offset }, 'history.unreadable');
+      }
       record.done();
       return 'taken';
     }
     const bytes = record.value?.length ?? 0;
-    const { partition, offset, timestampMs: atMs } = record;
-    this.#queue.push({ event, bytes, record, partition, offset, atMs });
+    const { topic, partition, offset, timestampMs: atMs } = record;
+    this.#queue.push({ event, bytes, record, topic, partition, offset, atMs });
     this.#bytes += bytes;
     this.#running ??= this.#run();
     if (this.#isBatch()) this.#enough();
@@ -123,15 +144,16 @@ export class Feed<E extends object> {
       }
       const batch = this.#head();
       try {
-        await this.#write(batch);
+        await this.#writeHead(batch);
         pauseMs = FIRST_PAUSE_MS;
         this.#trouble = undefined;
+        this.#unknown = 0;
         this.#taken(batch);
         await this.#gather(batch.length < BUSY_BATCH ? GATHER_MS : GATHER_BUSY_MS);
       } catch (error) {
         if (this.#trouble === undefined) this.options.log.warn({ reason: messageOf(error) }, 'history.not_written');
         this.#trouble = messageOf(error);
-        await pause(pauseMs);
+        await (this.options.pause ?? pause)(pauseMs);
         pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
       }
     }
@@ -164,26 +186,60 @@ export class Feed<E extends object> {
     return end < 0 ? [...this.#queue] : this.#queue.slice(0, end);
   }
 
-  /** One event that the database cannot take must not stop all others: it is found by halves, told and left out. */
-  async #write(batch: Queued<E>[]): Promise<void> {
+  /** @throws what `write` throws, where it is to be tried again after a pause */
+  async #writeHead(batch: Queued<E>[]): Promise<void> {
     try {
-      const positions = new Map(batch.map(({ partition, offset }) => [partition, offset + 1]));
-      await this.options.write(
-        batch.map(({ event }) => event),
-        positions,
-      );
+      await this.#writeAll(batch);
     } catch (error) {
-      if (!this.options.isDataError(error)) throw error;
-      const [only, ...others] = batch;
-      if (others.length === 0) {
-        const { topic, partition, offset } = only?.record ?? {};
-        this.options.log.error({ topic, partition, offset, reason: messageOf(error) }, 'history.not_recorded');
+      const fault = this.options.faultOf(error);
+      if (fault === 'away') throw error;
+      if (fault === 'other' && ++this.#unknown < UNKNOWN_TRIES) throw error;
+      await this.#divide(batch, error);
+    }
+  }
+
+  /** Finds the event that the database refuses by halves, and leaves it out: it must not stop the others. */
+  async #divide(batch: Queued<E>[], cause: unknown): Promise<void> {
+    const [only, ...others] = batch;
+    if (only && others.length === 0) {
+      await this.#leaveOut(only, cause);
+      return;
+    }
+    const middle = Math.ceil(batch.length / 2);
+    for (const half of [batch.slice(0, middle), batch.slice(middle)]) await this.#writeHalf(half);
+  }
+
+  async #writeHalf(half: Queued<E>[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#writeAll(half);
+        return;
+      } catch (error) {
+        const fault = this.options.faultOf(error);
+        if (fault === 'away') throw error;
+        if (fault === 'other' && tries < HALF_TRIES) continue;
+        await this.#divide(half, error);
         return;
       }
-      const half = Math.ceil(batch.length / 2);
-      await this.#write(batch.slice(0, half));
-      await this.#write(batch.slice(half));
     }
+  }
+
+  /**
+   * The position is written without the event. That also shows that the database takes writes: where it does not (read-only
+   * after a failover), no event is at fault, and none is left out.
+   */
+  async #leaveOut(only: Queued<E>, cause: unknown): Promise<void> {
+    await this.options.write([], positionsOf([only]));
+    this.#leftOut++;
+    const { topic, partition, offset } = only;
+    this.options.log.error({ topic, partition, offset, reason: messageOf(cause) }, 'history.not_recorded');
+  }
+
+  #writeAll(batch: Queued<E>[]): Promise<void> {
+    return this.options.write(
+      batch.map(({ event }) => event),
+      positionsOf(batch),
+    );
   }
 
   #taken(batch: Queued<E>[]): void {
@@ -196,4 +252,8 @@ export class Feed<E extends object> {
     this.#refused = false;
     this.options.onRoom();
   }
+}
+
+function positionsOf(batch: readonly Queued<object>[]): Map<number, number> {
+  return new Map(batch.map(({ partition, offset }) => [partition, offset + 1]));
 }

@@ -7,6 +7,7 @@ import { parseNote, recordAudit, type AuditRow } from './audit';
 import { type Database } from './database';
 import { type Deletion, deletionsSince, Forgotten, recordDeletion } from './deletions';
 import { watchCores } from './cores';
+import { faultOf, isAway } from './fault';
 import { Feed } from './feed';
 import { type Part } from './parts';
 import { type Event, parseEvent } from './parse-event';
@@ -60,7 +61,8 @@ export class History {
 
   constructor(private readonly options: HistoryOptions) {
     const { now, log } = options;
-    const common = { isDataError, othersFirst: watchCores(), now, onRoom: () => this.#resume(), log };
+    const faultIn = (error: unknown) => faultOf(error, this.#database);
+    const common = { faultOf: faultIn, othersFirst: watchCores(), now, onRoom: () => this.#resume(), log };
     this.#feed = new Feed({
       ...common,
       parse: parseEvent,
@@ -82,6 +84,11 @@ export class History {
   /** Why it cannot be asked, or lags behind; undefined where all is well. */
   get trouble(): string | undefined {
     return this.#why ?? this.#feed.trouble ?? this.#audit.trouble;
+  }
+
+  /** Events and notes that could not be stored, since the start of the process. */
+  get leftOut(): number {
+    return this.#feed.leftOut + this.#audit.leftOut;
   }
 
   /**
@@ -210,7 +217,11 @@ export class History {
       await this.#writing(async (database) => {
         const written = this.#written;
         this.#written = new Map();
-        this.#parts = await keepWithin(database, keep, now(), written);
+        const onFailure = (what: string, error: unknown) => {
+          if (faultOf(error, database) === 'away') throw error;
+          log.error({ what, reason: messageOf(error) }, 'history.not_kept_within');
+        };
+        this.#parts = await keepWithin(database, keep, now(), { written, onFailure });
         await thinSyncs(database, now(), now() - keep.forMs);
         await cleanUp(database, this.#parts, this.#changed);
       });
@@ -257,20 +268,4 @@ function unavailable(why: string): Problem {
       headers: { 'Retry-After': '5' },
     },
   );
-}
-
-/** SQLSTATE classes: data that does not fit, and constraints. */
-function isDataError(error: unknown): boolean {
-  return /^2[23]/.test(sqlState(error));
-}
-
-/** Not an answer of the database to this query, but none at all: connection, resources, shutdown, or the thread's end. */
-function isAway(error: unknown, database: Database): boolean {
-  if (error instanceof Problem || error instanceof AppError || error instanceof TypeError) return false;
-  return database.broken !== undefined || /^(08|53|57|58|XX)/.test(sqlState(error)) || sqlState(error) === '';
-}
-
-function sqlState(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : '';
 }

@@ -4,21 +4,32 @@ import { type OpenRecord } from '../../../shared/kafka/port';
 /** What a record of `attempts` says. */
 export type Event = DeliveryEvent | CircuitEvent;
 
+const MAX_ID_CHARACTERS = 256;
+/** How far ingest's clock may be ahead of the broker's. */
+const MAX_AHEAD_MS = 86_400_000;
+
 const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
 
 /** As much as the history relies on is checked; undefined where it cannot be used. */
-export function parseEvent({ value }: OpenRecord): Event | undefined {
+export function parseEvent({ value, timestampMs }: OpenRecord): Event | undefined {
   try {
     const event = JSON.parse(value?.toString() ?? '') as Event;
-    if (!KINDS.has(event.kind) || typeof event.destination !== 'string' || !isTime(event.at)) return undefined;
-    if (event.kind === 'circuit') return event;
+    if (!KINDS.has(event.kind) || !isId(event.destination) || !isTime(event.at)) return undefined;
+    if (event.kind === 'circuit') return isId(event.url) ? event : undefined;
     const { delivery, message, source, type, acceptedAt, expiresAt, replay, hop, n, record } = event;
-    const texts = [delivery, message, source, type, record.topic].every((text) => typeof text === 'string');
+    const texts = [delivery, message, source, type, record.topic].every(isId);
     const numbers = [replay, hop, n, record.partition, record.offset].every((each) => Number.isInteger(each));
-    return texts && numbers && isTime(acceptedAt) && isTime(expiresAt) ? event : undefined;
+    if (!texts || !numbers || !isTime(acceptedAt) || !isTime(expiresAt)) return undefined;
+    // Each day has a table: an event of the year 9999 would make one that nothing ever drops.
+    return Date.parse(acceptedAt) <= timestampMs + MAX_AHEAD_MS ? event : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Ids that Waypost makes are far shorter; they are part of indexes, whose rows are bounded. */
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= MAX_ID_CHARACTERS;
 }
 
 function isTime(value: unknown): boolean {

@@ -1,6 +1,7 @@
 import { COLUMNS, fromColumns } from './columns';
 import { type Database, type Param } from './database';
 import { type DeliveryRow, type Status } from './delivery-row';
+import { storedIds } from './user-id';
 
 /** What is asked of the history. Each filter has an index in the order of the list; see schema.ts. */
 
@@ -34,9 +35,10 @@ export async function listDeliveries(
   const param = (value: Param) =>
     `$${params.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)}`;
   const equal = { destination: filter.destination, source: filter.source, status: filter.status, type: filter.type };
-  const where = Object.entries({ ...equal, message: filter.message, user_id: filter.user }).flatMap(
-    ([column, value]) => (value === undefined ? [] : [`${column} = ${param(value)}`]),
+  const where = Object.entries({ ...equal, message: filter.message }).flatMap(([column, value]) =>
+    value === undefined ? [] : [`${column} = ${param(value)}`],
   );
+  if (filter.user !== undefined) where.push(`user_id in (${storedIds(filter.user).map(param).join(', ')})`);
   if (filter.since !== undefined) where.push(`accepted_at >= ${param(filter.since)}::bigint`);
   if (filter.until !== undefined) where.push(`accepted_at < ${param(filter.until)}::bigint`);
   if (page.after) {

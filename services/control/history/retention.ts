@@ -2,6 +2,7 @@ import { type Database } from './database';
 import { indexing } from './indexes';
 import { type Part, partsToDrop, partsToEnd, partsToIndex, type SizedPart } from './parts';
 import { readParts } from './record-events';
+import { shortenIds } from './user-id';
 
 /** Keeps the history within its time and its room. */
 
@@ -23,41 +24,61 @@ const DELETIONS_MS = 30 * 86_400_000;
 /** Longer than a year: who changed this is asked late. */
 const AUDIT_MS = 400 * 86_400_000;
 
+/** What fails with one part, or one table, must not stop the others. @param what the part, or the table */
+export type OnFailure = (what: string, error: unknown) => void;
+
 /**
- * @param written the parts that were written to since the last call
+ * @param options.written the parts that were written to since the last call
+ * @param options.onFailure without it, the first failure is thrown
  * @returns the parts that are left, as the database has them
  */
 export async function keepWithin(
   database: Database,
   keep: Keep,
   nowMs: number,
-  written: ReadonlyMap<string, number> = new Map(),
+  options: { written?: ReadonlyMap<string, number>; onFailure?: OnFailure } = {},
 ): Promise<Part[]> {
+  const { written = new Map<string, number>() } = options;
+  const each = (what: string, work: () => Promise<unknown>) => alone(what, work, options.onFailure);
   const sized = await readSizes(database);
   const sinceMs = nowMs - keep.forMs;
   const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes });
-  for (const part of drop) {
-    await database.transaction(async ({ query }) => {
-      await query(`drop table waypost.${part.name}`);
-      await query('delete from waypost.parts where name = $1', [part.name]);
-    });
-  }
+  for (const part of drop) await each(part.name, () => dropPart(database, part));
   const left = sized.filter((part) => !drop.includes(part));
-  for (const part of partsToEnd(left, keep)) await endPart(database, part);
-  for (const part of partsToIndex(left, { nowMs, written })) await indexPart(database, part);
-  await database.query('delete from waypost.counts where minute < $1', [sinceMs]);
-  await database.query('delete from waypost.deletions where at < $1', [Math.min(sinceMs, nowMs - DELETIONS_MS)]);
-  await database.query('delete from waypost.audit where at < $1', [nowMs - AUDIT_MS]);
-  await database.query(`delete from waypost.notices where at < $1 and ended_at is not null and alert <> 'due'`, [
-    nowMs - AUDIT_MS,
-  ]);
-  await database.query(`delete from waypost.circuits where state = 'closed' and at < $1`, [sinceMs]);
+  for (const part of partsToEnd(left, keep)) await each(part.name, () => endPart(database, part));
+  for (const part of partsToIndex(left, { nowMs, written })) await each(part.name, () => indexPart(database, part));
+  const old: Record<string, [where: string, beforeMs: number]> = {
+    counts: ['minute < $1', sinceMs],
+    deletions: ['at < $1', Math.min(sinceMs, nowMs - DELETIONS_MS)],
+    audit: ['at < $1', nowMs - AUDIT_MS],
+    notices: [`at < $1 and ended_at is not null and alert <> 'due'`, nowMs - AUDIT_MS],
+    circuits: [`state = 'closed' and at < $1`, sinceMs],
+  };
+  for (const [table, [where, beforeMs]] of Object.entries(old)) {
+    await each(table, () => database.query(`delete from waypost.${table} where ${where}`, [beforeMs]));
+  }
   return readParts(database);
+}
+
+async function alone(what: string, work: () => Promise<unknown>, onFailure: OnFailure | undefined): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!onFailure) throw error;
+    onFailure(what, error);
+  }
+}
+
+async function dropPart(database: Database, { name }: SizedPart): Promise<void> {
+  await database.transaction(async ({ query }) => {
+    await query(`drop table waypost.${name}`);
+    await query('delete from waypost.parts where name = $1', [name]);
+  });
 }
 
 /** One after the other, so that who asks meanwhile waits for one of them only. */
 async function indexPart(database: Database, { name }: SizedPart): Promise<void> {
-  for (const sql of indexing(name)) {
+  for (const sql of [shortenIds(name), ...indexing(name)]) {
     await database.transaction(async ({ query }) => {
       await query(UNHURRIED);
       await query(sql);

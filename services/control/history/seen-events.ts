@@ -81,7 +81,9 @@ export async function seenEvents({ query }: Queries, source: string): Promise<Se
 /** A statement must not meet a row twice. */
 function summed(events: readonly SeenEvent[]): SeenEvent[] {
   const sums = new Map<string, SeenEvent>();
-  for (const event of events) {
+  for (const given of events) {
+    // Names that differ in what PostgreSQL cannot hold are stored as one.
+    const event = { ...given, name: JSON.parse(databaseJson(given.name)) as string };
     const key = `${event.source} ${event.name}`;
     const { count = 0, lastAt = 0 } = sums.get(key) ?? {};
     sums.set(key, { ...event, count: count + event.count, lastAt: Math.max(lastAt, event.lastAt) });

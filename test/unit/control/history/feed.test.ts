@@ -1,21 +1,23 @@
 import pino from 'pino';
+import { faultOf } from '../../../../services/control/history/fault';
 import { Feed } from '../../../../services/control/history/feed';
 import { parseEvent } from '../../../../services/control/history/parse-event';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
-import { anAttempt } from '../../../support/events';
+import { anAttempt, START } from '../../../support/events';
 
 /** A feed before a database that does what the test says. */
 function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   const lines: string[] = [];
   let room = 0;
-  const machine = { full: false, nowMs: 0 };
+  const machine = { full: false, nowMs: START };
   const feed = new Feed({
     parse: parseEvent,
     write: (events) => write(events.map((event) => ('delivery' in event ? event.delivery : event.kind))),
-    isDataError: (error) => String(error).includes('data'),
+    faultOf: (error) => faultOf(error, undefined),
     othersFirst: () => machine.full,
     now: () => machine.nowMs,
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
     onRoom: () => room++,
     log: pino({}, { write: (line) => lines.push(line) }),
   });
@@ -76,17 +78,80 @@ it('tries again while the database is away, and says so', async () => {
   expect(feed.trouble).toBeUndefined();
 });
 
-it('leaves out the one event that the database refuses', async () => {
-  const written: string[] = [];
-  const { done, giveEvent, lines } = feedUnderTest((ids) => {
-    if (ids.includes('bad')) return Promise.reject(new Error('data'));
-    written.push(...ids);
-    return Promise.resolve();
+const withCode = (code: string) => Object.assign(new Error(code), { code });
+
+describe('an event that the database refuses', () => {
+  /** As a database that refuses `bad`, and where `broken` says so all that is written. */
+  function database(refusal: () => Error) {
+    const written: string[] = [];
+    const state = { broken: undefined as Error | undefined, writes: 0 };
+    const write = (ids: string[]) => {
+      state.writes++;
+      if (state.broken) return Promise.reject(state.broken);
+      if (ids.includes('bad')) return Promise.reject(refusal());
+      written.push(...ids);
+      return Promise.resolve();
+    };
+    return { written, state, write };
+  }
+
+  it.each([
+    ['a value out of range', () => withCode('22003')],
+    ['a violated constraint', () => withCode('23502')],
+    ['an index row that is too large', () => withCode('54000')],
+    ['an unknown code', () => withCode('XX000')],
+    ['a partition that stays missing', () => withCode('23514')],
+    ['a shape that the code does not expect', () => new TypeError('urls is null')],
+  ])('is left out and counted, and the others are written: %s', async (_, refusal) => {
+    const { written, write } = database(refusal);
+    const { feed, done, giveEvent, lines } = feedUnderTest(write);
+    for (const id of ['a', 'b', 'bad', 'c', 'd']) giveEvent(id);
+    await eventually(() => expect(done).toHaveLength(5));
+    expect(written.sort()).toEqual(['a', 'b', 'c', 'd']);
+    expect(feed.leftOut).toBe(1);
+    expect(lines.filter((line) => line.includes('history.not_recorded'))).toHaveLength(1);
   });
-  for (const id of ['a', 'b', 'bad', 'c', 'd']) giveEvent(id);
-  await eventually(() => expect(done).toHaveLength(5));
-  expect(written.sort()).toEqual(['a', 'b', 'c', 'd']);
-  expect(lines.filter((line) => line.includes('history.not_recorded'))).toHaveLength(1);
+
+  it('is left out where it is alone', async () => {
+    const { write } = database(() => withCode('54000'));
+    const { feed, done, giveEvent } = feedUnderTest(write);
+    giveEvent('bad');
+    await eventually(() => expect(done).toEqual([0]));
+    expect(feed.leftOut).toBe(1);
+  });
+
+  it('is written where the refusal passes: another process had ended the partition', async () => {
+    let missing = true;
+    const written: string[] = [];
+    const { feed, done, giveEvent } = feedUnderTest((ids) => {
+      if (missing) {
+        missing = false;
+        return Promise.reject(withCode('23514'));
+      }
+      written.push(...ids);
+      return Promise.resolve();
+    });
+    giveEvent('a');
+    await eventually(() => expect(done).toEqual([0]));
+    expect([written, feed.leftOut]).toEqual([['a'], 0]);
+  });
+
+  it.each([
+    ['it is read-only', withCode('25006')],
+    ['its disk is full', withCode('53100')],
+    ['it is away', new Error('ECONNREFUSED')],
+  ])('is not left out while the database takes no writes at all: %s', async (_, broken) => {
+    const { written, state, write } = database(() => withCode('54000'));
+    const { feed, done, giveEvent } = feedUnderTest(write);
+    state.broken = broken;
+    for (const id of ['a', 'b']) giveEvent(id);
+    // As often as an unknown fault is tried before the batch is halved, and some more.
+    await eventually(() => expect(state.writes).toBeGreaterThan(6));
+    expect([feed.leftOut, done]).toEqual([0, []]);
+    state.broken = undefined;
+    await eventually(() => expect(done).toHaveLength(2));
+    expect(written).toEqual(['a', 'b']);
+  });
 });
 
 it.each([
@@ -96,6 +161,8 @@ it.each([
   ['no delivery', JSON.stringify({ ...anAttempt(), delivery: undefined })],
   ['no time', JSON.stringify(anAttempt({ acceptedAt: 'yesterday' }))],
   ['null', 'null'],
+  ['an id of 20 KB', JSON.stringify(anAttempt({ destination: 'd'.repeat(20_000) }))],
+  ['a time in the year 9999', JSON.stringify(anAttempt({ acceptedAt: '9999-12-31T00:00:00.000Z' }))],
 ])('passes over a record with %s', async (_, value) => {
   const { done, give, lines } = feedUnderTest(() => Promise.reject(new Error('never')));
   give(value);
@@ -155,11 +222,11 @@ describe('where others need all cores', () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
-    machine.nowMs = 59_999;
+    machine.nowMs = START + 59_999;
     for (let i = 0; i < 2_000; i++) giveEvent(`b${i}`);
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(done).toEqual([]);
-    machine.nowMs = 60_000;
+    machine.nowMs = START + 60_000;
     await eventually(() => expect(done).toHaveLength(2_000));
     // The others are a second old.
     expect(written).toEqual([2_000]);
