@@ -180,6 +180,10 @@ const replay = z.strictObject({
   pass: z.enum(['counting', 'running']),
   progress: z.number().meta({ description: 'Of the present pass, 0 to 1' }),
   error: z.string().nullable(),
+  waitingFor: z
+    .enum(['history'])
+    .nullable()
+    .meta({ description: 'history: begins when the history has read what had happened when the replay was asked for' }),
   createdAt: time,
   updatedAt: time,
 });

@@ -63,7 +63,7 @@ export async function startControl(
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
   const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
-  void replays.resumeAll();
+  replays.watch();
   const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs, now, log });
   alerts.start();
   const mending = new Mending({ config, entries, now, log });

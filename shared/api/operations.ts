@@ -647,6 +647,8 @@ export type Replay = {
   /** Of the present pass, 0 to 1 */
   progress: number;
   error: string | null;
+  /** history: begins when the history has read what had happened when the replay was asked for */
+  waitingFor: "history" | null;
   createdAt: string;
   updatedAt: string;
 };
@@ -670,6 +672,8 @@ export type Replays = {
     /** Of the present pass, 0 to 1 */
     progress: number;
     error: string | null;
+    /** history: begins when the history has read what had happened when the replay was asked for */
+    waitingFor: "history" | null;
     createdAt: string;
     updatedAt: string;
   })[];

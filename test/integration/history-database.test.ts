@@ -21,7 +21,20 @@ import { type Database } from '../../services/control/history/database';
 import { applyEvent } from '../../services/control/history/delivery-row';
 import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/history/audit';
 import { deletionsSince, getDeletion, listDeletions, recordDeletion } from '../../services/control/history/deletions';
-import { getJob, knownOf, listJobs, saveJob, unfinishedJobs } from '../../services/control/history/replays';
+import { dropLease, type Lease, takeLease } from '../../services/control/history/leases';
+import {
+  addJob,
+  cancelJob,
+  claimJobs,
+  getJob,
+  isFree,
+  knownOf,
+  listJobs,
+  releaseJob,
+  renewJob,
+  resumeJob,
+  saveJob,
+} from '../../services/control/history/replays';
 import { type Job, newJob } from '../../services/control/replays/job';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
@@ -91,6 +104,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       'positions',
       'notices',
       'syncs',
+      'leases',
     ])
       await database.query(`delete from waypost.${table}`);
     parts = [];
@@ -374,20 +388,92 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await listAudit(database, { by: 'admin' }, { limit: 1 }))[0]).toEqual(rows[2]);
   });
 
-  it('keeps a replay as it stands, and knows which were not ended', async () => {
-    const scope = { destination: 'dst_1', origin: 'messages', from: null, to: 1, status: null, type: null } as const;
-    const job = (id: string, over: Partial<Job> = {}): Job => ({
-      ...newJob(
-        { scope: { ...scope, includeDelivered: false }, preview: false, maxPerSecond: 1 },
-        { id, now: new Date(START), places: [{ partition: 0, low: 1, next: 2, end: 3 }] },
-      ),
-      ...over,
-    });
-    await saveJob(database, job('rpl_1'));
-    await saveJob(database, job('rpl_2', { status: 'done' }));
-    await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }));
+  const scope = { destination: 'dst_1', origin: 'messages', from: null, to: 1, status: null, type: null } as const;
+  const job = (id: string, over: Partial<Job> = {}): Job => ({
+    ...newJob(
+      { scope: { ...scope, includeDelivered: false }, preview: false, maxPerSecond: 1 },
+      { id, now: new Date(START), places: [{ partition: 0, low: 1, next: 2, end: 3 }] },
+    ),
+    ...over,
+  });
+  const [mine, theirs] = ['mine', 'theirs'].map((owner) => ({ owner, forMs: 60_000 })) as [Lease, Lease];
+  const expire = () => database.query('update waypost.replays set lease_until = 1');
+  const claimed = async (lease: Lease, limit = 5) => (await claimJobs(database, limit, lease)).map(({ id }) => id);
+
+  it('lets the owner of a replay alone write it, and gives it to another when the lease ran out', async () => {
+    await addJob(database, job('rpl_1'), mine);
+    expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }), mine)).toBe('saved');
+    expect(await saveJob(database, job('rpl_1', { sent: 9 }), theirs)).toBe('lost');
+    expect([await renewJob(database, 'rpl_1', mine), await renewJob(database, 'rpl_1', theirs)]).toEqual([
+      'running',
+      undefined,
+    ]);
     expect(await getJob(database, 'rpl_1')).toEqual(job('rpl_1', { status: 'running', sent: 5 }));
-    expect((await unfinishedJobs(database)).map(({ id }) => id)).toEqual(['rpl_1']);
+    expect(await isFree(database, 'rpl_1')).toBe(false);
+    expect(await claimed(mine)).toEqual([]);
+    await expire();
+    expect(await claimed(theirs)).toEqual(['rpl_1']);
+    expect(await saveJob(database, job('rpl_1', { sent: 9 }), mine)).toBe('lost');
+    expect(await saveJob(database, job('rpl_1', { status: 'done' }), theirs)).toBe('saved');
+    await expire();
+    expect(await claimed(mine)).toEqual([]);
+  });
+
+  it('gives a replay without a living owner to one process, the oldest first', async () => {
+    for (const id of ['rpl_1', 'rpl_2', 'rpl_3']) await addJob(database, job(id, { createdAt: START }), mine);
+    expect(name === 'PGlite' ? [] : await claimed(theirs)).toEqual([]);
+    await releaseJob(database, 'rpl_2', 'theirs');
+    await releaseJob(database, 'rpl_1', 'mine');
+    await releaseJob(database, 'rpl_3', 'mine');
+    expect(await claimed(theirs, 1)).toEqual(['rpl_1']);
+    expect([await claimed(theirs), await claimed(theirs)]).toEqual([expect.arrayContaining(['rpl_3']), []]);
+  });
+
+  it('takes over a replay of an older version once nobody has written it for a minute', async () => {
+    for (const [id, updatedAt] of [
+      ['rpl_old', Date.now() - 61_000],
+      ['rpl_alive', Date.now()],
+    ] as const) {
+      await database.query('insert into waypost.replays (id, at, job) values ($1, $2, $3)', [
+        id,
+        START,
+        JSON.stringify(job(id, { updatedAt })),
+      ]);
+    }
+    expect(await claimed(mine)).toEqual(expect.arrayContaining(['rpl_old']));
+    expect(name === 'PostgreSQL' && (await isFree(database, 'rpl_alive'))).toBe(name === 'PostgreSQL');
+  });
+
+  it('keeps a replay cancelled that another process runs, and writes how far that one was', async () => {
+    await addJob(database, job('rpl_1', { status: 'running' }), mine);
+    expect([await cancelJob(database, 'rpl_1'), await cancelJob(database, 'rpl_1')]).toEqual([true, false]);
+    expect(await renewJob(database, 'rpl_1', mine)).toBe('cancelled');
+    expect(await isFree(database, 'rpl_1')).toBe(false);
+    expect(await resumeJob(database, job('rpl_1'), theirs)).toBeUndefined();
+    expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 7 }), mine)).toBe('cancelled');
+    expect(await getJob(database, 'rpl_1')).toMatchObject({ status: 'cancelled', sent: 7 });
+    expect(await isFree(database, 'rpl_1')).toBe(true);
+    const again = job('rpl_1', { status: 'running', sent: 7 });
+    expect(await resumeJob(database, again, theirs)).toEqual({ orderly: true });
+    expect(await resumeJob(database, again, mine)).toBeUndefined();
+    await cancelJob(database, 'rpl_1');
+    await expire();
+    expect(await resumeJob(database, again, mine)).toEqual({ orderly: false });
+  });
+
+  it('leaves a job that only one process may do to its owner, until the lease ends', async () => {
+    expect(await takeLease(database, 'alerts', mine)).toBe(true);
+    // An embedded database has one process: another owner is a process that is gone.
+    expect(await takeLease(database, 'alerts', theirs)).toBe(name === 'PGlite');
+    await dropLease(database, 'alerts', 'theirs');
+    await dropLease(database, 'alerts', 'mine');
+    expect(await takeLease(database, 'alerts', { ...theirs, forMs: -1 })).toBe(true);
+    expect(await takeLease(database, 'alerts', mine)).toBe(true);
+  });
+
+  it('lists replays, and tells what is known of deliveries', async () => {
+    await addJob(database, job('rpl_1'), mine);
+    await addJob(database, job('rpl_2', { status: 'done' }), mine);
     expect((await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(({ id }) => id)).toEqual([
       'rpl_1',
     ]);

@@ -47,7 +47,7 @@ export interface ControlUnderTest {
 }
 
 export async function controlUnderTest(
-  options: { timeoutMs?: number; memory?: MemoryLog; database?: Database } = {},
+  options: { timeoutMs?: number; memory?: MemoryLog; database?: Database; historyHasRead?: () => boolean } = {},
 ): Promise<ControlUnderTest> {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) });
@@ -60,7 +60,7 @@ export async function controlUnderTest(
   const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
   const writer = openWriter({ config, appender, log, now });
   const tests = openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log });
-  const history = historyOn(options.database);
+  const history = historyOn(options.database, options.historyHasRead);
   const seen = new SeenEvents(history, log);
   const events = await openEvents({ kafka, config, seen, now: () => clock.now.getTime(), onFatal });
   const sealer = createSealer([SECRET_KEY]);
@@ -105,8 +105,12 @@ export async function controlUnderTest(
 }
 
 /** A history that asks this database; without one, as where it cannot be opened. */
-function historyOn(database: Database | undefined): Pick<History, 'ask' | 'forget'> {
+function historyOn(database: Database | undefined, hasRead = () => true): Pick<History, 'ask' | 'forget' | 'hasRead'> {
   const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
-  if (!database) return { ask: away, forget: away };
-  return { ask: (work) => work(database), forget: (deletion) => recordDeletion(database, deletion) };
+  if (!database) return { ask: away, forget: away, hasRead: away };
+  return {
+    ask: (work) => work(database),
+    forget: (deletion) => recordDeletion(database, deletion),
+    hasRead: () => Promise.resolve(hasRead()),
+  };
 }

@@ -1,6 +1,6 @@
 import { AppError, messageOf } from '../../../shared/errors';
 import { Problem } from '../../../shared/http/problem';
-import { type Consumption, type Kafka } from '../../../shared/kafka/port';
+import { type Consumption, type Kafka, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseNote, recordAudit, type AuditRow } from './audit';
@@ -34,7 +34,7 @@ const CLEAN_UP_SOON = 1_000_000;
 export interface HistoryOptions {
   /** opens the database; called again after it failed */
   open: () => Promise<Database>;
-  kafka: Pick<Kafka, 'consume'>;
+  kafka: Pick<Kafka, 'consume' | 'committed'>;
   keep: Keep;
   now: () => number;
   log: Log;
@@ -121,6 +121,16 @@ export class History {
     return rows;
   }
 
+  /**
+   * Whether all that lay before these ends of `attempts` is in the database, whichever process read it.
+   * @throws Problem `unavailable`; AppError `kafka_unavailable`
+   */
+  async hasRead(ends: readonly Range[]): Promise<boolean> {
+    const group = groupOf('history', await this.ask(databaseId));
+    const committed = await this.options.kafka.committed(group, ATTEMPTS);
+    return ends.every(({ partition, low, high }) => high <= low || (committed[partition] ?? 0) >= high);
+  }
+
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
@@ -181,7 +191,7 @@ export class History {
     const id = await databaseId(database);
     const consume = (name: string, topic: string, feed: Feed<Event> | Feed<AuditRow>) =>
       kafka.consume({
-        ...{ group: `control-${name}-${id}`, label: name, topics: [topic], patient: true },
+        ...{ group: groupOf(name, id), label: name, topics: [topic], patient: true },
         ...{ onRecord: feed.onRecord.bind(feed), onFatal },
       });
     this.#consumptions = [await consume('history', ATTEMPTS, this.#feed), await consume('audit', CONFIG, this.#audit)];
@@ -258,6 +268,10 @@ async function readForgotten(database: Database, nowMs: number): Promise<Forgott
   const forgotten = new Forgotten();
   for (const deletion of await deletionsSince(database, nowMs - FORGOTTEN_FOR_MS)) forgotten.add(deletion);
   return forgotten;
+}
+
+function groupOf(name: string, databaseId: string): string {
+  return `control-${name}-${databaseId}`;
 }
 
 function unavailable(why: string): Problem {

@@ -2,15 +2,133 @@ import { type Job } from '../replays/job';
 import { databaseJson } from './columns';
 import { type Database, type Row } from './database';
 import { type Status } from './delivery-row';
+import { type Lease, NOW_MS } from './leases';
 
-/** Replays in the database, and what they ask it. */
+/**
+ * Replays in the database, and what they ask it.
+ *
+ * Invariant: a job is written by its owner alone, and only `cancelJob` and `resumeJob` change a status that another
+ * process may be working under. Each of them is one conditional update.
+ */
 
-export async function saveJob(database: Database, job: Job): Promise<void> {
+const ACTIVE = `status in ('counting', 'running')`;
+/** No owner, or one whose lease ran out. */
+const FREE = `(owner is null or lease_until < ${NOW_MS})`;
+/** A process of a version without leases writes a job at least every 10 s, except while Kafka is away. */
+const UNLEASED_MS = 60_000;
+
+/** Adds a job that its maker runs. */
+export async function addJob(database: Database, job: Job, { owner, forMs }: Lease): Promise<void> {
   await database.query(
-    `insert into waypost.replays (id, at, job) values ($1, $2, $3)
-     on conflict (id) do update set job = excluded.job`,
-    [job.id, job.createdAt, databaseJson(job)],
+    `insert into waypost.replays (id, at, job, owner, lease_until) values ($1, $2, $3, $4, ${NOW_MS} + $5::bigint)`,
+    [job.id, job.createdAt, databaseJson(job), owner, forMs],
   );
+}
+
+/**
+ * Writes a job down and renews its lease; a job that has ended is given up.
+ * @returns `cancelled` where another process has cancelled it: its progress is written, its status stays;
+ *   `lost` where another process owns it: nothing is written
+ */
+export async function saveJob(
+  database: Database,
+  job: Job,
+  { owner, forMs }: Lease,
+): Promise<'saved' | 'cancelled' | 'lost'> {
+  const saved = await database.query(
+    `update waypost.replays set job = $2,
+       owner = case when $3::boolean then owner end,
+       lease_until = case when $3::boolean then ${NOW_MS} + $5::bigint else 0 end
+     where id = $1 and owner = $4 and ${ACTIVE} returning id`,
+    [job.id, databaseJson(job), job.status === 'counting' || job.status === 'running', owner, forMs],
+  );
+  if (saved.length > 0) return 'saved';
+  const cancelled = await database.query(
+    `update waypost.replays set job = $2, owner = null, lease_until = 0
+     where id = $1 and owner = $3 and status = 'cancelled' returning id`,
+    [job.id, databaseJson({ ...job, status: 'cancelled' }), owner],
+  );
+  return cancelled.length > 0 ? 'cancelled' : 'lost';
+}
+
+/** @returns its status; undefined where another process owns it */
+export async function renewJob(
+  database: Database,
+  id: string,
+  { owner, forMs }: Lease,
+): Promise<Job['status'] | undefined> {
+  const [row] = await database.query<{ status: Job['status'] }>(
+    `update waypost.replays set lease_until = ${NOW_MS} + $3::bigint where id = $1 and owner = $2 returning status`,
+    [id, owner, forMs],
+  );
+  return row?.status;
+}
+
+/** Makes jobs without a living owner the owner's, the oldest first. An embedded database has one process: any other is gone. */
+export async function claimJobs(database: Database, limit: number, { owner, forMs }: Lease): Promise<Job[]> {
+  const rows = await database.query(
+    `update waypost.replays set owner = $1, lease_until = ${NOW_MS} + $2::bigint
+     where id in (
+       select id from waypost.replays
+       where ${ACTIVE} and (
+         lease_until < ${NOW_MS}
+         or (lease_until is null and (job::jsonb ->> 'updatedAt')::bigint < ${NOW_MS} - ${UNLEASED_MS})
+         or ($3::boolean and owner is distinct from $1))
+       order by at limit $4::int for update skip locked)
+     returning job`,
+    [owner, forMs, database.kind === 'embedded', limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** Lets the next process take over at once. */
+export async function releaseJob(database: Database, id: string, owner: string): Promise<void> {
+  await database.query('update waypost.replays set owner = null, lease_until = 0 where id = $1 and owner = $2', [
+    id,
+    owner,
+  ]);
+}
+
+/** @returns false where it was not under way */
+export async function cancelJob(database: Database, id: string): Promise<boolean> {
+  const rows = await database.query(
+    `update waypost.replays set job = jsonb_set(job::jsonb, '{status}', '"cancelled"')::text
+     where id = $1 and ${ACTIVE} returning id`,
+    [id],
+  );
+  return rows.length > 0;
+}
+
+/** Whether no process may be sending it. */
+export async function isFree(database: Database, id: string): Promise<boolean> {
+  const rows = await database.query(`select 1 from waypost.replays where id = $1 and ${FREE}`, [id]);
+  return rows.length > 0;
+}
+
+/**
+ * Begins a job again that was cancelled or failed.
+ * @returns undefined where it is not so, or its last owner may still be sending; else whether that owner ended in order
+ */
+export async function resumeJob(
+  database: Database,
+  job: Job,
+  { owner, forMs }: Lease,
+): Promise<{ orderly: boolean } | undefined> {
+  return database.transaction(async ({ query }) => {
+    const where = `id = $1 and status in ('cancelled', 'failed') and ${FREE}`;
+    const [before] = await query<{ owner: string | null }>(
+      `select owner from waypost.replays where ${where} for update`,
+      [job.id],
+    );
+    if (!before) return undefined;
+    await query(`update waypost.replays set job = $2, owner = $3, lease_until = ${NOW_MS} + $4::bigint where id = $1`, [
+      job.id,
+      databaseJson(job),
+      owner,
+      forMs,
+    ]);
+    return { orderly: before.owner === null };
+  });
 }
 
 export async function getJob(database: Database, id: string): Promise<Job | undefined> {
@@ -27,14 +145,6 @@ export async function listJobs(
     `select job from waypost.replays where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
      order by at desc, id desc limit $3::int`,
     [page.after?.at ?? null, page.after?.id ?? null, page.limit],
-  );
-  return rows.map(fromRow);
-}
-
-/** Jobs that a process before this one has not ended. */
-export async function unfinishedJobs(database: Database): Promise<Job[]> {
-  const rows = await database.query(
-    `select job from waypost.replays where job::jsonb ->> 'status' in ('counting', 'running') order by at`,
   );
   return rows.map(fromRow);
 }

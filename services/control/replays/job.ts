@@ -1,3 +1,4 @@
+import { type Range } from '../../../shared/kafka/port';
 import { type Origin, type Scope, type Wanted } from './scope';
 
 /**
@@ -31,9 +32,11 @@ export interface Job {
   matched: number;
   sent: number;
   error: string | null;
+  /** ends of `attempts` when it was asked for, which the history must have read first; absent: it has */
+  historyUpTo?: Range[];
 }
 
-export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Place[] }): Job {
+export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Place[]; historyUpTo?: Range[] }): Job {
   const at = made.now.getTime();
   return {
     id: made.id,
@@ -46,6 +49,7 @@ export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Pl
     matched: 0,
     sent: 0,
     error: null,
+    ...(made.historyUpTo && { historyUpTo: made.historyUpTo }),
   };
 }
 
@@ -99,6 +103,7 @@ export function jobView(job: Job) {
     pass: job.pass,
     progress: progressOf(job),
     error,
+    waitingFor: isActive(job) && job.historyUpTo ? ('history' as const) : null,
     createdAt: iso(job.createdAt),
     updatedAt: iso(job.updatedAt),
   };

@@ -1,26 +1,35 @@
+import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/view';
 import { AppError, messageOf } from '../../../shared/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type Appender, type Kafka } from '../../../shared/kafka/port';
-import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
+import { ATTEMPTS, DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
-import { getJob, knownOf, saveJob, unfinishedJobs } from '../history/replays';
+import { addJob, cancelJob, claimJobs, getJob, isFree, knownOf, resumeJob } from '../history/replays';
+import { Periodic } from '../periodic';
 import { sentUnsaved } from './already';
 import { type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
 import { chunkOf, currentPlace, isActive, type Job, newJob, nextPass, type Place } from './job';
+import { HeldJob, LEASE_MS } from './held-job';
 import { Pace } from './pace';
 import { requireOn, type Scope, type Wanted } from './scope';
 
 /**
  * Runs replays. Where a job stands is written down after each piece, so that a process that takes over goes on there;
  * what the piece under way had sent when the one before was killed is read from `attempts` (already.ts).
+ *
+ * Several control processes share the jobs: each job has an owner with a lease (held-job.ts). A process takes over jobs
+ * whose lease ran out, and stops a job at the next chunk when the lease is another's.
  */
 
 const READ_BYTES = 512 * 1024;
 /** More at once would share the same Kafka and the same database. */
 const MAX_ACTIVE = 5;
 const PAUSE_MS = 1_000;
+/** How soon a job is taken over, and a cancel through another process is seen. One small query each time. */
+const LOOK_EVERY_MS = 1_000;
+const CANCEL_LOOK_MS = 50;
 /** A message is appended at most so long after it was accepted. */
 const APPEND_SLACK_MS = 600_000;
 
@@ -33,37 +42,51 @@ interface Chosen {
 export interface ReplaysOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   appender: Pick<Appender, 'append'>;
-  history: Pick<History, 'ask'>;
+  history: Pick<History, 'ask' | 'hasRead'>;
   config: Pick<ConfigView, 'source' | 'destination'>;
   windowMs: number;
   now: () => Date;
   log: Log;
 }
 
+interface Active {
+  held: HeldJob;
+  ended: Promise<void>;
+}
+
 export class Replays {
-  readonly #active = new Map<string, { job: Job; ended: Promise<void> }>();
+  readonly #active = new Map<string, Active>();
+  readonly #owner = randomUUID();
+  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.#lookSafely());
   #stopping = false;
+  #trouble = false;
 
   constructor(private readonly options: ReplaysOptions) {}
 
-  /** Goes on with what a process before this one has left, as soon as the history can be asked. */
-  async resumeAll(): Promise<void> {
-    while (!this.#stopping) {
-      try {
-        for (const job of await this.options.history.ask(unfinishedJobs)) this.#run(job, 'taken over');
-        return;
-      } catch (error) {
-        this.options.log.debug({ reason: messageOf(error) }, 'replays.not_resumed');
-        await pause(PAUSE_MS);
-      }
+  /** Goes on with what processes that have ended left, now and from time to time. */
+  watch(): void {
+    this.#looking.start();
+    void this.#looking.now();
+  }
+
+  /** Renews the leases of the jobs that run here, and takes over those without a living owner. @throws Problem `unavailable` */
+  async look(): Promise<void> {
+    for (const { held } of this.#active.values()) await held.renew();
+    const room = this.#stopping ? 0 : MAX_ACTIVE - this.#active.size;
+    if (room <= 0) return;
+    const lease = { owner: this.#owner, forMs: LEASE_MS };
+    for (const job of await this.options.history.ask((database) => claimJobs(database, room, lease))) {
+      this.#run(job, 'taken over');
     }
   }
 
   /** @throws Problem `conflict` where too many run */
   async start(wanted: Wanted, id: string): Promise<Job> {
     this.#requireRoom();
-    const job = newJob(wanted, { id, now: this.options.now(), places: await this.#places(wanted.scope) });
-    await this.#save(job);
+    const { kafka, history, now } = this.options;
+    const [places, historyUpTo] = await Promise.all([this.#places(wanted.scope), kafka.ranges(ATTEMPTS)]);
+    const job = newJob(wanted, { id, now: now(), places, historyUpTo });
+    await history.ask((database) => addJob(database, job, { owner: this.#owner, forMs: LEASE_MS }));
     this.#run(job);
     return job;
   }
@@ -71,19 +94,27 @@ export class Replays {
   /** As it stands at this moment. @throws Problem `not_found` */
   async get(id: string): Promise<Job> {
     const active = this.#active.get(id);
-    const job = active?.job ?? (await this.options.history.ask((database) => getJob(database, id)));
+    const job = active?.held.job ?? (await this.options.history.ask((database) => getJob(database, id)));
     if (!job) throw new Problem('not_found', `There is no replay ${JSON.stringify(id.slice(0, 100))}`);
     return job;
   }
 
-  /** Resolves when nothing more of it is sent. @throws Problem `not_found`, `conflict` where it has ended */
+  /**
+   * Resolves when nothing more of it is sent, also where another process runs it.
+   * @throws Problem `not_found`, `conflict` where it has ended
+   */
   async cancel(id: string): Promise<Job> {
-    const job = await this.get(id);
-    if (!isActive(job)) throw new Problem('conflict', `The replay is ${job.status} already`);
-    job.status = 'cancelled';
-    await this.#active.get(id)?.ended;
-    await this.#save(job);
-    return job;
+    const { history } = this.options;
+    if (!(await history.ask((database) => cancelJob(database, id)))) {
+      throw new Problem('conflict', `The replay is ${(await this.get(id)).status} already`);
+    }
+    const active = this.#active.get(id);
+    if (active) {
+      active.held.job.status = 'cancelled';
+      await active.ended;
+    }
+    while (!(await history.ask((database) => isFree(database, id)))) await pause(CANCEL_LOOK_MS);
+    return this.get(id);
   }
 
   /** Goes on where it was cancelled or failed. @throws Problem `not_found`, `conflict` */
@@ -95,15 +126,29 @@ export class Replays {
     requireOn(this.options.config, job.scope.destination);
     this.#requireRoom();
     const again: Job = { ...job, status: job.pass, error: null };
-    await this.#save(again);
-    this.#run(again);
+    const lease = { owner: this.#owner, forMs: LEASE_MS };
+    const resumed = await this.options.history.ask((database) => resumeJob(database, again, lease));
+    if (!resumed) throw new Problem('conflict', 'The replay is still being stopped, or was resumed already');
+    this.#run(again, resumed.orderly ? 'begun here' : 'taken over');
     return again;
   }
 
   /** Ends after the piece that is being sent; another process goes on there. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    await this.#looking.stop();
     await Promise.all([...this.#active.values()].map(({ ended }) => ended));
+  }
+
+  async #lookSafely(): Promise<void> {
+    try {
+      await this.look();
+      this.#trouble = false;
+    } catch (error) {
+      // The history says by itself that it is away.
+      if (!this.#trouble) this.options.log.debug({ reason: messageOf(error) }, 'replays.not_looked_at');
+      this.#trouble = true;
+    }
   }
 
   #requireRoom(): void {
@@ -113,24 +158,31 @@ export class Replays {
 
   #run(job: Job, from: 'begun here' | 'taken over' = 'begun here'): void {
     if (this.#active.has(job.id)) return;
-    const ended = this.#loop(job, from === 'taken over' ? undefined : new Set()).finally(() =>
+    const { history, now, log } = this.options;
+    const held = new HeldJob(job, { history, now, log, owner: this.#owner, steadyMs: () => performance.now() });
+    const ended = this.#loop(held, from === 'taken over' ? undefined : new Set()).finally(() =>
       this.#active.delete(job.id),
     );
-    this.#active.set(job.id, { job, ended });
-    this.options.log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass }, 'replay.begun');
+    this.#active.set(job.id, { held, ended });
+    log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass, from }, 'replay.begun');
   }
 
   /** @param sent what it has sent and not written down; undefined: still to be found out */
-  async #loop(job: Job, sent: ReadonlySet<string> | undefined): Promise<void> {
+  async #loop(held: HeldJob, sent: ReadonlySet<string> | undefined): Promise<void> {
     const { log } = this.options;
+    const { job } = held;
     const pace = new Pace(job.maxPerSecond, () => this.options.now().getTime());
-    while (isActive(job) && !this.#stopping) {
+    while (this.#goesOn(held)) {
       try {
+        if (!(await this.#historyIsThere(job))) {
+          await pause(PAUSE_MS);
+          continue;
+        }
         sent ??= await sentUnsaved(this.options.kafka, job);
         const place = currentPlace(job);
-        if (place) await this.#piece(job, place, { pace, sent });
+        if (place) await this.#piece(held, place, { pace, sent });
         else Object.assign(job, nextPass(job));
-        await this.#save(job);
+        await held.save();
       } catch (error) {
         // Kafka or the database is away: it waits for them.
         if (!isPassing(error))
@@ -141,14 +193,21 @@ export class Replays {
         await pause(PAUSE_MS);
       }
     }
-    if (job.status === 'failed') await this.#save(job).catch(() => undefined);
+    await held.end();
     log.info({ replay: job.id, status: job.status, matched: job.matched, sent: job.sent }, 'replay.ended');
   }
 
+  /** A history that lags does not know yet what was delivered: it would be sent again. */
+  async #historyIsThere(job: Job): Promise<boolean> {
+    if (job.historyUpTo && !(await this.options.history.hasRead(job.historyUpTo))) return false;
+    delete job.historyUpTo;
+    return true;
+  }
+
   /** Reads on in a partition, and counts or sends what it finds. */
-  async #piece(job: Job, place: Place, { pace, sent }: { pace: Pace; sent: ReadonlySet<string> }): Promise<void> {
+  async #piece(held: HeldJob, place: Place, { pace, sent }: { pace: Pace; sent: ReadonlySet<string> }): Promise<void> {
     const { kafka, config, history } = this.options;
-    if (!this.#goesOn(job)) return;
+    const { job } = held;
     const topic = topicOf(job.scope);
     const fetched = await kafka.read({ topic, partition: place.partition, offset: place.next, maxBytes: READ_BYTES });
     if (fetched.gone || fetched.next <= place.next) {
@@ -167,35 +226,41 @@ export class Replays {
       return replay === undefined ? [] : [{ candidate, replay }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
-    else if (!(await this.#send(job, place, { chosen, pace }))) return;
+    else if (!(await this.#send(held, place, { chosen, pace }))) return;
     place.next = fetched.next;
   }
 
   /** @returns whether all were sent: a job that is cancelled stops between two appends */
-  async #send(job: Job, place: Place, { chosen, pace }: { chosen: readonly Chosen[]; pace: Pace }): Promise<boolean> {
+  async #send(
+    held: HeldJob,
+    place: Place,
+    { chosen, pace }: { chosen: readonly Chosen[]; pace: Pace },
+  ): Promise<boolean> {
+    const { job } = held;
     const { appender, windowMs, now } = this.options;
     const size = chunkOf(job.maxPerSecond);
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
-      const goOn = () => this.#goesOn(job);
+      const goOn = () => this.#goesOn(held);
       const fresh = chunk.flatMap(({ candidate, replay }) => (replay === 'sent' ? [] : [{ candidate, replay }]));
       await pace.take(fresh.length, goOn);
-      if (!goOn()) return false;
+      await held.confirm();
+      if (!goOn() || !held.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
       await appender.append(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
       job.sent += chunk.length;
       place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
-      await this.#save(job);
+      await held.save();
     }
     return true;
   }
 
   /** Also whether its destination is still on: what it got would be cancelled. */
-  #goesOn(job: Job): boolean {
-    if (!this.options.config.destination(job.scope.destination)?.data.enabled) {
+  #goesOn({ job, lost }: HeldJob): boolean {
+    if (isActive(job) && !this.options.config.destination(job.scope.destination)?.data.enabled) {
       Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
     }
-    return isActive(job) && !this.#stopping;
+    return isActive(job) && !lost && !this.#stopping;
   }
 
   /** Past what Kafka no longer keeps, or past what holds no record. */
@@ -214,11 +279,6 @@ export class Replays {
       const end = ends.find((each) => each.partition === partition)?.low ?? high;
       return { partition, low: Math.min(low, end), next: Math.min(low, end), end };
     });
-  }
-
-  async #save(job: Job): Promise<void> {
-    job.updatedAt = this.options.now().getTime();
-    await this.options.history.ask((database) => saveJob(database, job));
   }
 }
 

@@ -5,7 +5,7 @@ import { addNotices } from '../../../services/control/history/alerts';
 import { recordDeletion } from '../../../services/control/history/deletions';
 import { type Database } from '../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../services/control/history/record-events';
-import { saveJob } from '../../../services/control/history/replays';
+import { addJob } from '../../../services/control/history/replays';
 import { type Job, newJob } from '../../../services/control/replays/job';
 import { type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
 import { OPERATIONS } from '../../../services/control/operations';
@@ -58,7 +58,8 @@ beforeEach(async () => {
     ['replays/resume', 'cancelled'],
   ] as const) {
     ids[name] = `rpl_${status}`;
-    await saveJob(database, aJob(ids[name], status, about.destination));
+    await database.query('delete from waypost.replays where id = $1', [ids[name]]);
+    await addJob(database, aJob(ids[name], status, about.destination), { owner: 'none', forMs: 0 });
   }
 });
 

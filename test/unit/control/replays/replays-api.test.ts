@@ -148,7 +148,7 @@ describe('all within a scope', () => {
     next.clock.now = new Date(at(3_600));
     const passing = setInterval(() => (next.clock.now = new Date(next.clock.now.getTime() + 1_000)), 5);
     control = next;
-    await next.replays.resumeAll();
+    await next.replays.look();
     return passing;
   }
 
@@ -176,6 +176,64 @@ describe('all within a scope', () => {
     expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
     clearInterval(passing);
     expect(due()).toHaveLength(50);
+  });
+
+  it('run on in the other process when the lease of the first ran out, which sends nothing more', async () => {
+    await bury(50);
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    const first = control;
+    const passing = await nextProcess();
+    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
+    clearInterval(passing);
+    // The first process was frozen, and its clock goes on.
+    first.clock.now = new Date(at(7_200));
+    await first.replays.look();
+    await first.replays.stop();
+    expect(first.logged()).toContain('replay.lost');
+    expect(due()).toHaveLength(50);
+    expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({ status: 'done', sent: 50 });
+  });
+
+  it('stay cancelled when they are cancelled through another process than the one that runs them', async () => {
+    await bury(50);
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    const other = await controlUnderTest({ database, memory: control.memory });
+    other.clock.now = new Date(at(3_600));
+    const cancelling = other.call('post', `/replays/${body.id}/cancel`).then((answer) => answer.body as unknown);
+    const looking = setInterval(() => void control.replays.look(), 20);
+    expect(await cancelling).toMatchObject({ status: 'cancelled', matched: 50, sent: 10 });
+    clearInterval(looking);
+    control.clock.now = new Date(at(7_200));
+    await control.replays.stop();
+    expect(due()).toHaveLength(10);
+    const passing = setInterval(() => (other.clock.now = new Date(other.clock.now.getTime() + 1_000)), 5);
+    expect((await other.call('post', `/replays/${body.id}/resume`)).body).toMatchObject({ status: 'running' });
+    control = other;
+    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
+    clearInterval(passing);
+    expect(new Set(due()).size).toBe(50);
+    expect(due()).toHaveLength(50);
+  });
+
+  it('wait for a history that lags, which knows what was delivered meanwhile', async () => {
+    let behind = true;
+    control = await controlUnderTest({ database, memory: control.memory, historyHasRead: () => !behind });
+    control.clock.now = new Date(at(3_600));
+    destination = (
+      await control.call('post', '/destinations').send({
+        ...{ name: 'Hooks', type: 'webhooks', sources: [], enabled: true },
+        webhooks: [{ url: 'https://a.example/' }],
+      })
+    ).body.id;
+    await bury(2);
+    const { body } = await start();
+    expect(body).toMatchObject({ status: 'counting', waitingFor: 'history' });
+    await record(anAttempt({ delivery: 'dlv_0', destination, replay: 1 }));
+    behind = false;
+    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 1, waitingFor: null });
+    expect(due()).toEqual(['dlv_1/1']);
   });
 
   it('wait while Kafka takes nothing', async () => {

@@ -1,0 +1,35 @@
+import { type Database } from './database';
+
+/**
+ * Leases: which of several control processes does a job that only one may do. Times are by the database's clock, so that
+ * clocks of processes that differ change nothing.
+ */
+
+/** SQL: the time now, ms since 1970, also within a long transaction. */
+export const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+export interface Lease {
+  /** names the process, and is new with each start */
+  owner: string;
+  forMs: number;
+}
+
+/**
+ * Takes or renews a lease. An embedded database has one process: a lease of another is of a process that is gone.
+ * @returns whether it is the owner's until `forMs` from now
+ */
+export async function takeLease(database: Database, name: string, { owner, forMs }: Lease): Promise<boolean> {
+  const rows = await database.query(
+    `insert into waypost.leases as held (name, owner, until) values ($1, $2, ${NOW_MS} + $3::bigint)
+     on conflict (name) do update set owner = excluded.owner, until = excluded.until
+       where held.owner = excluded.owner or held.until < ${NOW_MS} or $4::boolean
+     returning name`,
+    [name, owner, forMs, database.kind === 'embedded'],
+  );
+  return rows.length > 0;
+}
+
+/** Ends a lease before its time, so that the next process need not wait. */
+export async function dropLease(database: Database, name: string, owner: string): Promise<void> {
+  await database.query('delete from waypost.leases where name = $1 and owner = $2', [name, owner]);
+}
