@@ -8,6 +8,8 @@ import { type Figures } from './figures';
  * outcome is written before its record is done; it ends once.
  */
 
+const ENDPOINT_WAITS = new Set(['lane_full', 'rate_limited', 'circuit_open', 'retry_after']);
+
 type State = 'stored' | 'held' | 'delivered' | 'dead' | 'cancelled';
 
 interface Entry {
@@ -20,8 +22,8 @@ interface Entry {
   /** raised with every reading: a late `done` of an earlier reading says nothing of this one */
   step: number;
   attempts: number;
-  /** the number of the one that began after its window */
-  late?: number;
+  /** it was diverted within its window because of its endpoint: its rate, its lane, its circuit */
+  waitedForEndpoint: boolean;
   /** of them, or of the waits without one */
   waits: number;
 }
@@ -68,6 +70,7 @@ export class Book {
       step: 0,
       attempts: 0,
       waits: 0,
+      waitedForEndpoint: false,
     });
     this.figures.count(`${label}: born`);
     return id;
@@ -97,18 +100,10 @@ export class Book {
       this.violate('sent what was not held');
       return { label: '' };
     }
-    if (nowMs > entry.expiresAt) this.#late(entry, nowMs);
+    // Only what waited for Waypost alone, and was never tried, is owed a try after its window.
+    if (nowMs > entry.expiresAt && (entry.attempts > 0 || entry.waitedForEndpoint))
+      this.violate('sent after its window');
     return { label: entry.label, ...(entry.attempts === 0 ? { waitedMs: nowMs - entry.bornAt } : {}) };
-  }
-
-  /**
-   * One never tried is tried once however late; one that waited in its lane when its window closed, or that we were late
-   * with, once more.
-   */
-  #late(entry: Entry, nowMs: number): void {
-    if ((entry.late ??= entry.attempts) !== entry.attempts) this.violate('a second attempt after its window');
-    if (entry.attempts > 0 && !this.#stoodStillFor(entry))
-      this.figures.most(`${entry.label}: latest attempt after its window`, nowMs - entry.expiresAt);
   }
 
   #stoodStillFor({ bornAt }: Entry): boolean {
@@ -130,14 +125,15 @@ export class Book {
       entry.waits++;
       entry.waitsSince = nowMs;
       const reason = headers?.reason ?? '';
+      if (nowMs <= entry.expiresAt && ENDPOINT_WAITS.has(reason)) entry.waitedForEndpoint = true;
       this.figures.count(`${entry.label}: waits, ${reason}`);
       this.figures.course(`waits, ${reason}`).add(nowMs);
     }
   }
 
-  /** Back from a tier. No wait is planned to end after the window, but of one that was never tried. */
+  /** Back from a tier. No wait that begins within the window is planned to end after it. */
   #returns(entry: Entry, nowMs: number): void {
-    const planned = entry.attempts > 0 && entry.waitsSince <= entry.expiresAt;
+    const planned = entry.waitsSince <= entry.expiresAt;
     if (planned && nowMs > entry.expiresAt && !this.#stoodStillFor(entry)) this.violate('a wait beyond its window');
   }
 

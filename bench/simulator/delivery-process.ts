@@ -56,7 +56,7 @@ export class DeliveryProcess {
     partitions: readonly PartitionLog[],
   ) {
     const { agenda, book, settings } = around;
-    const { lane, pool, tiersMs } = settings;
+    const { lane, pool, tiersMs, windowMs } = settings;
     const time = (this.time = new ProcessTime(agenda));
     const recoveredAt = lane.circuit.recoveredAt;
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
@@ -75,7 +75,7 @@ export class DeliveryProcess {
       ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
     });
     this.#deliverer = new Deliverer({
-      ...{ targets: { lookup: around.lookup }, lanes, sender, tiersMs, time, limits: settings.limits },
+      ...{ targets: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
       appender: appender.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),
       onRoom: () => this.#reader.resume(),

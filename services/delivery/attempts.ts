@@ -4,11 +4,11 @@ import { DUE } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { childTraceparent } from '../../shared/telemetry/trace';
 import { judge, type Judged, ResponseBudget } from './answer';
-import { admit, type Admission, divert } from './decide';
+import { admit, type Admission, divert, type Timing } from './decide';
 import { type Job, type Refusal } from './job';
 import { type Lane } from './lane';
 import { type Lanes } from './lanes';
-import { concludeAttempt, lateEvent, outcomeOf, type Context, type Held, type Tried } from './report';
+import { concludeAttempt, lateEvent, outcomeOf, type Held, type Tried } from './report';
 import { buildRequest } from './request';
 import { Run } from './run';
 import { type SendRequest, type SendResult } from './send';
@@ -27,6 +27,8 @@ export interface AttemptsOptions {
   lanes: Lanes;
   sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
   tiersMs: number[];
+  /** how long after its acceptance a delivery is tried */
+  windowMs: number;
   log: Log;
   /** default: the machine's */
   time?: Time;
@@ -91,10 +93,12 @@ export class Attempts {
     const { delivery, body } = attempt.run.held;
     // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
     const fresh = this.#fresh(delivery, target);
-    if (!fresh) {
+    if (!('target' in fresh)) {
+      const place = attempt.placed.get(target);
+      const overdue = place && isOverdue(fresh) ? place.lane.overdue(place.job, this.options.lanes.now()) : undefined;
       queueMicrotask(() => {
         this.#free(attempt, target, { kind: 'withdrawn' });
-        this.#skip(attempt, target);
+        this.#skip(attempt, target, overdue);
       });
       return;
     }
@@ -103,12 +107,13 @@ export class Attempts {
     this.options.sender.send(request, (result) => this.#answered(attempt, target, result, traceparent));
   }
 
-  #fresh(delivery: Delivery, { hash }: Target): { destination: OpenDestination; target: Target } | undefined {
+  /** @returns what to send now, or why it may not be sent to this URL any more */
+  #fresh(delivery: Delivery, { hash }: Target): { destination: OpenDestination; target: Target } | Admission {
     const lookup = this.options.targets.lookup(delivery.destinationId);
     const admission = admit(delivery, lookup, this.#context());
-    if (admission.kind !== 'try' || lookup.kind !== 'open') return undefined;
+    if (admission.kind !== 'try' || lookup.kind !== 'open') return admission;
     const target = admission.open.find((candidate) => candidate.hash === hash);
-    return target && { destination: lookup.destination, target };
+    return target ? { destination: lookup.destination, target } : admission;
   }
 
   /** This URL is left out: its lane does not take it, or what was decided upon has changed while it was queued, or its record is leaving. */
@@ -154,11 +159,12 @@ export class Attempts {
     this.#free(attempt, target, judged.signal);
   }
 
-  #context(): Context {
-    return { nowMs: this.#time.wallMs(), tiersMs: this.options.tiersMs };
+  #context(): Timing {
+    const { tiersMs, windowMs } = this.options;
+    return { nowMs: this.#time.wallMs(), tiersMs, windowMs };
   }
 
-  #conclude(held: Held, record: OpenRecord, tried: Tried, context: Context): void {
+  #conclude(held: Held, record: OpenRecord, tried: Tried, context: Timing): void {
     const outcome = concludeAttempt(held, tried, context);
     attempted(this.options.log, held, { tried, outcome, nowMs: context.nowMs });
     this.on.concluded(held, record, outcome);
@@ -170,6 +176,11 @@ interface Attempt {
   record: OpenRecord;
   /** where its requests are queued or open */
   placed: Map<Target, { lane: Lane; job: Job }>;
+}
+
+/** Its window ended while it waited in its lane. */
+function isOverdue(admission: Admission): boolean {
+  return admission.kind === 'bury' && admission.reason === 'window_closed';
 }
 
 function unusable(target: Target, problem: string): Judged {

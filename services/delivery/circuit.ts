@@ -48,7 +48,6 @@ export class Circuit {
   #heardAt = -Infinity;
   /** when the present outage began: it opened, or was asked for time */
   #awaySince: number | undefined;
-  #answeredAt = -Infinity;
   #probing = false;
   #probeAt = 0;
   #pauseMs = 0;
@@ -78,12 +77,9 @@ export class Circuit {
 
   /** Why nothing may begin now; a probe may where `mayProbe` says so. */
   refusal(now: number): Refusal | undefined {
-    const since = this.#awaySince ?? now;
-    // However little came of its recovery: what was answered since was no outage.
-    if (this.#state === 'open')
-      return { reason: 'circuit_open', waitMs: now - since, awayMs: now - Math.max(since, this.#answeredAt) };
+    if (this.#state === 'open') return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
     const waitMs = this.#heldUntil - now;
-    return waitMs > 0 ? { reason: 'retry_after', waitMs, awayMs: now - since } : undefined;
+    return waitMs > 0 ? { reason: 'retry_after', waitMs } : undefined;
   }
 
   mayProbe(now: number): boolean {
@@ -98,7 +94,6 @@ export class Circuit {
 
   /** @param startedAt of the request */
   ended(period: Period, signal: Signal, now: number, startedAt = now): CircuitChange {
-    if (signal.kind === 'ok') this.#answeredAt = now;
     if (signal.kind !== 'timeout' && signal.kind !== 'withdrawn') this.#heardAt = now;
     const holdMs = signal.kind === 'throttled' ? signal.retryAfterMs : undefined;
     if (holdMs !== undefined) this.#hold(holdMs, now);

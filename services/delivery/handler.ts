@@ -3,8 +3,8 @@ import { createForks } from '../../shared/domain/forks';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { Attempts, type AttemptsOptions } from './attempts';
-import { admit, type Admission, divert } from './decide';
-import { outcomeOf, setAside, type Context, type Held } from './report';
+import { admit, type Admission, divert, isOwedOneTry, type Timing } from './decide';
+import { outcomeOf, setAside, type Held } from './report';
 import { MACHINE } from './time';
 import { finished, released, taken, unreadable } from './watch';
 
@@ -97,13 +97,15 @@ export class Deliverer {
     }
     // A copy: the value is a slice of a whole fetch, and a delivery may hold it for seconds.
     const body = Buffer.from(record.value ?? '');
-    this.#bytes += body.length;
+    const { delivery } = decoded;
+    if (isOwedOneTry(delivery, this.#context().nowMs)) delivery.final = true;
     const held: Held = {
-      delivery: decoded.delivery,
+      delivery,
       key: record.key?.toString() ?? null,
       body,
       record: { topic: record.topic, partition: record.partition, offset: record.offset },
     };
+    this.#bytes += held.body.length;
     taken(held);
     this.#admit(held, record);
     return 'taken';
@@ -174,8 +176,8 @@ export class Deliverer {
     this.options.onRoom();
   }
 
-  #context(): Context {
-    const { time = MACHINE, tiersMs } = this.options;
-    return { nowMs: time.wallMs(), tiersMs };
+  #context(): Timing {
+    const { time = MACHINE, tiersMs, windowMs } = this.options;
+    return { nowMs: time.wallMs(), tiersMs, windowMs };
   }
 }

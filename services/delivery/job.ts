@@ -16,11 +16,10 @@ export interface Job {
 
 /** Why a lane does not take a job, or gives it back. */
 export interface Refusal {
-  reason: 'lane_full' | 'circuit_open' | 'retry_after';
+  /** `rate_limited`: the lane is full, and its `maxPerSecond` is what holds it back */
+  reason: 'lane_full' | 'rate_limited' | 'circuit_open' | 'retry_after';
   /** how long it would wait; for `circuit_open`: how long the circuit has been open; ms */
   waitMs: number;
-  /** for how long the endpoint has answered nothing, or has been asking for time; ms */
-  awayMs?: number;
 }
 
 export type Offer = 'started' | 'queued' | Refusal;

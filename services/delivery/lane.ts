@@ -101,11 +101,18 @@ export class Lane {
     return 'queued';
   }
 
-  /**
-   * How long a job offered now would wait, judged by completions and by the age of the oldest open request.
-   * @param before so many come first that are not in the queue
-   */
-  expectedWaitMs(kind: Kind, now: number, before = 0): number {
+  /** How long a job offered now would wait, judged by completions and by the age of the oldest open request. */
+  expectedWaitMs(kind: Kind, now: number): number {
+    return this.#expect(kind, now).waitMs;
+  }
+
+  /** Why a job that is queued here has not been started yet, where nothing but time is missing. */
+  overdue(job: Job, now: number): Refusal {
+    return { reason: this.#expect(kindOf(job), now, 1).reason, waitMs: 0 };
+  }
+
+  /** @param before so many come first that are not in the queue */
+  #expect(kind: Kind, now: number, before = 0): { waitMs: number; reason: 'lane_full' | 'rate_limited' } {
     const [oldest] = this.#open.values();
     const { pace, circuit, rate } = this;
     const oneMs = Math.max(pace.meanMs, oldest === undefined ? 0 : now - oldest.at);
@@ -113,8 +120,10 @@ export class Lane {
     const width = this.around.pool.contended ? Math.max(1, Math.min(this.active, pace.limit)) : pace.limit;
     // A recovering one doubles its width with each round.
     const recoveryMs = Math.log2(pace.limit / this.limit) * oneMs;
-    const drainMs = Math.max(pace.drainMs(jobs, oneMs, width), rate.waitMs(jobs, now));
-    return (circuit.refusal(now)?.waitMs ?? 0) + recoveryMs + drainMs;
+    const paceMs = recoveryMs + pace.drainMs(jobs, oneMs, width);
+    const rateMs = recoveryMs + rate.waitMs(jobs, now);
+    const waitMs = (circuit.refusal(now)?.waitMs ?? 0) + Math.max(paceMs, rateMs);
+    return { waitMs, reason: rateMs > paceMs ? 'rate_limited' : 'lane_full' };
   }
 
   /** A job gave its place back. */
@@ -241,6 +250,6 @@ export class Lane {
 
   /** Each that is sent away is told to wait for those before it too: else all would come back at once, and most in vain. */
   #full(kind: Kind, now: number): Refusal {
-    return { reason: 'lane_full', waitMs: this.expectedWaitMs(kind, now, this.#away++) };
+    return this.#expect(kind, now, this.#away++);
   }
 }

@@ -40,8 +40,7 @@ run('delivery', log, async (fatal) => {
   const sealer = createSealer(requireSecretKeys(settings));
   const guard = createAddressGuard(settings.WAYPOST_ALLOWED_NETWORKS);
   const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_DELIVERY_HEALTH_PORT];
-  const timeoutMs = settings.WAYPOST_TIMEOUT;
-  const tiersMs = settings.WAYPOST_RETRY_DELAYS;
+  const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
   const health = new ConsumerHealth();
   const healthServer = await serveHealth({ host, port, health });
 
@@ -68,6 +67,7 @@ run('delivery', log, async (fatal) => {
     appender,
     parking,
     tiersMs,
+    windowMs,
     limits: LIMITS,
     log,
     onRoom,

@@ -39,11 +39,11 @@ export const meters = {
 
 // There from the start, so that the first of a kind is seen as an increase.
 for (const reason of ['backoff', 'retry_after']) meters.retried.of({ reason });
-for (const reason of ['lane_full', 'circuit_open', 'retry_after', 'paused', 'secrets_unreadable']) {
+for (const reason of ['lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'paused', 'secrets_unreadable']) {
   meters.diverted.of({ reason });
 }
-for (const reason of ['rejected', 'window_closed', 'circuit_open', 'retry_after', 'unreadable'])
-  meters.dead.of({ reason });
+const ends = ['rejected', 'window_closed', 'lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'unreadable'];
+for (const reason of ends) meters.dead.of({ reason });
 for (const reason of ['destination_disabled', 'destination_deleted']) meters.cancelled.of({ reason });
 
 /** Of statuses there are at most some hundreds: the rest is no HTTP. */

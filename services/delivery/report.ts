@@ -11,7 +11,7 @@ import {
 import { mergeOutcomes } from '../../shared/domain/outcome';
 import { afterFailure, lastReturnAt, type Wait } from '../../shared/domain/schedule';
 import { isoTime } from '../../shared/domain/time';
-import { type Admission } from './decide';
+import { type Admission, type Timing } from './decide';
 import { type CircuitTurn } from './lanes';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
@@ -52,13 +52,8 @@ export interface Tried {
   durationMs: number;
 }
 
-export interface Context {
-  nowMs: number;
-  tiersMs: number[];
-}
-
 /** All that follows from an attempt: its event, and where the delivery goes. */
-export function concludeAttempt(held: Held, tried: Tried, context: Context): OutRecord[] {
+export function concludeAttempt(held: Held, tried: Tried, context: Timing): OutRecord[] {
   const { delivery } = held;
   const n = delivery.attempt + 1;
   const outcome = verdict(tried);
@@ -73,7 +68,7 @@ export function concludeAttempt(held: Held, tried: Tried, context: Context): Out
   const next = afterFailure({
     nowMs: context.nowMs,
     attempt: n,
-    expiresAt: lastReturnAt(delivery.expiresAt, context.tiersMs),
+    expiresAt: lastReturnAt(delivery.expiresAt, context.windowMs),
     tiersMs: context.tiersMs,
     final: delivery.final === true,
     ...(tried.retryAfterMs === undefined ? {} : { retryAfterMs: tried.retryAfterMs }),
@@ -91,7 +86,7 @@ export function concludeAttempt(held: Held, tried: Tried, context: Context): Out
 }
 
 /** What is written of a delivery that is not tried now. */
-export function outcomeOf(held: Held, admission: Exclude<Admission, { kind: 'try' }>, context: Context): OutRecord[] {
+export function outcomeOf(held: Held, admission: Exclude<Admission, { kind: 'try' }>, context: Timing): OutRecord[] {
   switch (admission.kind) {
     case 'cancel':
       return cancel(held, admission.reason, context);
@@ -103,7 +98,7 @@ export function outcomeOf(held: Held, admission: Exclude<Admission, { kind: 'try
 }
 
 /** To a tier without an attempt; an event only where the reason is new, since a long wait has many hops. */
-export function holdBack(held: Held, reason: string, wait: Wait, context: Context): OutRecord[] {
+export function holdBack(held: Held, reason: string, wait: Wait, context: Timing): OutRecord[] {
   const { delivery } = held;
   const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
   if (reason === 'retry_after') {
@@ -127,7 +122,7 @@ export function holdBack(held: Held, reason: string, wait: Wait, context: Contex
 }
 
 /** To the dead letters, with the reason. */
-export function bury(held: Held, reason: string, context: Context, attempt?: AttemptEvent): OutRecord[] {
+export function bury(held: Held, reason: string, context: Timing, attempt?: AttemptEvent): OutRecord[] {
   const event: DeadEvent = { ...about(held, context.nowMs), kind: 'dead', n: held.delivery.attempt, reason };
   return [
     ...(attempt ? [eventRecord({ ...attempt, reason })] : []),
@@ -136,7 +131,7 @@ export function bury(held: Held, reason: string, context: Context, attempt?: Att
   ];
 }
 
-export function cancel(held: Held, reason: string, context: Context): OutRecord[] {
+export function cancel(held: Held, reason: string, context: Timing): OutRecord[] {
   const event: CancelledEvent = { ...about(held, context.nowMs), kind: 'cancelled', n: held.delivery.attempt, reason };
   return [eventRecord(event)];
 }
@@ -152,7 +147,7 @@ export function setAside(from: InRecord, why: string): OutRecord {
 }
 
 /** Requests that ended after another URL's 2xx had settled the delivery: added to the same attempt. */
-export function lateEvent(held: Held, tried: Tried, context: Context): OutRecord {
+export function lateEvent(held: Held, tried: Tried, context: Timing): OutRecord {
   const n = held.delivery.attempt + 1;
   return eventRecord({ ...attemptEvent(held, { n, outcome: 'delivered', tried, nowMs: context.nowMs }), late: true });
 }

@@ -15,7 +15,7 @@ export interface Delivery {
   userId?: string;
   /** ms since 1970 */
   acceptedAt: number;
-  /** ms since 1970: no attempt after it, but for one that was never tried */
+  /** ms since 1970: nothing is sent after it, but one try of what waited for Waypost alone */
   expiresAt: number;
   /** attempts already made */
   attempt: number;
@@ -27,7 +27,7 @@ export interface Delivery {
   closed: string[];
   /** ms since 1970: not to be tried earlier (a Retry-After longer than the longest tier) */
   notBefore?: number;
-  /** the window has no room for another wait: the next attempt is the last */
+  /** the next attempt is the last: the window has no room for another wait, or is over and it is owed one try */
   final?: boolean;
   /** a test send: tried once, whether the destination is on or not, and never retried */
   test?: boolean;

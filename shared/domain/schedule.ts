@@ -16,8 +16,8 @@
  * | 12      | 3 h 51 m 10 s    | 5 m: the largest tier that still fits     |
  * | 13      | 3 h 56 m 10 s    | nothing: that was the final try           |
  *
- * No wait ends after the window, but for a delivery that was never tried (`park`). There is no jitter: every record of
- * a tier waits equally long, so that the order in its file is the order in which it falls due.
+ * No wait ends after the window. There is no jitter: every record of a tier waits equally long, so that the order in its
+ * file is the order in which it falls due.
  */
 
 /** Back to the broker, into a tier. */
@@ -47,12 +47,14 @@ interface Frame {
   tiersMs: readonly number[];
 }
 
-/** A tier's wait ends a little after its time. */
+/** A tier's wait ends a little after its time: the promise is one second. */
 const WINDOW_MARGIN_MS = 1_000;
+/** Of a short window, as in a test, the margin takes a quarter. */
+const LARGEST_MARGIN = 1 / 4;
 
-/** Until when a wait may be planned, so that what comes back still finds its window open; ms since 1970. */
-export function lastReturnAt(expiresAt: number, tiersMs: readonly number[]): number {
-  return expiresAt - Math.min(WINDOW_MARGIN_MS, shortest(tiersMs) / 2);
+/** Returns until when a wait may be planned, so that what comes back finds its window open; ms since 1970. */
+export function lastReturnAt(expiresAt: number, windowMs: number): number {
+  return expiresAt - Math.min(WINDOW_MARGIN_MS, windowMs * LARGEST_MARGIN);
 }
 
 export interface WaitInput extends Frame {
@@ -98,8 +100,6 @@ export function hop(input: Frame & { notBefore: number }): Next {
 export interface ParkInput extends Frame {
   /** how long whatever is in its way is expected to last, ms */
   expectedWaitMs: number;
-  /** attempts made so far */
-  attempt: number;
   /**
    * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest tier not longer than
    * it, for an open circuit, so that hops grow with the logarithm of the outage. `up`: the smallest tier that is long
@@ -108,20 +108,14 @@ export interface ParkInput extends Frame {
   round?: 'nearest' | 'down' | 'up';
 }
 
-/**
- * Where a delivery waits that could not be started, which spends no attempt and never makes the next one the last. One
- * that was never tried always finds a tier, however late, since our own trouble must not kill it; whether an open
- * circuit may is for the caller to say.
- */
+/** Where a delivery waits that could not be started, which spends no attempt and never makes the next one the last. */
 export function park(input: ParkInput): Next {
   const { nowMs, expiresAt, tiersMs } = input;
   // Beyond the longest tier all are equally far from "without end".
   const expectedWaitMs = Math.min(input.expectedWaitMs, longest(tiersMs));
   const fitting = tiersMs.filter((tier) => nowMs + tier <= expiresAt);
-  if (fitting.length === 0 && input.attempt > 0) return { kind: 'closed' };
-  // Past its window any will do: only as the window ends, it is to be looked at again soon.
-  const choices = fitting.length > 0 ? fitting : nowMs > expiresAt ? tiersMs : [shortest(tiersMs)];
-  const tierMs = rounded(choices, expectedWaitMs, input.round ?? 'nearest');
+  if (fitting.length === 0) return { kind: 'closed' };
+  const tierMs = rounded(fitting, expectedWaitMs, input.round ?? 'nearest');
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
 }
 

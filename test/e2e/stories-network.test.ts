@@ -1,3 +1,4 @@
+import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { openStage, type Stage } from '../support/stage';
 import { type Sink, startSink } from '../support/sink';
@@ -54,6 +55,27 @@ test('the window closes: dead with that reason, tried to the end and not beyond'
   expect(Date.parse(attempts.at(-1)!.at)).toBeLessThanOrEqual(delivery.expiresAt);
   expect(attempts.at(-1)).toMatchObject({ reason: 'window_closed', outcome: 'retry' });
   expect(body.equals(sink.received('/down')[0]!.body)).toBe(true);
+});
+
+test('every delivery ends, also behind a rate that is far too low for what comes', async () => {
+  // Given forty calls a second for an endpoint that is given one a second; then each is delivered or a dead letter that says why.
+  const { sink, topics } = stage;
+  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/slow-lane') }], maxPerSecond: 1 });
+  const calls = await Promise.all(Array.from({ length: 40 }, () => send()));
+  const ends = await Promise.all(
+    calls.map(({ messageId }) =>
+      eventually(() => {
+        const end = topics
+          .eventsOf(messageId)
+          .find((event) => event.kind === 'dead' || (event.kind === 'attempt' && event.outcome === 'delivered'));
+        if (!end) throw new Error(`no end of ${messageId}: ${JSON.stringify(topics.eventsOf(messageId))}`);
+        return end;
+      }),
+    ),
+  );
+  const dead = ends.flatMap((end) => (end.kind === 'dead' ? [end.reason] : []));
+  expect(new Set(dead)).toEqual(new Set(['rate_limited']));
+  expect(sink.received('/slow-lane')).toHaveLength(calls.length - dead.length);
 });
 
 describe('addresses that webhooks may not reach', () => {

@@ -30,7 +30,6 @@ export const trouble: Scenario = {
         { what: 'promises broken', value: broken.reduce((sum, { value }) => sum + value, 0), goal: { most: 0 } },
         ...broken,
         { what: 'most hops of a delivery', value: sums.mostHops },
-        { what: 'latest attempt after its window, without a standstill of ours', value: sums.latestMs, unit: 'ms' },
       ],
     };
   },
@@ -48,7 +47,6 @@ async function one(seed: number, sums: Record<string, number> & { born: number }
   add('born', born);
   for (const count of ['requests', 'delivered', 'dead']) add(count, figures.counted(`all: ${count}`));
   most('mostHops', figures.counted('all: most hops'));
-  most('latestMs', figures.counted('all: latest attempt after its window'));
   return Object.entries(violations).map(([kind, value]) => ({
     what: `world of seed ${String(seed)}: ${kind}`,
     value,

@@ -31,7 +31,7 @@ function linesOf(status: number, of: Held, level = 'info'): Record<string, unkno
   const lines: string[] = [];
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
   const tried: Tried = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
-  const outcome = concludeAttempt(of, tried, { nowMs: NOW, tiersMs: [10_000, 60_000] });
+  const outcome = concludeAttempt(of, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
   attempted(log, of, { tried, outcome, nowMs: NOW });
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }

@@ -58,6 +58,7 @@ class Story {
       appender: this.appender,
       parking: { ...this.appender, append: (records) => this.#append(records) },
       tiersMs: TIERS,
+      windowMs: 14_400_000,
       limits: { maxBytes: 1e9, maxUnacknowledgedBytes: 1e9 },
       log: createLog('test', 'silent'),
       onRoom: () => undefined,
@@ -165,6 +166,9 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+/** Of a delivery whose window has just ended. */
+const late = () => ({ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.now() - 1 });
+
 describe('an endpoint that fails', () => {
   test('after so many failures in a row its circuit is open: what comes is parked, without attempts, in ever longer tiers', async () => {
     story = new Story(['/a']);
@@ -245,31 +249,42 @@ describe('an endpoint that fails', () => {
     expect(story.sent.filter(({ path }) => path === '/bad')).toHaveLength(TO_OPEN);
   });
 
-  test('a delivery never tried is given up when its circuit was open for a window, and tried when it is closed', async () => {
+  test('after its window, a delivery that waited for its circuit ends with that reason, although the endpoint answers', async () => {
+    story = new Story(['/a']);
+    await story.take({ ...late(), reason: 'circuit_open', hop: 9 });
+    expect(story.sent).toEqual([]);
+    expect(story.waits()).toEqual([{ tier: 'dead', reason: 'circuit_open', attempt: 0 }]);
+    expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
+  });
+
+  test('after its window, a delivery that waited for Waypost alone is tried once', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 500;
+    await story.take(late());
+    expect(story.sent).toHaveLength(1);
+    expect(story.waits()).toEqual([{ tier: 'dead', reason: 'window_closed', attempt: 1 }]);
+  });
+
+  test('after its window, a delivery that waited for Waypost alone waits for its circuit as long again as its window', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(TO_OPEN);
-    // A probe is under way, which keeps all others from the endpoint.
-    await story.pass(1_500);
-    story.patient = true;
-    await story.take();
-    const late = () => ({
-      ...{ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.now() - 1 },
-      ...{ reason: 'circuit_open', hop: 9 },
-    });
-    // Late by our own doing: the circuit was not open so long.
     await story.take(late());
     expect(story.waits().at(-1)).toMatchObject({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
-    await story.pass(WINDOW_MS);
-    await story.take(late());
-    expect(story.waits().at(-1)).toEqual({ tier: 'dead', reason: 'circuit_open', attempt: 0 });
-    expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
-    story.open[0]!.answer(resultOf(200));
-    await settle();
-    story.patient = false;
-    story.answers = () => 200;
-    await story.take(late());
-    expect(story.events('attempt').at(-1)).toMatchObject({ outcome: 'delivered', n: 1 });
+    await story.take({ ...late(), reason: 'circuit_open', final: true, hop: 1 });
+    expect(story.waits().at(-1)).toMatchObject({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
+    await story.take({ ...late(), expiresAt: Date.now() - WINDOW_MS, reason: 'circuit_open', final: true, hop: 9 });
+    expect(story.waits().at(-1)).toMatchObject({ tier: 'dead', reason: 'circuit_open', attempt: 0 });
+  });
+
+  test('a delivery whose window ends while it waits for its rate is not sent', async () => {
+    story = new Story(['/a']);
+    story.destination = { ...story.destination, targets: [{ ...target('/a'), maxPerSecond: 1 }] };
+    await story.take();
+    await story.take({ expiresAt: Date.now() + 500 });
+    await story.pass(1_500);
+    expect(story.sent).toHaveLength(1);
+    expect(story.waits()).toEqual([{ tier: 'dead', reason: 'rate_limited', attempt: 0 }]);
   });
 
   test('timeouts of a time in which this process stood still open nothing', async () => {

@@ -1,11 +1,12 @@
-import { admit, divert } from '../../../services/delivery/decide';
+import { admit, divert, isOwedOneTry } from '../../../services/delivery/decide';
 import { type Refusal } from '../../../services/delivery/job';
 import { type Lookup, type Target } from '../../../services/delivery/targets';
 import { type Delivery } from '../../../shared/domain/delivery';
 
 const NOW = 1_700_000_000_000;
 const TIERS = [10_000, 60_000, 300_000];
-const CONTEXT = { nowMs: NOW, tiersMs: TIERS };
+const WINDOW = 14_400_000;
+const CONTEXT = { nowMs: NOW, tiersMs: TIERS, windowMs: WINDOW };
 
 const target = (id: string): Target => ({
   id,
@@ -52,13 +53,35 @@ describe('what becomes of a delivery that was just read', () => {
     ['a test goes out though it is off', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
     ['a test goes out though it is on hold', { test: true }, lookup({ paused: true }), { kind: 'try' }],
     [
-      'after its window: our outage must not kill it',
+      'tried before, after its window: it is not sent again',
       { ...late, reason: 'backoff', hop: 1 },
+      lookup(),
+      { kind: 'bury', reason: 'window_closed' },
+    ],
+    [
+      'never tried, after its window, owed one try: it is tried',
+      { ...late, attempt: 0, final: true },
       lookup(),
       { kind: 'try' },
     ],
-    ['after its window, never tried: the same', { ...late, attempt: 0 }, lookup(), { kind: 'try' }],
-    ['after its window, asked to wait: no longer', { ...late, notBefore: NOW + 9_000 }, lookup(), { kind: 'try' }],
+    [
+      'never tried, after its window, for want of its rate: it ends with that reason',
+      { ...late, attempt: 0, reason: 'rate_limited' },
+      lookup(),
+      { kind: 'bury', reason: 'rate_limited' },
+    ],
+    [
+      'never tried, and its window ends while it waits in its lane',
+      { ...late, attempt: 0 },
+      lookup(),
+      { kind: 'bury', reason: 'window_closed' },
+    ],
+    [
+      'after its window, asked to wait: no longer',
+      { ...late, notBefore: NOW + 9_000 },
+      lookup(),
+      { kind: 'bury', reason: 'window_closed' },
+    ],
     ['on hold', {}, lookup({ paused: true }), { kind: 'hold', reason: 'paused', wait: { tierMs: 10_000 } }],
     [
       'on hold for long: longer tiers, fewer hops',
@@ -91,12 +114,28 @@ describe('what becomes of a delivery that was just read', () => {
   });
 });
 
+describe('a delivery read after its window is owed one try', () => {
+  test.each<[string, Partial<Delivery>, boolean]>([
+    ['where it was never tried and waited for Waypost alone', { attempt: 0 }, true],
+    ['where the key was missing that opens its secrets', { attempt: 0, reason: 'secrets_unreadable' }, true],
+    ['not where it was tried', { attempt: 1, reason: 'backoff' }, false],
+    ['not where it waited for its lane', { attempt: 0, reason: 'lane_full' }, false],
+    ['not where it waited for its rate', { attempt: 0, reason: 'rate_limited' }, false],
+    ['not where it waited for its circuit', { attempt: 0, reason: 'circuit_open' }, false],
+    ['not where its endpoint asked for time', { attempt: 0, reason: 'retry_after' }, false],
+    ['not within its window', { attempt: 0, expiresAt: NOW }, false],
+  ])('%s', (_, change, expected) => {
+    expect(isOwedOneTry(delivery({ ...late, ...change }), NOW)).toBe(expected);
+  });
+});
+
 describe('a delivery that no lane takes', () => {
-  const WINDOW = 14_400_000;
   const over = { acceptedAt: NOW - 5_000 - WINDOW, expiresAt: NOW - 5_000 };
+  const owed = { ...over, final: true };
   const full = (waitMs: number): Refusal => ({ reason: 'lane_full', waitMs });
-  const open = (waitMs: number, awayMs = waitMs): Refusal => ({ reason: 'circuit_open', waitMs, awayMs });
-  const asked = (waitMs: number, awayMs = 0): Refusal => ({ reason: 'retry_after', waitMs, awayMs });
+  const limited = (waitMs: number): Refusal => ({ reason: 'rate_limited', waitMs });
+  const open = (waitMs: number): Refusal => ({ reason: 'circuit_open', waitMs });
+  const asked = (waitMs: number): Refusal => ({ reason: 'retry_after', waitMs });
 
   test.each<[string, Partial<Delivery>, [Refusal, ...Refusal[]], object]>([
     ['full: the tier nearest the expected wait', {}, [full(50_000)], hold('lane_full', 60_000)],
@@ -118,38 +157,28 @@ describe('a delivery that no lane takes', () => {
       [full(50_000)],
       hold('lane_full', 20_000),
     ],
+    ['its rate: the tier nearest the expected wait', {}, [limited(50_000)], hold('rate_limited', 60_000)],
     [
-      'late, tried before: once more',
-      { ...over, attempt: 1 },
-      [open(50_000)],
-      { kind: 'hold', reason: 'circuit_open', wait: { tierMs: 10_000, final: true } },
+      'no tier fits, never tried: it ends with the reason',
+      { expiresAt: NOW + 5_000 },
+      [full(50_000)],
+      bury('lane_full'),
     ],
-    ['and then no more', { ...over, attempt: 1, final: true }, [open(50_000)], bury('window_closed')],
-    ['full, however late, never tried: waits on', over, [full(50_000)], hold('lane_full', 60_000)],
-    ['open a while, late, never tried: waits on', over, [open(WINDOW - 1)], hold('circuit_open', 300_000)],
+    ['no tier fits, for want of its rate', { expiresAt: NOW + 5_000 }, [limited(50_000)], bury('rate_limited')],
+    ['no tier fits, open', { expiresAt: NOW + 5_000 }, [open(50_000)], bury('circuit_open')],
+    ['no tier fits, asked to wait', { expiresAt: NOW + 5_000 }, [asked(50_000)], bury('retry_after')],
+    ['late, tried before: it ends', { ...over, attempt: 1 }, [open(50_000)], bury('window_closed')],
+    ['late, tried before, and meant to be the last', { ...owed, attempt: 1 }, [open(50_000)], bury('window_closed')],
+    ['its window ended in the queue of its lane', over, [full(0)], bury('lane_full')],
+    ['owed one try, full: waits on', owed, [full(50_000)], hold('lane_full', 60_000)],
+    ['owed one try, open: waits on', owed, [open(WINDOW)], hold('circuit_open', 300_000)],
     [
-      'found open each time, late, and closed in between: waits on',
-      { ...over, reason: 'circuit_open', hop: 9 },
-      [open(50_000)],
-      hold('circuit_open', 20_000),
+      'owed one try, for as long again as its window',
+      { ...owed, expiresAt: NOW - WINDOW + 5_000 },
+      [full(1)],
+      bury('lane_full'),
     ],
-    [
-      'open for as long as a window, and answered meanwhile: waits on',
-      over,
-      [open(WINDOW, WINDOW - 1)],
-      hold('circuit_open', 300_000),
-    ],
-    ['open for as long as a window, never tried: given up', over, [open(WINDOW)], bury('circuit_open')],
     ['so long, and still within its window: waits on', {}, [open(9 * WINDOW)], hold('circuit_open', 300_000)],
-    ['asking for time as long', over, [asked(9e6, WINDOW)], bury('retry_after')],
-    ['one asks for time, one is open', over, [asked(9e6, WINDOW), open(9e7)], bury('retry_after')],
-    ['one of them has not been away so long', over, [open(9e7), open(WINDOW + 9, 10)], hold('circuit_open', 300_000)],
-    [
-      'one of its lanes is only full: it may still be tried',
-      { ...over, reason: 'circuit_open' },
-      [open(1, 9e7), full(50_000)],
-      hold('circuit_open', 10_000),
-    ],
   ])('%s', (_, change, refusals, expected) => {
     expect(divert(delivery(change), refusals, CONTEXT)).toMatchObject(expected);
   });

@@ -319,7 +319,7 @@ describe('a lane', () => {
     const offers = Array.from({ length: 50 }, (_, i) => lane.offer(job(String(i)), 0));
     expect(offers.filter((offer) => offer === 'queued')).toHaveLength(20);
     // 20 wait in the lane, and 28 were sent away before it.
-    expect(offers.at(-1)).toEqual({ reason: 'lane_full', waitMs: 2_450 });
+    expect(offers.at(-1)).toEqual({ reason: 'rate_limited', waitMs: 2_450 });
     for (let now = 0; now <= 500; now += 20) lane.tick(now);
     expect(started.length).toBeGreaterThanOrEqual(10);
     expect(started.length).toBeLessThanOrEqual(13);
@@ -366,7 +366,6 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
           nowMs: 0,
           expectedWaitMs: refusal?.waitMs ?? 0,
           expiresAt: 1e9,
-          attempt: 0,
           tiersMs: TIERS,
         });
         hops[i]!++;

@@ -4,7 +4,7 @@ import { decodeDelivery, type Delivery } from '../../../shared/domain/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
-const CONTEXT = { nowMs: NOW, tiersMs: [10_000, 60_000] };
+const CONTEXT = { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 };
 const BODY = Buffer.from('{"version":1,"type":"track"}');
 
 function held(change: Partial<Delivery> = {}): Held {

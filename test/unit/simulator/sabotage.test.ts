@@ -1,6 +1,8 @@
 import { answers, badFrom, failsSometimes, hangs, refuses, works } from '../../../bench/simulator/endpoint';
 import { settingsOf, World, type DestinationSpec, type WorldSpec } from '../../../bench/simulator/world';
 import { Circuit } from '../../../services/delivery/circuit';
+import type * as decisions from '../../../services/delivery/decide';
+import { isOwedOneTry } from '../../../services/delivery/decide';
 import { LaneQueue } from '../../../services/delivery/lane-queue';
 import { Pace } from '../../../services/delivery/pace';
 import { Pool } from '../../../services/delivery/pool';
@@ -34,6 +36,13 @@ const getter = (prototype: object, name: string, value: number) => () =>
 const method = (prototype: object, name: string, instead: Func) => () =>
   void jest.spyOn(prototype as Record<string, Func>, name).mockImplementation(instead);
 
+type Decide = typeof decisions;
+const honest = () => jest.requireActual<Decide>('../../../services/delivery/decide').isOwedOneTry;
+jest.mock('../../../services/delivery/decide', () => ({
+  ...jest.requireActual<Decide>('../../../services/delivery/decide'),
+  isOwedOneTry: jest.fn(),
+}));
+beforeEach(() => void jest.mocked(isOwedOneTry).mockImplementation(honest()));
 afterEach(() => jest.restoreAllMocks());
 
 type Case = [promise: string, sabotage: () => void, WorldSpec];
@@ -61,6 +70,12 @@ const CASES: Case[] = [
     'done before its outcome was written',
     method(Returner.prototype, 'onRecord', drop),
     world([failsSometimes(0.5, 20)], { perSecond: 5 }),
+  ],
+  [
+    // The oldest first attempts wait longest: with the ends of windows taken away they are sent however late.
+    'sent after its window',
+    () => void jest.mocked(isOwedOneTry).mockImplementation(() => true),
+    world([works(2, 500)], { perSecond: 30, trafficMs: 20_000, settings: { windowMs: 20_000 } }),
   ],
   [
     'a wait beyond its window',
