@@ -15,7 +15,8 @@ type RequestFaultCode =
   | 'too_many_calls'
   | 'envelope_too_large'
   | 'merged_too_large'
-  | 'too_deep';
+  | 'too_deep'
+  | 'too_complex';
 
 export interface RequestFault {
   code: RequestFaultCode;

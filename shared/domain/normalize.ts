@@ -12,8 +12,8 @@ import { correctedTimeMs } from './time';
 export interface Surroundings {
   /** the path's, which wins */
   type: CallType | undefined;
-  context: JsonObject | undefined;
-  integrations: JsonObject | undefined;
+  /** `context.traits` of the envelope */
+  sharedTraits: Json | undefined;
   sentAt: Json | undefined;
   receivedAtMs: number;
   /** the same moment, as ISO 8601 */
@@ -22,6 +22,8 @@ export interface Surroundings {
 }
 
 const MAX_MESSAGE_ID_LENGTH = 99;
+/** Ids are keys of records, of profiles and of database indexes, which take 2,700 bytes at most. */
+export const MAX_ID_BYTES = 512;
 const TYPES: ReadonlySet<unknown> = new Set(CALL_TYPES);
 
 /**
@@ -29,14 +31,14 @@ const TYPES: ReadonlySet<unknown> = new Set(CALL_TYPES);
  * it. `dropped`: never goes on; `writeKey` would leak to webhooks, `_metadata` is the client's talk to its vendor, and
  * `__proto__` as a key must never be assigned.
  */
-type Reading = 'id' | 'text' | 'object' | 'made' | 'dropped';
+type Reading = 'id' | 'messageId' | 'text' | 'object' | 'made' | 'dropped';
 const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ['type', 'made'],
   ['timestamp', 'made'],
   ['originalTimestamp', 'made'],
   ['sentAt', 'made'],
   ['receivedAt', 'made'],
-  ['messageId', 'id'],
+  ['messageId', 'messageId'],
   ['userId', 'id'],
   ['anonymousId', 'id'],
   ['previousId', 'id'],
@@ -53,7 +55,10 @@ const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ['__proto__', 'dropped'],
 ]);
 
-/** @returns the message, a new object that shares its parts with the call; or the first fault found */
+/**
+ * @returns the message without the envelope's `context` and `integrations`, a new object that shares its parts with the call;
+ *   or the first fault found
+ */
 export function normalize(call: Json, around: Surroundings): Message | CallFault {
   if (!isObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
   const type = around.type ?? call.type;
@@ -67,11 +72,11 @@ export function normalize(call: Json, around: Surroundings): Message | CallFault
     return fault('message_id_too_long', '`messageId` must have less than 100 characters.');
   }
   addTimes(message, call, around);
-  merge(message, 'context', around.context);
-  merge(message, 'integrations', around.integrations);
-  // Rudder's Python client sends an identify's traits there only.
-  if (type === 'identify' && message.traits === undefined && isObject(message.context?.traits)) {
-    message.traits = message.context.traits;
+  if (type === 'identify' && message.traits === undefined) {
+    // Rudder's Python client sends an identify's traits in the context only.
+    const { context } = message;
+    const traits = context !== undefined && Object.hasOwn(context, 'traits') ? context.traits : around.sharedTraits;
+    if (isObject(traits)) message.traits = traits;
   }
   return message as Message;
 }
@@ -94,25 +99,38 @@ function copyFields(call: JsonObject, message: JsonObject): CallFault | undefine
     } else if (reading !== 'made' && reading !== 'dropped') {
       const read = READERS[reading](value);
       if (read === null) return fault('invalid_field', `\`${field}\` must be ${WANTED[reading]}.`);
-      if (read !== undefined) message[field] = read;
+      if (read === undefined) continue;
+      if (reading === 'id' && isTooLong(read as string)) {
+        return fault('id_too_long', `\`${field}\` may have ${MAX_ID_BYTES} bytes of UTF-8.`);
+      }
+      message[field] = read;
     }
   }
   return undefined;
 }
 
+function isTooLong(id: string): boolean {
+  // A UTF-16 unit is at most three bytes: most ids need no counting.
+  return id.length * 3 > MAX_ID_BYTES && Buffer.byteLength(id) > MAX_ID_BYTES;
+}
+
+function readId(value: Json): string | undefined | null {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  // A whole number beyond 2^53 has already become another one while it was parsed: two users would be one.
+  if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return null;
+  return String(value);
+}
+
 /** Each returns the value to keep, undefined where it counts as absent, null where it is wrong. */
 const READERS = {
-  id: (value: Json) => {
-    if (typeof value === 'string') return value === '' ? undefined : value;
-    // A whole number beyond 2^53 has already become another one while it was parsed: two users would be one.
-    if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return null;
-    return String(value);
-  },
+  id: readId,
+  messageId: readId,
   text: (value: Json) => (typeof value === 'string' ? value : null),
   object: (value: Json) => (isObject(value) ? value : isEmptyArray(value) ? undefined : null),
 };
 const WANTED = {
   id: 'a text, or a number up to 2^53',
+  messageId: 'a text, or a number up to 2^53',
   text: 'a text',
   object: 'an object',
 };
@@ -143,13 +161,6 @@ function addTimes(message: Partial<Message>, call: JsonObject, around: Surroundi
   message.timestamp = ms === around.receivedAtMs ? around.receivedAt : new Date(ms).toISOString();
   if (typeof original === 'string') message.originalTimestamp = original;
   if (typeof sentAt === 'string') message.sentAt = sentAt;
-}
-
-/** One level: a key of the call's own replaces the envelope's whole value. Spreading never sets a prototype. */
-function merge(message: Partial<Message>, field: 'context' | 'integrations', shared: JsonObject | undefined): void {
-  if (shared === undefined) return;
-  const own = message[field];
-  message[field] = own === undefined ? shared : { ...shared, ...own };
 }
 
 function fault(code: CallFaultCode, message: string): CallFault {

@@ -22,6 +22,8 @@ export type CallFaultCode =
   | 'invalid_field'
   /** `messageId` of 100 characters or more */
   | 'message_id_too_long'
+  /** `userId`, `anonymousId`, `previousId` or `groupId` of more than 512 bytes of UTF-8 */
+  | 'id_too_long'
   /** more than 32,768 bytes as sent */
   | 'call_too_large';
 

@@ -8,6 +8,10 @@
 export interface Shape {
   /** containers inside one another, the outermost one included; counting stops one past the limit */
   depth: number;
+  /** objects and arrays; counting stops one past the limit */
+  containers: number;
+  /** keys of all objects, give or take a colon out of place; counting stops one past the limit */
+  keys: number;
   /** bytes of the outermost value, from its first bracket to its last */
   bytes: number;
   /** indexes of the items of `batch` that are larger than asked for */
@@ -17,6 +21,7 @@ export interface Shape {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
@@ -28,15 +33,23 @@ const BATCH_DEPTH = 2;
 const LONGEST_KEY = 5 * 6;
 const NONE: ReadonlySet<number> = new Set();
 
-/** @param limits levels after which counting stops, and the bytes that an item of `batch` may have */
-export function scanJson(text: Buffer, limits: { depth: number; itemBytes: number }): Shape {
+export interface ScanLimits {
+  depth: number;
+  containers: number;
+  keys: number;
+  /** bytes that an item of `batch` may have */
+  itemBytes: number;
+}
+
+/** Stops where the text goes beyond a limit on depth, containers or keys: what is refused costs no more than that. */
+export function scanJson(text: Buffer, limits: ScanLimits): Shape {
   let depth = 0;
   let start = -1;
   let end = 0;
   let keyStart = 0;
   let keyEnd = 0;
   let items: Items | undefined;
-  const shape: Shape = { depth: 0, bytes: 0, largeItems: NONE };
+  const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE };
 
   for (let i = 0; i < text.length; i++) {
     switch (text[i] ?? 0) {
@@ -51,9 +64,12 @@ export function scanJson(text: Buffer, limits: { depth: number; itemBytes: numbe
       case OPEN_BRACKET:
         if (start < 0) start = i;
         if (++depth > shape.depth) shape.depth = depth;
-        if (depth > limits.depth) return shape;
+        if (depth > limits.depth || ++shape.containers > limits.containers) return shape;
         // The last `batch` counts, as it does for the parser.
         if (depth === BATCH_DEPTH && isBatch(text, keyStart, keyEnd)) items = new Items(limits.itemBytes, i + 1);
+        break;
+      case COLON:
+        if (++shape.keys > limits.keys) return shape;
         break;
       case COMMA:
         if (depth === BATCH_DEPTH) items?.end(text, i);

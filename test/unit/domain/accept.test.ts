@@ -39,6 +39,10 @@ describe('which calls are accepted', () => {
     ['anonymous group', { type: 'group', anonymousId: 'a', groupId: 7 }],
     ['alias', { type: 'alias', userId: 'u', previousId: 'p' }],
     ['numeric ids', { type: 'track', userId: 0, event: 'e' }],
+    [
+      'ids of 512 bytes',
+      { type: 'group', userId: 'x'.repeat(512), anonymousId: 'é'.repeat(256), groupId: '€'.repeat(170) },
+    ],
     ['messageId of 99', { ...track, messageId: 'x'.repeat(99) }],
     ['empty PHP maps', { ...track, properties: [], context: [], integrations: [] }],
   ])('%s', (_, call) => {
@@ -72,6 +76,10 @@ describe('which calls are accepted', () => {
     ['invalid_field', 'integrations that are a text', { ...track, integrations: 'All' }],
     ['invalid_field', 'name that is an object', { type: 'page', userId: 'u', name: {} }],
     ['message_id_too_long', 'messageId of 100', { ...track, messageId: 'x'.repeat(100) }],
+    ['id_too_long', 'userId of 513 bytes', { ...track, userId: 'x'.repeat(513) }],
+    ['id_too_long', 'anonymousId of 514 bytes in 257 characters', { ...track, anonymousId: 'é'.repeat(257) }],
+    ['id_too_long', 'groupId of 20 KB', { type: 'group', userId: 'u', groupId: 'x'.repeat(20_000) }],
+    ['id_too_long', 'previousId of 513 bytes', { type: 'alias', userId: 'u', previousId: 'x'.repeat(513) }],
     ['call_too_large', 'more than 32,768 bytes', { ...track, properties: { pad: 'x'.repeat(32_768) } }],
   ])('%s: %s, and its neighbours stay', (code, _, call) => {
     const { accepted, rejected } = verdicts({ batch: [track, call, track] });
@@ -116,6 +124,13 @@ describe('which requests are refused', () => {
       'envelope_too_large',
       'context and integrations together',
       { batch: [track], context: { pad: 'x'.repeat(17_000) }, integrations: { pad: 'x'.repeat(17_000) } },
+    ],
+    ['too_complex', '170,000 arrays', `{"batch":[[${'[],'.repeat(150_000)}[]]]}`],
+    ['too_complex', '70,000 keys', `{"batch":[{${'"a":1,'.repeat(70_000)}"a":1}]}`],
+    [
+      'merged_too_large',
+      '2,500 keys in each of 2,500 calls',
+      { batch: calls(2_500), context: Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i}`, 1])) },
     ],
     ['merged_too_large', '80 MB of 60 KB', { batch: calls(2_500), context: { pad: 'x'.repeat(32_000) } }],
   ])('%s: %s', (code, _, body) => {

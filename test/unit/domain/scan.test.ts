@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { scanJson } from '../../../shared/domain/scan';
 
-const LIMITS = { depth: 100, itemBytes: 32_768 };
+const LIMITS = { depth: 100, itemBytes: 32_768, containers: 1_000_000, keys: 1_000_000 };
 const scan = (text: string, limits = LIMITS) => scanJson(Buffer.from(text), limits);
 
 /** A call of exactly so many bytes. */
@@ -47,6 +47,30 @@ describe('depth', () => {
   });
 });
 
+describe('containers and keys', () => {
+  test('are those of the parsed value', () => {
+    const count = (value: unknown): [number, number] => {
+      if (typeof value !== 'object' || value === null) return [0, 0];
+      const inner = Object.values(value).map(count);
+      const sum = (i: 0 | 1) => inner.reduce((total, each) => total + each[i], 0);
+      return [1 + sum(0), (Array.isArray(value) ? 0 : inner.length) + sum(1)];
+    };
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (text) => {
+        const { containers, keys } = scan(text);
+        expect([containers, keys]).toEqual(count(JSON.parse(text)));
+      }),
+    );
+  });
+
+  test.each([
+    ['containers', `[${'[],'.repeat(50_000)}[]]`],
+    ['keys', `{${'"a":1,'.repeat(50_000)}"a":1}`],
+  ] as const)('%s are counted one past the limit at most', (what, text) => {
+    expect(scan(text, { ...LIMITS, [what]: 100 })[what]).toBe(101);
+  });
+});
+
 describe('size of items', () => {
   test.each([
     ['at the limit', [callOf(32_768)], []],
@@ -79,7 +103,7 @@ describe('size of items', () => {
       .map(([json, s]) => s + json + s);
     fc.assert(
       fc.property(fc.array(spaced), fc.integer({ min: 1, max: 60 }), (items, itemBytes) => {
-        const { largeItems } = scan(`{"a":[1,[2]],"batch":[${items.join(',')}]}`, { depth: 100, itemBytes });
+        const { largeItems } = scan(`{"a":[1,[2]],"batch":[${items.join(',')}]}`, { ...LIMITS, itemBytes });
         const expected = items.flatMap((item, i) => (Buffer.byteLength(item.trim()) > itemBytes ? [i] : []));
         expect([...largeItems]).toEqual(expected);
       }),
