@@ -1,7 +1,7 @@
 import express, { type Express, type RequestHandler, Router } from 'express';
 import { answerProblems, noSuchPath } from '../../shared/http/problem';
 import { auditActs } from './access/acts';
-import { type Access, authenticate } from './access/authenticate';
+import { type Access, authenticate, isOverTls } from './access/authenticate';
 import { jsonBody } from './body';
 import { type ControlDeps } from './deps';
 import { aboutRoutes } from './routes/about';
@@ -71,8 +71,13 @@ function api(deps: ControlDeps): Router {
   return router;
 }
 
+/** 180 days, for this host alone. Browsers ignore it over plain http. */
+const HSTS = 'max-age=15552000';
+
 /** Answers hold write keys and, once, secrets: no cache keeps them, and no browser takes them for a page. */
-const secureHeaders: RequestHandler = (_req, res, next) => {
+const secureHeaders: RequestHandler = (req, res, next) => {
+  // Other programs on a developer's machine speak plain http.
+  if (isOverTls(req) && req.hostname !== 'localhost') res.set('Strict-Transport-Security', HSTS);
   res.set({
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

@@ -2,6 +2,7 @@ import { type Sealer } from '../../shared/config/seal';
 import { type ConfigView } from '../../shared/config/view';
 import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
+import { type TokenUses } from './access/token-uses';
 import { type Entries } from './entries';
 import { type Events } from './events/events';
 import { type SeenEvents } from './events/seen';
@@ -20,6 +21,7 @@ export interface ControlDeps {
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
   seen: Pick<SeenEvents, 'write'>;
+  uses: Pick<TokenUses, 'all'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
   /** of audiences and computed traits */
   profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;

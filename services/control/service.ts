@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { createSealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
+import { type ConfigReader } from '../../shared/config/view';
 import { openWriter } from '../../shared/config/writer';
 import { AppError } from '../../shared/errors';
 import { type Health, listen, serveHealth } from '../../shared/http/health';
@@ -10,7 +11,8 @@ import { type Running } from '../../shared/lifecycle';
 import { requireSecretKeys, type Settings } from '../../shared/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { openIdentities } from './access/identities';
-import { createSessions } from './access/sessions';
+import { Sessions } from './access/sessions';
+import { TokenUses } from './access/token-uses';
 import { Alerts } from './alerts/runner';
 import { createApp } from './app';
 import { Mending } from './definition-mending';
@@ -46,7 +48,8 @@ export async function startControl(
   fatal: (error: unknown) => void,
 ): Promise<RunningControl> {
   const adminToken = requireAdminToken(settings);
-  const sealer = createSealer(requireSecretKeys(settings));
+  const secretKeys = requireSecretKeys(settings);
+  const sealer = createSealer(secretKeys);
   const health: Health & { ready: boolean; history?: History } = {
     ready: false,
     notLive: () => [],
@@ -71,11 +74,8 @@ export async function startControl(
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
-  const deps = { ...backend, sealer, history, replays, kafka, log, now, ...about };
-  const access = {
-    identities: openIdentities(adminToken, config),
-    sessions: createSessions(requireSecretKeys(settings)),
-  };
+  const access = await openAccess({ adminToken, secretKeys, config, history, log });
+  const deps = { ...backend, uses: access.uses, sealer, history, replays, kafka, log, now, ...about };
   const app = createApp(deps, access);
   const server = createServer(watched(app));
   observeHistory(history);
@@ -88,13 +88,30 @@ export async function startControl(
       health.ready = false;
       backend.events.streams.stop();
       await closeServer(server, deadlineMs / 2);
-      await Promise.all([replays.stop(), alerts.stop(), mending.stop()]);
+      await Promise.all([replays.stop(), alerts.stop(), mending.stop(), access.stop()]);
       await stopBackend(deadlineMs / 3);
       await history.stop(deadlineMs / 3);
       await kafka.close();
       healthServer.close();
     },
   };
+}
+
+interface AccessOptions {
+  adminToken: string;
+  secretKeys: Buffer[];
+  config: ConfigReader;
+  history: History;
+  log: Log;
+}
+
+async function openAccess({ adminToken, secretKeys, config, history, log }: AccessOptions) {
+  const sessions = new Sessions({ history, secretKeys, adminToken, now: Date.now, log });
+  const uses = new TokenUses(history, Date.now, log);
+  await sessions.start();
+  uses.start();
+  const stop = () => Promise.all([sessions.stop(), uses.stop()]);
+  return { identities: openIdentities(adminToken, config), sessions, uses, stop };
 }
 
 function openHealth(settings: Settings, health: Health) {

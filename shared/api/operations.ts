@@ -790,6 +790,12 @@ export type Token = {
   version: number;
   createdAt: string;
   updatedAt: string;
+  /** null: all rights of its role */
+  rights: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
+  /** null: it does not expire */
+  expiresAt: string | null;
+  /** To the minute; null: not known */
+  lastUsedAt: string | null;
 };
 
 export type Tokens = {
@@ -800,6 +806,12 @@ export type Tokens = {
     version: number;
     createdAt: string;
     updatedAt: string;
+    /** null: all rights of its role */
+    rights: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
+    /** null: it does not expire */
+    expiresAt: string | null;
+    /** To the minute; null: not known */
+    lastUsedAt: string | null;
   })[];
   next: string | null;
 };
@@ -811,6 +823,12 @@ export type NewToken = {
   version: number;
   createdAt: string;
   updatedAt: string;
+  /** null: all rights of its role */
+  rights: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
+  /** null: it does not expire */
+  expiresAt: string | null;
+  /** To the minute; null: not known */
+  lastUsedAt: string | null;
   /** Shown this once */
   token: string;
 };
@@ -1647,6 +1665,10 @@ export interface Operations {
       name: string;
       /** admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks */
       role: "admin" | "operator" | "read_only";
+      /** When it ends, with the sessions that it began; absent: it does not expire */
+      expiresAt?: string;
+      /** Narrow the role: read is GET, write is every other method. Absent: all rights of the role */
+      rights?: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[];
     };
     answer: NewToken;
   };
@@ -1664,6 +1686,8 @@ export interface Operations {
       name?: string;
       /** admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks */
       role?: "admin" | "operator" | "read_only";
+      expiresAt?: string | null;
+      rights?: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
     };
     answer: Token;
   };

@@ -127,6 +127,10 @@ export interface Token {
   id: string;
   name: string;
   role: Role;
+  /** ISO 8601; absent: it does not expire */
+  expiresAt?: string;
+  /** narrow the role, such as `events:read`; absent: all that the role allows */
+  rights?: string[];
   /** SHA-256 of the token, base64url: tokens are 256 random bits, nothing slower is needed */
   hash: string;
   createdAt: string;

@@ -2,7 +2,8 @@ import { type Express } from 'express';
 import pino from 'pino';
 import supertest from 'supertest';
 import { openIdentities } from '../../services/control/access/identities';
-import { createSessions } from '../../services/control/access/sessions';
+import { Sessions } from '../../services/control/access/sessions';
+import { TokenUses } from '../../services/control/access/token-uses';
 import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/app';
 import { Mending } from '../../services/control/definition-mending';
@@ -42,12 +43,20 @@ export interface ControlUnderTest {
   mending: Mending;
   /** writes when it is told to */
   seen: SeenEvents;
+  sessions: Sessions;
+  uses: TokenUses;
   /** a request with the admin token */
   call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
 }
 
 export async function controlUnderTest(
-  options: { timeoutMs?: number; memory?: MemoryLog; database?: Database; historyHasRead?: () => boolean } = {},
+  options: {
+    timeoutMs?: number;
+    memory?: MemoryLog;
+    database?: Database | undefined;
+    historyHasRead?: () => boolean;
+    adminToken?: string;
+  } = {},
 ): Promise<ControlUnderTest> {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) });
@@ -68,7 +77,13 @@ export async function controlUnderTest(
   const entries = openEntries(config, writer);
   const { profiles, previews, members } = await openProfiles({ kafka, config, history, appender, log, onFatal });
   const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs: WINDOW_MS, now, log });
+  const { adminToken = ADMIN_TOKEN } = options;
+  const nowMs = () => clock.now.getTime();
+  const sessions = new Sessions({ history, secretKeys: [SECRET_KEY], adminToken, now: nowMs, log });
+  const uses = new TokenUses(history, nowMs, log);
+  await sessions.sync();
   const deps = {
+    uses,
     config,
     entries,
     sealer,
@@ -87,10 +102,7 @@ export async function controlUnderTest(
     log,
     now,
   };
-  const app = createApp(deps, {
-    identities: openIdentities(ADMIN_TOKEN, config),
-    sessions: createSessions([SECRET_KEY]),
-  });
+  const app = createApp(deps, { identities: openIdentities(adminToken, config), sessions, uses });
   return {
     app,
     memory,
@@ -99,8 +111,10 @@ export async function controlUnderTest(
     alerts,
     mending: new Mending({ config, entries, now, log }),
     seen,
+    sessions,
+    uses,
     logged: () => lines.join(''),
-    call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${ADMIN_TOKEN}`),
+    call: (method, path) => supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${adminToken}`),
   };
 }
 

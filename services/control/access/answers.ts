@@ -2,13 +2,19 @@ import { z } from 'zod';
 import { ROLES } from '../../../shared/domain/config';
 import { AUDIT_KINDS } from '../audit-query';
 import { ACTIONS } from './audit';
+import { RIGHTS } from './rights';
 
 /** The shapes of what is answered about tokens, and about who did what (../answers.ts). */
 
 const time = z.iso.datetime();
 const changed = { version: z.int(), createdAt: time, updatedAt: time };
 
-export const token = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed });
+export const token = z.strictObject({
+  ...{ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed },
+  rights: z.array(z.enum(RIGHTS)).nullable().meta({ description: 'null: all rights of its role' }),
+  expiresAt: time.nullable().meta({ description: 'null: it does not expire' }),
+  lastUsedAt: time.nullable().meta({ description: 'To the minute; null: not known' }),
+});
 export const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
 export const audit = z.strictObject({
   at: time,

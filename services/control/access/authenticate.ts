@@ -1,13 +1,14 @@
 import { type Request, type RequestHandler, type Response } from 'express';
 import { Problem } from '../../../shared/http/problem';
 import { roleFor } from '../operations';
-import { type Actor, type Identities } from './identities';
-import { type Sessions } from './sessions';
-import { mayAct } from './tokens';
+import { type Actor, hasExpired, type Identities, type Identity } from './identities';
+import { mayAct } from './rights';
+import { type Session, type Sessions } from './sessions';
+import { type TokenUses } from './token-uses';
 
 /**
- * Who asks, and whether they may: by a token in the header, or by the session of a browser, whose cookie is heeded only
- * where the page that asks is of the same host.
+ * Finds out whose request it is: by a token in the header, or by the session of a browser, whose cookie holds only where the
+ * page that sends it is of the same host.
  */
 
 export const SESSION_COOKIE = 'waypost_session';
@@ -15,39 +16,69 @@ const UNSAFE: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 export interface Access {
   identities: Identities;
-  sessions: Sessions;
+  sessions: Pick<Sessions, 'begin' | 'read' | 'end'>;
+  uses: Pick<TokenUses, 'note'>;
 }
 
 /** @param now ms since 1970 */
-export function authenticate({ identities, sessions }: Access, now: () => number): RequestHandler {
+export function authenticate(access: Access, now: () => number): RequestHandler {
   return (req, res, next) => {
-    const header = req.get('authorization');
-    const identity = header === undefined ? ofCookie(req) : ofHeader(header);
-    if (!identity) {
-      next(unauthorized(header !== undefined));
-      return;
-    }
     const needed = roleFor(req.method, req.path);
-    if (needed && !mayAct(identity.actor.role, needed)) {
-      next(new Problem('forbidden', `This needs the role ${needed}; yours is ${identity.actor.role}`));
-      return;
-    }
-    res.locals.actor = identity.actor;
+    const allow = (): Identity => {
+      const identity = identify(access, req, now());
+      const { role } = identity.actor;
+      if (needed && !mayAct(role, needed)) {
+        throw new Problem('forbidden', `This needs the role ${needed}; yours is ${role}`);
+      }
+      return identity;
+    };
+    const identity = allow();
+    const { actor } = identity;
+    access.uses.note(actor.id);
+    res.locals.actor = actor;
+    res.locals.identity = identity;
+    res.locals.stillAllowed = () => {
+      try {
+        return allow().actor.id === actor.id;
+      } catch {
+        return false;
+      }
+    };
     next();
   };
+}
 
-  function ofHeader(header: string) {
-    const token = /^Bearer +(\S+) *$/i.exec(header)?.[1];
-    return token === undefined ? undefined : identities.ofToken(token);
+/** @throws Problem `unauthorized` */
+export function identify(access: Access, req: Request, nowMs: number): Identity {
+  const header = req.get('authorization');
+  const identity = header === undefined ? ofCookie() : ofHeader(header);
+  if (!identity) throw unauthorized(header !== undefined);
+  requireUnexpired(identity, nowMs);
+  return identity;
+
+  function ofHeader(text: string) {
+    const token = /^Bearer +(\S+) *$/i.exec(text)?.[1];
+    return token === undefined ? undefined : access.identities.ofToken(token);
   }
 
-  function ofCookie(req: Request) {
-    const cookie = cookieOf(req);
-    const host = req.get('host');
-    if (cookie === undefined || host === undefined || !isSameOrigin(req)) return undefined;
-    const session = sessions.read(cookie, { host, nowMs: now() });
-    return session && identities.ofSession(session.id, session.mark);
+  function ofCookie() {
+    const session = sessionOf(access, req);
+    return session && access.identities.ofSession(session.token, session.mark);
   }
+}
+
+/** @throws Problem `unauthorized` for a token that has expired */
+export function requireUnexpired(identity: Identity, nowMs: number): void {
+  if (!hasExpired(identity, nowMs)) return;
+  const at = new Date(identity.expiresAt ?? 0).toISOString();
+  throw unauthorized(true, `This token expired at ${at}; ask an administrator for a new one`);
+}
+
+/** The session of the request's cookie; undefined where it has none that holds. */
+export function sessionOf({ sessions }: Access, req: Request): Session | undefined {
+  const cookie = cookieOf(req);
+  const host = req.get('host');
+  return cookie === undefined || host === undefined || !isSameOrigin(req) ? undefined : sessions.read(cookie, host);
 }
 
 /** A page of another host must not act with the cookie: browsers name the page's origin whenever something is changed. */
@@ -57,20 +88,41 @@ export function isSameOrigin(req: Request): boolean {
   return URL.canParse(origin) && new URL(origin).host === req.get('host');
 }
 
-function cookieOf(req: Request): string | undefined {
-  const cookies = (req.get('cookie') ?? '').split(';').map((part) => part.trim().split('='));
-  return cookies.find(([name]) => name === SESSION_COOKIE)?.[1];
+/** Whether the browser's connection is TLS: up to here, or up to a proxy that says so. */
+export function isOverTls(req: Request): boolean {
+  return req.secure || req.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() === 'https';
 }
 
-function unauthorized(given: boolean): Problem {
+/** `__Host-`: over TLS no other host of the same domain can set this cookie. Browsers refuse the prefix without TLS. */
+export function sessionCookie(req: Request): string {
+  return isOverTls(req) ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE;
+}
+
+function cookieOf(req: Request): string | undefined {
+  const wanted = sessionCookie(req);
+  const cookies = (req.get('cookie') ?? '').split(';').map((part) => part.trim().split('='));
+  return cookies.find(([name]) => name === wanted)?.[1];
+}
+
+function unauthorized(given: boolean, detail = 'This is no token that is known'): Problem {
   const challenge = given ? 'Bearer realm="waypost", error="invalid_token"' : 'Bearer realm="waypost"';
-  const detail = given ? 'This is no token that is known' : 'Send Authorization: Bearer <token>';
-  return new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': challenge } });
+  return new Problem('unauthorized', given ? detail : 'Send Authorization: Bearer <token>', {
+    headers: { 'WWW-Authenticate': challenge },
+  });
 }
 
 /** Who asks: behind `authenticate`. */
 export function actorOf(res: Response): Actor {
   return res.locals.actor as Actor;
+}
+
+export function identityOf(res: Response): Identity {
+  return res.locals.identity as Identity;
+}
+
+/** Asks again, for an answer that lasts: false once the token or the session has ended, or may no longer do this. */
+export function stillAllowed(res: Response): () => boolean {
+  return res.locals.stillAllowed as () => boolean;
 }
 
 export function seesSecrets(res: Response): boolean {

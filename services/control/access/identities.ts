@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type ConfigReader, type Entry } from '../../../shared/config/view';
 import { type Role, type Token } from '../../../shared/domain/config';
 
-/** Whose token is it: the one of the settings, or one that was made by the API and is kept as a hash in `config`. */
+/** Finds whose token it is: the one of the settings, or one that was made by the API and is kept as a hash in `config`. */
 
 /** Who does something. */
 export interface Actor {
@@ -12,13 +12,19 @@ export interface Actor {
   role: Role;
 }
 
-/** An actor, and what changes with their token: a session of theirs ends with it. */
-interface Identity {
+/** An actor, and what limits their token. */
+export interface Identity {
   actor: Actor;
+  /** changes with the token: a session ends with it */
   mark: string;
+  /** narrow the role (rights.ts); undefined: all that the role allows */
+  rights: readonly string[] | undefined;
+  /** ms since 1970; undefined: never */
+  expiresAt: number | undefined;
 }
 
 export interface Identities {
+  /** Also of an expired token: ask `hasExpired`. */
   ofToken(token: string): Identity | undefined;
   /** of a session: undefined where the token is another one now, or gone */
   ofSession(id: string, mark: string): Identity | undefined;
@@ -30,13 +36,20 @@ export const WAYPOST: Actor = { id: 'waypost', name: 'Waypost', role: 'operator'
 const ROOT: Actor = { id: 'admin', name: 'WAYPOST_ADMIN_TOKEN', role: 'admin' };
 const MARK_LENGTH = 16;
 
+export function hasExpired({ expiresAt }: Pick<Identity, 'expiresAt'>, nowMs: number): boolean {
+  return expiresAt !== undefined && expiresAt <= nowMs;
+}
+
 /** @param config followed: a token that is deleted opens nothing from then on */
 export function openIdentities(
   adminToken: string,
   config: Pick<ConfigReader, 'list' | 'token' | 'onChange'>,
 ): Identities {
   const rootHash = hashToken(adminToken);
-  const root = { actor: ROOT, mark: rootHash.slice(0, MARK_LENGTH) };
+  const root: Identity = {
+    ...{ actor: ROOT, mark: rootHash.slice(0, MARK_LENGTH) },
+    ...{ rights: undefined, expiresAt: undefined },
+  };
   const idByHash = new Map<string, string>();
   const learn = (token: Token) => idByHash.set(token.hash, token.id);
   for (const { data } of config.list('token')) learn(data);
@@ -45,8 +58,11 @@ export function openIdentities(
   });
   const of = (entry: Entry<Token> | undefined): Identity | undefined => {
     if (!entry) return undefined;
-    const { id, name, role, hash } = entry.data;
-    return { actor: { id, name, role }, mark: hash.slice(0, MARK_LENGTH) };
+    const { id, name, role, hash, rights, expiresAt } = entry.data;
+    return {
+      ...{ actor: { id, name, role }, mark: hash.slice(0, MARK_LENGTH), rights },
+      expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt),
+    };
   };
   return {
     // Digests are compared, so that the time taken tells nothing of how much of a guess was right.

@@ -1,13 +1,22 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../../shared/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { endedSessions, sessionKeys } from '../history/access';
+import { type History } from '../history/history';
+import { Periodic } from '../periodic';
+import { SessionKeys } from './session-keys';
 
 /**
- * Sessions of a browser: a signed note of whose it is, for which host, and until when. Nothing is kept here, so that a
- * session outlives a restart; it ends with its time, and with the token that it was made by. Pure, but for the keys.
+ * Sessions of browsers: a signed note that names the token, the host and the end. A session outlives a restart of control.
+ * It ends with its time, with its token, and when it is ended here or by another control process.
  */
 
-interface Session {
-  /** the token's id */
+export interface Session {
+  /** names the session */
   id: string;
+  /** the token's id */
+  token: string;
+  /** changes with the token */
   mark: string;
   /** the Host that it was made at, and holds for */
   host: string;
@@ -15,35 +24,91 @@ interface Session {
   until: number;
 }
 
-export interface Sessions {
-  write(session: Session): string;
-  /** undefined for what was not written here, has ended, or was made at another host */
-  read(text: string, at: { host: string; nowMs: number }): Session | undefined;
+export const SESSION_MS = 12 * 3_600_000;
+/** Clocks of control processes differ by less. */
+const CLOCK_SKEW_MS = 60_000;
+/** A session that another process ends is refused here within this time. */
+const SYNC_EVERY_MS = 2_000;
+
+export interface SessionsOptions {
+  history: Pick<History, 'ask'>;
+  /** as WAYPOST_SECRET_KEY: sessions of each are accepted */
+  secretKeys: readonly Buffer[];
+  adminToken: string;
+  now: () => number;
+  log: Log;
 }
 
-/** @param keys as WAYPOST_SECRET_KEY: the first signs, each is believed */
-export function createSessions(keys: readonly Buffer[]): Sessions {
-  const derived = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'waypost session', 32)));
-  const sign = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest('base64url');
-  return {
-    write: ({ id, mark, host, until }) => {
-      const text = Buffer.from(JSON.stringify([id, mark, host, until])).toString('base64url');
-      return `${text}.${sign(derived[0] ?? Buffer.alloc(0), text)}`;
-    },
-    read: (given, { host, nowMs }) => {
-      const [text = '', signature = ''] = given.split('.');
-      if (!derived.some((key) => isSame(sign(key, text), signature))) return undefined;
-      const [id, mark, of, until] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [
-        string,
-        string,
-        string,
-        number,
-      ];
-      return of === host && nowMs < until ? { id, mark, host: of, until } : undefined;
-    },
-  };
-}
+export class Sessions {
+  readonly #keys: SessionKeys;
+  /** id → ms since 1970 at which it would have ended anyway */
+  readonly #ended = new Map<string, number>();
+  /** ended here, and not yet in the database */
+  readonly #unwritten = new Map<string, number>();
+  readonly #syncing = new Periodic(SYNC_EVERY_MS, () => this.#sync());
 
-function isSame(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+  constructor(private readonly options: SessionsOptions) {
+    this.#keys = new SessionKeys(options.secretKeys, options.adminToken);
+  }
+
+  /** Reads keys and ended sessions before the first request, and follows both. */
+  async start(): Promise<void> {
+    await this.sync();
+    this.#syncing.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#syncing.end();
+  }
+
+  /** Exchanges ended sessions with the database. Never throws: without a database it works with what it knows. */
+  sync(): Promise<void> {
+    return this.#syncing.now();
+  }
+
+  /** @returns the cookie's text */
+  begin({ token, mark, host, until }: Omit<Session, 'id'>): string {
+    const fields = [randomUUID(), token, mark, host, until];
+    const text = Buffer.from(JSON.stringify(fields)).toString('base64url');
+    return `${text}.${this.#keys.sign(text, this.options.now())}`;
+  }
+
+  /** @returns undefined for a text that was not signed here, for an ended session, and for one of another host */
+  read(given: string, host: string): Session | undefined {
+    const [text = '', signature = ''] = given.split('.');
+    if (!this.#keys.verify(text, signature)) return undefined;
+    const fields = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, string, string, string, number];
+    const [id, token, mark, of, until] = fields;
+    const leftMs = until - this.options.now();
+    if (of !== host || this.#ended.has(id) || leftMs <= 0 || leftMs > SESSION_MS + CLOCK_SKEW_MS) return undefined;
+    return { id, token, mark, host: of, until };
+  }
+
+  /** Ends it for good: here at once, in other processes within seconds. */
+  async end({ id, until }: Session): Promise<void> {
+    this.#ended.set(id, until);
+    this.#unwritten.set(id, until);
+    await this.sync();
+  }
+
+  async #sync(): Promise<void> {
+    const { history, log, now } = this.options;
+    const nowMs = now();
+    for (const ended of [this.#ended, this.#unwritten]) {
+      for (const [id, until] of ended) if (until <= nowMs) ended.delete(id);
+    }
+    const unwritten = Array.from(this.#unwritten, ([id, until]) => ({ id, until }));
+    try {
+      const { keys, ended } = await history.ask(async (database) => ({
+        keys: await sessionKeys(database, SessionKeys.make(nowMs), nowMs - SESSION_MS - CLOCK_SKEW_MS),
+        ended: await endedSessions(database, unwritten, nowMs),
+      }));
+      this.#keys.use(keys);
+      for (const { id, until } of ended) this.#ended.set(id, until);
+      for (const { id } of unwritten) this.#unwritten.delete(id);
+    } catch (error) {
+      const level = unwritten.length > 0 ? 'warn' : 'debug';
+      log[level]({ unwritten: unwritten.length, reason: messageOf(error) }, 'sessions.not_synced');
+    }
+  }
 }

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { type Entry } from '../../../shared/config/view';
-import { type Role, ROLES, type Token } from '../../../shared/domain/config';
+import { ROLES, type Token } from '../../../shared/domain/config';
 import { type Json } from '../../../shared/domain/message';
+import { pointer, Problem } from '../../../shared/http/problem';
+import { invalidFields, name, parseBody } from '../fields';
 import { mergePatch } from '../merge-patch';
-import { name, parseBody } from '../fields';
+import { type Identity } from './identities';
+import { RIGHTS } from './rights';
 
-/** What may be done to a token of the API, and what is shown of it: never itself, but for once. Pure: ids are given. */
+/** Decides what tokens of the API may be set to, and what is shown of them: the token itself only once. Pure: ids are given. */
 
 export const tokenSchema = z.strictObject({
   name,
@@ -14,32 +17,62 @@ export const tokenSchema = z.strictObject({
     description:
       'admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks',
   }),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
+    .transform((text) => new Date(text).toISOString())
+    .optional()
+    .meta({ description: 'When it ends, with the sessions that it began; absent: it does not expire' }),
+  rights: z
+    .array(z.enum(RIGHTS))
+    .min(1)
+    .transform((rights) => [...new Set(rights)])
+    .optional()
+    .meta({ description: 'Narrow the role: read is GET, write is every other method. Absent: all rights of the role' }),
 });
+type TokenFields = z.output<typeof tokenSchema>;
 
 export function newToken(): string {
   return `wpt_${randomBytes(32).toString('base64url')}`;
 }
 
-/** @throws Problem `invalid_fields` */
-export function createToken(body: unknown, made: { id: string; hash: string; now: Date }): Token {
+/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by` */
+export function createToken(body: unknown, made: { id: string; hash: string; now: Date; by: Identity }): Token {
   const at = made.now.toISOString();
-  return { id: made.id, ...parseBody(tokenSchema, body), hash: made.hash, createdAt: at, updatedAt: at };
+  const fields = parseBody(tokenSchema, body);
+  requireFuture(fields, made.now);
+  requireOwnRights(fields, made.by);
+  return { id: made.id, ...stored(fields), hash: made.hash, createdAt: at, updatedAt: at };
 }
 
-/** @throws Problem `invalid_fields` */
-export function patchToken(token: Token, patch: Json, now: Date): Token {
-  const merged = mergePatch({ name: token.name, role: token.role }, patch);
-  return { ...token, ...parseBody(tokenSchema, merged), updatedAt: now.toISOString() };
+/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by` */
+export function patchToken(token: Token, patch: Json, { now, by }: { now: Date; by: Identity }): Token {
+  const { name: _, role: __, expiresAt, rights: ___, ...rest } = token;
+  const fields = parseBody(tokenSchema, mergePatch(stored(token), patch));
+  if (fields.expiresAt !== expiresAt) requireFuture(fields, now);
+  requireOwnRights(fields, by);
+  return { ...rest, ...stored(fields), updatedAt: now.toISOString() };
 }
 
-export function tokenView({ version, data }: Entry<Token>) {
-  const { id, name: label, role, createdAt, updatedAt } = data;
-  return { id, name: label, role, version, createdAt, updatedAt };
+function stored({ name: label, role, expiresAt, rights }: TokenFields | Token) {
+  return { name: label, role, ...(expiresAt !== undefined && { expiresAt }), ...(rights && { rights }) };
 }
 
-/** Roles in the order of what they may. */
-const RANK: Record<Role, number> = { read_only: 0, operator: 1, admin: 2 };
+function requireFuture({ expiresAt }: TokenFields, now: Date): void {
+  if (expiresAt === undefined || Date.parse(expiresAt) > now.getTime()) return;
+  throw invalidFields([{ pointer: pointer(['expiresAt']), detail: 'must be in the future' }]);
+}
 
-export function mayAct(role: Role, needed: Role): boolean {
-  return RANK[role] >= RANK[needed];
+/** Else a token with the right to make tokens could give itself every other right. */
+function requireOwnRights({ rights }: TokenFields, { rights: own }: Identity): void {
+  if (own === undefined) return;
+  const missing = rights?.filter((right) => !own.includes(right)) ?? ['all rights of its role'];
+  if (missing.length === 0) return;
+  throw new Problem('forbidden', `Your token cannot give rights that it does not have: ${missing.join(', ')}`);
+}
+
+/** @param lastUsedAt ms since 1970 */
+export function tokenView({ version, data }: Entry<Token>, lastUsedAt: number | undefined) {
+  const { id, name: label, role, rights = null, expiresAt = null, createdAt, updatedAt } = data;
+  const used = lastUsedAt === undefined ? null : new Date(lastUsedAt).toISOString();
+  return { id, name: label, role, rights, version, expiresAt, lastUsedAt: used, createdAt, updatedAt };
 }

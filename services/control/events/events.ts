@@ -1,6 +1,6 @@
 import { type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
 import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
-import { type ConfigView } from '../../../shared/config/view';
+import { type ConfigReader } from '../../../shared/config/view';
 import { showEvent } from './explain';
 import { type SeenEvents } from './seen';
 import { EventRing } from './ring';
@@ -21,7 +21,7 @@ export interface Events {
 
 export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
-  config: Pick<ConfigView, 'source' | 'destinationsOf'>;
+  config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'onChange'>;
   seen: Pick<SeenEvents, 'add'>;
   now: () => number;
   onFatal: (error: unknown) => void;
@@ -30,6 +30,9 @@ export interface EventsOptions {
 export async function openEvents({ kafka, config, seen, now, onFatal }: EventsOptions): Promise<Events> {
   const ring = new EventRing();
   const streams = new Streams(now, (entry) => showEvent(entry, config));
+  config.onChange(({ kind }) => {
+    if (kind === 'token') streams.recheck();
+  });
   const follow = (topic: string, accepted: boolean): Promise<Tail> => {
     const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
     const onRecord = (record: InRecord) => {

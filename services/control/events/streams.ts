@@ -8,6 +8,8 @@ import { type DebugEvent, type Entry, type EventFilter } from './ring';
  */
 
 const MAX_READERS = 100;
+/** So that the streams of one token leave room for those of others. */
+const MAX_READERS_OF_ONE = 20;
 /** What waits for one reader. A burst fits in; with all readers stalled it is 50 MB. */
 const MAX_WAITING_BYTES = 512 * 1024;
 /** More than a person can read; a page that draws each of thousands a second stands still. */
@@ -18,9 +20,22 @@ const PING_MS = 15_000;
 /** A connection that takes nothing for so long is nobody's any more. */
 const STALLED_MS = 60_000;
 
-interface Reader {
+/** Who reads. */
+export interface ReaderOf {
+  /** id of the token */
+  token: string;
+  /** asked every second, and when a token changes: a stream ends with its token, its session and its right */
+  stillAllowed: () => boolean;
+}
+
+interface Reader extends ReaderOf {
   response: Response;
   filter: EventFilter;
+  /**
+   * What it missed and its connection has not taken yet. Weak: an event that left the ring is not held in memory for a slow
+   * reader.
+   */
+  missed: WeakRef<Entry>[];
   skipped: number;
   thisSecond: number;
   /** since when its connection is full, ms since 1970 */
@@ -51,22 +66,34 @@ export class Streams {
    * Begins to answer with events: first those given, then each that comes.
    * @throws AppError `overloaded` where there are too many readers, or control is stopping
    */
-  open(response: Response, filter: EventFilter, first: readonly Entry[]): void {
+  open(response: Response, filter: EventFilter, first: readonly Entry[], of: ReaderOf): void {
     if (this.#readers.size >= MAX_READERS || this.#stopped) {
       throw new AppError('overloaded', 'Too many streams are open; try again shortly', true);
+    }
+    if ([...this.#readers].filter(({ token }) => token === of.token).length >= MAX_READERS_OF_ONE) {
+      const detail = `This token has ${MAX_READERS_OF_ONE} streams open, which is the limit; close one`;
+      throw new AppError('overloaded', detail, true);
     }
     // Proxies must not gather it.
     response.status(200).set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
     response.flushHeaders();
-    const reader: Reader = { response, filter, skipped: 0, thisSecond: 0, fullSince: undefined };
+    const missed = first.slice(-MAX_BACKLOG).map((entry) => new WeakRef(entry));
+    const skipped = first.length - missed.length;
+    const reader: Reader = { ...of, response, filter, missed, skipped, thisSecond: 0, fullSince: undefined };
     this.#readers.add(reader);
     response.on('close', () => this.#readers.delete(reader));
-    response.on('drain', () => (reader.fullSince = undefined));
+    response.on('drain', () => {
+      reader.fullSince = undefined;
+      this.#giveMissed(reader);
+    });
     // How long a browser waits before it connects again.
     this.#send(reader, 'retry: 2000\n\n');
-    reader.skipped = Math.max(0, first.length - MAX_BACKLOG);
-    // Whatever the connection takes at once: it is what the reader missed.
-    for (const entry of first.slice(-MAX_BACKLOG)) this.#write(reader, entry);
+    this.#giveMissed(reader);
+  }
+
+  /** Ends the streams whose readers may no longer read. */
+  recheck(): void {
+    for (const reader of this.#readers) if (!reader.stillAllowed()) this.#end(reader);
   }
 
   /** Gives an event to all who want it. */
@@ -86,6 +113,23 @@ export class Streams {
   /** The filter of a full reader is not asked for what it would have to parse: the count is of its source. */
   #skip(reader: Reader, { source }: Entry): void {
     if (reader.filter.source === undefined || reader.filter.source === source) reader.skipped++;
+  }
+
+  /** As much as the connection takes; `drain` goes on. */
+  #giveMissed(reader: Reader): void {
+    let given = 0;
+    for (; given < reader.missed.length && reader.fullSince === undefined; given++) {
+      const entry = reader.missed[given]?.deref();
+      if (entry) this.#write(reader, entry);
+      else reader.skipped++;
+    }
+    reader.missed.splice(0, given);
+  }
+
+  /** At once: what waits for the connection is not sent any more. */
+  #end(reader: Reader): void {
+    this.#readers.delete(reader);
+    reader.response.destroy();
   }
 
   #give(reader: Reader, entry: Entry): void {
@@ -111,12 +155,13 @@ export class Streams {
   #ping(): void {
     for (const reader of this.#readers) {
       if (reader.fullSince === undefined) this.#send(reader, ': here\n\n');
-      else if (this.now() - reader.fullSince > STALLED_MS) reader.response.destroy();
+      else if (this.now() - reader.fullSince > STALLED_MS) this.#end(reader);
     }
   }
 
   #nextSecond(): void {
     for (const reader of this.#readers) reader.thisSecond = 0;
+    this.recheck();
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../shared/errors';
@@ -22,7 +22,8 @@ const WORKER_FILE = join(
  * @throws AppError `cannot_start` where another process has it open
  */
 export async function openPglite(folder: string): Promise<Database> {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  closeToOthers(folder);
   const lock = takeLock(folder);
   try {
     const dir = join(folder, 'pg');
@@ -32,6 +33,15 @@ export async function openPglite(folder: string): Promise<Database> {
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/** It holds keys that sign sessions; earlier versions made the folder readable for all. */
+function closeToOthers(folder: string): void {
+  try {
+    chmodSync(folder, 0o700);
+  } catch {
+    // A volume of another owner: its mode is for whoever mounts it to set.
   }
 }
 

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '../../../shared/http/problem';
+import { actorOf, stillAllowed } from '../access/authenticate';
 import { type ControlDeps } from '../deps';
 import { showEvent } from '../events/explain';
 import { eventsQuery, streamQuery } from '../events/query';
@@ -26,7 +27,8 @@ export function eventRoutes({ events, config }: ControlDeps): Router {
     .get((req, res) => {
       const filter = parseQuery(streamQuery, req.query);
       const seen = req.get('last-event-id');
-      events.streams.open(res, filter, seen === undefined ? [] : events.ring.since(seen, filter));
+      const first = seen === undefined ? [] : events.ring.since(seen, filter);
+      events.streams.open(res, filter, first, { token: actorOf(res).id, stillAllowed: stillAllowed(res) });
     })
     .all(read);
   return router;

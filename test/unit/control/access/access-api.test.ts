@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { OPERATIONS, roleFor } from '../../../../services/control/operations';
-import { mayAct } from '../../../../services/control/access/tokens';
+import { mayAct } from '../../../../services/control/access/rights';
 import { type Role, ROLES } from '../../../../shared/domain/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 

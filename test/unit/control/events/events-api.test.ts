@@ -1,4 +1,5 @@
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import supertest from 'supertest';
 import { createServer, type Server } from 'node:http';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { eventually } from '../../../support/eventually';
@@ -6,10 +7,14 @@ import { eventually } from '../../../support/eventually';
 let control: ControlUnderTest;
 let server: Server;
 let port: number;
+/** the server's ends of connections, the newest last */
+let accepted: Socket[];
 const opened: { close(): void }[] = [];
 beforeEach(async () => {
   control = await controlUnderTest();
   server = createServer(control.app);
+  accepted = [];
+  server.on('connection', (socket) => accepted.push(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   ({ port } = server.address() as AddressInfo);
 });
@@ -47,7 +52,9 @@ function openStream(query = '', headers: Record<string, string> = {}) {
     .on('data', (chunk: string) => (text += chunk))
     .on('error', () => undefined);
   const all = { authorization: `Bearer ${ADMIN_TOKEN}`, host: 'localhost', ...headers };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries(all)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}: ${value}`);
   socket.write(`GET /api/v1/events/stream${query} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
   opened.push({ close: () => socket.destroy() });
   return {
@@ -121,4 +128,81 @@ it('asks for the token, and refuses what it does not know', async () => {
   await eventually(() => expect(nobody.text()).toContain(' 401 '));
   const other = openStream('?types=track');
   await eventually(() => expect(other.text()).toContain(' 422 '));
+});
+
+it('gives a reader that comes back no more than its connection takes, and in the end all that it missed', async () => {
+  const first = openStream();
+  await first.begun();
+  accept({ userId: 'u0' });
+  await eventually(() => expect(first.ids()).toHaveLength(1));
+  first.socket.destroy();
+  // 26 MB: several times what the system's buffers of a connection hold.
+  const big = 'x'.repeat(60_000);
+  const users = Array.from({ length: 440 }, (_, i) => `u${i + 1}`);
+  accept(...users.map((userId) => ({ userId, big })));
+  await eventually(async () => {
+    expect((await control.call('get', '/events?limit=1')).body.data[0].call.userId).toBe('u440');
+  });
+  const again = openStream('', { 'last-event-id': first.ids()[0]! });
+  again.socket.pause();
+  await eventually(() => expect(accepted.at(-1)!.bytesWritten).toBeGreaterThan(600_000));
+  expect(accepted.at(-1)!.writableLength).toBeLessThan(1_000_000);
+  again.socket.resume();
+  await eventually(() => expect(again.users()).toEqual(users), { deadlineMs: 20_000 });
+  expect(again.text()).not.toContain('event: skipped');
+});
+
+describe('a stream ends', () => {
+  const HOST = 'localhost';
+  const newToken = async (fields: object = {}) =>
+    (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', ...fields })).body;
+  const closed = (stream: { socket: Socket }) =>
+    eventually(() => expect(stream.socket.closed).toBe(true), { deadlineMs: 10_000 });
+  const openWith = async (headers: Record<string, string>) => {
+    const stream = openStream('', headers);
+    await stream.begun();
+    return stream;
+  };
+
+  it('when its token is deleted, and the streams of other tokens go on', async () => {
+    const { id, token } = await newToken();
+    const [kims, ours] = [await openWith({ authorization: `Bearer ${token}` }), await openWith({})];
+    await control.call('delete', `/tokens/${id}`);
+    accept({ userId: 'kim' });
+    await closed(kims);
+    expect(kims.users()).toEqual([]);
+    await eventually(() => expect(ours.users()).toEqual(['kim']));
+  });
+
+  it('when its token expires', async () => {
+    const { token } = await newToken({ expiresAt: '2026-01-01T01:00:00Z' });
+    const stream = await openWith({ authorization: `Bearer ${token}` });
+    control.clock.now = new Date('2026-01-01T01:00:00Z');
+    await closed(stream);
+  });
+
+  it('when its session is ended', async () => {
+    const begun = await supertest(control.app).post('/api/v1/session').set({ Host: HOST }).send({ token: ADMIN_TOKEN });
+    const cookie = begun.headers['set-cookie']![0]!.split(';')[0]!;
+    const stream = await openWith({ cookie, authorization: '' });
+    await supertest(control.app)
+      .delete('/api/v1/session')
+      .set({ Host: HOST, Cookie: cookie, Origin: `http://${HOST}` });
+    await closed(stream);
+  });
+});
+
+it('a token takes at most 20 streams, and others find room', async () => {
+  const streams = Array.from({ length: 20 }, () => openStream());
+  await Promise.all(streams.map((stream) => stream.begun()));
+  const refused = openStream();
+  await eventually(() => expect(refused.text()).toContain(' 503 '));
+  expect(refused.text()).toContain('20 streams');
+  const { token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only' })).body;
+  await openStream('', { authorization: `Bearer ${token}` }).begun();
+  streams[0]!.socket.destroy();
+  await eventually(async () => {
+    const next = openStream();
+    await eventually(() => expect(next.text()).toContain(' 200 '), { deadlineMs: 500 });
+  });
 });

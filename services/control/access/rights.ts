@@ -1,0 +1,43 @@
+import { type Role } from '../../../shared/domain/config';
+
+/** Rights narrow what a token may do within its role: a resource is the first part of the paths that it names. */
+
+/** The resources of the API. `/session` and `/openapi.json` are open to every token. */
+export const RESOURCES = [
+  'about',
+  'alerts',
+  'audiences',
+  'audit',
+  'catalog',
+  'computed-traits',
+  'deletions',
+  'deliveries',
+  'destinations',
+  'events',
+  'filters',
+  'notices',
+  'overview',
+  'replays',
+  'sources',
+  'tokens',
+] as const;
+
+export type Resource = (typeof RESOURCES)[number];
+export type Right = `${Resource}:${'read' | 'write'}`;
+
+/** Every right that a token may list, in alphabetical order. */
+export const RIGHTS: readonly Right[] = RESOURCES.flatMap(
+  (resource) => [`${resource}:read`, `${resource}:write`] as const,
+);
+
+/** Roles in ascending order of power. */
+const RANK: Record<Role, number> = { read_only: 0, operator: 1, admin: 2 };
+
+export function mayAct(role: Role, needed: Role): boolean {
+  return RANK[role] >= RANK[needed];
+}
+
+/** @param rights undefined: everything that the role may do. `write` does not include `read` */
+export function hasRight(rights: readonly string[] | undefined, needed: Right | undefined): boolean {
+  return rights === undefined || needed === undefined || rights.includes(needed);
+}
