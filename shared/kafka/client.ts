@@ -107,7 +107,7 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       const joining = { partitionAssigners: [membership.assigner], heartbeatInterval: SHARED_HEARTBEAT_MS };
       const make = () => consumer(groupId, { ...joining, ...fetching });
       const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
-      const parts = { make, admin, membership, groupId, prefix, log, partitionOf };
+      const parts = { make, admin, membership, groupId, prefix, log, partitionOf, sessionMs: SESSION_MS };
       const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
       return consumption;

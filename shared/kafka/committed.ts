@@ -1,5 +1,4 @@
 import { type Admin } from 'kafkajs';
-import { decodeRuns } from './done-runs';
 import { Partition } from './partition';
 
 /** A partition by its whole topic name, as kafkajs speaks of it. */
@@ -12,7 +11,7 @@ export function idOf({ topic, number }: Place): string {
   return `${topic}/${String(number)}`;
 }
 
-/** An assignment as kafkajs tells it, by id. */
+/** Indexes an assignment of kafkajs by id. */
 export function placesOf(assignment: Record<string, number[]>): Map<string, Place> {
   const places = Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((number) => ({ topic, number })));
   return new Map(places.map((place) => [idOf(place), place]));
@@ -30,6 +29,6 @@ export async function readCommitted(options: {
   const topics = await admin.fetchOffsets({ groupId });
   return places.map(({ topic, number }) => {
     const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);
-    return new Partition(topic.slice(prefix.length), number, Number(found?.offset ?? -1), decodeRuns(found?.metadata));
+    return new Partition(topic.slice(prefix.length), number, Number(found?.offset ?? -1), found?.metadata ?? '');
   });
 }

@@ -18,7 +18,7 @@ export class Committer {
     },
   ) {}
 
-  /** @param nowMs Infinity: also what changed only a moment ago */
+  /** @param nowMs by `performance.now()`; Infinity: also what changed only a moment ago */
   run(nowMs: number): Promise<void> {
     this.#running = this.#running.then(async () => {
       const commits = [...this.options.partitions()].flatMap((partition) => partition.commit(nowMs) ?? []);

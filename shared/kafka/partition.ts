@@ -1,5 +1,5 @@
 import { type FetchedRecord } from './codec/records';
-import { encodeRuns } from './done-runs';
+import { decodeRuns, encodeRuns } from './done-runs';
 import { Ledger } from './ledger';
 import { type OpenRecord } from './port';
 
@@ -7,11 +7,13 @@ import { type OpenRecord } from './port';
  * One partition while it is this process's: its ledger, and why it is not being read.
  *
  * Invariant: once `draining`, nothing more of it is dispatched, and it is given up when none of its records is open and
- * all that is done is committed. Once `revoked`, it is another's: its records in flight run to their end, and their `done` changes nothing.
+ * all that is done is committed. Once `fenced`, it may be another
+ * member's: its records in flight run to their end, and what has not been begun is given back without limit.
  */
 export class Partition {
   draining = false;
-  revoked = false;
+  /** its session is lost, or thought to be: what is given back need not be told to the next owner */
+  #fenced = false;
   /**
    * From a refused record on, what of its fetch has not been offered: kept, since fetching and decoding it again costs
    * more than all the rest (one record in four was of use).
@@ -19,22 +21,35 @@ export class Partition {
   rest: readonly FetchedRecord[] | undefined;
   /** runs where it was refused until a time */
   timer: NodeJS.Timeout | undefined;
-  /** the offset committed last, and what the ledger's `changes` were then */
+  /** the offset committed last, with its metadata, and what the ledger's `changes` were then */
   committed: number;
+  #metadata: string;
+  /** the commit that was sent last: it may have been stored although no answer came */
+  #sent: Commit | undefined;
   #committedChanges = 0;
   #committedAt = 0;
   /** of each fetch that is not done: its first offset, and when that was appended */
   #fetches: { offset: number; atMs: number }[] = [];
   readonly ledger: Ledger;
 
+  /** @param metadata of the commit of `start` */
   constructor(
     readonly topic: string,
     readonly number: number,
     start: number,
-    runs: readonly number[] = [],
+    metadata = '',
   ) {
-    this.ledger = new Ledger(start, runs);
+    this.ledger = new Ledger(start, decodeRuns(metadata));
     this.committed = start;
+    this.#metadata = metadata;
+  }
+
+  /** Whether what is committed now is what was committed here last: no other owner has come so far. */
+  isLastOwner(found: Partition): boolean {
+    if (found.committed < this.committed) return true;
+    const sent = this.#sent;
+    if (sent && found.committed === sent.offset && found.#metadata === sent.metadata) return true;
+    return found.committed === this.committed && found.#metadata === this.#metadata;
   }
 
   /** It was refused, and is not to be read for the moment. */
@@ -74,9 +89,16 @@ export class Partition {
     this.putDown();
   }
 
-  revoke(): void {
+  /** Its session may be lost: nothing more of it is begun, and what has not been begun can be given back without limit. */
+  fence(): void {
     this.drain();
-    this.revoked = true;
+    this.#fenced = true;
+  }
+
+  /** It stays, or comes back, before it was let go. */
+  reopen(): void {
+    this.draining = false;
+    this.#fenced = false;
   }
 
   /** Nothing of it is open, and all that is done is committed, above the offset too. */
@@ -87,21 +109,26 @@ export class Partition {
 
   /** @returns false where the commit's metadata may not have room for one more that is not done */
   release(offset: number): boolean {
-    if (this.ledger.released >= MOST_RELEASED) return false;
+    if (!this.#fenced && this.ledger.released >= MOST_RELEASED) return false;
     this.ledger.release(offset);
     return true;
   }
 
-  /** What must be committed, or undefined where nothing has changed or only little a moment ago. */
+  /**
+   * What must be committed, or undefined where nothing has changed or only little a moment ago.
+   * @param nowMs by `performance.now()`, which no change of the clock moves
+   */
   commit(nowMs: number): Commit | undefined {
     const { committable, changes } = this.ledger;
     const moved = committable > this.committed;
     if (!moved && (changes === this.#committedChanges || nowMs - this.#committedAt < RUNS_EVERY_MS)) return undefined;
-    return { partition: this, offset: committable, metadata: encodeRuns(this.ledger.doneRuns()), changes, atMs: nowMs };
+    const metadata = encodeRuns(this.ledger.doneRuns());
+    return (this.#sent = { partition: this, offset: committable, metadata, changes, atMs: nowMs });
   }
 
-  acknowledged({ offset, changes, atMs }: Commit): void {
+  acknowledged({ offset, metadata, changes, atMs }: Commit): void {
     this.committed = offset;
+    this.#metadata = metadata;
     this.#committedChanges = changes;
     this.#committedAt = atMs;
   }

@@ -191,6 +191,26 @@ describe('a consumer group', () => {
     return member;
   }
 
+  test('a member that joins a group without commits gets its share, and every partition of an empty topic is read', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const first = await join('fresh', 'webhooks.retry.30m');
+    const second = await join('fresh', 'webhooks.retry.30m');
+    running.add(first.consumption).add(second.consumption);
+    const one = Array.from({ length: 4 }, (_, partition) => ({
+      ...{ topic: 'webhooks.retry.30m', key: null, value: 'x', partition },
+    }));
+    await appender.append(one);
+    const read = () => [...first.seen, ...second.seen].toSorted();
+    await eventually(() => expect(read()).toEqual(['0/0', '1/0', '2/0', '3/0']), { deadlineMs: 10_000 });
+    await eventually(async () => {
+      await appender.append(one);
+      expect(second.seen.length).toBeGreaterThan(0);
+    });
+    await Promise.all([first.consumption.stop(5_000), second.consumption.stop(5_000)]);
+    await appender.close(1_000);
+  });
+
   test('a record that was refused is read again: at once after resume, or at its time', async () => {
     const kafka = await connect();
     const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });

@@ -1,0 +1,184 @@
+import { type Admin } from 'kafkajs';
+import { messageOf } from '../errors';
+import { type Log } from '../telemetry/log';
+import { idOf, type Place, readCommitted } from './committed';
+import { type Membership } from './membership';
+import { type Partition } from './partition';
+import { type ConsumeOptions } from './port';
+
+/**
+ * Tracks the partitions of one member from round to round: it keeps those that stay, drains those that it loses, looks up
+ * where those begin that it gets, and takes back what is still its own after a lost session.
+ */
+
+const RESTORE_RETRY_MS = 200;
+
+/** Orders to the consumer of the moment; topics have their whole names. */
+export interface Orders {
+  seek(place: Place, offset: number): void;
+  pause(places: readonly Place[]): unknown;
+  resume(places: readonly Place[]): unknown;
+}
+
+interface Parts extends Pick<ConsumeOptions, 'keeper' | 'onLeaving'> {
+  admin: Admin;
+  membership: Membership;
+  /** the whole name of the group */
+  groupId: string;
+  prefix: string;
+  orders: Orders;
+  stopping: () => boolean;
+  log: Log;
+}
+
+export class Holdings {
+  /** by id */
+  readonly partitions = new Map<string, Partition>();
+  /** partitions whose last commit is being looked up, each with its look-up: what is read of them meanwhile is read again */
+  readonly #restoring = new Map<string, object>();
+  /** partitions of a session that is lost: taken back where no other owner has committed since */
+  readonly #orphans = new Map<string, Partition>();
+  #memberId = '';
+
+  constructor(private readonly parts: Parts) {}
+
+  /** Takes over the assignment of a round. */
+  enter(memberId: string, places: ReadonlyMap<string, Place>): void {
+    const { membership, keeper } = this.parts;
+    // Another member id: the session was lost, and others may have had its partitions.
+    const sameSession = memberId === this.#memberId;
+    if (!sameSession) this.#orphanAll();
+    this.#memberId = memberId;
+    membership.enter(places, sameSession);
+    const fresh = new Map(places);
+    for (const id of this.#restoring.keys()) if (!fresh.delete(id)) this.#restoring.delete(id);
+    for (const [id, partition] of this.partitions) if (fresh.delete(id)) this.#keep(partition);
+    this.#giveUp();
+    keeper?.own(membership.stripes);
+    if (fresh.size > 0) void this.#restore([...fresh.values()]);
+  }
+
+  /** Whether records of it may be dispatched: it is assigned, and it is known where it begins. */
+  isOpen(id: string): boolean {
+    return this.parts.membership.assigned.has(id) && !this.#restoring.has(id);
+  }
+
+  /** Begins nothing more of any partition. */
+  drainAll(how: 'drain' | 'fence'): void {
+    for (const partition of this.partitions.values()) partition[how]();
+    if (this.partitions.size > 0) this.parts.onLeaving?.();
+  }
+
+  /** Lets go of drained and committed partitions; with the last one, others may have them. */
+  letGo(): void {
+    const { membership } = this.parts;
+    if (membership.draining.size === 0) return;
+    for (const [id, { number }] of membership.draining) {
+      const partition = this.partitions.get(id);
+      if ((partition && !partition.drained) || this.parts.keeper?.holds(number)) continue;
+      membership.draining.delete(id);
+      if (!partition) continue;
+      partition.fence();
+      this.partitions.delete(id);
+      // kafkajs keeps a partition paused over a rebalance: it must not come back so.
+      if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
+    }
+    if (membership.draining.size === 0 && !this.parts.stopping()) membership.askForRound();
+  }
+
+  /** Begins nothing more of the partitions that are not assigned any more. */
+  #giveUp(): void {
+    const { assigned } = this.parts.membership;
+    let leaves = false;
+    for (const [id, partition] of this.partitions) {
+      if (assigned.has(id) || partition.draining) continue;
+      partition.drain();
+      leaves = true;
+    }
+    for (const [id, orphan] of this.#orphans) {
+      if (assigned.has(id)) continue;
+      orphan.fence();
+      this.#orphans.delete(id);
+      leaves = true;
+    }
+    if (leaves) this.parts.onLeaving?.();
+  }
+
+  /** kafkajs forgets where it was and would read again from the last commit. */
+  #keep(partition: Partition): void {
+    this.parts.orders.seek(this.#placeOf(partition), partition.ledger.readFrom);
+    // What was kept is fetched again from there: kept twice, it would be skipped as a second reading.
+    if (partition.putDown() && !this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
+    if (!partition.draining || this.parts.stopping()) return;
+    // It comes back before it was let go.
+    partition.reopen();
+    this.parts.orders.resume([this.#placeOf(partition)]);
+  }
+
+  #orphanAll(): void {
+    for (const [id, partition] of this.partitions) {
+      partition.putDown();
+      this.#orphans.set(id, partition);
+    }
+    this.parts.keeper?.lost();
+    this.partitions.clear();
+    this.#restoring.clear();
+  }
+
+  /**
+   * Takes a partition as it was committed last: from the lost session, where no other owner has committed since.
+   * @returns whether what is left of the lost session is another's now
+   */
+  #adopt(id: string, committed: Partition): boolean {
+    const orphan = this.#orphans.get(id);
+    this.#orphans.delete(id);
+    if (orphan?.isLastOwner(committed)) {
+      orphan.reopen();
+      this.partitions.set(id, orphan);
+      this.#keep(orphan);
+      return false;
+    }
+    orphan?.fence();
+    // Where no offset was ever committed, the first record tells where the partition begins.
+    if (committed.committed >= 0) this.partitions.set(id, committed);
+    return orphan !== undefined;
+  }
+
+  /**
+   * Looks up what the last owner had done; until then nothing of the partitions is taken. They are paused only where that fails:
+   * kafkajs waits for a whole long poll where it has nothing to fetch, and a look-up takes some milliseconds.
+   */
+  async #restore(places: Place[]): Promise<void> {
+    const { admin, groupId, prefix, log, orders } = this.parts;
+    const memberId = this.#memberId;
+    for (const place of places) this.#restoring.set(idOf(place), places);
+    for (;;) {
+      try {
+        const partitions = await readCommitted({ admin, groupId, prefix, places });
+        if (memberId !== this.#memberId) return;
+        let leaves = false;
+        for (const [i, partition] of partitions.entries()) {
+          const id = idOf(places[i] ?? { topic: '', number: -1 });
+          // It may be lost again, or have come back and be looked up once more.
+          if (this.#restoring.get(id) !== places) continue;
+          this.#restoring.delete(id);
+          leaves = this.#adopt(id, partition) || leaves;
+        }
+        if (leaves) this.parts.onLeaving?.();
+        break;
+      } catch (error) {
+        log.warn({ reason: messageOf(error) }, 'offsets.not_read');
+        // In another session others look, and nothing of theirs may stay paused.
+        if (memberId !== this.#memberId) return;
+        if (!places.some((place) => this.#restoring.get(idOf(place)) === places)) return;
+        orders.pause(places);
+        await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
+      }
+    }
+    if (!this.parts.stopping()) orders.resume(places);
+  }
+
+  #placeOf({ topic, number }: Partition): Place {
+    return { topic: this.parts.prefix + topic, number };
+  }
+}
