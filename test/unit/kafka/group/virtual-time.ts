@@ -1,0 +1,85 @@
+/**
+ * Replaces the timers and clocks of this realm by virtual ones: code under test sleeps, and no time passes. Promises are real;
+ * between two timers all that is ready of them runs.
+ */
+
+interface Timer {
+  at: number;
+  order: number;
+  everyMs: number | undefined;
+  callback: () => void;
+}
+
+/** More than any chain of promises of the code under test is long. */
+const MICROTASKS = 16;
+const READY = Promise.resolve();
+const LOOK_EVERY_MS = 50;
+/** 2026: claims of members carry the time of day. */
+const EPOCH_MS = 1_800_000_000_000;
+
+const NAMES = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'] as const;
+const real = Object.fromEntries(NAMES.map((name) => [name, globalThis[name]]));
+const realPerformance = globalThis.performance;
+const realNow = Date.now;
+
+export class VirtualTime {
+  now = 0;
+  #order = 0;
+  readonly #timers = new Set<Timer>();
+
+  install(): void {
+    const start = (callback: () => void, ms = 0, everyMs?: number) => {
+      const timer = { at: this.now + Math.max(0, ms), order: this.#order++, everyMs, callback };
+      this.#timers.add(timer);
+      return timer;
+    };
+    const stop = (timer: Timer) => void this.#timers.delete(timer);
+    Object.assign(globalThis, {
+      setTimeout: (callback: () => void, ms?: number) => start(callback, ms),
+      setInterval: (callback: () => void, ms: number) => start(callback, ms, ms),
+      setImmediate: (callback: () => void) => start(callback),
+      ...{ clearTimeout: stop, clearInterval: stop },
+    });
+    Object.defineProperty(globalThis, 'performance', { configurable: true, value: { now: () => this.now } });
+    Date.now = () => EPOCH_MS + this.now;
+  }
+
+  static uninstall(): void {
+    Object.assign(globalThis, real);
+    Object.defineProperty(globalThis, 'performance', { configurable: true, value: realPerformance });
+    Date.now = realNow;
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void setTimeout(resolve, ms));
+  }
+
+  /** Runs timers in turn until `over`, or until so much time has passed. @returns whether it is over */
+  async run(untilMs: number, over: () => boolean): Promise<boolean> {
+    let lookedAt = -Infinity;
+    for (;;) {
+      for (let i = 0; i < MICROTASKS; i++) await READY;
+      if (this.now >= lookedAt + LOOK_EVERY_MS) {
+        lookedAt = this.now;
+        if (over()) return true;
+      }
+      const next = this.#next();
+      if (!next || next.at > untilMs) {
+        this.now = untilMs;
+        return false;
+      }
+      this.now = Math.max(this.now, next.at);
+      if (next.everyMs === undefined) this.#timers.delete(next);
+      else Object.assign(next, { at: this.now + next.everyMs, order: this.#order++ });
+      next.callback();
+    }
+  }
+
+  #next(): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (!first || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer;
+    }
+    return first;
+  }
+}
