@@ -258,6 +258,7 @@ export const ANSWERS = {
   Calls: calls,
   About: about,
   Catalog: list(integration),
+  OpenApi: z.looseObject({ openapi: z.string() }),
   Problem: problem,
 } as const;
 export type AnswerName = keyof typeof ANSWERS;

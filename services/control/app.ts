@@ -1,74 +1,69 @@
-import express, { type Express, type RequestHandler, Router } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { answerProblems, noSuchPath } from '../../shared/http/problem';
-import { auditActs } from './access/acts';
-import { type Access, authenticate, isOverTls } from './access/authenticate';
-import { jsonBody } from './body';
+import { type Access, isOverTls } from './access/authenticate';
 import { type ControlDeps } from './deps';
-import { aboutRoutes } from './routes/about';
-import { alertRoutes } from './routes/alerts';
-import { auditRoutes } from './routes/audit';
-import { catalogRoutes } from './routes/catalog';
+import { type Handlers, mount } from './mount';
+import { aboutHandlers } from './routes/about';
+import { alertHandlers } from './routes/alerts';
+import { auditHandlers } from './routes/audit';
+import { catalogHandlers } from './routes/catalog';
 import { consoleRoutes } from './routes/console';
-import { deletionRoutes } from './routes/deletions';
-import { audienceRoutes, computedTraitRoutes } from './routes/definitions';
-import { deliveryRoutes } from './routes/deliveries';
-import { eventRoutes } from './routes/events';
-import { filterRoutes } from './routes/filters';
-import { memberRoutes } from './routes/members';
-import { noticeRoutes } from './routes/notices';
-import { openApiRoutes } from './routes/openapi';
-import { destinationRoutes } from './routes/destinations';
-import { overviewRoutes } from './routes/overview';
-import { pastRoutes, previewRoutes } from './routes/profiles';
-import { replayRoutes } from './routes/replays';
-import { sessionRoutes } from './routes/session';
-import { sourceRoutes } from './routes/sources';
-import { tokenRoutes } from './routes/tokens';
+import { audienceHandlers, computedTraitHandlers } from './routes/definitions';
+import { deletionHandlers } from './routes/deletions';
+import { deliveryHandlers } from './routes/deliveries';
+import { destinationHandlers } from './routes/destinations';
+import { eventHandlers } from './routes/events';
+import { filterHandlers } from './routes/filters';
+import { noticeHandlers } from './routes/notices';
+import { openApiHandlers } from './routes/openapi';
+import { overviewHandlers } from './routes/overview';
+import { replayHandlers } from './routes/replays';
+import { sessionHandlers } from './routes/session';
+import { sourceHandlers } from './routes/sources';
+import { tokenHandlers } from './routes/tokens';
 
 /** The control API as an Express app: no port, no environment. */
 
-export function createApp(deps: ControlDeps, access: Access): Express {
+/** @param consoleFolder another one in tests */
+export function createApp(deps: ControlDeps, access: Access, consoleFolder?: string): Express {
   const app = express();
   app.disable('x-powered-by');
   // Versions are the only tags: a tag of our own bytes would tell a client that it holds a version.
   app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
   app.use(secureHeaders);
-  // The description is public: it is the same for everybody, and holds no secret.
-  app.use('/api/v1/openapi.json', openApiRoutes());
-  app.use('/api/v1', auditActs(deps));
-  app.use('/api/v1/session', sessionRoutes(access, deps.now));
-  app.use(
-    '/api/v1',
-    authenticate(access, () => deps.now().getTime()),
-    memberRoutes(deps),
-    ...jsonBody(),
-    api(deps),
-  );
-  app.use(consoleRoutes());
-  app.use(noSuchPath);
+  app.use(mount(handlersOf(deps, access), access, deps));
+  app.use(consoleRoutes(consoleFolder));
+  app.use((req) => {
+    throw noSuchPath(req);
+  });
   app.use(answerProblems(deps.log));
   return app;
 }
 
-function api(deps: ControlDeps): Router {
-  const router = Router();
-  router.use('/catalog', catalogRoutes());
-  router.use('/sources', sourceRoutes(deps));
-  router.use('/destinations', destinationRoutes(deps));
-  router.use('/audiences', previewRoutes(deps), pastRoutes(deps, 'audience'), audienceRoutes(deps));
-  router.use('/computed-traits', pastRoutes(deps, 'computed_trait'), computedTraitRoutes(deps));
-  router.use('/deliveries', deliveryRoutes(deps));
-  router.use('/events', eventRoutes(deps));
-  router.use('/filters', filterRoutes(deps));
-  router.use('/deletions', deletionRoutes(deps));
-  router.use('/replays', replayRoutes(deps));
-  router.use('/tokens', tokenRoutes(deps));
-  router.use('/audit', auditRoutes(deps));
-  router.use('/alerts', alertRoutes(deps));
-  router.use('/notices', noticeRoutes(deps));
-  router.use('/about', aboutRoutes(deps));
-  router.use('/overview', overviewRoutes(deps));
-  return router;
+/** The type of the result proves that each operation of the table has its handler. */
+function handlersOf(deps: ControlDeps, access: Access): Handlers {
+  return {
+    ...openApiHandlers(),
+    ...sessionHandlers(access, deps.now),
+    ...aboutHandlers(deps),
+    ...alertHandlers(deps),
+    ...audienceHandlers(deps),
+    ...auditHandlers(deps),
+    ...catalogHandlers(),
+    ...computedTraitHandlers(deps),
+    ...deletionHandlers(deps),
+    ...deliveryHandlers(deps),
+    ...destinationHandlers(deps),
+    ...eventHandlers(deps),
+    ...filterHandlers(deps),
+    ...noticeHandlers(deps),
+    ...overviewHandlers(deps),
+    ...replayHandlers(deps),
+    ...sourceHandlers(deps),
+    ...tokenHandlers(deps),
+  };
 }
 
 /** 180 days, for this host alone. Browsers ignore it over plain http. */

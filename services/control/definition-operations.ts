@@ -1,79 +1,109 @@
 import { audienceSchema, computedTraitSchema, membersQuery, previewSchema, sizesQuery } from './definition-schema';
-import { type Operation, patchOf } from './operation';
+import { type Operation, type OperationKey, patchOf } from './operation';
 import { pageParameters } from './query';
 
 /** What the control API does with audiences and computed traits (operations.ts). */
-export const DEFINITION_OPERATIONS: Record<string, Record<string, Operation>> = {
-  '/audiences': {
-    get: { summary: 'All audiences, in pages', ok: [200, 'Audiences'], query: pageParameters },
-    post: { summary: 'Make an audience', ok: [201, 'Audience'], body: audienceSchema },
+export const DEFINITION_OPERATIONS = {
+  'GET /audiences': {
+    role: 'read_only',
+    summary: 'All audiences, in pages',
+    ok: [200, 'Audiences'],
+    query: pageParameters,
   },
-  '/audiences/preview': {
-    post: {
-      role: 'read_only',
-      summary: 'How many a condition would have as members, and some of them; waits for the first figures',
-      ok: [201, 'Preview'],
-      body: previewSchema,
-    },
+  'POST /audiences': { role: 'admin', summary: 'Make an audience', ok: [201, 'Audience'], body: audienceSchema },
+  'POST /audiences/preview': {
+    role: 'read_only',
+    summary: 'How many a condition would have as members, and some of them; waits for the first figures',
+    ok: [201, 'Preview'],
+    body: previewSchema,
   },
-  '/audiences/previews/{id}': {
-    get: { summary: 'How far a preview is', ok: [200, 'Preview'] },
-    delete: { role: 'read_only', summary: 'End a preview', ok: [204] },
+  'GET /audiences/previews/{id}': { role: 'read_only', summary: 'How far a preview is', ok: [200, 'Preview'] },
+  'DELETE /audiences/previews/{id}': { role: 'read_only', summary: 'End a preview', ok: [204] },
+  'GET /audiences/{id}': { role: 'read_only', summary: 'One audience, and how far it is', ok: [200, 'Audience'] },
+  'PATCH /audiences/{id}': {
+    role: 'operator',
+    summary: 'Change an audience',
+    ok: [200, 'Audience'],
+    body: patchOf(audienceSchema),
+    conditional: true,
   },
-  '/audiences/{id}': {
-    get: { summary: 'One audience, and how far it is', ok: [200, 'Audience'] },
-    patch: {
-      role: 'operator',
-      summary: 'Change an audience',
-      ok: [200, 'Audience'],
-      body: patchOf(audienceSchema),
-      conditional: true,
-    },
-    delete: { summary: 'Delete an audience: nobody is told of it any more', ok: [204], conditional: true },
+  'DELETE /audiences/{id}': {
+    role: 'admin',
+    summary: 'Delete an audience: nobody is told of it any more',
+    ok: [204],
+    conditional: true,
   },
-  '/audiences/{id}/members': {
-    get: { summary: 'Who is in it, as receivers were told, in pages', ok: [200, 'Members'], query: membersQuery },
-    put: {
-      role: 'operator',
-      summary: 'These are its members: a user id in JSON a line, as application/x-ndjson',
-      ok: [202, 'UploadedMembers'],
-      lines: true,
-    },
-    patch: {
-      role: 'operator',
-      summary: 'These come and go: {"add": "<user id>"} or {"remove": "<user id>"} a line',
-      ok: [202, 'UploadedMembers'],
-      lines: true,
-    },
+  'GET /audiences/{id}/members': {
+    role: 'read_only',
+    summary: 'Who is in it, as receivers were told, in pages',
+    ok: [200, 'Members'],
+    query: membersQuery,
   },
-  '/audiences/{id}/syncs': {
-    get: { summary: 'Its syncs, the newest first, in pages', ok: [200, 'Syncs'], query: pageParameters },
+  'PUT /audiences/{id}/members': {
+    role: 'operator',
+    summary: 'These are its members: a user id in JSON a line, as application/x-ndjson',
+    ok: [202, 'UploadedMembers'],
+    lines: true,
   },
-  '/audiences/{id}/sizes': {
-    get: { summary: 'How many it had as members, in steps of time', ok: [200, 'Sizes'], query: sizesQuery },
+  'PATCH /audiences/{id}/members': {
+    role: 'operator',
+    summary: 'These come and go: {"add": "<user id>"} or {"remove": "<user id>"} a line',
+    ok: [202, 'UploadedMembers'],
+    lines: true,
   },
-  '/computed-traits': {
-    get: { summary: 'All computed traits, in pages', ok: [200, 'ComputedTraits'], query: pageParameters },
-    post: { summary: 'Make a computed trait', ok: [201, 'ComputedTrait'], body: computedTraitSchema },
+  'GET /audiences/{id}/syncs': {
+    role: 'read_only',
+    summary: 'Its syncs, the newest first, in pages',
+    ok: [200, 'Syncs'],
+    query: pageParameters,
   },
-  '/computed-traits/{id}': {
-    get: { summary: 'One computed trait, and how far it is', ok: [200, 'ComputedTrait'] },
-    patch: {
-      role: 'operator',
-      summary: 'Change a computed trait',
-      ok: [200, 'ComputedTrait'],
-      body: patchOf(computedTraitSchema),
-      conditional: true,
-    },
-    delete: { summary: 'Delete a computed trait', ok: [204], conditional: true },
+  'GET /audiences/{id}/sizes': {
+    role: 'read_only',
+    summary: 'How many it had as members, in steps of time',
+    ok: [200, 'Sizes'],
+    query: sizesQuery,
   },
-  '/computed-traits/{id}/members': {
-    get: { summary: 'Who has a value, as receivers were told, in pages', ok: [200, 'Members'], query: membersQuery },
+  'GET /computed-traits': {
+    role: 'read_only',
+    summary: 'All computed traits, in pages',
+    ok: [200, 'ComputedTraits'],
+    query: pageParameters,
   },
-  '/computed-traits/{id}/syncs': {
-    get: { summary: 'Its syncs, the newest first, in pages', ok: [200, 'Syncs'], query: pageParameters },
+  'POST /computed-traits': {
+    role: 'admin',
+    summary: 'Make a computed trait',
+    ok: [201, 'ComputedTrait'],
+    body: computedTraitSchema,
   },
-  '/computed-traits/{id}/sizes': {
-    get: { summary: 'How many had a value, in steps of time', ok: [200, 'Sizes'], query: sizesQuery },
+  'GET /computed-traits/{id}': {
+    role: 'read_only',
+    summary: 'One computed trait, and how far it is',
+    ok: [200, 'ComputedTrait'],
   },
-};
+  'PATCH /computed-traits/{id}': {
+    role: 'operator',
+    summary: 'Change a computed trait',
+    ok: [200, 'ComputedTrait'],
+    body: patchOf(computedTraitSchema),
+    conditional: true,
+  },
+  'DELETE /computed-traits/{id}': { role: 'admin', summary: 'Delete a computed trait', ok: [204], conditional: true },
+  'GET /computed-traits/{id}/members': {
+    role: 'read_only',
+    summary: 'Who has a value, as receivers were told, in pages',
+    ok: [200, 'Members'],
+    query: membersQuery,
+  },
+  'GET /computed-traits/{id}/syncs': {
+    role: 'read_only',
+    summary: 'Its syncs, the newest first, in pages',
+    ok: [200, 'Syncs'],
+    query: pageParameters,
+  },
+  'GET /computed-traits/{id}/sizes': {
+    role: 'read_only',
+    summary: 'How many had a value, in steps of time',
+    ok: [200, 'Sizes'],
+    query: sizesQuery,
+  },
+} as const satisfies Partial<Record<OperationKey, Operation>>;

@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import { type AnswerName, ANSWERS } from './answers';
 import { SESSION_COOKIE } from './access/authenticate';
-import { type Operation } from './operation';
-import { OPERATIONS, roleFor } from './operations';
+import { RIGHTS } from './access/rights';
+import { OPERATION_IDS, type OperationId, operationOf, rightFor } from './operations';
 
 /** The OpenAPI 3.1 document of the control API: bodies from the very schemas that check them. */
 
 /** The whole document. */
 export function openApi(): object {
-  const paths = Object.entries(OPERATIONS).map(([path, methods]) => [
-    path,
-    Object.fromEntries(
-      Object.entries(methods).map(([method, operation]) => [method, operationObject(path, method, operation)]),
-    ),
-  ]);
+  const paths: Record<string, Record<string, object>> = {};
+  for (const id of OPERATION_IDS) {
+    const [method = '', path = ''] = id.split(' ');
+    (paths[path] ??= {})[method.toLowerCase()] = operationObject(id, path);
+  }
   return {
     openapi: '3.1.0',
     info: { title: 'Waypost control API', version: '1', description: 'See docs/control-api.md' },
     servers: [{ url: '/api/v1' }],
     security: [{ token: [] }, { session: [] }],
-    paths: Object.fromEntries(paths) as object,
+    paths,
+    'x-waypost-rights': RIGHTS,
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer' },
@@ -31,11 +31,9 @@ export function openApi(): object {
   };
 }
 
-function operationObject(
-  path: string,
-  method: string,
-  { summary, ok, body, conditional, query, stream, lines, open }: Operation,
-): object {
+function operationObject(id: OperationId, path: string): object {
+  const { summary, ok, role, body, conditional, query, stream, lines } = operationOf(id);
+  const right = rightFor(id);
   const [status, answer] = ok;
   const parameters = [
     ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
@@ -44,7 +42,9 @@ function operationObject(
   ];
   return {
     summary,
-    ...(open ? { security: [] } : { 'x-waypost-role': roleFor(method, path) }),
+    'x-waypost-role': role,
+    ...(right && { 'x-waypost-right': right }),
+    ...(role === 'none' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),
     ...(lines && { requestBody: { content: { 'application/x-ndjson': { schema: { type: 'string' } } } } }),

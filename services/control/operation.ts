@@ -1,25 +1,42 @@
 import { z } from 'zod';
 import { type Role } from '../../shared/domain/config';
+import { type Action, type ActKind } from './access/audit';
 import { type AnswerName } from './answers';
+import { type Resource } from './access/rights';
 
 /** One operation of the control API, and the bodies that several have in common. */
 
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type PathOf<First extends string> = `/${First}` | `/${First}/${string}`;
+
+/** Method and path below /api/v1. `{id}` is the only parameter that a path may have, once. */
+export type OperationKey = `${Method} ${PathOf<Resource> | '/session' | '/openapi.json'}`;
+
 export interface Operation {
   summary: string;
-  /** status of success, and what it answers; none: no body */
-  ok: [status: number, answer?: AnswerName];
+  /** the least role that may do this; `none`: without a token */
+  role: Role | 'none';
+  /** status of success, and the schema of the answer; none: no body */
+  ok: readonly [status: number, answer?: AnswerName];
+  /** documented here, and checked by the handler: a patch is checked after the merge */
   body?: z.ZodType;
+  /** checked before the handler runs; without it the query is not looked at */
+  query?: z.ZodObject;
   /** entries have versions: If-Match is heeded */
   conditional?: boolean;
-  query?: z.ZodObject;
-  /** the least role that may; else read_only for GET, admin for all others */
-  role?: Role;
-  /** asks for no token */
-  open?: boolean;
-  /** takes lines without end, one JSON each */
+  /** takes lines without end, one JSON each: the handler reads the body */
   lines?: boolean;
   /** answers without end: each event's `data` is of this shape */
   stream?: boolean;
+  /** the row of the audit trail, where no change of `config` leaves one */
+  act?: Act;
+}
+
+export interface Act {
+  kind: ActKind | 'destination';
+  action: Action;
+  /** where neither the path nor the Location of the answer names it */
+  entry?: string;
 }
 
 /** A merge patch: every field may be absent, and null where the body that makes an entry may do without. */

@@ -1,5 +1,6 @@
 import { Problem } from '../../shared/http/problem';
-import { pageParameters, parseQuery } from './query';
+import { type z } from 'zod';
+import { type pageParameters } from './query';
 
 /** Versions in headers, and pages of lists. */
 
@@ -28,12 +29,10 @@ export interface Page<T> {
   next: string | null;
 }
 
-/**
- * A page of entries in order of their ids, which is that of creation.
- * @throws Problem `invalid_fields`
- */
-export function page<T extends { data: { id: string } }>(entries: readonly T[], query: unknown): Page<T> {
-  const { limit, after } = parseQuery(pageParameters, query);
+export type PageQuery = z.output<typeof pageParameters>;
+
+/** A page of entries in order of their ids, which is that of creation. */
+export function page<T extends { data: { id: string } }>(entries: readonly T[], { limit, after }: PageQuery): Page<T> {
   const sorted = [...entries].sort((a, b) => (a.data.id < b.data.id ? -1 : 1));
   const rest = after === undefined ? sorted : sorted.filter(({ data }) => data.id > after);
   const data = rest.slice(0, limit);

@@ -2,7 +2,7 @@ import { type RequestListener } from 'node:http';
 import { observeServer, watchRequest } from '../../shared/telemetry/http-server';
 import { metrics, only } from '../../shared/telemetry/metrics';
 import { type History } from './history/history';
-import { OPERATIONS } from './operations';
+import { BASE, findPath } from './paths';
 
 /** What is told of control: its requests, and whether its history can be written. */
 
@@ -29,16 +29,8 @@ export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): v
   );
 }
 
-const BASE = '/api/v1';
-const DOCUMENTED = Object.keys(OPERATIONS).map((path) => ({ path, parts: path.split('/') }));
-
-/** `/api/v1/deliveries/dlv_1` → `/api/v1/deliveries/{id}`: nothing of what a client has put into it. Empty where there is none. */
+/** `/api/v1/deliveries/dlv_1` → `/api/v1/deliveries/{id}`: nothing that a client has put into it. Empty for an unknown path. */
 export function documentedPath(url: string): string {
-  const [path = ''] = url.split('?', 1);
-  if (!path.startsWith(`${BASE}/`)) return '';
-  const parts = path.slice(BASE.length).replace(/\/$/, '').split('/');
-  const matches = (documented: string[]) =>
-    documented.length === parts.length && documented.every((part, i) => part.startsWith('{') || part === parts[i]);
-  const found = DOCUMENTED.find((each) => matches(each.parts));
-  return found ? BASE + found.path : '';
+  const found = findPath(url);
+  return found ? BASE + found.path.template : '';
 }

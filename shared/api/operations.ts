@@ -937,6 +937,10 @@ export type Catalog = {
   next: string | null;
 };
 
+export type OpenApi = {
+  openapi: string;
+};
+
 export type Problem = {
   type: string;
   title: string;
@@ -951,6 +955,12 @@ export type Problem = {
 };
 
 export interface Operations {
+  /** This description */
+  "GET /openapi.json": {
+    query: undefined;
+    body: undefined;
+    answer: OpenApi;
+  };
   /** The integrations there are */
   "GET /catalog": {
     query: undefined;
@@ -1153,6 +1163,72 @@ export interface Operations {
       properties?: Record<string, unknown>;
       traits?: Record<string, unknown>;
     };
+    answer: Test;
+  };
+  /** How its filter fares on what its sources sent lately */
+  "GET /destinations/{id}/filter": {
+    query: undefined;
+    body: undefined;
+    answer: Trial;
+  };
+  /** Check a filter, and try it on what sources sent lately */
+  "POST /filters/try": {
+    query: undefined;
+    body: {
+      /** The condition to try */
+      filter: string;
+      /** On events of these alone; absent: of all */
+      sources?: string[];
+      /** On at most so many of the newest accepted events */
+      limit?: number;
+    };
+    answer: Trial;
+  };
+  /** When alerts are raised, and where they are sent */
+  "GET /alerts": {
+    query: undefined;
+    body: undefined;
+    answer: Alerts;
+  };
+  /** Change that */
+  "PATCH /alerts": {
+    query: undefined;
+    body: {
+      enabled?: boolean | null;
+      webhooks?: ({
+        /** On PATCH: the webhook that this was. Given by Waypost */
+        id?: string;
+        /** http or https, without user info and fragment, at most 2,048 characters */
+        url: string;
+        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
+        headers?: Record<string, string | {
+          keep: true;
+        }>;
+      })[] | null;
+      sharedSecret?: string | null;
+      failingFor?: string | null;
+      deadLettersEvery?: string | null;
+      switchOffAfter?: string | null;
+    };
+    answer: Alerts;
+  };
+  /** Give it a new secret */
+  "POST /alerts/rotate-secret": {
+    query: undefined;
+    body: {
+      /** Signs each request; at least 8 bytes. Write-only */
+      sharedSecret?: string;
+      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      overlap?: string;
+      /** When X-Signature changes; absent: at the end of the overlap */
+      switchAt?: string;
+    };
+    answer: RotatedAlerts;
+  };
+  /** Send a sample alert and wait for its attempt */
+  "POST /alerts/test": {
+    query: undefined;
+    body: undefined;
     answer: Test;
   };
   /** All audiences, in pages */
@@ -1397,25 +1473,6 @@ export interface Operations {
     body: undefined;
     answer: Delivery;
   };
-  /** How its filter fares on what its sources sent lately */
-  "GET /destinations/{id}/filter": {
-    query: undefined;
-    body: undefined;
-    answer: Trial;
-  };
-  /** Check a filter, and try it on what sources sent lately */
-  "POST /filters/try": {
-    query: undefined;
-    body: {
-      /** The condition to try */
-      filter: string;
-      /** On events of these alone; absent: of all */
-      sources?: string[];
-      /** On at most so many of the newest accepted events */
-      limit?: number;
-    };
-    answer: Trial;
-  };
   /** What sources sent lately, the newest first */
   "GET /events": {
     query: {
@@ -1526,53 +1583,6 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: Replay;
-  };
-  /** When alerts are raised, and where they are sent */
-  "GET /alerts": {
-    query: undefined;
-    body: undefined;
-    answer: Alerts;
-  };
-  /** Change that */
-  "PATCH /alerts": {
-    query: undefined;
-    body: {
-      enabled?: boolean | null;
-      webhooks?: ({
-        /** On PATCH: the webhook that this was. Given by Waypost */
-        id?: string;
-        /** http or https, without user info and fragment, at most 2,048 characters */
-        url: string;
-        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
-        headers?: Record<string, string | {
-          keep: true;
-        }>;
-      })[] | null;
-      sharedSecret?: string | null;
-      failingFor?: string | null;
-      deadLettersEvery?: string | null;
-      switchOffAfter?: string | null;
-    };
-    answer: Alerts;
-  };
-  /** Give it a new secret */
-  "POST /alerts/rotate-secret": {
-    query: undefined;
-    body: {
-      /** Signs each request; at least 8 bytes. Write-only */
-      sharedSecret?: string;
-      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
-      overlap?: string;
-      /** When X-Signature changes; absent: at the end of the overlap */
-      switchAt?: string;
-    };
-    answer: RotatedAlerts;
-  };
-  /** Send a sample alert and wait for its attempt */
-  "POST /alerts/test": {
-    query: undefined;
-    body: undefined;
-    answer: Test;
   };
   /** What was noticed, the newest first, in pages */
   "GET /notices": {

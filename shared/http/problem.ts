@@ -1,4 +1,4 @@
-import { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
+import { type ErrorRequestHandler, type Response } from 'express';
 import { AppError } from '../errors';
 import { type Log } from '../telemetry/log';
 
@@ -68,17 +68,15 @@ function encodeFragment(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }
 
-/** For the end of a router: nothing else answered. */
-export const noSuchPath: RequestHandler = (req, _res, next) => {
-  next(new Problem('not_found', `There is nothing at ${pathOf(req.originalUrl)}`));
-};
+/** The answer to a path that nothing serves, without its query: that may hold a secret. */
+export function noSuchPath({ originalUrl }: { originalUrl: string }): Problem {
+  return new Problem('not_found', `There is nothing at ${pathOf(originalUrl)}`);
+}
 
-/** For the end of a route: the path is there, the method is not. */
-export function methodNotAllowed(allowed: readonly string[]): RequestHandler {
+/** The path is there, the method is not. */
+export function methodNotAllowed(method: string, allowed: readonly string[]): Problem {
   const headers = { Allow: allowed.join(', ') };
-  return (req, _res, next) => {
-    next(new Problem('method_not_allowed', `${req.method} is not allowed here, only ${headers.Allow}`, { headers }));
-  };
+  return new Problem('method_not_allowed', `${method} is not allowed here, only ${headers.Allow}`, { headers });
 }
 
 /** The last handler of an app: whatever was thrown becomes a problem; what nobody foresaw is logged. */

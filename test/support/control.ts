@@ -56,6 +56,7 @@ export async function controlUnderTest(
     database?: Database | undefined;
     historyHasRead?: () => boolean;
     adminToken?: string;
+    consoleFolder?: string;
   } = {},
 ): Promise<ControlUnderTest> {
   const lines: string[] = [];
@@ -102,7 +103,8 @@ export async function controlUnderTest(
     log,
     now,
   };
-  const app = createApp(deps, { identities: openIdentities(adminToken, config), sessions, uses });
+  const identities = openIdentities(adminToken, config);
+  const app = createApp(deps, { identities, sessions, uses }, options.consoleFolder);
   return {
     app,
     memory,

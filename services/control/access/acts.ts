@@ -1,76 +1,40 @@
 import { randomInt } from 'node:crypto';
-import { type RequestHandler } from 'express';
+import { type Response } from 'express';
 import { messageOf } from '../../../shared/errors';
 import { type ControlDeps } from '../deps';
 import { recordAudit } from '../history/audit';
-import { type Action, type ActKind } from './audit';
+import { type Act } from '../operation';
 import { type Actor } from './identities';
 
 /**
- * What is done through the API that changes no entry of `config`, for the audit trail beside what does: a row when it was
- * answered. It is in the history's database alone, and where that is away, only in the log.
+ * Writes a row of the audit trail for an operation that changes no entry of `config` (`act` in the table), after a successful
+ * answer. The row is in the history's database alone; while that is away, the log has it.
  */
 
-interface Act {
-  kind: ActKind | 'destination';
-  action: Action;
-  /** undefined: what was made is named by the answer */
-  entry: string | undefined;
-}
+export type ActDeps = Pick<ControlDeps, 'history' | 'log' | 'now'>;
 
-const ACTS: readonly (readonly [request: RegExp, kind: Act['kind'], action: Action])[] = [
-  [/^POST \/deletions$/, 'deletion', 'created'],
-  [/^POST \/replays$/, 'replay', 'created'],
-  [/^POST \/replays\/([^/]+)\/cancel$/, 'replay', 'cancelled'],
-  [/^POST \/replays\/([^/]+)\/resume$/, 'replay', 'resumed'],
-  [/^POST \/deliveries\/([^/]+)\/replay$/, 'delivery', 'replayed'],
-  [/^POST \/destinations\/([^/]+)\/test$/, 'destination', 'tested'],
-  [/^POST \/(alerts)\/test$/, 'destination', 'tested'],
-  [/^POST \/notices\/([^/]+)\/acknowledge$/, 'notice', 'acknowledged'],
-  [/^POST \/session$/, 'session', 'created'],
-  [/^DELETE \/session$/, 'session', 'deleted'],
-];
+/** 504: the test was sent, although no result of it arrived. */
+const isDone = (status: number) => status < 400 || status === 504;
 
-/** What a request does, if it is one of these. Pure. @param path below /api/v1 */
-export function actOf(method: string, path: string): Act | undefined {
-  const request = `${method} ${path.replace(/\/$/, '')}`;
-  for (const [pattern, kind, action] of ACTS) {
-    const found = pattern.exec(request);
-    if (found) return { kind, action, entry: found[1] };
-  }
-  return undefined;
-}
-
-/** A test that nothing was heard of was sent all the same. */
-const NOT_HEARD_OF = 504;
-
-export function auditActs({ history, log, now }: Pick<ControlDeps, 'history' | 'log' | 'now'>): RequestHandler {
-  return (req, res, next) => {
-    const act = actOf(req.method, req.path);
-    if (act) {
-      res.once('finish', () => {
-        const by = res.locals.actor as Actor | undefined;
-        if (!by || (res.statusCode >= 400 && res.statusCode !== NOT_HEARD_OF)) return;
-        const { kind, action } = act;
-        const entry = act.entry ?? res.get('location')?.split('/').at(-1) ?? by.id;
-        // Acts have no versions: this one only tells them apart.
-        const row = {
-          kind,
-          action,
-          entry,
-          by,
-          name: entry,
-          changes: [],
-          version: randomInt(2 ** 31),
-          at: now().getTime(),
-        };
-        history
-          .ask((database) => recordAudit(database, [row]))
-          .catch((error: unknown) => {
-            log.warn({ kind, action, entry, by: by.id, reason: messageOf(error) }, 'audit.not_recorded');
-          });
+/** @param call its `by` is read when the answer has been sent */
+export function auditAct(
+  { kind, action, entry: fixed }: Act,
+  call: { id: string; by: Actor | undefined; res: Response },
+  { history, log, now }: ActDeps,
+): void {
+  const { id, res } = call;
+  res.once('finish', () => {
+    const { by } = call;
+    if (!by || !isDone(res.statusCode)) return;
+    const made = res.get('location')?.split('/').at(-1);
+    const entry = fixed ?? (id === '' ? (made ?? by.id) : id);
+    // Acts have no versions: this one only tells them apart.
+    const version = randomInt(2 ** 31);
+    const row = { kind, action, entry, by, name: entry, changes: [], version, at: now().getTime() };
+    history
+      .ask((database) => recordAudit(database, [row]))
+      .catch((error: unknown) => {
+        log.warn({ kind, action, entry, by: by.id, reason: messageOf(error) }, 'audit.not_recorded');
       });
-    }
-    next();
-  };
+  });
 }

@@ -1,8 +1,6 @@
-import { type Request, type RequestHandler, type Response } from 'express';
+import { type Request } from 'express';
 import { Problem } from '../../../shared/http/problem';
-import { roleFor } from '../operations';
 import { type Actor, hasExpired, type Identities, type Identity } from './identities';
-import { mayAct } from './rights';
 import { type Session, type Sessions } from './sessions';
 import { type TokenUses } from './token-uses';
 
@@ -18,34 +16,6 @@ export interface Access {
   identities: Identities;
   sessions: Pick<Sessions, 'begin' | 'read' | 'end'>;
   uses: Pick<TokenUses, 'note'>;
-}
-
-/** @param now ms since 1970 */
-export function authenticate(access: Access, now: () => number): RequestHandler {
-  return (req, res, next) => {
-    const needed = roleFor(req.method, req.path);
-    const allow = (): Identity => {
-      const identity = identify(access, req, now());
-      const { role } = identity.actor;
-      if (needed && !mayAct(role, needed)) {
-        throw new Problem('forbidden', `This needs the role ${needed}; yours is ${role}`);
-      }
-      return identity;
-    };
-    const identity = allow();
-    const { actor } = identity;
-    access.uses.note(actor.id);
-    res.locals.actor = actor;
-    res.locals.identity = identity;
-    res.locals.stillAllowed = () => {
-      try {
-        return allow().actor.id === actor.id;
-      } catch {
-        return false;
-      }
-    };
-    next();
-  };
 }
 
 /** @throws Problem `unauthorized` */
@@ -111,20 +81,6 @@ function unauthorized(given: boolean, detail = 'This is no token that is known')
   });
 }
 
-/** Who asks: behind `authenticate`. */
-export function actorOf(res: Response): Actor {
-  return res.locals.actor as Actor;
-}
-
-export function identityOf(res: Response): Identity {
-  return res.locals.identity as Identity;
-}
-
-/** Asks again, for an answer that lasts: false once the token or the session has ended, or may no longer do this. */
-export function stillAllowed(res: Response): () => boolean {
-  return res.locals.stillAllowed as () => boolean;
-}
-
-export function seesSecrets(res: Response): boolean {
-  return actorOf(res).role === 'admin';
+export function seesSecrets({ role }: Actor): boolean {
+  return role === 'admin';
 }

@@ -1,13 +1,7 @@
-import { Router } from 'express';
-import { methodNotAllowed } from '../../../shared/http/problem';
 import { type ControlDeps } from '../deps';
+import { type HandlersOf } from '../mount';
 
 /** /api/v1/about: what clients need to know of this installation. */
-export function aboutRoutes({ ingest }: Pick<ControlDeps, 'ingest'>): Router {
-  const router = Router();
-  router
-    .route('/')
-    .get((_req, res) => void res.json({ ingest }))
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  return router;
+export function aboutHandlers({ ingest }: Pick<ControlDeps, 'ingest'>): HandlersOf<'about'> {
+  return { 'GET /about': ({ res }) => void res.json({ ingest }) };
 }

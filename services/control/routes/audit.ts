@@ -1,10 +1,8 @@
-import { Router } from 'express';
-import { methodNotAllowed } from '../../../shared/http/problem';
-import { auditQuery } from '../audit-query';
 import { type ControlDeps } from '../deps';
 import { ACT_KINDS } from '../access/audit';
 import { auditId, type AuditRow, listAudit } from '../history/audit';
-import { decodeCursor, encodeCursor, parseQuery } from '../query';
+import { type HandlersOf } from '../mount';
+import { decodeCursor, encodeCursor } from '../query';
 
 const ACTS: ReadonlySet<string> = new Set(ACT_KINDS);
 
@@ -14,12 +12,9 @@ function isChange({ kind, action }: Pick<AuditRow, 'kind' | 'action'>): boolean 
 }
 
 /** /api/v1/audit */
-export function auditRoutes({ history }: ControlDeps): Router {
-  const router = Router();
-  router
-    .route('/')
-    .get(async (req, res) => {
-      const { limit, after, ...filter } = parseQuery(auditQuery, req.query);
+export function auditHandlers({ history }: ControlDeps): HandlersOf<'audit'> {
+  return {
+    'GET /audit': async ({ query: { limit, after, ...filter }, res }) => {
       const page = { limit: limit + 1, after: decodeCursor(after) };
       const found = await history.ask((database) => listAudit(database, filter, page));
       const rows = found.slice(0, limit);
@@ -32,7 +27,6 @@ export function auditRoutes({ history }: ControlDeps): Router {
         })),
         next: found.length > limit && last ? encodeCursor(last.at, auditId(last)) : null,
       });
-    })
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  return router;
+    },
+  };
 }

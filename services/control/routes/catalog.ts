@@ -1,10 +1,8 @@
-import { Router } from 'express';
-import { methodNotAllowed } from '../../../shared/http/problem';
 import { destinationJsonSchema } from '../destination-schema';
+import { type HandlersOf } from '../mount';
 
 /** /api/v1/catalog: the integrations there are, and what each can be set to. */
-export function catalogRoutes(): Router {
-  const router = Router();
+export function catalogHandlers(): HandlersOf<'catalog'> {
   const catalog = {
     data: [
       {
@@ -16,9 +14,5 @@ export function catalogRoutes(): Router {
     ],
     next: null,
   };
-  router
-    .route('/')
-    .get((_req, res) => void res.json(catalog))
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  return router;
+  return { 'GET /catalog': ({ res }) => void res.json(catalog) };
 }

@@ -4,8 +4,8 @@ import { Problem } from '../../../shared/http/problem';
 import { ROOT } from '../../../shared/root';
 
 /**
- * The console: files that `npm run build:console` made. Each path outside of the API that a browser asks for as a page is the
- * one page, which reads the address itself: so that every address can be kept and shared.
+ * The console: files that `npm run build:console` made. Each path outside of the API (`mount` answers those) that a browser asks
+ * for as a page is the one page, which reads the address itself: so that every address can be kept and shared.
  */
 
 /** Files alone, and from here alone: nothing inline, nothing from elsewhere, in nobody's frame. */
@@ -32,9 +32,11 @@ const ENCODINGS = [
   { name: 'gzip', suffix: '.gz' },
 ] as const;
 
+const CONSOLE = join(ROOT, 'dist', 'console');
+
 /** @param folder another one in tests */
-export function consoleRoutes(folder = join(ROOT, 'dist', 'console')): Router {
-  const router = Router();
+export function consoleRoutes(folder = CONSOLE): Router {
+  const router = Router({ caseSensitive: true, strict: true });
   router.use(policy);
   const assets = join(folder, 'assets');
   router.use('/assets', cacheable, ...ENCODINGS.map((encoding) => compressed(assets, encoding)));
@@ -53,8 +55,8 @@ export function consoleRoutes(folder = join(ROOT, 'dist', 'console')): Router {
   return router;
 }
 
-const policy: RequestHandler = (req, res, next) => {
-  if (!isApi(req.path)) res.set('Content-Security-Policy', POLICY);
+const policy: RequestHandler = (_req, res, next) => {
+  res.set('Content-Security-Policy', POLICY);
   next();
 };
 
@@ -89,9 +91,5 @@ function compressed(folder: string, { name, suffix }: (typeof ENCODINGS)[number]
 
 function isPage(req: express.Request): boolean {
   const asks = (req.method === 'GET' || req.method === 'HEAD') && req.accepts(['json', 'html']) === 'html';
-  return asks && !isApi(req.path) && !req.path.startsWith('/assets/');
-}
-
-function isApi(path: string): boolean {
-  return path === '/api' || path.startsWith('/api/');
+  return asks && !req.path.startsWith('/assets/');
 }

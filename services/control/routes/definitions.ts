@@ -1,9 +1,8 @@
-import { type Request, type Response, Router } from 'express';
+import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
 import { type Audience, type ComputedTrait } from '../../../shared/domain/definition';
 import { type Json } from '../../../shared/domain/message';
-import { methodNotAllowed } from '../../../shared/http/problem';
-import { actorOf } from '../access/authenticate';
+import { type Actor } from '../access/identities';
 import { changeDefinition, connectedTo, createDefinition, removeDefinition } from '../definition-entries';
 import {
   createAudience,
@@ -16,60 +15,89 @@ import {
 } from '../definitions';
 import { type ControlDeps } from '../deps';
 import { type At } from '../entries';
-import { etag, page } from '../preconditions';
+import { type HandlersOf } from '../mount';
+import { etag, page, type PageQuery } from '../preconditions';
+import { pastHandlers, previewHandlers } from './profiles';
+import { showMembers, uploadHandlers } from './members';
 
 /** What differs between the two kinds. */
 interface Rules<T extends Audience | ComputedTrait> {
   kind: 'audience' | 'computed_trait';
-  create(body: unknown, making: Making): Made<T>;
-  patch(before: T, connected: string[], patch: Json, making: Making): Made<T>;
+  create: (body: unknown, making: Making) => Made<T>;
+  patch: (before: T, connected: string[], patch: Json, making: Making) => Made<T>;
 }
 
 /** /api/v1/audiences */
-export function audienceRoutes(deps: ControlDeps): Router {
-  return definitionRoutes<Audience>(deps, { kind: 'audience', create: createAudience, patch: patchAudience });
+export function audienceHandlers(deps: ControlDeps): HandlersOf<'audiences'> {
+  const { list, create, get, change, remove } = definitionHandlers<Audience>(deps, {
+    kind: 'audience',
+    create: createAudience,
+    patch: patchAudience,
+  });
+  const { syncs, sizes } = pastHandlers(deps, 'audience');
+  return {
+    'GET /audiences': list,
+    'POST /audiences': create,
+    'GET /audiences/{id}': get,
+    'PATCH /audiences/{id}': change,
+    'DELETE /audiences/{id}': remove,
+    'GET /audiences/{id}/members': showMembers(deps, 'audience'),
+    'GET /audiences/{id}/syncs': syncs,
+    'GET /audiences/{id}/sizes': sizes,
+    ...uploadHandlers(deps),
+    ...previewHandlers(deps),
+  };
 }
 
 /** /api/v1/computed-traits */
-export function computedTraitRoutes(deps: ControlDeps): Router {
-  return definitionRoutes<ComputedTrait>(deps, { kind: 'computed_trait', create: createTrait, patch: patchTrait });
+export function computedTraitHandlers(deps: ControlDeps): HandlersOf<'computed-traits'> {
+  const { list, create, get, change, remove } = definitionHandlers<ComputedTrait>(deps, {
+    kind: 'computed_trait',
+    create: createTrait,
+    patch: patchTrait,
+  });
+  const { syncs, sizes } = pastHandlers(deps, 'computed_trait');
+  return {
+    'GET /computed-traits': list,
+    'POST /computed-traits': create,
+    'GET /computed-traits/{id}': get,
+    'PATCH /computed-traits/{id}': change,
+    'DELETE /computed-traits/{id}': remove,
+    'GET /computed-traits/{id}/members': showMembers(deps, 'computed_trait'),
+    'GET /computed-traits/{id}/syncs': syncs,
+    'GET /computed-traits/{id}/sizes': sizes,
+  };
 }
 
-function definitionRoutes<T extends Audience | ComputedTrait>(deps: ControlDeps, rules: Rules<T>): Router {
+type Changing = At & { body: Json | undefined; res: Response };
+
+function definitionHandlers<T extends Audience | ComputedTrait>(deps: ControlDeps, { kind, create, patch }: Rules<T>) {
   const { entries, log } = deps;
-  const { kind } = rules;
-  const router = Router();
-  router
-    .route('/')
-    .get((req, res) => {
-      const { data, next } = page(entries.list(kind), req.query);
+  return {
+    list: ({ query, res }: { query: PageQuery; res: Response }) => {
+      const { data, next } = page(entries.list(kind), query);
       res.json({ data: data.map((entry) => view(deps, entry)), next });
-    })
-    .post(async (req, res) => {
-      const entry = await createDefinition<T>(deps, kind, actorOf(res), (making) => rules.create(req.body, making));
+    },
+    create: async ({ body, by, path, res }: { body: Json | undefined; by: Actor; path: string; res: Response }) => {
+      const entry = await createDefinition<T>(deps, kind, by, (making) => create(body, making));
       log.info({ [kind]: entry.data.id }, `${kind}.created`);
-      res.status(201).location(`${req.baseUrl}/${entry.data.id}`);
+      res.status(201).location(`${path}/${entry.data.id}`);
       show(deps, res, entry);
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
-  router
-    .route('/:id')
-    .get((req, res) => show(deps, res, entries.get(kind, req.params.id)))
-    .patch(async (req, res) => {
-      const patch = (req.body ?? {}) as Json;
-      const entry = await changeDefinition<T>(deps, kind, at(req, res), (before, connected, making) =>
-        rules.patch(before, connected, patch, making),
+    },
+    get: ({ id, res }: { id: string; res: Response }) => show(deps, res, entries.get(kind, id)),
+    change: async (call: Changing) => {
+      const entry = await changeDefinition<T>(deps, kind, call, (before, connected, making) =>
+        patch(before, connected, call.body ?? {}, making),
       );
-      log.info({ [kind]: req.params.id, version: entry.version }, `${kind}.changed`);
-      show(deps, res, entry);
-    })
-    .delete(async (req, res) => {
-      await removeDefinition(deps, kind, at(req, res));
-      log.info({ [kind]: req.params.id }, `${kind}.deleted`);
-      res.status(204).end();
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'PATCH', 'DELETE']));
-  return router;
+      log.info({ [kind]: call.id, version: entry.version }, `${kind}.changed`);
+      show(deps, call.res, entry);
+    },
+    remove: async (call: Changing) => {
+      await removeDefinition(deps, kind, call);
+      log.info({ [kind]: call.id }, `${kind}.deleted`);
+      call.res.status(204).end();
+    },
+  };
 }
 
 function view({ config, profiles }: ControlDeps, entry: Entry<Audience | ComputedTrait>) {
@@ -80,8 +108,4 @@ function view({ config, profiles }: ControlDeps, entry: Entry<Audience | Compute
 
 function show(deps: ControlDeps, res: Response, entry: Entry<Audience | ComputedTrait>): void {
   res.set('ETag', etag(entry.version)).json(view(deps, entry));
-}
-
-function at(req: Request<{ id: string }>, res: Response): At {
-  return { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
 }

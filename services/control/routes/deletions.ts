@@ -1,44 +1,37 @@
-import { Router } from 'express';
-import { methodNotAllowed, Problem } from '../../../shared/http/problem';
+import { Problem } from '../../../shared/http/problem';
 import { newTraceparent } from '../../../shared/telemetry/trace';
-import { deleteRecords, deletionListView, deletionsQuery, deletionView, readDeletion } from '../deletions';
+import { deleteRecords, deletionListView, deletionView, readDeletion } from '../deletions';
 import { type ControlDeps } from '../deps';
 import { type Deletion, getDeletion, listDeletions } from '../history/deletions';
 import { newId } from '../ids';
-import { decodeCursor, encodeCursor, parseQuery } from '../query';
+import { type HandlersOf } from '../mount';
+import { decodeCursor, encodeCursor } from '../query';
 
 /** So many in one append: its buffer is bounded. */
 const CHUNK = 2_000;
 
 /** /api/v1/deletions */
-export function deletionRoutes(deps: ControlDeps): Router {
+export function deletionHandlers(deps: ControlDeps): HandlersOf<'deletions'> {
   const { history } = deps;
-  const router = Router();
-  router
-    .route('/')
-    .get(async (req, res) => {
-      const { limit, after } = parseQuery(deletionsQuery, req.query);
+  return {
+    'GET /deletions': async ({ query: { limit, after }, res }) => {
       const page = { limit: limit + 1, after: decodeCursor(after) };
       const found = await history.ask((database) => listDeletions(database, page));
       const data = found.slice(0, limit);
       const last = data.at(-1);
       const next = found.length > limit && last ? encodeCursor(last.at, last.id) : null;
       res.json({ data: data.map(deletionListView), next });
-    })
-    .post(async (req, res) => {
-      const deletion = await deleteUsers(deps, req.body);
-      res.status(202).location(`${req.baseUrl}/${deletion.id}`).json(deletionView(deletion));
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
-  router
-    .route('/:id')
-    .get(async (req, res) => {
-      const found = await history.ask((database) => getDeletion(database, req.params.id));
-      if (!found) throw new Problem('not_found', `There is no deletion ${JSON.stringify(req.params.id.slice(0, 100))}`);
+    },
+    'POST /deletions': async ({ body, path, res }) => {
+      const deletion = await deleteUsers(deps, body);
+      res.status(202).location(`${path}/${deletion.id}`).json(deletionView(deletion));
+    },
+    'GET /deletions/{id}': async ({ id, res }) => {
+      const found = await history.ask((database) => getDeletion(database, id));
+      if (!found) throw new Problem('not_found', `There is no deletion ${JSON.stringify(id.slice(0, 100))}`);
       res.json(deletionView(found));
-    })
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  return router;
+    },
+  };
 }
 
 async function deleteUsers(deps: ControlDeps, body: unknown): Promise<Deletion> {

@@ -1,24 +1,20 @@
-import { Router } from 'express';
-import { methodNotAllowed, Problem } from '../../../shared/http/problem';
+import { Problem } from '../../../shared/http/problem';
 import { seesSecrets } from '../access/authenticate';
 import { bodyJson, findRecord } from '../bodies';
-import { deliveriesQuery, deliveryDetail, deliveryView, filterOf } from '../deliveries';
+import { deliveryDetail, deliveryView, filterOf } from '../deliveries';
 import { type ControlDeps } from '../deps';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
-import { decodeCursor, encodeCursor, parseQuery } from '../query';
+import { type HandlersOf } from '../mount';
+import { decodeCursor, encodeCursor } from '../query';
 import { heldDelivery, replayRecords } from '../replays/candidates';
 import { requireOn } from '../replays/scope';
 import { openWebhooks } from '../webhooks';
 
 /** /api/v1/deliveries */
-export function deliveryRoutes(deps: ControlDeps): Router {
-  const router = Router();
-  const read = methodNotAllowed(['GET', 'HEAD']);
-  router
-    .route('/')
-    .get(async (req, res) => {
-      const query = parseQuery(deliveriesQuery, req.query);
+export function deliveryHandlers(deps: ControlDeps): HandlersOf<'deliveries'> {
+  return {
+    'GET /deliveries': async ({ query, res }) => {
       const cursor = decodeCursor(query.after);
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
       // One more tells whether there is a next page.
@@ -28,21 +24,14 @@ export function deliveryRoutes(deps: ControlDeps): Router {
       const last = rows.at(-1);
       const next = found.length > rows.length && last ? encodeCursor(last.acceptedAt, last.id) : null;
       res.json({ data: rows.map(deliveryView), next });
-    })
-    .all(read);
-  router
-    .route('/:id')
-    .get(async (req, res) => {
-      res.json(await showDelivery(deps, req.params.id, seesSecrets(res)));
-    })
-    .all(read);
-  router
-    .route('/:id/replay')
-    .post(async (req, res) => {
-      res.status(202).json(await replayDelivery(deps, req.params.id));
-    })
-    .all(methodNotAllowed(['POST']));
-  return router;
+    },
+    'GET /deliveries/{id}': async ({ id, by, res }) => {
+      res.json(await showDelivery(deps, id, seesSecrets(by)));
+    },
+    'POST /deliveries/{id}/replay': async ({ id, res }) => {
+      res.status(202).json(await replayDelivery(deps, id));
+    },
+  };
 }
 
 async function find({ history }: ControlDeps, id: string): Promise<DeliveryRow> {

@@ -1,128 +1,104 @@
-import { type Request, type Response, Router } from 'express';
+import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
 import { ALERTS_ID, type Destination } from '../../../shared/domain/config';
 import { type Json } from '../../../shared/domain/message';
-import { methodNotAllowed, Problem } from '../../../shared/http/problem';
-import { actorOf, seesSecrets } from '../access/authenticate';
+import { Problem } from '../../../shared/http/problem';
+import { seesSecrets } from '../access/authenticate';
+import { type Actor } from '../access/identities';
 import { type ControlDeps } from '../deps';
-import { tried } from './filters';
 import { createDestination, destinationView, type Making, patchDestination } from '../destinations';
 import { type At } from '../entries';
 import { newId, newSharedSecret } from '../ids';
+import { type HandlersOf } from '../mount';
 import { etag, page } from '../preconditions';
 import { rotateSecret } from '../secrets';
+import { tried } from './filters';
 
 /** Events that tell how a filter fares. */
 const LOOKED_AT = 200;
 
-interface WithId {
-  id: string;
-}
-
 /** /api/v1/destinations */
-export function destinationRoutes(deps: ControlDeps): Router {
+export function destinationHandlers(deps: ControlDeps): HandlersOf<'destinations'> {
   const { entries } = deps;
-  const router = Router();
-  router
-    .route('/')
-    .get((req, res) => {
+  return {
+    'GET /destinations': ({ query, by, res }) => {
       const listed = entries.list('destination').filter(({ data }) => data.id !== ALERTS_ID);
-      const { data, next } = page(listed, req.query);
+      const { data, next } = page(listed, query);
       res.json({
-        data: data.map((entry) => destinationView(entry, making(deps, entry.data.id), seesSecrets(res))),
+        data: data.map((entry) => destinationView(entry, making(deps, entry.data.id), seesSecrets(by))),
         next,
       });
-    })
-    .post(async (req, res) => {
+    },
+    'POST /destinations': async (call) => {
       const id = newId('dst', deps.now());
-      const entry = await entries.create('destination', actorOf(res), () =>
-        createDestination(req.body, making(deps, id)),
-      );
+      const entry = await entries.create('destination', call.by, () => createDestination(call.body, making(deps, id)));
       deps.log.info({ destination: id }, 'destination.created');
-      res.status(201).location(`${req.baseUrl}/${id}`);
-      show(deps, res, entry);
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
-
-  // Waypost's own is set at /alerts, and nowhere else.
-  router.param('id', (_req, _res, next, id) => {
-    next(id === ALERTS_ID ? new Problem('not_found', 'There is no destination "alerts"; see /alerts') : undefined);
-  });
-  router
-    .route('/:id')
-    .get((req, res) => show(deps, res, entries.get('destination', req.params.id)))
-    .patch(async (req, res) => {
-      const { id } = req.params;
-      const patch = (req.body ?? {}) as Json;
-      requireNoSecrets(patch, res);
-      const entry = await entries.change('destination', at(req, res), (before) =>
+      call.res.status(201).location(`${call.path}/${id}`);
+      show(deps, call, entry);
+    },
+    'GET /destinations/{id}': (call) => show(deps, call, entries.get('destination', own(call).id)),
+    'PATCH /destinations/{id}': async (call) => {
+      const { id, body: patch = {} } = own(call);
+      requireNoSecrets(patch, call.by);
+      const entry = await entries.change('destination', call, (before) =>
         patchDestination(before, patch, making(deps, id)),
       );
       deps.log.info({ destination: id, version: entry.version }, 'destination.changed');
-      show(deps, res, entry);
-    })
-    .delete(async (req, res) => {
-      await entries.remove('destination', at(req, res));
-      deps.log.info({ destination: req.params.id }, 'destination.deleted');
-      res.status(204).end();
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'PATCH', 'DELETE']));
-
-  addDeeds(router, deps);
-  return router;
+      show(deps, call, entry);
+    },
+    'DELETE /destinations/{id}': async (call) => {
+      await entries.remove('destination', own(call));
+      deps.log.info({ destination: call.id }, 'destination.deleted');
+      call.res.status(204).end();
+    },
+    'POST /destinations/{id}/rotate-secret': (call) => rotate(deps, own(call)),
+    'GET /destinations/{id}/filter': (call) => {
+      const { filter = 'true', sources } = entries.get('destination', own(call).id).data;
+      call.res.json(tried(deps, { filter, sources, limit: LOOKED_AT }));
+    },
+    'POST /destinations/{id}/test': async (call) => {
+      const to = entries.get('destination', own(call).id).data;
+      call.res.json(await deps.tests.send(to, call.body));
+    },
+  };
 }
 
-/** What is done with one, beside changing it. */
-function addDeeds(router: Router, deps: ControlDeps): void {
-  const posted = methodNotAllowed(['POST']);
-  router
-    .route('/:id/rotate-secret')
-    .post((req, res) => rotate(deps, req, res))
-    .all(posted);
-  router
-    .route('/:id/filter')
-    .get((req, res) => {
-      const { filter = 'true', sources } = deps.entries.get('destination', req.params.id).data;
-      res.json(tried(deps, { filter, sources, limit: LOOKED_AT }));
-    })
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  router
-    .route('/:id/test')
-    .post(async (req, res) => {
-      res.json(await deps.tests.send(deps.entries.get('destination', req.params.id).data, req.body));
-    })
-    .all(posted);
+/** The destination of alerts is set at /alerts, and nowhere else. @throws Problem `not_found` */
+function own<C extends { id: string }>(call: C): C {
+  if (call.id !== ALERTS_ID) return call;
+  throw new Problem('not_found', 'There is no destination "alerts"; see /alerts');
 }
 
-async function rotate(deps: ControlDeps, req: Request<WithId>, res: Response): Promise<void> {
+async function rotate(deps: ControlDeps, call: At & { body: Json | undefined; res: Response }): Promise<void> {
   const made = { secret: newSharedSecret(), now: deps.now(), sealer: deps.sealer };
   let generated: string | undefined;
-  const entry = await deps.entries.change('destination', at(req, res), (before) => {
-    const rotated = rotateSecret(before, req.body, made);
+  const entry = await deps.entries.change('destination', call, (before) => {
+    const rotated = rotateSecret(before, call.body, made);
     generated = rotated.generated;
     return rotated.destination;
   });
-  deps.log.info({ destination: req.params.id }, 'destination.secret_rotated');
-  show(deps, res, entry, generated);
+  deps.log.info({ destination: call.id }, 'destination.secret_rotated');
+  show(deps, call, entry, generated);
 }
 
 /** @param sharedSecret one that was made here: shown in this answer, and never again */
-function show(deps: ControlDeps, res: Response, entry: Entry<Destination>, sharedSecret?: string): void {
-  const view = destinationView(entry, making(deps, entry.data.id), seesSecrets(res));
+function show(
+  deps: ControlDeps,
+  { res, by }: { res: Response; by: Actor },
+  entry: Entry<Destination>,
+  sharedSecret?: string,
+): void {
+  const view = destinationView(entry, making(deps, entry.data.id), seesSecrets(by));
   res.set('ETag', etag(entry.version)).json({ ...view, ...(sharedSecret !== undefined && { sharedSecret }) });
 }
 
-/** Who may not see secrets may not set them: else an address of theirs would be sent what is signed and sealed. */
-function requireNoSecrets(patch: Json, res: Response): void {
+/** An actor who may not see secrets may not set them: else Waypost would sign and send to an address of theirs. */
+function requireNoSecrets(patch: Json, by: Actor): void {
   const secret = ['webhooks', 'sharedSecret'].filter(
     (field) => typeof patch === 'object' && patch !== null && Object.hasOwn(patch, field),
   );
-  if (secret.length === 0 || seesSecrets(res)) return;
+  if (secret.length === 0 || seesSecrets(by)) return;
   throw new Problem('forbidden', `Only an administrator may change ${secret.join(' and ')}`);
-}
-
-function at(req: Request<WithId>, res: Response): At {
-  return { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
 }
 
 function making({ sealer, config, now }: ControlDeps, id: string): Making {

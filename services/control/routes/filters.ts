@@ -1,19 +1,15 @@
-import { Router } from 'express';
-import { methodNotAllowed } from '../../../shared/http/problem';
 import { type ControlDeps } from '../deps';
 import { readTrial, tryFilter } from '../filters';
+import { type HandlersOf } from '../mount';
 
 /** /api/v1/filters */
-export function filterRoutes(deps: ControlDeps): Router {
-  const router = Router();
-  router
-    .route('/try')
-    .post((req, res) => {
-      const { filter, sources, limit } = readTrial(req.body);
+export function filterHandlers(deps: ControlDeps): HandlersOf<'filters'> {
+  return {
+    'POST /filters/try': ({ body, res }) => {
+      const { filter, sources, limit } = readTrial(body);
       res.json(tried(deps, { filter, sources, limit }));
-    })
-    .all(methodNotAllowed(['POST']));
-  return router;
+    },
+  };
 }
 
 /** How a filter fares on the newest events of these sources, or of all. */

@@ -1,34 +1,28 @@
-import { Router } from 'express';
-import { methodNotAllowed, Problem } from '../../../shared/http/problem';
-import { actorOf } from '../access/authenticate';
+import { type Request, type Response } from 'express';
+import { type z } from 'zod';
+import { Problem } from '../../../shared/http/problem';
+import { type membersQuery } from '../definition-schema';
 import { type ControlDeps } from '../deps';
+import { type At } from '../entries';
 import { upload, withUpload } from '../members';
-import { showMembers } from './profiles';
+import { type HandlersOf } from '../mount';
+import { type Place } from '../profiles/member-pages';
+import { decodeCursor, encodeCursor } from '../query';
 
-/** The members of audiences and computed traits. Uploads are bodies without end, so before those that are read whole. */
-export function memberRoutes(deps: ControlDeps): Router {
+type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
+type Kind = 'audience' | 'computed_trait';
+
+/** Members from elsewhere, in a body that may be without end: it is read as it comes. */
+export function uploadHandlers(deps: ControlDeps): Pick<HandlersOf<'audiences'>, Upload> {
   const { entries, kafka, appender, profiles, now, log } = deps;
-  const router = Router();
   /** audiences with an upload under way: a second one would be mixed with it */
   const busy = new Set<string>();
-  router
-    .route('/audiences/:id/members')
-    .get(showMembers(deps, 'audience'))
-    .put((req, res) => take(req.params.id, true, req, res))
-    .patch((req, res) => take(req.params.id, false, req, res))
-    .all(methodNotAllowed(['GET', 'HEAD', 'PUT', 'PATCH']));
-  router
-    .route('/computed-traits/:id/members')
-    .get(showMembers(deps, 'computed_trait'))
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  return router;
+  return {
+    'PUT /audiences/{id}/members': (call) => take(true, call),
+    'PATCH /audiences/{id}/members': (call) => take(false, call),
+  };
 
-  async function take(
-    id: string,
-    full: boolean,
-    body: AsyncIterable<Buffer>,
-    res: Parameters<typeof actorOf>[0],
-  ): Promise<void> {
+  async function take(full: boolean, { id, by, req: body, res }: At & { req: Request; res: Response }): Promise<void> {
     const { data } = entries.get('audience', id);
     if (data.condition !== undefined) {
       throw new Problem('conflict', 'The members of this audience follow from its condition; make one without');
@@ -39,8 +33,8 @@ export function memberRoutes(deps: ControlDeps): Router {
     try {
       const number = Math.max(now().getTime(), (data.uploads?.at(-1)?.number ?? 0) + 1);
       const { upload: added, lines } = await upload({ kafka, appender, audience: id, number, full }, body);
-      const at = { id, ifMatch: undefined, by: actorOf(res) };
       const taken = profiles.of(id, data.revision).upload;
+      const at = { id, ifMatch: undefined, by };
       await entries.change('audience', at, (audience) => withUpload(audience, added, taken));
       log.info({ audience: id, full, lines }, 'members.uploaded');
       res.status(202).json({ upload: number, lines });
@@ -49,3 +43,39 @@ export function memberRoutes(deps: ControlDeps): Router {
     }
   }
 }
+
+interface ShowCall {
+  id: string;
+  query: z.output<typeof membersQuery>;
+  res: Response;
+}
+
+/** The members of one definition. */
+export function showMembers({ entries, members, profiles }: ControlDeps, kind: Kind) {
+  return async ({ id, query: { limit, after, user }, res }: ShowCall): Promise<void> => {
+    const { id: definition } = entries.get(kind, id).data;
+    const view = ({ since, ...member }: { since: number }) => ({ ...member, since: new Date(since).toISOString() });
+    if (user !== undefined) {
+      const found = await members.find(definition, user);
+      res.json({ data: found ? [view(found)] : [], next: null });
+      return;
+    }
+    const asked = { definition, limit, from: placeOf(after), expected: profiles.membersOf(definition) };
+    const page = await members.page(asked);
+    res.json({ data: page.members.map(view), next: page.next ? nextOf(page.next) : null });
+  };
+}
+
+/** @throws Problem `invalid_fields` */
+function placeOf(cursor: string | undefined): Place {
+  const at = decodeCursor(cursor);
+  if (!at) return { partition: 0 };
+  return at.id === FIRST ? { partition: at.at } : { partition: at.at, after: at.id.slice(BEHIND.length) };
+}
+
+function nextOf({ partition, after }: Place): string {
+  return encodeCursor(partition, after === undefined ? FIRST : BEHIND + after);
+}
+
+const FIRST = '-';
+const BEHIND = '>';

@@ -1,14 +1,8 @@
-import { Router } from 'express';
-import { methodNotAllowed } from '../../../shared/http/problem';
+import { type HandlersOf } from '../mount';
 import { openApi } from '../openapi';
 
-/** /api/v1/openapi.json */
-export function openApiRoutes(): Router {
-  const router = Router();
+/** /api/v1/openapi.json: public, since it is the same for everybody and holds no secret. */
+export function openApiHandlers(): HandlersOf<'openapi.json'> {
   const text = JSON.stringify(openApi());
-  router
-    .route('/')
-    .get((_req, res) => void res.type('json').send(text))
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  return router;
+  return { 'GET /openapi.json': ({ res }) => void res.type('json').send(text) };
 }

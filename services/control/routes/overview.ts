@@ -1,19 +1,15 @@
-import { Router } from 'express';
 import { ALERTS_ID } from '../../../shared/domain/config';
 import { CallCounts } from '../calls';
-import { methodNotAllowed } from '../../../shared/http/problem';
 import { type ControlDeps } from '../deps';
 import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
-import { callsQuery, overviewOf, overviewQuery, seriesOf, spanOf } from '../overview';
-import { parseQuery } from '../query';
+import { type HandlersOf } from '../mount';
+import { overviewOf, seriesOf, spanOf } from '../overview';
 
 /** /api/v1/overview */
-export function overviewRoutes({ config, history, kafka, now }: ControlDeps): Router {
-  const router = Router();
-  router
-    .route('/')
-    .get(async (req, res) => {
-      const { since, destination } = parseQuery(overviewQuery, req.query);
+export function overviewHandlers({ config, history, kafka, now }: ControlDeps): HandlersOf<'overview'> {
+  const calls = new CallCounts(kafka);
+  return {
+    'GET /overview': async ({ query: { since, destination }, res }) => {
       const { sinceMs, stepMs } = spanOf(since, now().getTime());
       const [counts, steps, open, circuits] = await history.ask((database) =>
         Promise.all([
@@ -30,13 +26,8 @@ export function overviewRoutes({ config, history, kafka, now }: ControlDeps): Ro
         data: overviewOf(destinations, { counts, open, circuits }),
         series: seriesOf(steps),
       });
-    })
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  const calls = new CallCounts(kafka);
-  router
-    .route('/calls')
-    .get(async (req, res) => {
-      const { since } = parseQuery(callsQuery, req.query);
+    },
+    'GET /overview/calls': async ({ query: { since }, res }) => {
       const nowMs = now().getTime();
       const span = spanOf(since, nowMs);
       const series = await calls.count(span, nowMs);
@@ -45,7 +36,6 @@ export function overviewRoutes({ config, history, kafka, now }: ControlDeps): Ro
         stepSeconds: span.stepMs / 1_000,
         series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
       });
-    })
-    .all(methodNotAllowed(['GET', 'HEAD']));
-  return router;
+    },
+  };
 }

@@ -1,9 +1,7 @@
-import { type Request, type Response, Router } from 'express';
-import { methodNotAllowed, Problem } from '../../../shared/http/problem';
+import { type Request } from 'express';
+import { Problem } from '../../../shared/http/problem';
 import {
   type Access,
-  actorOf,
-  authenticate,
   isOverTls,
   isSameOrigin,
   requireUnexpired,
@@ -13,41 +11,35 @@ import {
 import { type Actor } from '../access/identities';
 import { sessionSchema } from '../access/session-schema';
 import { SESSION_MS } from '../access/sessions';
-import { jsonBody } from '../body';
 import { parseBody } from '../fields';
+import { type Call, type HandlersOf } from '../mount';
 
 /** /api/v1/session: a token in, a cookie out that no script of a page can read. */
 
-/** Not behind `authenticate`: who begins a session has none yet. */
-export function sessionRoutes(access: Access, now: () => Date): Router {
-  const router = Router();
-  const known = authenticate(access, () => now().getTime());
-  router
-    .route('/')
-    .post(...jsonBody(), (req, res) => {
-      begin(access, now(), req, res);
-    })
-    .get(known, (req, res) => void res.json(view(actorOf(res), sessionOf(access, req)?.until ?? null)))
-    .delete(known, async (req, res) => {
+export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'session'> {
+  return {
+    'POST /session': (call) => begin(access, now(), call),
+    'GET /session': ({ by, req, res }) => void res.json(view(by, sessionOf(access, req)?.until ?? null)),
+    'DELETE /session': async ({ req, res }) => {
       const session = sessionOf(access, req);
       if (session) await access.sessions.end(session);
       res.clearCookie(sessionCookie(req), cookieOptions(req)).status(204).end();
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'POST', 'DELETE']));
-  return router;
+    },
+  };
 }
 
-function begin(access: Access, now: Date, req: Request, res: Response): void {
+function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
+  const { req, res } = call;
   const host = req.get('host');
-  // A page of somebody else must not put its visitors into a session of its own.
+  // A page of another host must not put its visitors into a session of its choice.
   if (host === undefined || (req.get('origin') !== undefined && !isSameOrigin(req))) {
     throw new Problem('forbidden', 'A session is begun by a page of this host');
   }
-  const { token } = parseBody(sessionSchema, req.body);
+  const { token } = parseBody(sessionSchema, call.body);
   const identity = access.identities.ofToken(token);
   if (!identity) throw new Problem('unauthorized', 'This is no token that is known');
   requireUnexpired(identity, now.getTime());
-  res.locals.actor = identity.actor;
+  call.by = identity.actor;
   access.uses.note(identity.actor.id);
   const until = Math.min(now.getTime() + SESSION_MS, identity.expiresAt ?? Infinity);
   const cookie = access.sessions.begin({ token: identity.actor.id, mark: identity.mark, host, until });

@@ -1,77 +1,58 @@
-import { type Response, Router } from 'express';
+import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
 import { type Source } from '../../../shared/domain/config';
-import { type Json } from '../../../shared/domain/message';
-import { methodNotAllowed, Problem } from '../../../shared/http/problem';
-import { actorOf, seesSecrets } from '../access/authenticate';
+import { Problem } from '../../../shared/http/problem';
+import { seesSecrets } from '../access/authenticate';
+import { type Actor } from '../access/identities';
 import { type ControlDeps } from '../deps';
-import { newId, newWriteKey } from '../ids';
-import { etag, page } from '../preconditions';
 import { seenEvents } from '../history/seen-events';
+import { newId, newWriteKey } from '../ids';
+import { type HandlersOf } from '../mount';
+import { etag, page } from '../preconditions';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from '../sources';
 
 /** /api/v1/sources */
-export function sourceRoutes({ entries, history, seen, now, log }: ControlDeps): Router {
-  const router = Router();
-  const show = (res: Response, entry: Entry<Source>) =>
-    res.set('ETag', etag(entry.version)).json(sourceView(entry, now(), seesSecrets(res)));
-
-  router
-    .route('/')
-    .get((req, res) => {
-      const { data, next } = page(entries.list('source'), req.query);
-      res.json({ data: data.map((entry) => sourceView(entry, now(), seesSecrets(res))), next });
-    })
-    .post(async (req, res) => {
+export function sourceHandlers({ entries, history, seen, now, log }: ControlDeps): HandlersOf<'sources'> {
+  const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Source>) =>
+    void res.set('ETag', etag(entry.version)).json(sourceView(entry, now(), seesSecrets(by)));
+  return {
+    'GET /sources': ({ query, by, res }) => {
+      const { data, next } = page(entries.list('source'), query);
+      res.json({ data: data.map((entry) => sourceView(entry, now(), seesSecrets(by))), next });
+    },
+    'POST /sources': async (call) => {
       const made = { id: newId('src', now()), key: newWriteKey(), now: now() };
-      const entry = await entries.create('source', actorOf(res), () => createSource(req.body, made));
+      const entry = await entries.create('source', call.by, () => createSource(call.body, made));
       log.info({ source: made.id }, 'source.created');
-      res.status(201).location(`${req.baseUrl}/${made.id}`);
-      show(res, entry);
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
-
-  router
-    .route('/:id')
-    .get((req, res) => void show(res, entries.get('source', req.params.id)))
-    .patch(async (req, res) => {
-      const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
-      const patch = (req.body ?? {}) as Json;
-      const entry = await entries.change('source', at, (source) => patchSource(source, patch, now()));
-      log.info({ source: at.id, version: entry.version }, 'source.changed');
-      show(res, entry);
-    })
-    .delete(async (req, res) => {
-      const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
-      requireOwn(entries.get('source', at.id).data);
-      await entries.remove('source', at);
-      log.info({ source: at.id }, 'source.deleted');
-      res.status(204).end();
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'PATCH', 'DELETE']));
-
-  router
-    .route('/:id/events')
-    .get(async (req, res) => {
-      const { data } = entries.get('source', req.params.id);
+      call.res.status(201).location(`${call.path}/${made.id}`);
+      show(call, entry);
+    },
+    'GET /sources/{id}': (call) => show(call, entries.get('source', call.id)),
+    'PATCH /sources/{id}': async (call) => {
+      const entry = await entries.change('source', call, (source) => patchSource(source, call.body ?? {}, now()));
+      log.info({ source: call.id, version: entry.version }, 'source.changed');
+      show(call, entry);
+    },
+    'DELETE /sources/{id}': async (call) => {
+      requireOwn(entries.get('source', call.id).data);
+      await entries.remove('source', call);
+      log.info({ source: call.id }, 'source.deleted');
+      call.res.status(204).end();
+    },
+    'GET /sources/{id}/events': async ({ id, res }) => {
+      const { data } = entries.get('source', id);
       // What was counted a moment ago, too.
       await seen.write();
       res.json({ data: eventsView(data, await history.ask((database) => seenEvents(database, data.id))) });
-    })
-    .all(methodNotAllowed(['GET', 'HEAD']));
-
-  router
-    .route('/:id/rotate-key')
-    .post(async (req, res) => {
-      const at = { id: req.params.id, ifMatch: req.get('if-match'), by: actorOf(res) };
+    },
+    'POST /sources/{id}/rotate-key': async (call) => {
       const made = { key: newWriteKey(), now: now() };
-      requireOwn(entries.get('source', at.id).data);
-      const entry = await entries.change('source', at, (source) => rotateKey(source, req.body, made));
-      log.info({ source: at.id }, 'source.key_rotated');
-      show(res, entry);
-    })
-    .all(methodNotAllowed(['POST']));
-  return router;
+      requireOwn(entries.get('source', call.id).data);
+      const entry = await entries.change('source', call, (source) => rotateKey(source, call.body, made));
+      log.info({ source: call.id }, 'source.key_rotated');
+      show(call, entry);
+    },
+  };
 }
 
 /** One of an audience or a computed trait comes and goes with that, and takes no calls. */

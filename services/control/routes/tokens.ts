@@ -1,60 +1,44 @@
-import { type Request, type Response, Router } from 'express';
+import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
 import { type Token } from '../../../shared/domain/config';
-import { type Json } from '../../../shared/domain/message';
-import { methodNotAllowed } from '../../../shared/http/problem';
-import { identityOf } from '../access/authenticate';
 import { hashToken } from '../access/identities';
 import { createToken, newToken, patchToken, tokenView } from '../access/tokens';
 import { type ControlDeps } from '../deps';
-import { type At } from '../entries';
 import { newId } from '../ids';
+import { type HandlersOf } from '../mount';
 import { etag, page } from '../preconditions';
 
 /** /api/v1/tokens */
-export function tokenRoutes({ entries, uses, now, log }: ControlDeps): Router {
-  const router = Router();
+export function tokenHandlers({ entries, uses, now, log }: ControlDeps): HandlersOf<'tokens'> {
   const show = async (res: Response, entry: Entry<Token>, more: object = {}) => {
     const lastUsedAt = (await uses.all()).get(entry.data.id);
     res.set('ETag', etag(entry.version)).json({ ...tokenView(entry, lastUsedAt), ...more });
   };
-  const at = (req: Request<{ id: string }>, res: Response): At => ({
-    id: req.params.id,
-    ifMatch: req.get('if-match'),
-    by: identityOf(res).actor,
-  });
-  router
-    .route('/')
-    .get(async (req, res) => {
-      const { data, next } = page(entries.list('token'), req.query);
+  return {
+    'GET /tokens': async ({ query, res }) => {
+      const { data, next } = page(entries.list('token'), query);
       const used = await uses.all();
       res.json({ data: data.map((entry) => tokenView(entry, used.get(entry.data.id))), next });
-    })
-    .post(async (req, res) => {
+    },
+    'POST /tokens': async ({ body, by, identity, path, res }) => {
       const token = newToken();
-      const by = identityOf(res);
-      const made = { id: newId('tok', now()), hash: hashToken(token), now: now(), by };
-      const entry = await entries.create('token', by.actor, () => createToken(req.body, made));
+      const made = { id: newId('tok', now()), hash: hashToken(token), now: now(), by: identity };
+      const entry = await entries.create('token', by, () => createToken(body, made));
       log.info({ token: made.id, role: entry.data.role }, 'token.created');
-      res.status(201).location(`${req.baseUrl}/${made.id}`);
+      res.status(201).location(`${path}/${made.id}`);
       await show(res, entry, { token });
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'POST']));
-  router
-    .route('/:id')
-    .get((req, res) => show(res, entries.get('token', req.params.id)))
-    .patch(async (req, res) => {
-      const patch = (req.body ?? {}) as Json;
-      const made = { now: now(), by: identityOf(res) };
-      const entry = await entries.change('token', at(req, res), (token) => patchToken(token, patch, made));
+    },
+    'GET /tokens/{id}': ({ id, res }) => show(res, entries.get('token', id)),
+    'PATCH /tokens/{id}': async (call) => {
+      const made = { now: now(), by: call.identity };
+      const entry = await entries.change('token', call, (token) => patchToken(token, call.body ?? {}, made));
       log.info({ token: entry.data.id, role: entry.data.role }, 'token.changed');
-      await show(res, entry);
-    })
-    .delete(async (req, res) => {
-      await entries.remove('token', at(req, res));
-      log.info({ token: req.params.id }, 'token.deleted');
-      res.status(204).end();
-    })
-    .all(methodNotAllowed(['GET', 'HEAD', 'PATCH', 'DELETE']));
-  return router;
+      await show(call.res, entry);
+    },
+    'DELETE /tokens/{id}': async (call) => {
+      await entries.remove('token', call);
+      log.info({ token: call.id }, 'token.deleted');
+      call.res.status(204).end();
+    },
+  };
 }

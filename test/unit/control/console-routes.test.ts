@@ -73,7 +73,6 @@ describe('the console', () => {
 
   it.each([
     ['an asset that is gone', '/assets/old.js'],
-    ['a path of the API', '/api/v1/nothing'],
     ['a way out of the folder', '/assets/..%2f..%2fpackage.json'],
   ])('is not the page for %s', async (_, path) => {
     const answer = await app().get(path).set(page);

@@ -2,7 +2,8 @@ import { documentedPath } from '../../../services/control/watch';
 
 test.each([
   ['/api/v1/sources', '/api/v1/sources'],
-  ['/api/v1/sources/?limit=1', '/api/v1/sources'],
+  ['/api/v1/sources?limit=1', '/api/v1/sources'],
+  ['/api/v1/sources/?limit=1', ''],
   ['/api/v1/deliveries/dlv_1/replay', '/api/v1/deliveries/{id}/replay'],
   ['/api/v1/events/stream', '/api/v1/events/stream'],
   ['/api/v1/nothing', ''],

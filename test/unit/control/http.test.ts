@@ -23,10 +23,10 @@ describe('the token', () => {
     expect(answer.body).toMatchObject({ status: 401, type: 'urn:waypost:problem:unauthorized' });
   });
 
-  it('is asked for before a body is read or a path looked up', async () => {
+  it('is asked for before a body is read or an entry is looked up', async () => {
     const { app } = control;
     expect((await supertest(app).post('/api/v1/sources').type('json').send('{')).status).toBe(401);
-    expect((await supertest(app).get('/api/v1/nothing')).status).toBe(401);
+    expect((await supertest(app).get('/api/v1/sources/src_none')).status).toBe(401);
   });
 });
 
@@ -37,7 +37,7 @@ describe('what is not there', () => {
     ['patch', '/sources/src_none', 404],
     ['post', '/destinations/dst_none/test', 404],
     ['post', '/destinations/dst_none/rotate-secret', 404],
-    ['get', '/sources/%E0%A4%A', 400],
+    ['get', '/sources/%E0%A4%A', 404],
   ] as const)('%s %s answers %d', async (method, path, status) => {
     const answer = await control.call(method, path);
     expect([answer.status, answer.body.status]).toEqual([status, status]);

@@ -8,7 +8,7 @@ import { readParts, recordEvents } from '../../../services/control/history/recor
 import { addJob } from '../../../services/control/history/replays';
 import { type Job, newJob } from '../../../services/control/replays/job';
 import { type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
-import { OPERATIONS } from '../../../services/control/operations';
+import { OPERATION_IDS, operationOf } from '../../../services/control/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
 import { type Answering, answering } from '../../support/profiles';
@@ -104,10 +104,9 @@ it('describes a patch in which what may be absent may be null', async () => {
 });
 
 // What answers without end is held against its shape where events come.
-const operations = Object.entries(OPERATIONS).flatMap(([path, methods]) =>
-  Object.entries(methods).flatMap(([method, { stream }]) => (stream ? [] : [[method, path] as const])),
-);
-it.each(operations)('%s %s is there, and answers as it says', async (method, path) => {
+const operations = OPERATION_IDS.filter((id) => !operationOf(id).stream);
+it.each(operations)('%s is there, and answers as it says', async (operation) => {
+  const [method, path] = operation.toLowerCase().split(' ') as [string, string];
   const kind = path.split('/')[1]!;
   const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
   const made = {
@@ -127,7 +126,7 @@ it.each(operations)('%s %s is there, and answers as it says', async (method, pat
     : null;
   const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
   const answer = await (method === 'post' ? request.send(made ?? {}) : request);
-  const [status, name] = OPERATIONS[path]![method]!.ok;
+  const [status, name] = operationOf(operation).ok;
   // Nobody answers a test here: what it answers is held against its shape where delivery runs.
   const expected = name === 'Test' ? 504 : status;
   expect(answer.status).toBe(expected);

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
-import { OPERATIONS, roleFor } from '../../../../services/control/operations';
 import { mayAct } from '../../../../services/control/access/rights';
+import { OPERATION_IDS, operationOf } from '../../../../services/control/operations';
 import { type Role, ROLES } from '../../../../shared/domain/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
@@ -12,7 +12,7 @@ beforeEach(async () => {
   tokens = Object.fromEntries(made) as Record<Role, string>;
 });
 
-type Method = 'get' | 'post' | 'patch' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 const makeToken = async (role: Role) =>
   (await control.call('post', '/tokens').send({ name: role, role })).body.token as string;
 const as = (token: string, method: Method, path: string) =>
@@ -55,13 +55,11 @@ describe('a token', () => {
   });
 });
 
-const operations = Object.entries(OPERATIONS).flatMap(([path, methods]) =>
-  Object.keys(methods).map((method) => [method as Method, path] as const),
-);
 describe.each(ROLES)('as %s', (role) => {
-  it.each(operations)('%s %s is allowed or refused by its role', async (method, path) => {
-    const needed = roleFor(method, path)!;
-    if (OPERATIONS[path]![method]!.stream || OPERATIONS[path]![method]!.open) return;
+  it.each(OPERATION_IDS)('%s is allowed or refused by its role', async (id) => {
+    const { role: needed, stream } = operationOf(id);
+    if (needed === 'none' || stream) return;
+    const [method, path] = id.toLowerCase().split(' ') as [Method, string];
     const answer = await as(tokens[role], method, path.replace('{id}', 'none')).send();
     if (mayAct(role, needed)) expect([401, 403]).not.toContain(answer.status);
     else expect([answer.status, answer.body.type]).toEqual([403, 'urn:waypost:problem:forbidden']);

@@ -1,30 +1,8 @@
 import supertest from 'supertest';
-import { actOf } from '../../../../services/control/access/acts';
 import { type Database } from '../../../../services/control/history/database';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-
-it.each([
-  ['POST', '/deletions', 'created deletion undefined'],
-  ['POST', '/deletions/', 'created deletion undefined'],
-  ['GET', '/deletions', undefined],
-  ['POST', '/replays', 'created replay undefined'],
-  ['POST', '/replays/rpl_1/cancel', 'cancelled replay rpl_1'],
-  ['POST', '/replays/rpl_1/resume', 'resumed replay rpl_1'],
-  ['POST', '/deliveries/dlv_1/replay', 'replayed delivery dlv_1'],
-  ['POST', '/destinations/dst_1/test', 'tested destination dst_1'],
-  ['POST', '/alerts/test', 'tested destination alerts'],
-  ['POST', '/notices/ntc_1/acknowledge', 'acknowledged notice ntc_1'],
-  ['POST', '/session', 'created session undefined'],
-  ['DELETE', '/session', 'deleted session undefined'],
-  // What changes `config` has a note there.
-  ['POST', '/destinations', undefined],
-  ['PATCH', '/alerts', undefined],
-])('%s %s', (method, path, expected) => {
-  const act = actOf(method, path);
-  expect(act && `${act.action} ${act.kind} ${String(act.entry)}`).toBe(expected);
-});
 
 describe('the audit trail', () => {
   let database: Database;
