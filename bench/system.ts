@@ -53,6 +53,8 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
     KAFKA_BROKERS: options.broker,
     WAYPOST_TOPIC_PREFIX: options.prefix,
     WAYPOST_REPLICATION: '1',
+    // The benchmarks send all by one source, as fast as it goes.
+    WAYPOST_SOURCE_MAX_PER_SECOND: '1000000',
     WAYPOST_DATA_DIR: options.dir,
     ...Object.fromEntries(PORTS.map((name) => [name, '0'])),
   });

@@ -3,6 +3,7 @@ import {
   CONFIG,
   DEAD,
   DUE,
+  LIMITED,
   MESSAGES,
   PROFILE_ANSWERS,
   PROFILE_EVENTS,
@@ -35,6 +36,7 @@ export interface Grant {
 const TOPICS = [
   MESSAGES,
   REJECTED,
+  LIMITED,
   WEBHOOKS,
   DUE,
   TIER_PREFIX,
@@ -49,7 +51,7 @@ const TOPICS = [
 ];
 
 const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
-  ingest: { reads: [CONFIG], writes: [MESSAGES, REJECTED] },
+  ingest: { reads: [CONFIG], writes: [MESSAGES, REJECTED, LIMITED] },
   router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED] },
   delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS] },
   retry: { reads: [TIER_PREFIX], writes: [DUE] },

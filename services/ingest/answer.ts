@@ -4,7 +4,7 @@ import { type RejectedCall } from '../../shared/domain/rejected';
 
 /**
  * What ingest answers. Clients decide by the status whether to send again: 401 and 400 make most of them throw the calls
- * away, 503 makes all of them keep and repeat them. Any answer, errors too, can be read from a browser's page.
+ * away, 503 makes all of them keep and repeat them, and so does 429 for most. Any answer, errors too, can be read from a browser's page.
  */
 
 export interface Answer {
@@ -37,6 +37,7 @@ const REFUSALS = {
   request_timeout: { status: 408, message: 'The request did not arrive in time.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },
   internal_error: { status: 500, message: 'Something went wrong here; try again.' },
+  rate_limited: { status: 429, message: 'The limit of requests is reached; try again after the time in Retry-After.' },
   overloaded: { status: 503, message: 'Too much is waiting to be stored; try again shortly.', retryAfterS: 1 },
   kafka_unavailable: { status: 503, message: 'The calls could not be stored in time; try again.', retryAfterS: 2 },
   config_unavailable: { status: 503, message: 'The write key cannot be checked now; try again.', retryAfterS: 2 },
@@ -57,6 +58,11 @@ export function refusal(code: RefusalCode, headers?: Record<string, string>): An
   const { status, message, retryAfterS }: Refusal = REFUSALS[code];
   const retry = retryAfterS === undefined ? undefined : { 'retry-after': String(retryAfterS) };
   return { status, body: errorBody(code, message), headers: { ...JSON_TYPE, ...retry, ...headers } };
+}
+
+/** @param waitMs until the next request can pass */
+export function rateLimited(waitMs: number): Answer {
+  return refusal('rate_limited', { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) });
 }
 
 /** What is wrong with the request as a whole, in its own words. */

@@ -1,10 +1,11 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { type CallType } from '../../shared/domain/message';
 import { type Log } from '../../shared/telemetry/log';
-import { PREFLIGHT, refusal, send, success } from './answer';
-import { type FindSource } from './auth';
-import { type ReadBody } from './body';
+import { type Answer, PREFLIGHT, refusal, send, success } from './answer';
+import { type Sources } from './auth';
+import { discardRest } from './body';
 import { browserSettings, PIXEL, pixelBody } from './browser';
+import { type Gate } from './gate';
 import { type Intake } from './intake';
 
 /**
@@ -14,8 +15,8 @@ import { type Intake } from './intake';
 
 export interface AppParts {
   intake: Intake;
-  findSource: FindSource;
-  readBody: ReadBody;
+  sources: Pick<Sources, 'find'>;
+  gate: Pick<Gate, 'refused'>;
   log: Log;
 }
 
@@ -49,7 +50,7 @@ export function createApp(parts: AppParts): Express {
       .post(calls(parts, type))
       .all(onlyAllow('POST'));
   }
-  app.route('/v1/m').post(discard(parts)).all(onlyAllow('POST'));
+  app.route('/v1/m').post(discard).all(onlyAllow('POST'));
   app.route('/v1/pixel/:type').get(pixel(parts)).all(onlyAllow('GET, HEAD'));
   app.route('/v1/projects/:writeKey/settings').get(settings(parts)).all(onlyAllow('GET, HEAD'));
   app.use((req: Request, res: Response) => send(req, res, refusal('not_found')));
@@ -64,23 +65,22 @@ function preflight(req: Request, res: Response, next: NextFunction): void {
   else next();
 }
 
-function calls({ readBody, intake }: AppParts, kind: CallType | 'batch') {
+function calls({ intake }: AppParts, kind: CallType | 'batch') {
   return async (req: Request, res: Response) => {
-    const from = { req, startedAt: performance.now() };
-    const body = await readBody(req);
-    if (body === 'gone') return;
-    if (typeof body === 'string') send(req, res, refusal(body));
-    else send(req, res, await intake({ body, kind, authorization: req.headers.authorization, from }));
+    const answer = await intake({ req, kind });
+    if (answer !== 'gone') answerUnread(req, res, answer);
   };
 }
 
 /** The browser client's measurements of itself. */
-function discard({ readBody }: AppParts) {
-  return async (req: Request, res: Response) => {
-    const body = await readBody(req);
-    if (body === 'gone') return;
-    send(req, res, typeof body === 'string' ? refusal(body) : success());
-  };
+function discard(req: Request, res: Response): void {
+  answerUnread(req, res, success());
+}
+
+/** The body may not have been read, or not to its end: the connection serves on, and the client gets the answer. */
+function answerUnread(req: Request, res: Response, answer: Answer): void {
+  send(req, res, answer);
+  discardRest(req);
 }
 
 /** An image always loads: there is nobody to read an error. What was refused is in the log. */
@@ -88,18 +88,18 @@ function pixel({ intake, log }: AppParts) {
   return async (req: Request<{ type: string }>, res: Response) => {
     const kind = TYPE_BY_NAME.get(req.params.type);
     if (kind) {
-      const from = { req, startedAt: performance.now() };
-      const answer = await intake({ body: pixelBody(req.url), kind, authorization: req.headers.authorization, from });
-      if (answer.status !== 200) log.debug({ status: answer.status, kind }, 'pixel.refused');
+      const answer = await intake({ req, kind, body: pixelBody(req.url) });
+      if (answer !== 'gone' && answer.status !== 200) log.debug({ status: answer.status, kind }, 'pixel.refused');
     }
     send(req, res, PIXEL);
   };
 }
 
-function settings({ findSource }: AppParts) {
+function settings({ sources, gate }: AppParts) {
   return async (req: Request<{ writeKey: string }>, res: Response) => {
-    const source = await findSource(req.params.writeKey);
-    send(req, res, typeof source === 'string' ? refusal(source) : browserSettings(req.params.writeKey, req.headers));
+    const source = await sources.find(req.params.writeKey);
+    const refused = typeof source === 'string' ? gate.refused(req, refusal(source)) : undefined;
+    send(req, res, refused ?? browserSettings(req.params.writeKey, req.headers));
   };
 }
 

@@ -20,15 +20,16 @@ type AuthFault = Extract<
   RefusalCode,
   'missing_write_key' | 'unknown_write_key' | 'source_disabled' | 'config_unavailable'
 >;
-export type FindSource = (key: string | undefined) => Promise<Source | AuthFault>;
 
-/** The write key of a request: Basic's user name, else the one found in the body. */
-export function writeKeyOf(authorization: string | undefined, inBody: string | undefined): string | undefined {
-  return basicUser(authorization) ?? inBody;
+export interface Sources {
+  /** The source of a key that is known now and switched on; undefined proves nothing. */
+  known(key: string): Source | undefined;
+  /** Waits for the end of `config` before it refuses. */
+  find(key: string | undefined): Promise<Source | AuthFault>;
 }
 
-/** The user name, also of a value that was encoded without its colon; undefined where there is none. */
-function basicUser(authorization: string | undefined): string | undefined {
+/** The user name of Basic authentication: it is the write key, and wins over one in the body. Read also of a value that was encoded without its colon; undefined where there is none. */
+export function basicUser(authorization: string | undefined): string | undefined {
   if (authorization?.slice(0, 6).toLowerCase() !== 'basic ') return undefined;
   const text = Buffer.from(authorization.slice(6), 'base64').toString('utf8');
   const colon = text.indexOf(':');
@@ -36,11 +37,11 @@ function basicUser(authorization: string | undefined): string | undefined {
   return user === '' ? undefined : user;
 }
 
-export function createFindSource(options: { config: ConfigReader; log: Log; now: () => number }): FindSource {
+export function createSources(options: { config: ConfigReader; log: Log; now: () => number }): Sources {
   const { config, log, now } = options;
   const mayLog = oncePer(LOG_INTERVAL_MS, LOG_MAX_KEYS, now);
 
-  const enabled = (key: string) => {
+  const known = (key: string) => {
     const source = config.sourceByWriteKey(key, now())?.data;
     return source?.enabled ? source : undefined;
   };
@@ -50,18 +51,19 @@ export function createFindSource(options: { config: ConfigReader; log: Log; now:
     return code;
   };
 
-  return async (key) => {
+  const find: Sources['find'] = async (key) => {
     if (key === undefined) return 'missing_write_key';
-    const known = enabled(key);
-    if (known) return known;
+    const source = known(key);
+    if (source) return source;
     try {
       await config.refresh(REFRESH_DEADLINE_MS);
     } catch (error) {
       if (mayLog('')) log.error({ reason: messageOf(error) }, 'config.unreadable');
       return 'config_unavailable';
     }
-    return enabled(key) ?? refuse(key);
+    return known(key) ?? refuse(key);
   };
+  return { known, find };
 }
 
 /** Enough to recognise one's own key, too little to use it. */

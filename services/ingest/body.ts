@@ -1,18 +1,28 @@
 import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
+import { PassingMap } from '../../shared/passing';
 import { type RefusalCode } from './answer';
+import { type Share, type Shares } from './shares';
 
 /**
  * Reads a request's body, as it is or gzipped. What it holds is bounded: per request by the limit, which counts inflated
- * bytes and stops the inflating, and over all requests by a budget.
+ * bytes and stops the inflating, and over all requests by the budget of its owner.
  */
 
 /** 500 KB as Segment's documentation has it, counted after decompression. */
 const MAX_BODY_BYTES = 512_000;
 /** What does not compress grows a little: 5 bytes in each 16 KB, and the head. */
 const MAX_GZIP_BYTES = MAX_BODY_BYTES + 4_096;
-/** All bodies being read: many slow senders at once must not fill the memory. */
-const MAX_READING_BYTES = 256 * 1024 * 1024;
+/** A buffer as an object, beside its bytes: bodies may come byte by byte. */
+const CHUNK_BYTES = 256;
+/** Pieces that are inflated at once: with Node's 16 KB a large body takes twice as long. */
+const INFLATED_CHUNK_BYTES = 64 * 1024;
+
+/**
+ * A body that trickles holds its place for long: after 10 s it must have come at 4 KB a second. 500 KB over a slow mobile
+ * network take a minute at twice this rate.
+ */
+const PATIENCE: Patience = { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 2_000 };
 
 /**
  * After a refusal the rest is read and thrown away for so long and so far: a connection that is closed on a client that
@@ -21,30 +31,53 @@ const MAX_READING_BYTES = 256 * 1024 * 1024;
 const DISCARD_BYTES = 32 * 1024 * 1024;
 const DISCARD_MS = 5_000;
 
+interface Patience {
+  graceMs: number;
+  bytesPerSecond: number;
+  checkMs: number;
+}
+
 /** `gone`: the client has left, and needs no answer. */
 type BodyFault = RefusalCode | 'gone';
 
-export type ReadBody = (req: IncomingMessage) => Promise<Buffer | BodyFault>;
+/** Where the bytes count, until they are given back. */
+export interface BodyOwner {
+  shares: Shares;
+  share: Share;
+}
 
-/** One reader for all requests, since they share the budget. */
-export function createBodyReader(maxReadingBytes = MAX_READING_BYTES): ReadBody {
-  let reading = 0;
+/** A body, or why there is none. */
+export type ReadBody = (req: IncomingMessage, owner: BodyOwner) => Promise<Buffer | BodyFault>;
 
-  return async (req) => {
+/** A body that is being read. */
+interface Reading {
+  startedAt: number;
+  bytes: number;
+  refuse(code: RefusalCode): void;
+}
+
+/** One reader for all requests: one timer looks after all of them. */
+export function createBodyReader(patience: Patience = PATIENCE): ReadBody {
+  const reading = new PassingMap<IncomingMessage, Reading>();
+  setInterval(() => {
+    const now = performance.now();
+    reading.forEach((body) => {
+      if (isTrickle(body.bytes, now - body.startedAt, patience)) body.refuse('request_timeout');
+    });
+  }, patience.checkMs).unref();
+
+  return async (req, owner) => {
     const encoding = encodingOf(req);
     const maxBytes = encoding === 'gzip' ? MAX_GZIP_BYTES : MAX_BODY_BYTES;
-    const early =
-      encoding === undefined ? 'unsupported_encoding' : tooLong(req, maxBytes) ? 'body_too_large' : undefined;
-    if (early) {
-      discardRest(req);
-      return early;
-    }
-    const raw = await collect(req, maxBytes, (bytes) => {
-      reading += bytes;
-      return reading <= maxReadingBytes;
-    });
+    if (encoding === undefined) return 'unsupported_encoding';
+    if (tooLong(req, maxBytes)) return 'body_too_large';
+    const raw = await collect(req, { maxBytes, owner, reading });
     return encoding === 'gzip' && typeof raw !== 'string' ? inflate(raw) : raw;
   };
+}
+
+export function isTrickle(bytes: number, ms: number, { graceMs, bytesPerSecond }: Patience): boolean {
+  return ms > graceMs && bytes < (ms / 1_000) * bytesPerSecond;
 }
 
 function encodingOf(req: IncomingMessage): 'identity' | 'gzip' | undefined {
@@ -57,33 +90,37 @@ function tooLong(req: IncomingMessage, maxBytes: number): boolean {
   return Number(req.headers['content-length'] ?? 0) > maxBytes;
 }
 
-/** @param hold counts bytes held (negative: given back); false where there is no room for them */
-function collect(
-  req: IncomingMessage,
-  maxBytes: number,
-  hold: (bytes: number) => boolean,
-): Promise<Buffer | BodyFault> {
+interface Collecting {
+  maxBytes: number;
+  owner: BodyOwner;
+  reading: PassingMap<IncomingMessage, Reading>;
+}
+
+function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting): Promise<Buffer | BodyFault> {
+  const { shares, share } = owner;
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    let bytes = 0;
+    let held = 0;
     const finish = (result: Buffer | BodyFault) => {
+      reading.delete(req);
       req.off('data', onData).off('end', onEnd).off('close', onClose);
-      hold(-bytes);
+      shares.give(share, held);
       resolve(result);
     };
-    const refuse = (code: RefusalCode) => {
-      finish(code);
-      discardRest(req);
-    };
+    const body: Reading = { startedAt: performance.now(), bytes: 0, refuse: finish };
     const onData = (chunk: Buffer) => {
-      bytes += chunk.length;
-      const room = hold(chunk.length);
-      if (bytes > maxBytes) refuse('body_too_large');
-      else if (!room) refuse('overloaded');
-      else chunks.push(chunk);
+      body.bytes += chunk.length;
+      const cost = chunk.length + CHUNK_BYTES;
+      if (body.bytes > maxBytes) finish('body_too_large');
+      else if (!shares.take(share, cost)) finish('overloaded');
+      else {
+        held += cost;
+        chunks.push(chunk);
+      }
     };
-    const onEnd = () => finish(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes));
+    const onEnd = () => finish(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, body.bytes));
     const onClose = () => finish('gone');
+    reading.set(req, body);
     req.on('data', onData).on('end', onEnd).on('close', onClose);
   });
 }
@@ -94,14 +131,16 @@ function collect(
  */
 function inflate(raw: Buffer): Buffer | BodyFault {
   try {
-    return gunzipSync(raw, { maxOutputLength: MAX_BODY_BYTES });
+    return gunzipSync(raw, { maxOutputLength: MAX_BODY_BYTES, chunkSize: INFLATED_CHUNK_BYTES });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ERR_BUFFER_TOO_LARGE' ? 'body_too_large' : 'invalid_encoding';
   }
 }
 
-function discardRest(req: IncomingMessage): void {
+/** To be called with a refusal, whether all of the body was read, some of it or none. */
+export function discardRest(req: IncomingMessage): void {
+  if (req.readableEnded || req.destroyed) return;
   let left = DISCARD_BYTES;
   const timer = setTimeout(() => req.socket.destroy(), DISCARD_MS).unref();
   req.on('data', (chunk: Buffer) => {

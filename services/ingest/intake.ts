@@ -1,76 +1,151 @@
-import { accept, parseBody } from '../../shared/domain/accept';
-import { isFault } from '../../shared/domain/envelope';
+import { type IncomingMessage } from 'node:http';
+import { accept, parseBody, type Parsed } from '../../shared/domain/accept';
+import { type Source } from '../../shared/domain/config';
+import { isFault, type RequestFault } from '../../shared/domain/envelope';
 import { type CallType } from '../../shared/domain/message';
-import { AppError, messageOf } from '../../shared/errors';
-import { type Appender, type OutRecord } from '../../shared/kafka/port';
-import { type Log } from '../../shared/telemetry/log';
+import { type RejectedCall } from '../../shared/domain/rejected';
+import { type OutRecord } from '../../shared/kafka/port';
 import { type Answer, badRequest, refusal, type RefusalCode, success } from './answer';
-import { type FindSource, writeKeyOf } from './auth';
-import { appendWithin, messageRecords, rejectedRecords } from './produce';
-import { oncePer } from './quiet';
-import { type RequestStart, watchStored } from './watch';
+import { basicUser, type Sources } from './auth';
+import { type ReadBody } from './body';
+import { type Gate } from './gate';
+import { messageRecords, rejectedRecords } from './produce';
+import { type Store } from './store';
+import { watchStored } from './watch';
 
 /**
- * A body → the answer to it. Success is said only after Kafka acknowledged every record that came of the request: its
+ * A request → the answer to it. Success is said only after Kafka acknowledged every record that came of the request: its
  * messages and its rejected calls, in one append.
+ *
+ * The order is that of the costs: the write key, where Basic authentication names it, then the limits, the body, its
+ * shape, and its calls. No body and nothing parsed is held while Kafka is waited for.
  */
 
 export interface IntakeParts {
-  findSource: FindSource;
-  appender: Appender;
-  log: Log;
+  sources: Sources;
+  readBody: ReadBody;
+  gate: Gate;
+  store: Store;
   /** ms since 1970 */
   now: () => number;
   /** for calls without a `messageId` */
   makeId: () => string;
-  /** from the end of the body to the answer; the promise outside is 5 s */
-  answerDeadlineMs: number;
 }
 
 interface Received {
-  body: Buffer;
+  req: IncomingMessage;
   kind: CallType | 'batch';
-  authorization: string | undefined;
-  /** for the trace */
-  from?: RequestStart;
+  /** instead of the request's body */
+  body?: Buffer;
 }
 
-/** Never throws for what a client sends or for Kafka's absence. */
-export type Intake = (received: Received) => Promise<Answer>;
+/** Never throws for what a client sends or for Kafka's absence. `gone`: the client needs no answer. */
+export type Intake = (received: Received) => Promise<Answer | 'gone'>;
+
+/** Calls that were accepted or rejected, and are not stored yet. */
+interface Prepared {
+  records: OutRecord[];
+  rejected: readonly RejectedCall[];
+  receivedAtMs: number;
+}
 
 export function createIntake(parts: IntakeParts): Intake {
-  const store = createStore(parts);
-  return async ({ body, kind, authorization, from }) => {
-    const receivedAtMs = parts.now();
-    const parsed = parseBody(body, kind);
-    if (isFault(parsed)) return badRequest(parsed);
-    const source = await parts.findSource(writeKeyOf(authorization, parsed.writeKey));
-    if (typeof source === 'string') return refusal(source);
-    const verdicts = accept(parsed, receivedAtMs, parts.makeId);
-    if (isFault(verdicts)) return badRequest(verdicts);
-
-    const { accepted, rejected } = verdicts;
-    const records = messageRecords(source.id, accepted, receivedAtMs);
-    if (rejected.length > 0) records.push(...rejectedRecords(source.id, rejected, parsed, receivedAtMs));
-    const storingAt = performance.now();
-    const failed = records.length > 0 ? await store(records, receivedAtMs) : undefined;
-    watchStored({ records, rejected, failed, storingAt, from });
-    return failed ? refusal(failed) : success(rejected);
+  const { gate, sources, store } = parts;
+  return async (received) => {
+    const { req } = received;
+    const startedAt = performance.now();
+    const key = basicUser(req.headers.authorization);
+    const known = key === undefined ? undefined : sources.known(key);
+    const place = gate.enter(req, known);
+    if (place === undefined) return refusal('overloaded');
+    try {
+      const named = known ?? (key === undefined ? undefined : await sources.find(key));
+      if (typeof named === 'string') return gate.refused(req, refusal(named));
+      const prepared = (named && gate.limited(named)) ?? (await prepare(parts, received, named));
+      if (!isPrepared(prepared)) return prepared;
+      const { records, rejected, receivedAtMs } = prepared;
+      const storingAt = performance.now();
+      const failed = records.length > 0 ? await store(records, receivedAtMs) : undefined;
+      watchStored({ records, rejected, failed, storingAt, from: { req, startedAt } });
+      return failed ? refusal(failed) : success(rejected);
+    } finally {
+      gate.leave(place);
+    }
   };
 }
 
-/** @returns a function that resolves to why the records are not known to be stored, or to undefined where they are */
-function createStore(parts: IntakeParts) {
-  const mayLog = oncePer(1_000, 16, parts.now);
-  return async (records: OutRecord[], receivedAtMs: number): Promise<RefusalCode | undefined> => {
-    try {
-      // What the check of an unknown key took is gone from the time for Kafka.
-      await appendWithin(parts.appender, records, parts.answerDeadlineMs - (parts.now() - receivedAtMs));
-      return undefined;
-    } catch (error) {
-      const code = error instanceof AppError && error.code === 'overloaded' ? 'overloaded' : 'kafka_unavailable';
-      if (mayLog(code)) parts.log.warn({ code, records: records.length, reason: messageOf(error) }, 'calls.not_stored');
-      return code;
-    }
-  };
+function isPrepared(result: Prepared | Answer | 'gone'): result is Prepared {
+  return typeof result === 'object' && 'records' in result;
+}
+
+/** A body that was read, and when. */
+interface Read {
+  req: IncomingMessage;
+  kind: CallType | 'batch';
+  body: Buffer;
+  receivedAtMs: number;
+}
+
+/** @param named the source that Basic authentication names */
+async function prepare(
+  parts: IntakeParts,
+  { req, kind, body: given }: Received,
+  named: Source | undefined,
+): Promise<Prepared | Answer | 'gone'> {
+  const { gate } = parts;
+  const body = given ?? (await parts.readBody(req, gate.bodyOwner(req, named)));
+  if (body === 'gone') return body;
+  if (typeof body === 'string') return gate.faulty(req, refusal(body), { source: named, bytes: 0 });
+  const read = { req, kind, body, receivedAtMs: parts.now() };
+  // Other requests of this source may have used up its limit while the body came.
+  if (named) return gate.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
+  const limited = gate.limitedUnknown(req);
+  if (limited && !namesKnownKey(body, parts.sources)) return limited;
+  return decideByBody(parts, read);
+}
+
+/** The write key is in the body, if anywhere. */
+async function decideByBody(parts: IntakeParts, read: Read): Promise<Prepared | Answer> {
+  const { gate, sources } = parts;
+  const { req, kind, body } = read;
+  let parsed: Parsed | RequestFault | undefined = parseBody(body, kind);
+  if (isFault(parsed)) return gate.refused(req, badRequest(parsed));
+  const { writeKey } = parsed;
+  let source: Source | RefusalCode | undefined = writeKey === undefined ? undefined : sources.known(writeKey);
+  if (!source) {
+    // What was parsed takes several times the body, and the look at the end of `config` takes up to two seconds.
+    parsed = undefined;
+    const owner = gate.bodyOwner(req, undefined);
+    if (!owner.shares.take(owner.share, body.length)) return refusal('overloaded');
+    source = await sources.find(writeKey);
+    owner.shares.give(owner.share, body.length);
+  }
+  if (typeof source === 'string') return gate.refused(req, refusal(source));
+  return gate.limited(source) ?? decide(parts, read, source, parsed ?? parseBody(body, kind));
+}
+
+function decide(
+  parts: IntakeParts,
+  { req, body, receivedAtMs }: Read,
+  source: Source,
+  parsed: Parsed | RequestFault,
+): Prepared | Answer {
+  const verdicts = isFault(parsed) ? parsed : accept(parsed, receivedAtMs, parts.makeId);
+  if (isFault(parsed) || isFault(verdicts)) {
+    return parts.gate.faulty(req, badRequest(verdicts as RequestFault), { source, bytes: body.length });
+  }
+  parts.gate.take(source, parsed.calls.length, body.length);
+  const { accepted, rejected } = verdicts;
+  const records = messageRecords(source.id, accepted, receivedAtMs);
+  if (rejected.length > 0) records.push(...rejectedRecords(source.id, rejected, parsed, receivedAtMs));
+  return { records, rejected, receivedAtMs };
+}
+
+const WRITE_KEY = /"writeKey"\s*:\s*"([^"\\]{1,200})"/g;
+
+/** Whether a key that is known stands anywhere in the text: without parsing it, which costs ten times as much. */
+function namesKnownKey(body: Buffer, sources: Sources): boolean {
+  if (!body.includes('"writeKey"')) return false;
+  for (const [, key = ''] of body.toString('latin1').matchAll(WRITE_KEY)) if (sources.known(key)) return true;
+  return false;
 }

@@ -1,12 +1,14 @@
 import './telemetry';
 import { openConfig } from '../../shared/config/reader';
+import { createClientAddress } from '../../shared/http/client-address';
 import { serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { createLog } from '../../shared/telemetry/log';
-import { ANSWER_DEADLINE_MS, APPENDER_OPTIONS, startIngest } from './service';
+import { budgetsOf, memoryOfProcess } from './budgets';
+import { ANSWER_DEADLINE_MS, appenderOptions, startIngest } from './service';
 
 /** Calls come in by HTTP, and are answered when Kafka has them. */
 
@@ -22,11 +24,16 @@ run('ingest', log, async (fatal) => {
 
   const kafka = await connectKafka(settings, { clientId: 'ingest', log });
   const config = await openConfig(kafka, { name: 'ingest', log, onFatal: fatal });
-  const appender = await kafka.appender(APPENDER_OPTIONS);
-  const server = await startIngest({ config, appender, log, host, port: settings.WAYPOST_INGEST_PORT });
+  const budgets = budgetsOf(memoryOfProcess());
+  const appender = await kafka.appender(appenderOptions(budgets));
+  const server = await startIngest({
+    ...{ config, appender, log, budgets, host, port: settings.WAYPOST_INGEST_PORT },
+    limits: { maxPerSecond: settings.WAYPOST_SOURCE_MAX_PER_SECOND, processes: settings.WAYPOST_INGEST_PROCESSES },
+    clientAddress: createClientAddress(settings.WAYPOST_TRUSTED_PROXIES),
+  });
   observeServer();
   notReady = [];
-  log.info({ port: server.port }, 'ingest.listening');
+  log.info({ port: server.port, ...budgets }, 'ingest.listening');
 
   return {
     async stop(deadlineMs) {

@@ -3,11 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { addressKey } from '../../shared/http/client-address';
 import { listen } from '../../shared/http/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
 import { type Answer, corsHeaders, refusal, type RefusalCode } from './answer';
 import { nativePrototypes } from './prototypes';
 import { routeOf } from './route';
+import { Shares } from './shares';
 
 /**
  * The HTTP server around the app: patience with clients, answers to what is not even HTTP, and an end that leaves no
@@ -38,7 +40,11 @@ export interface IngestServer {
 }
 
 /** @throws AppError `cannot_start` where the port cannot be had */
-export async function startServer(app: Express, port: number, host: string): Promise<IngestServer> {
+export async function startServer(
+  app: Express,
+  { host, port, maxConnections }: { host: string; port: number; maxConnections: number },
+): Promise<IngestServer> {
+  const connections = new Shares(maxConnections);
   const latest = new Map<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
@@ -60,7 +66,16 @@ export async function startServer(app: Express, port: number, host: string): Pro
     },
   );
   server.on('connection', (socket) => {
-    socket.once('close', () => latest.delete(socket));
+    const share = connections.of(addressKey(socket.remoteAddress ?? ''));
+    // One address must not take all connections; a load balancer gets by with two thirds of them.
+    if (!connections.take(share, 1)) {
+      socket.destroy();
+      return;
+    }
+    socket.once('close', () => {
+      latest.delete(socket);
+      connections.give(share, 1);
+    });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const last = latest.get(socket);

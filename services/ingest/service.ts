@@ -3,25 +3,32 @@ import { type ConfigReader } from '../../shared/config/view';
 import { type Appender } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './app';
-import { createFindSource } from './auth';
+import { type ClientAddress, createClientAddress } from '../../shared/http/client-address';
+import { createSources } from './auth';
 import { createBodyReader } from './body';
+import { type Budgets, budgetsOf, memoryOfProcess } from './budgets';
+import { Gate } from './gate';
 import { createIntake } from './intake';
+import { LimitedCounts } from './limited';
+import { type LimitSettings } from './limits';
 import { type IngestServer, startServer } from './server';
+import { createStore } from './store';
 
 /** The parts of ingest put together, between what it reads (config) and what it writes to (the appender). */
 
 /** The answer must be out within 5 s; the rest is for the way there. */
 export const ANSWER_DEADLINE_MS = 4_500;
 
-/** What ingest asks of its appender. */
-export const APPENDER_OPTIONS = {
-  /** Four seconds of 25,000 calls of 1 KB. More would be answered too late anyway. */
-  maxPendingBytes: 96 * 1024 * 1024,
-  /** Before the answer's deadline, so that what was refused is not written long after. */
-  giveUpAfterMs: 4_000,
-  /** Of two calls within it, the second waits for it to end: single calls else cost Kafka a request each. */
-  gatherMs: 8,
-};
+/** What ingest asks of its appender. @param maxPendingBytes beyond it calls are answered 503 */
+export function appenderOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets, 'pendingBytes'>) {
+  return {
+    maxPendingBytes,
+    /** Before the answer's deadline, so that what was refused is not written long after. */
+    giveUpAfterMs: 4_000,
+    /** Of two calls within it, the second waits for it to end: single calls else cost Kafka a request each. */
+    gatherMs: 8,
+  };
+}
 
 export interface IngestOptions {
   config: ConfigReader;
@@ -29,22 +36,34 @@ export interface IngestOptions {
   log: Log;
   host: string;
   port: number;
+  limits: LimitSettings;
+  /** default: from the memory of this process */
+  budgets?: Budgets;
+  /** default: the socket's peer */
+  clientAddress?: ClientAddress;
   /** default ANSWER_DEADLINE_MS */
   answerDeadlineMs?: number;
 }
 
 /** Starts to listen. @throws AppError `cannot_start` where the port cannot be had */
-export function startIngest(options: IngestOptions): Promise<IngestServer> {
-  const { config, appender, log } = options;
-  const findSource = createFindSource({ config, log, now: Date.now });
-  const intake = createIntake({
-    findSource,
-    appender,
-    log,
-    now: Date.now,
-    makeId: uuidv7,
-    answerDeadlineMs: options.answerDeadlineMs ?? ANSWER_DEADLINE_MS,
-  });
-  const app = createApp({ intake, findSource, readBody: createBodyReader(), log });
-  return startServer(app, options.port, options.host);
+export async function startIngest(options: IngestOptions): Promise<IngestServer> {
+  const { config, appender, log, limits } = options;
+  const { budgets = budgetsOf(memoryOfProcess()), answerDeadlineMs = ANSWER_DEADLINE_MS } = options;
+  const now = Date.now;
+  const sources = createSources({ config, log, now });
+  const counts = new LimitedCounts(appender, log);
+  const clientAddress = options.clientAddress ?? createClientAddress([]);
+  const gate = new Gate({ budgets, limits, clientAddress, counts, log, now });
+  const store = createStore({ appender, log, now, answerDeadlineMs });
+  const intake = createIntake({ sources, readBody: createBodyReader(), gate, store, now, makeId: uuidv7 });
+  const app = createApp({ intake, sources, gate, log });
+  const { host, port } = options;
+  const server = await startServer(app, { host, port, maxConnections: budgets.connections });
+  return {
+    port: server.port,
+    stop: async (deadlineMs) => {
+      await server.stop(deadlineMs);
+      await counts.stop();
+    },
+  };
 }

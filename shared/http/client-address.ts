@@ -41,7 +41,8 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
  * The key by which addresses are limited: an IPv4 address, or the /64 of an IPv6 one, since a customer of a provider has
  * at least all addresses of a /64.
  */
-export function addressKey(address: string): string {
+export function addressKey(text: string): string {
+  const address = plain(text);
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.parse(address);
   if (!(parsed instanceof ipaddr.IPv6)) return address;

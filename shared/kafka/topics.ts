@@ -21,6 +21,8 @@ const DAY_MS = 24 * HOUR_MS;
 
 export const MESSAGES = 'messages';
 export const REJECTED = 'messages.rejected';
+/** Counts of requests that ingest answered with 429. */
+export const LIMITED = 'messages.limited';
 export const WEBHOOKS = 'webhooks';
 export const DUE = 'webhooks.due';
 export const DEAD = 'webhooks.dead';
@@ -59,6 +61,7 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
   return [
     keep(MESSAGES, 7),
     keep(REJECTED, 1),
+    { ...keep(LIMITED, 1), partitions: 'one' },
     keep(WEBHOOKS, 7),
     keep(DUE, 7),
     ...parkTiers(options.retryDelaysMs).map((delay): TopicSpec => ({

@@ -24,6 +24,7 @@ test.each([
   ['198.51.100.1', '198.51.100.1'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
   ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  ['::ffff:198.51.100.1', '198.51.100.1'],
   ['unknown', 'unknown'],
 ])('%s is limited as %s', (address, key) => {
   expect(addressKey(address)).toBe(key);

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createLog } from '../../../shared/telemetry/log';
-import { startIngest } from '../../../services/ingest/service';
+import { type IngestOptions, startIngest } from '../../../services/ingest/service';
 import { aSource, type FakeConfig, fakeConfig, recordingAppender, type RecordingAppender } from '../../support/fakes';
 
 /** Ingest as it runs, on a port of its own, between fakes: `key-1` opens `src_1`, `key-off` a source that is off. */
@@ -18,7 +18,10 @@ export interface TestIngest {
   stop(deadlineMs?: number): Promise<void>;
 }
 
-export async function startTestIngest(options: { answerDeadlineMs?: number } = {}): Promise<TestIngest> {
+/** Limits that no test reaches unless it sets its own. */
+const LIMITS = { maxPerSecond: 1_000_000, processes: 1 };
+
+export async function startTestIngest(options: Partial<IngestOptions> = {}): Promise<TestIngest> {
   const appender = recordingAppender();
   const config = fakeConfig(
     aSource(),
@@ -26,7 +29,7 @@ export async function startTestIngest(options: { answerDeadlineMs?: number } = {
     aSource({ id: 'src_rotated', writeKeys: [{ key: 'key-new' }, { key: 'key-old', until: 1 }] }),
   );
   const log = createLog('test', 'silent');
-  const server = await startIngest({ config, appender, log, host: '127.0.0.1', port: 0, ...options });
+  const server = await startIngest({ config, appender, log, host: '127.0.0.1', port: 0, limits: LIMITS, ...options });
   const url = `http://127.0.0.1:${server.port}`;
   return {
     port: server.port,

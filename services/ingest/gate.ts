@@ -1,0 +1,117 @@
+import { type IncomingMessage } from 'node:http';
+import { type Source } from '../../shared/domain/config';
+import { addressKey, type ClientAddress } from '../../shared/http/client-address';
+import { type Log } from '../../shared/telemetry/log';
+import { type Answer, rateLimited } from './answer';
+import { type BodyOwner } from './body';
+import { type Budgets } from './budgets';
+import { type LimitedCounts } from './limited';
+import { RefusedLimit, SourceLimits, type LimitSettings } from './limits';
+import { oncePer } from './quiet';
+import { type Share, Shares } from './shares';
+
+/**
+ * Who may use how much of ingest. A source has limits of rate, and a share of the requests and bodies at work; so has the
+ * address of a request whose source is not known, but a request with a valid key is never refused for its address.
+ */
+
+const LOG_INTERVAL_MS = 60_000;
+const LOG_MAX_SOURCES = 1_000;
+
+export interface GateParts {
+  budgets: Pick<Budgets, 'bodyBytes' | 'unknownBodyBytes' | 'requests'>;
+  limits: LimitSettings;
+  clientAddress: ClientAddress;
+  counts: Pick<LimitedCounts, 'add'>;
+  log: Log;
+  /** ms since 1970 */
+  now: () => number;
+}
+
+export class Gate {
+  readonly #limits: SourceLimits;
+  readonly #refused = new RefusedLimit();
+  readonly #requests: Shares;
+  readonly #bodies: Shares;
+  readonly #unknownBodies: Shares;
+  readonly #mayLog: (source: string) => boolean;
+
+  constructor(private readonly parts: GateParts) {
+    const { budgets, limits, now } = parts;
+    this.#limits = new SourceLimits(limits);
+    this.#requests = new Shares(budgets.requests);
+    this.#bodies = new Shares(budgets.bodyBytes - budgets.unknownBodyBytes);
+    this.#unknownBodies = new Shares(budgets.unknownBodyBytes);
+    this.#mayLog = oncePer(LOG_INTERVAL_MS, LOG_MAX_SOURCES, now);
+  }
+
+  /** @returns a place that is to be left again; undefined where the source or the address has its share already */
+  enter(req: IncomingMessage, source: Source | undefined): Share | undefined {
+    const place = this.#requests.of(source?.id ?? this.#address(req));
+    return this.#requests.take(place, 1) ? place : undefined;
+  }
+
+  leave(place: Share): void {
+    this.#requests.give(place, 1);
+  }
+
+  bodyOwner(req: IncomingMessage, source: Source | undefined): BodyOwner {
+    const shares = source ? this.#bodies : this.#unknownBodies;
+    return { shares, share: shares.of(source?.id ?? this.#address(req)) };
+  }
+
+  /** The answer to a request of a source that is over its limit; undefined: it may go on. */
+  limited(source: Source): Answer | undefined {
+    const waitMs = this.#limits.waitMs(source, this.parts.now());
+    if (waitMs === 0) return undefined;
+    this.parts.counts.add(source.id);
+    if (this.#mayLog(source.id)) this.parts.log.warn({ source: source.id }, 'source.limited');
+    return rateLimited(waitMs);
+  }
+
+  /** Counts what was read of a source. */
+  take(source: Source, calls: number, bytes: number): void {
+    this.#limits.take(source, calls, bytes, this.parts.now());
+  }
+
+  /** The answer to a request whose source is unknown, where its address has had too many refusals; undefined: it has not. */
+  limitedUnknown(req: IncomingMessage): Answer | undefined {
+    const waitMs = this.#refused.waitMs(this.#address(req), this.parts.now());
+    return waitMs === 0 ? undefined : this.#rateLimited(waitMs);
+  }
+
+  /** The answer to a request without a valid key: the refusal, or 429 where its address has had too many of them. */
+  refused(req: IncomingMessage, refusal: Answer): Answer {
+    // A 503 is not the client's fault.
+    if (refusal.status >= 500) return refusal;
+    const limited = this.limitedUnknown(req);
+    if (limited) return limited;
+    this.#refused.take(this.#address(req), this.parts.now());
+    return refusal;
+  }
+
+  /** The answer to a request that is wrong: it counts for its source, or for its address where that is not known. */
+  faulty(
+    req: IncomingMessage,
+    refusal: Answer,
+    { source, bytes }: { source: Source | undefined; bytes: number },
+  ): Answer {
+    if (!source) return this.refused(req, refusal);
+    if (refusal.status < 500) this.take(source, 1, bytes);
+    return refusal;
+  }
+
+  #rateLimited(waitMs: number): Answer {
+    this.parts.counts.add(undefined);
+    return rateLimited(waitMs);
+  }
+
+  #address(req: IncomingMessage): string {
+    const forwarded = req.headers['x-forwarded-for'];
+    const address = this.parts.clientAddress(
+      req.socket.remoteAddress,
+      typeof forwarded === 'string' ? forwarded : undefined,
+    );
+    return `address ${addressKey(address)}`;
+  }
+}

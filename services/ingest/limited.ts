@@ -1,0 +1,56 @@
+import { messageOf } from '../../shared/errors';
+import { limitedRecord } from '../../shared/domain/limited';
+import { type Appender } from '../../shared/kafka/port';
+import { LIMITED } from '../../shared/kafka/topics';
+import { metrics } from '../../shared/telemetry/metrics';
+import { type Log } from '../../shared/telemetry/log';
+
+/**
+ * Counts what was answered 429, by source, and writes it to `messages.limited` for control: one record a second at most,
+ * however many requests come.
+ */
+const WRITE_EVERY_MS = 1_000;
+
+const limited = metrics.counter({ name: 'waypost.requests.limited', help: 'Requests answered with 429.' });
+const bySource = limited.of({ reason: 'source' });
+const byAddress = limited.of({ reason: 'address' });
+
+export class LimitedCounts {
+  #counts = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly appender: Pick<Appender, 'append'>,
+    private readonly log: Log,
+  ) {}
+
+  /** @param source undefined: limited for its address */
+  add(source: string | undefined): void {
+    if (source === undefined) {
+      byAddress.value++;
+      return;
+    }
+    bySource.value++;
+    this.#counts.set(source, (this.#counts.get(source) ?? 0) + 1);
+    this.#timer ??= setTimeout(() => void this.#write(), WRITE_EVERY_MS).unref();
+  }
+
+  /** Writes what is left. */
+  async stop(): Promise<void> {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    await this.#write();
+  }
+
+  /** Counts that Kafka does not take are lost: they are for charts, and nothing may wait for them. */
+  async #write(): Promise<void> {
+    const counts = this.#counts;
+    this.#counts = new Map();
+    this.#timer = undefined;
+    try {
+      await this.appender.append([{ topic: LIMITED, key: null, ...limitedRecord(new Date(), counts) }]);
+    } catch (error) {
+      this.log.debug({ reason: messageOf(error) }, 'limited.not_written');
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { type Source } from '../../shared/domain/config';
+import { type BucketRate, TokenBuckets } from '../../shared/token-buckets';
+
+/** Limits of rate: on what each source sends, and on refused requests of each address. */
+
+/** Without a limit of its own a source gets so many bytes a second for each call a second. */
+const BYTES_PER_CALL = 2_048;
+const DEFAULT_BURST_MS = 10_000;
+/** As many as `config` may hold: none is forgotten. */
+const MAX_SOURCES = 10_000;
+
+/**
+ * Refused requests of one address. An answer to one costs some 0.1 ms; many people behind one address share it with one
+ * client whose key is wrong.
+ */
+const REFUSED: BucketRate = { perSecond: 5, burst: 100 };
+const MAX_ADDRESSES = 10_000;
+
+export interface LimitSettings {
+  /** calls a second of a source without limits */
+  maxPerSecond: number;
+  /** ingest processes that share the limits */
+  processes: number;
+}
+
+export class SourceLimits {
+  readonly #calls = new TokenBuckets(MAX_SOURCES);
+  readonly #bytes = new TokenBuckets(MAX_SOURCES);
+
+  constructor(private readonly settings: LimitSettings) {}
+
+  /** @returns ms until the source may send again; 0: now */
+  waitMs(source: Source, nowMs: number): number {
+    return Math.max(
+      this.#calls.waitMs(source.id, this.#callRate(source), nowMs),
+      this.#bytes.waitMs(source.id, this.#byteRate(source), nowMs),
+    );
+  }
+
+  /** Counts a request that was read: one beyond the limit closes the source until its debt is paid. */
+  take(source: Source, calls: number, bytes: number, nowMs: number): void {
+    this.#calls.take(source.id, calls, this.#callRate(source), nowMs);
+    this.#bytes.take(source.id, bytes, this.#byteRate(source), nowMs);
+  }
+
+  #callRate({ limits }: Source): BucketRate {
+    return this.#share(limits?.maxPerSecond ?? this.settings.maxPerSecond, limits?.burstMs);
+  }
+
+  #byteRate({ limits }: Source): BucketRate {
+    const bytes = limits?.maxBytesPerSecond ?? (limits?.maxPerSecond ?? this.settings.maxPerSecond) * BYTES_PER_CALL;
+    return this.#share(bytes, limits?.burstMs);
+  }
+
+  #share(total: number, burstMs = DEFAULT_BURST_MS): BucketRate {
+    const perSecond = total / this.settings.processes;
+    return { perSecond, burst: (perSecond * burstMs) / 1_000 };
+  }
+}
+
+export class RefusedLimit {
+  readonly #buckets = new TokenBuckets(MAX_ADDRESSES);
+
+  /** @param address as `addressKey` writes it. @returns ms until refusals of this address are explained again; 0: now */
+  waitMs(address: string, nowMs: number): number {
+    return this.#buckets.waitMs(address, REFUSED, nowMs);
+  }
+
+  take(address: string, nowMs: number): void {
+    this.#buckets.take(address, 1, REFUSED, nowMs);
+  }
+}

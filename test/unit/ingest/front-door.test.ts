@@ -1,0 +1,167 @@
+import { gzipSync } from 'node:zlib';
+import { createClientAddress } from '../../../shared/http/client-address';
+import { type LimitedRecord } from '../../../shared/domain/limited';
+import { type SourceLimits } from '../../../shared/domain/config';
+import { eventually } from '../../support/eventually';
+import { aSource } from '../../support/fakes';
+import { basic, rawSocket, startTestIngest, type TestIngest } from './start';
+
+let ingest: TestIngest;
+afterEach(() => ingest.stop());
+
+const track = { type: 'track', userId: 'u', event: 'e' };
+const none = { authorization: '' };
+
+/** A request's head, with as much of its body as is given. */
+function head(key: string | undefined, contentLength: number, body = ''): string {
+  const authorization = key === undefined ? '' : `Authorization: ${basic(key).authorization!}\r\n`;
+  return `POST /v1/batch HTTP/1.1\r\nHost: x\r\n${authorization}Content-Length: ${contentLength}\r\n\r\n${body}`;
+}
+
+/** A second source, with limits. */
+async function startLimited(limits: SourceLimits): Promise<void> {
+  ingest = await startTestIngest();
+  ingest.config.add(aSource({ id: 'src_limited', writeKeys: [{ key: 'key-limited' }], limits }));
+}
+
+describe('the write key before the body', () => {
+  test('an unknown key is refused before its body comes, and the connection serves on', async () => {
+    ingest = await startTestIngest();
+    const { socket, received } = rawSocket(ingest.port);
+    socket.write(head('nobody', 100_000));
+    await eventually(() => expect(received()).toMatch(/^HTTP\/1.1 401 .*unknown_write_key/s));
+    const body = JSON.stringify({ batch: [track] });
+    socket.write(`${'x'.repeat(100_000)}${head('key-1', body.length, body)}`);
+    await eventually(() => expect(received()).toMatch(/HTTP\/1.1 200 .*"success":true/s));
+    socket.destroy();
+  });
+
+  test('a key that is made while the request waits is known', async () => {
+    ingest = await startTestIngest();
+    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-made' }] }));
+    expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
+  });
+});
+
+describe('the limits of a source', () => {
+  const limited = basic('key-limited');
+
+  test('calls beyond the rate are answered 429 with whole seconds to wait, and others are not', async () => {
+    await startLimited({ maxPerSecond: 0.5, burstMs: 10_000 });
+    const answers = [];
+    for (let i = 0; i < 7; i++) answers.push(await ingest.post('/v1/t', track, limited));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    expect(answers[6]!.body).toMatchObject({ success: false, code: 'rate_limited' });
+    expect(answers[6]!.headers.get('retry-after')).toMatch(/^[12]$/);
+    expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
+    expect(ingest.appender.values('messages')).toHaveLength(6);
+  });
+
+  test('a batch larger than the burst passes, and its debt is waited for', async () => {
+    await startLimited({ maxPerSecond: 1, burstMs: 1_000 });
+    const batch = Array.from({ length: 100 }, () => track);
+    expect(await ingest.post('/v1/batch', { batch }, limited)).toMatchObject({ status: 200 });
+    const answer = await ingest.post('/v1/t', track, limited);
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(90);
+  });
+
+  test('bytes are limited after decompression, also of bodies that are wrong', async () => {
+    await startLimited({ maxBytesPerSecond: 1_000, burstMs: 1_000 });
+    const bomb = gzipSync(`{"batch":[[${'[],'.repeat(150_000)}[]]]}`);
+    const gzip = { 'content-encoding': 'gzip' };
+    expect(await ingest.post('/v1/batch', bomb, { ...limited, ...gzip })).toMatchObject({ status: 400 });
+    expect(await ingest.post('/v1/t', track, limited)).toMatchObject({ status: 429 });
+  });
+
+  test('a key in the body is limited as one in the head', async () => {
+    await startLimited({ maxPerSecond: 0.1, burstMs: 10_000 });
+    const body = { writeKey: 'key-limited', batch: [track] };
+    expect(await ingest.post('/v1/batch', body, none)).toMatchObject({ status: 200 });
+    expect(await ingest.post('/v1/batch', body, none)).toMatchObject({ status: 429 });
+  });
+
+  test('several processes share the limit', async () => {
+    ingest = await startTestIngest({ limits: { maxPerSecond: 1, processes: 5 } });
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await ingest.post('/v1/t', track)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  test('limited requests are counted in one record a second at most', async () => {
+    await startLimited({ maxPerSecond: 0.1, burstMs: 10_000 });
+    for (let i = 0; i < 21; i++) await ingest.post('/v1/t', track, limited);
+    await eventually(() => {
+      const records = ingest.appender.values('messages.limited') as unknown as LimitedRecord[];
+      expect(records.reduce((sum, { sources }) => sum + (sources.src_limited ?? 0), 0)).toBe(20);
+      expect(records.length).toBeLessThan(10);
+    });
+  });
+});
+
+describe('the limit of an address', () => {
+  test('many refusals are answered 429, and a valid key from the same address is not', async () => {
+    ingest = await startTestIngest();
+    const statuses = new Set<number>();
+    for (let i = 0; i < 150; i++) statuses.add((await ingest.post('/v1/t', track, basic(`nobody-${i}`))).status);
+    expect([...statuses]).toEqual([401, 429]);
+    expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
+    expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({ status: 200 });
+    expect(await ingest.post('/v1/t', '{"broken', none)).toMatchObject({ status: 429 });
+    expect(await ingest.post('/v1/t', '{"broken')).toMatchObject({ status: 400 });
+  });
+
+  test('behind a trusted proxy each client has its own', async () => {
+    ingest = await startTestIngest({ clientAddress: createClientAddress(['127.0.0.0/8']) });
+    const from = (address: string) => ({ ...basic('nobody'), 'x-forwarded-for': `6.6.6.6, ${address}` });
+    for (let i = 0; i < 150; i++) await ingest.post('/v1/t', track, from('198.51.100.1'));
+    expect(await ingest.post('/v1/t', track, from('198.51.100.1'))).toMatchObject({ status: 429 });
+    expect(await ingest.post('/v1/t', track, from('198.51.100.2'))).toMatchObject({ status: 401 });
+  });
+});
+
+describe('the shares of what is held', () => {
+  const budgets = {
+    ...{ pendingBytes: 1e6, bodyBytes: 400_000, unknownBodyBytes: 100_000 },
+    ...{ requests: 300, connections: 1_000 },
+  };
+  const other = basic('key-2');
+  beforeEach(async () => {
+    ingest = await startTestIngest({ budgets });
+    ingest.config.add(aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
+  });
+
+  test.each([
+    ['a valid key', 'key-1', 50],
+    ['no key', undefined, 50],
+  ])('bodies with %s that stall refuse nobody else', async (_, key, count) => {
+    const stalled = Array.from({ length: count }, () => rawSocket(ingest.port));
+    for (const { socket } of stalled) socket.write(head(key, 60_000, 'x'.repeat(50_000)));
+    const refused = () => stalled.filter(({ received }) => received().includes('503')).length;
+    await eventually(() => expect(refused()).toBeGreaterThan(count / 2));
+    const batch = Array.from({ length: 300 }, () => track);
+    expect(await ingest.post('/v1/batch', { batch }, other)).toMatchObject({ status: 200 });
+    for (const { socket } of stalled) socket.destroy();
+  });
+
+  test('requests that stall refuse no other source', async () => {
+    const stalled = Array.from({ length: 290 }, () => rawSocket(ingest.port));
+    for (const { socket } of stalled) socket.write(head('key-1', 60_000, 'x'));
+    await eventually(() => expect(stalled.filter(({ received }) => received().includes('503')).length).toBe(90));
+    expect(await ingest.post('/v1/t', track, other)).toMatchObject({ status: 200 });
+    expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+    for (const { socket } of stalled) socket.destroy();
+    await eventually(async () => expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 }));
+  });
+
+  test('a body in pieces of a byte counts for what its pieces take', async () => {
+    const { socket, received } = rawSocket(ingest.port);
+    const authorization = basic('key-1').authorization!;
+    socket.write(
+      `POST /v1/t HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    socket.write('1\r\nx\r\n'.repeat(5_000));
+    await eventually(() => expect(received()).toMatch(/^HTTP\/1.1 503 .*overloaded/s));
+    socket.destroy();
+  });
+});

@@ -1,0 +1,67 @@
+import { budgetsOf } from '../../../services/ingest/budgets';
+import { isTrickle } from '../../../services/ingest/body';
+import { Shares } from '../../../services/ingest/shares';
+
+const fill = (shares: Shares, owner: string) => {
+  let taken = 0;
+  while (shares.take(shares.of(owner), 1)) taken++;
+  return taken;
+};
+
+test('one owner gets two thirds of a budget, and each further one a share of the rest', () => {
+  const shares = new Shares(900);
+  expect(['a', 'b', 'c'].map((owner) => fill(shares, owner))).toEqual([600, 200, 66]);
+});
+
+test('a share that was given back can be taken again', () => {
+  const shares = new Shares(9);
+  expect(fill(shares, 'a')).toBe(6);
+  shares.give(shares.of('a'), 2);
+  expect(fill(shares, 'a')).toBe(2);
+});
+
+test('owners that hold nothing are forgotten, and the others are not', () => {
+  const shares = new Shares(30_000);
+  fill(shares, 'holder');
+  for (let i = 0; i < 20_000; i++) {
+    const share = shares.of(`passer-by ${i}`);
+    shares.take(share, 1);
+    shares.give(share, 1);
+  }
+  expect(shares.of('holder').held).toBe(20_000);
+});
+
+const MB = 1024 * 1024;
+
+test.each([
+  ["the chart's container", 512, 370],
+  ['a small container', 256, 128],
+  ['a heap as large as the container', 512, 512],
+  ['a machine', 16_384, 4_144],
+])('the budgets of %s fit into it', (_, limitMb, heapMb) => {
+  const budgets = budgetsOf({ limit: limitMb * MB, heap: heapMb * MB });
+  // What was measured: a pending record takes 2.7 times its text, a request 20 KB, a connection 10 KB.
+  const heap = budgets.pendingBytes * 2.7 + budgets.requests * 20_000;
+  expect(heap).toBeLessThan((heapMb * MB) / 1.5);
+  const besideHeap = budgets.bodyBytes + budgets.connections * 2_000;
+  expect(besideHeap).toBeLessThan(Math.max(limitMb - heapMb, limitMb / 8) * MB);
+});
+
+test("the budgets of a large machine are those of a process's whole throughput", () => {
+  expect(budgetsOf({ limit: 64_000 * MB, heap: 4_144 * MB })).toEqual({
+    pendingBytes: 96 * MB,
+    bodyBytes: 256 * MB,
+    unknownBodyBytes: 64 * MB,
+    requests: 5_000,
+    connections: 20_000,
+  });
+});
+
+test.each([
+  ['nothing within the grace', 0, 10_000, false],
+  ['nothing after the grace', 0, 10_001, true],
+  ['4 KB a second after the grace', 81_920, 20_000, false],
+  ['less than 4 KB a second after the grace', 81_919, 20_000, true],
+])('%s: a body of %i bytes after %i ms trickles: %s', (_, bytes, ms, trickles) => {
+  expect(isTrickle(bytes, ms, { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 1 })).toBe(trickles);
+});
