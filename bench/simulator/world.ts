@@ -142,7 +142,7 @@ export class World {
       this.#endpoints.set(origin, { behaviour, random, open: 0 });
       const hash = urlHash(origin);
       const names = { id: `${id}-${String(i)}`, hash, lane: `${id}/${hash}`, destinationId: id };
-      return { ...names, shards: DEFAULT_SHARDS, origin, path: '/', staticHeaders: [] };
+      return { ...names, shards: DEFAULT_SHARDS, origin, path: '/', staticHeaders: [], secrets: [] };
     });
     const destination = { enabled: true, paused: false, secrets: undefined, targets };
     this.#lookups.set(id, { kind: 'open', destination });

@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import { type ErrorCode, type Outcome, type UrlAttempt } from '../../shared/domain/attempt';
 import { classifyError, classifyStatus, retryAfterMs } from '../../shared/domain/outcome';
+import { redact, redactLocation } from './redact';
 import { type Answer, type SendResult } from './send';
 import { type Signal } from './signal';
 import { type Target } from './targets';
@@ -38,7 +39,12 @@ export function judge(
   }
   const { answer } = result;
   const outcome = classifyStatus(answer.status);
-  const attempt: UrlAttempt = { ...base, outcome, status: answer.status, response: kept(answer, context.keep) };
+  const attempt: UrlAttempt = {
+    ...base,
+    outcome,
+    status: answer.status,
+    response: kept(answer, target.secrets, context.keep),
+  };
   if (outcome !== 'delivered') {
     attempt.error = { code: 'status', message: `the answer was ${String(answer.status)}` };
   }
@@ -59,16 +65,20 @@ function statusSignal(status: number, retryAfterMs: number | undefined): Signal 
   return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
 }
 
-function kept(answer: Answer, keep: (bytes: number) => boolean): NonNullable<UrlAttempt['response']> {
+function kept(
+  answer: Answer,
+  secrets: readonly string[],
+  keep: (bytes: number) => boolean,
+): NonNullable<UrlAttempt['response']> {
   const room = keep(answer.body.length);
   return {
-    headers: keptHeaders(answer.headers),
-    body: room ? answer.body.toString('utf8') : '',
+    headers: keptHeaders(answer.headers, secrets),
+    body: room ? redact(answer.body.toString('utf8'), secrets, answer.truncated) : '',
     truncated: answer.truncated || (!room && answer.body.length > 0),
   };
 }
 
-function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+function keptHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
   const result: Record<string, string> = {};
   let left = MOST_HEADER_BYTES;
   for (const [name, value] of Object.entries(headers)) {
@@ -76,7 +86,7 @@ function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
     const text = Array.isArray(value) ? value.join(', ') : value;
     left -= name.length + text.length;
     if (left < 0) break;
-    result[name] = text;
+    result[name] = name === 'location' ? redactLocation(text) : redact(text, secrets);
   }
   return result;
 }

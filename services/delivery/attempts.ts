@@ -104,7 +104,9 @@ export class Attempts {
     }
     const traceparent = childTraceparent(delivery.traceparent);
     const request = buildRequest({ delivery, body, ...fresh, nowMs: this.#time.wallMs(), traceparent });
-    this.options.sender.send(request, (result) => this.#answered(attempt, target, result, traceparent));
+    this.options.sender.send(request, (result) =>
+      this.#answered(attempt, target, { result, traceparent, sentTo: fresh.target }),
+    );
   }
 
   /** @returns what to send now, or why it may not be sent to this URL any more */
@@ -142,12 +144,12 @@ export class Attempts {
     } else this.on.again(held, record);
   }
 
-  #answered(attempt: Attempt, target: Target, result: SendResult, traceparent: string): void {
+  #answered(attempt: Attempt, target: Target, { result, traceparent, sentTo }: Answered): void {
     const { run, record, placed } = attempt;
     const { held } = run;
     const context = this.#context();
     const keep = (bytes: number) => this.#responses.take(held.delivery.destinationId, bytes, context.nowMs);
-    const judged = judge(target, result, { nowMs: context.nowMs, keep });
+    const judged = judge(sentTo, result, { nowMs: context.nowMs, keep });
     answered(held, target, judged.attempt, traceparent);
     const progress = run.ended(target, judged, this.#time.steadyMs());
     if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context));
@@ -169,6 +171,14 @@ export class Attempts {
     attempted(this.options.log, held, { tried, outcome, nowMs: context.nowMs });
     this.on.concluded(held, record, outcome);
   }
+}
+
+interface Answered {
+  result: SendResult;
+  /** of the request */
+  traceparent: string;
+  /** the URL as it was when the request was built: a correction may have come since it was offered to its lane */
+  sentTo: Target;
 }
 
 interface Attempt {

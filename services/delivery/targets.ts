@@ -6,6 +6,7 @@ import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../..
 import { checkStaticHeaders } from '../../shared/domain/static-headers';
 import { checkWebhookUrl } from '../../shared/domain/url';
 import { type Log } from '../../shared/telemetry/log';
+import { secretTexts } from './redact';
 
 /**
  * Destinations as they are at this moment, opened: looked up for every request, so that a rotated secret or a corrected
@@ -29,6 +30,8 @@ export interface Target {
   path: string;
   /** names and values in turn */
   staticHeaders: string[];
+  /** what must not be kept of its answers (`redact.ts`) */
+  secrets: readonly string[];
   /** why it can never be sent to */
   problem?: string;
 }
@@ -104,13 +107,16 @@ function targetOf(destination: Destination, webhook: SealedWebhook, open: Open):
     origin: webhook.origin,
     path: '/',
     staticHeaders: [],
+    secrets: [],
   };
   const checked = checkWebhookUrl(url);
   if (!checked.ok) return { ...base, problem: checked.problem };
   const [bad] = checkStaticHeaders(headers);
   if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
   const { origin, pathname, search } = checked.url;
-  return { ...base, origin, path: pathname + search, staticHeaders: Object.entries(headers).flat() };
+  const path = pathname + search;
+  const staticHeaders = Object.entries(headers).flat();
+  return { ...base, origin, path, staticHeaders, secrets: secretTexts(path, staticHeaders) };
 }
 
 function secretsOf(secrets: NonNullable<Destination['secrets']>, open: Open): SigningSecrets {

@@ -179,6 +179,25 @@ test('a redirect is not followed', async () => {
   expect(sink.received('/moved-to')).toEqual([]);
 });
 
+test('an answer that echoes the secrets of its request is kept without them', async () => {
+  // Given a receiver that answers with the path, the query and a static header of the request; then topic and history show ***.
+  const { sink, topics } = stage;
+  const path = '/echo?token=t0ken-of-the-url';
+  const location = sink.url(`${path}&again=1`);
+  sink.on('/echo', {
+    status: 302,
+    headers: { location, 'x-seen': 'Bearer h3ader-secret' },
+    body: `${path} h3ader-secret`,
+  });
+  const headers = { Authorization: 'Bearer h3ader-secret' };
+  const { send } = await stage.connect({ webhooks: [{ url: sink.url(path), headers }] });
+  const { messageId } = await send();
+  await topics.event(messageId, 'dead');
+  const response = topics.attemptsOf(messageId)[0]!.urls[0]!.response!;
+  expect(response).toMatchObject({ body: '*** ***', headers: { 'x-seen': '***' } });
+  expect(response.headers.location).toBe(`${new URL(location).origin}/***`);
+});
+
 test.each([408, 423, 425, 429, 500, 502, 504])('%d is worth another try', async (status) => {
   // Given an endpoint that answers so once; then it gets the delivery again.
   const { sink, topics } = stage;

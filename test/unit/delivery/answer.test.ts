@@ -1,10 +1,11 @@
 import { judge } from '../../../services/delivery/answer';
+import { secretTexts } from '../../../services/delivery/redact';
 import { type SendResult } from '../../../services/delivery/send';
 import { type ErrorCode } from '../../../shared/domain/attempt';
 
 const TARGET = {
   ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', shards: 4 },
-  ...{ origin: 'https://a.example', path: '/', staticHeaders: [] },
+  ...{ origin: 'https://a.example', path: '/', staticHeaders: [], secrets: [] },
 };
 const CONTEXT = { nowMs: Date.parse('2026-11-21T10:00:00.000Z'), keep: () => true };
 
@@ -53,4 +54,45 @@ describe('what an answer says about the endpoint', () => {
       expect([signal, outcome, attempt.error?.code]).toEqual([{ kind: 'withdrawn' }, 'retry', code]);
     },
   );
+});
+
+describe('what is kept of an answer', () => {
+  const path = '/services/T0000000/Zk9xQwErTyUiOp?token=s3cr3t%21t0ken';
+  const staticHeaders = ['Authorization', 'Bearer abc.def.ghi', 'X-Api-Key', 'key-0123', 'X-Short', 'a'];
+  const secrets = secretTexts(path, [...staticHeaders, 'X-Login', `Basic ${btoa('jim:pa55word')}`]);
+  const kept = (body: string, headers: Record<string, string> = {}, truncated = false) => {
+    const answer = { status: 301, headers, body: Buffer.from(body), truncated };
+    return judge({ ...TARGET, secrets }, { ok: true, answer, durationMs: 3 }, CONTEXT).attempt.response!;
+  };
+
+  test.each<[string, string, string]>([
+    ['a static header', 'you sent key-0123', 'you sent ***'],
+    ['a credential without its scheme', '{"token":"abc.def.ghi"}', '{"token":"***"}'],
+    ['the password of Basic, decoded', '{"password":"pa55word"}', '{"password":"***"}'],
+    ['path and query', `Cannot POST ${path}`, 'Cannot POST ***'],
+    ['path and query in JSON of PHP', JSON.stringify({ path }).replaceAll('/', '\\/'), '{"path":"***"}'],
+    ['path and query, encoded', `/login?next=${encodeURIComponent(path)}`, '/login?next=***'],
+    ['a value of the query, decoded', 'token s3cr3t!t0ken is unknown', 'token *** is unknown'],
+    ['a part of the path that may be a token', 'no webhook Zk9xQwErTyUiOp', 'no webhook ***'],
+    ['not what is too short to be a secret', 'a b', 'a b'],
+  ])('%s', (_, body, expected) => {
+    expect(kept(body, { 'x-echo': body })).toEqual({
+      headers: { 'x-echo': expected },
+      body: expected,
+      truncated: false,
+    });
+  });
+
+  test.each([
+    ['https://b.example/services/other?token=x', 'https://b.example/***'],
+    ['https://b.example', 'https://b.example'],
+    ['/login?next=/services', '***'],
+  ])('the origin alone of location %s', (location, expected) => {
+    expect(kept('', { location }).headers).toEqual({ location: expected });
+  });
+
+  test('a secret that was cut off with the end of the answer is masked', () => {
+    expect(kept('you sent abc.def', {}, true).body).toBe('you sent ***');
+    expect(kept('you sent abc.def', {}, false).body).toBe('you sent abc.def');
+  });
 });

@@ -17,6 +17,7 @@ const target = (id: string): Target => ({
   origin: 'https://a.example',
   path: '/',
   staticHeaders: [],
+  secrets: [],
 });
 
 const lookup = (change: { enabled?: boolean; paused?: boolean; targets?: Target[] } = {}): Lookup => ({

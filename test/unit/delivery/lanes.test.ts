@@ -58,6 +58,7 @@ function target(lane: string, maxPerSecond?: number): Target {
     destinationId: 'dst_1',
     shards: 1,
     staticHeaders: [],
+    secrets: [],
     ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
   };
 }

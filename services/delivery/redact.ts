@@ -1,0 +1,69 @@
+/**
+ * Keeps the secrets of a request out of what is kept of its answer: endpoints echo headers, and a redirect repeats path
+ * and query. Everybody who may see a delivery sees its answers, also in Kafka and in the history's database. Pure.
+ */
+
+const MASK = '***';
+/** Shorter texts occur by chance in every answer, and are no secret that could be kept. */
+const LEAST_LENGTH = 4;
+/** Parts of a path from this length on are masked alone too: they may be tokens, as those of Slack's URLs are. */
+const TOKEN_LENGTH = 12;
+
+/**
+ * Returns the texts to mask in answers to requests with this path (with its query) and these static headers (names and
+ * values in turn), longest first.
+ */
+export function secretTexts(path: string, staticHeaders: readonly string[]): string[] {
+  const found = new Set<string>();
+  const add = (text: string) => {
+    for (const form of [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')])
+      if (form.length >= LEAST_LENGTH) found.add(form);
+  };
+  const { pathname, searchParams } = new URL(path, 'http://host');
+  if (path.length > 1) add(path);
+  if (pathname.length > 1) add(pathname);
+  for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);
+  for (const value of searchParams.values()) add(value);
+  for (let i = 1; i < staticHeaders.length; i += 2) for (const text of credentialsIn(staticHeaders[i] ?? '')) add(text);
+  return [...found].sort((a, b) => b.length - a.length);
+}
+
+/** Returns a header's value, what follows its scheme (`Bearer …`), and the user and password of `Basic`. */
+function credentialsIn(value: string): string[] {
+  const [, scheme, credentials] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
+  if (scheme === undefined || credentials === undefined) return [value];
+  if (scheme.toLowerCase() !== 'basic') return [value, credentials];
+  const pair = Buffer.from(credentials, 'base64').toString('utf8');
+  return [value, credentials, pair, pair.slice(pair.indexOf(':') + 1)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Masks every secret. @param cut whether the text broke off, so that its end may be the beginning of a secret */
+export function redact(text: string, secrets: readonly string[], cut = false): string {
+  let result = text;
+  for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, MASK);
+  return cut ? redactEnd(result, secrets) : result;
+}
+
+function redactEnd(text: string, secrets: readonly string[]): string {
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length, text.length); length >= LEAST_LENGTH; length--) {
+      if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + MASK;
+    }
+  }
+  return text;
+}
+
+/** Returns the origin of a redirect's target; what follows it may be our path and query in another spelling. */
+export function redactLocation(location: string): string {
+  if (!URL.canParse(location)) return MASK;
+  const { origin, pathname, search } = new URL(location);
+  return pathname.length > 1 || search !== '' ? `${origin}/${MASK}` : origin;
+}
