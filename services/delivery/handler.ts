@@ -16,7 +16,7 @@ import { finished, released, taken, unreadable } from './watch';
  */
 
 export interface Limits {
-  /** bodies held, bytes */
+  /** deliveries in hand, bytes: their bodies, and 4 KiB each */
   maxBytes: number;
   /** outcomes not yet acknowledged, bytes */
   maxUnacknowledgedBytes: number;
@@ -105,7 +105,7 @@ export class Deliverer {
       body,
       record: { topic: record.topic, partition: record.partition, offset: record.offset },
     };
-    this.#bytes += held.body.length;
+    this.#bytes += sizeOf(held);
     taken(held);
     this.#admit(held, record);
     return 'taken';
@@ -128,7 +128,7 @@ export class Deliverer {
   #giveBack(held: Held, record: OpenRecord): void {
     if (record.release()) {
       released(held);
-      this.#bytes -= held.body.length;
+      this.#bytes -= sizeOf(held);
       return;
     }
     const context = this.#context();
@@ -142,7 +142,7 @@ export class Deliverer {
     this.#append(outcome, admission?.kind === 'hold' ? parking : appender).then(
       () => {
         finished(this.options.log, held, { outcome, admission, nowMs: this.#context().nowMs });
-        this.#bytes -= held.body.length;
+        this.#bytes -= sizeOf(held);
         record.done();
         this.makeRoom();
       },
@@ -180,4 +180,11 @@ export class Deliverer {
     const { time = MACHINE, tiersMs, windowMs } = this.options;
     return { nowMs: time.wallMs(), tiersMs, windowMs };
   }
+}
+
+/** Memory of a delivery in hand beside its body: headers, attempt, job and request. */
+const IN_HAND_BYTES = 4 * 1024;
+
+function sizeOf({ body }: Held): number {
+  return IN_HAND_BYTES + body.length;
 }

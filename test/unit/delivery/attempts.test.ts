@@ -1,5 +1,5 @@
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/domain/delivery';
-import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
+import { type OpenRecord, type OutRecord, type Verdict } from '../../../shared/kafka/port';
 import { createLog } from '../../../shared/telemetry/log';
 import { recordingAppender } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';
@@ -39,7 +39,7 @@ class Story {
   destination: OpenDestination;
   #offset = 0;
 
-  constructor(paths: string[], change: Partial<OpenDestination> = {}) {
+  constructor(paths: string[], change: Partial<OpenDestination> = {}, maxBytes = 1e9) {
     this.destination = { enabled: true, paused: false, secrets: undefined, targets: paths.map(target), ...change };
     const record = (turn: Parameters<typeof circuitRecord>[0]) =>
       void this.appender.append([circuitRecord(turn, Date.now())]);
@@ -59,7 +59,7 @@ class Story {
       parking: { ...this.appender, append: (records) => this.#append(records) },
       tiersMs: TIERS,
       windowMs: 14_400_000,
-      limits: { maxBytes: 1e9, maxUnacknowledgedBytes: 1e9 },
+      limits: { maxBytes, maxUnacknowledgedBytes: 1e9 },
       log: createLog('test', 'silent'),
       onRoom: () => undefined,
       onFatal: (error) => {
@@ -69,7 +69,12 @@ class Story {
   }
 
   /** A record comes. @returns when all that it causes at once has happened */
-  async take(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): Promise<void> {
+  async take(change: Partial<Delivery> = {}, from: Parameters<Story['offer']>[1] = {}): Promise<void> {
+    expect(this.offer(change, from)).toBe('taken');
+    await settle();
+  }
+
+  offer(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): Verdict {
     const offset = this.#offset++;
     const leaving = () => this.leaving;
     const record: OpenRecord = {
@@ -81,8 +86,7 @@ class Story {
       },
       release: () => this.releasable-- > 0 && this.released.push(offset) > 0,
     };
-    expect(this.deliverer.onRecord(record)).toBe('taken');
-    await settle();
+    return this.deliverer.onRecord(record);
   }
 
   async takeSome(count: number, change: Partial<Delivery> = {}): Promise<void> {
@@ -128,7 +132,7 @@ class Story {
 function target(path: string): Target {
   return {
     ...{ id: `whk${path}`, hash: `hash${path}`, lane: `dst/hash${path}`, destinationId: 'dst', shards: 4 },
-    ...{ origin: 'https://a.example', path, staticHeaders: [] },
+    ...{ origin: 'https://a.example', path, staticHeaders: [], secrets: [] },
   };
 }
 
@@ -372,6 +376,13 @@ describe('an endpoint that asks for time', () => {
     await story.pass(10_000);
     expect(story.sent).toHaveLength(30);
   });
+});
+
+test('a process that holds many small deliveries is full by what each costs beside its body', () => {
+  story = new Story(['/a'], {}, 64 * 1024);
+  story.patient = true;
+  const offered = Array.from({ length: 20 }, () => story.offer());
+  expect(offered).toEqual([...Array(16).fill('taken'), ...Array(4).fill('full')]);
 });
 
 describe('a process that stops', () => {
