@@ -154,7 +154,8 @@ function both(compute: Compute, a: Content, b: Content): Content {
   switch (compute) {
     case 'count':
     case 'sum':
-      return (a as number) + (b as number);
+      // JSON has no infinity: a sum stops at the largest number.
+      return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, (a as number) + (b as number)));
     case 'min':
       return Math.min(a as number, b as number);
     case 'max':

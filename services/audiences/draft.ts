@@ -2,7 +2,8 @@ import { type Json } from '../../shared/domain/message';
 import { type Definitions } from './definitions';
 import { type Origin, type ProfileEvent } from './event';
 import { type Meta } from './meta';
-import { type Profile } from './profile';
+import { encodeProfile, markedFull, type Profile, type Told } from './profile';
+import { MAX_PROFILE_BYTES, MAX_TOLD_BYTES, Room } from './room';
 
 /** The profiles of one partition, as the engine sees them. */
 export interface Shelf {
@@ -40,11 +41,15 @@ export interface Step {
   synced?: { intervalMs: number; users: readonly string[] };
   moves: readonly Move[];
   tells: readonly Tell[];
+  /** changes that did not fit into a profile */
+  refused: number;
   meta: Meta;
 }
 
 /** An event for a user of any partition. */
 export interface Move {
+  /** whose profile it takes along */
+  from: string;
   user: string;
   event: ProfileEvent;
   origin: Origin;
@@ -58,6 +63,8 @@ export class Draft {
   readonly #touched = new Set<string>();
   readonly #moves: Move[] = [];
   readonly #tells: Tell[] = [];
+  /** changes that did not fit into a profile */
+  refused = 0;
   #synced: Step['synced'];
   #told: number;
 
@@ -65,9 +72,35 @@ export class Draft {
     private readonly shelf: Shelf,
     private readonly definitions: Definitions,
     private readonly nowMs: number,
-    meta: Meta,
+    private readonly begin: {
+      meta: Meta;
+      /** users whose profiles grew too large in a first draft: here each change is measured */
+      measured?: ReadonlySet<string> | undefined;
+    },
   ) {
-    this.#told = meta.told;
+    this.#told = begin.meta.told;
+  }
+
+  /** The room for what an event adds to a profile. */
+  room(user: string, before: Profile): Room {
+    return this.begin.measured?.has(user)
+      ? new Room(before, MAX_PROFILE_BYTES - encodeProfile(before).length)
+      : new Room(before);
+  }
+
+  /**
+   * Users whose profiles have become larger than they may. They are rare, so that profiles are measured when they are
+   * encoded anyway, and the step is drafted a second time for their sake.
+   */
+  tooLarge(): Set<string> {
+    const users = new Set<string>();
+    for (const [user, profile] of this.#profiles) {
+      const bytes = profile ? encodeProfile(profile).length : 0;
+      if (bytes <= (this.#tells.length > 0 ? MAX_TOLD_BYTES : MAX_PROFILE_BYTES)) continue;
+      const before = this.#read.get(user) ?? this.shelf.get(user);
+      if (!before || bytes > encodeProfile(before).length) users.add(user);
+    }
+    return users;
   }
 
   get(user: string): Profile | undefined {
@@ -103,9 +136,16 @@ export class Draft {
 
   /** What is told is no reason to look again: the profile alone is written. */
   tell(user: string, definition: string, value: Json, atMs: number): void {
-    const sequence = ++this.#told;
+    const sequence = this.#told + 1;
     const profile = this.get(user) ?? {};
-    this.setQuietly(user, { ...profile, s: { ...profile.s, [definition]: [value, atMs, sequence] } });
+    const after = { ...profile, s: { ...profile.s, [definition]: [value, atMs, sequence] as Told } };
+    if (this.begin.measured?.has(user) && encodeProfile(after).length > MAX_TOLD_BYTES) {
+      this.refused++;
+      this.setQuietly(user, markedFull(profile, true));
+      return;
+    }
+    this.#told = sequence;
+    this.setQuietly(user, after);
     this.#tells.push({ sequence, user, definition, value, atMs });
   }
 
@@ -132,6 +172,7 @@ export class Draft {
       ...(this.#synced && { synced: this.#synced }),
       moves: this.#moves,
       tells: this.#tells,
+      refused: this.refused,
       meta: { ...meta, told: this.#told },
     };
   }

@@ -1,9 +1,9 @@
 import { type JsonObject } from '../../shared/domain/message';
-import { count, type Counter, mergeCounters } from './counters';
-import { admit, isLate, profilesOrigin } from './cursor';
+import { type Application, applyRecord } from './apply';
+import { admit } from './cursor';
 import { type Definition, type Definitions, ownerOf } from './definitions';
 import { Draft, type Shelf, type Step } from './draft';
-import { type Incoming, type ProfileEvent } from './event';
+import { type Incoming } from './event';
 import {
   counts,
   filled,
@@ -16,7 +16,7 @@ import {
   withDefinitions,
   withPasses,
 } from './meta';
-import { mergeTraits, present, type Profile, sameJson, unlessNobody, withTraits } from './profile';
+import { type Profile, sameJson, unlessNobody } from './profile';
 
 /**
  * What becomes of one partition of profiles. Each method looks at the store and says what is to be written (draft.ts);
@@ -36,6 +36,8 @@ export class Engine {
       seen: Seen;
       /** what was counted so far goes on by them; new ones begin with `adopt` */
       definitions: Definitions;
+      /** an event was left out, since it cannot be applied */
+      onUnusable?: (record: Incoming, error: unknown) => void;
     },
   ) {
     this.#definitions = options.definitions;
@@ -57,11 +59,12 @@ export class Engine {
 
   /** Counts what came. */
   apply(records: readonly Incoming[], nowMs: number): Step {
-    const draft = this.#draft(nowMs);
     const { cursor, admitted } = admit(this.meta.live, records);
     const wanted = (definition: Definition) => counts(this.meta, definition);
-    for (const record of admitted) this.#applyOne({ draft, record, nowMs, wanted });
-    return draft.step(this.#withPasses({ ...this.meta, live: cursor }));
+    return this.#drafted(nowMs, (draft) => {
+      for (const record of admitted) this.#tryOne({ draft, record, nowMs, wanted });
+      return this.#withPasses({ ...this.meta, live: cursor });
+    });
   }
 
   /** There is nothing to be read before an offset: it was deleted since. */
@@ -80,15 +83,16 @@ export class Engine {
   fill(records: readonly Incoming[], end: boolean, nowMs: number): Step {
     const { fill, live } = this.meta;
     if (!fill) throw new Error('there is nothing to fill');
-    const draft = this.#draft(nowMs);
     const { cursor, admitted } = admit(
       fill.cursor,
       records.filter(({ offset }) => offset < live.next),
     );
     const wanted = (definition: Definition) => fills(this.meta, definition);
-    for (const record of admitted) this.#applyOne({ draft, record, nowMs, wanted, pass: fill.number });
-    const meta = { ...this.meta, fill: { ...fill, cursor } };
-    return draft.step(end || cursor.next >= live.next ? this.#withPasses(filled(meta)) : meta);
+    return this.#drafted(nowMs, (draft) => {
+      for (const record of admitted) this.#tryOne({ draft, record, nowMs, wanted, pass: fill.number });
+      const meta = { ...this.meta, fill: { ...fill, cursor } };
+      return end || cursor.next >= live.next ? this.#withPasses(filled(meta)) : meta;
+    });
   }
 
   /** Who is in or out by a line of an upload. */
@@ -125,10 +129,11 @@ export class Engine {
     const definitions = this.#definitions.all.filter(
       (definition) => definition.syncEveryMs === intervalMs && tells(this.meta, definition),
     );
-    const draft = this.#draft(nowMs);
-    draft.synced(intervalMs, users);
-    for (const user of users) this.#tell(draft, { user, definitions, nowMs });
-    return draft.step(draft.count(this.meta));
+    return this.#drafted(nowMs, (draft) => {
+      draft.synced(intervalMs, users);
+      for (const user of users) this.#tell(draft, { user, definitions, nowMs });
+      return draft.count(this.meta);
+    });
   }
 
   /** The next profiles of a first sync. @returns undefined where none runs */
@@ -139,15 +144,16 @@ export class Engine {
     const definitions = this.#definitions.all.filter(
       (definition) => scan.ids.includes(definition.id) && tells(this.meta, definition),
     );
-    const draft = this.#draft(nowMs);
-    for (const user of users) {
-      this.#forget(draft, user);
-      this.#tell(draft, { user, definitions, nowMs });
-    }
-    const meta = draft.count(this.meta);
-    const last = users.at(-1);
-    if (last === undefined || users.length < limit) return draft.step(this.#withPasses(scanned(meta)));
-    return draft.step({ ...meta, scan: { ...scan, after: last, counted: scan.counted + users.length } });
+    return this.#drafted(nowMs, (draft) => {
+      for (const user of users) {
+        this.#forget(draft, user);
+        this.#tell(draft, { user, definitions, nowMs });
+      }
+      const meta = draft.count(this.meta);
+      const last = users.at(-1);
+      if (last === undefined || users.length < limit) return this.#withPasses(scanned(meta));
+      return { ...meta, scan: { ...scan, after: last, counted: scan.counted + users.length } };
+    });
   }
 
   /** The step was written, and acknowledged. */
@@ -160,86 +166,27 @@ export class Engine {
     return withPasses(meta, this.#definitions, this.options.seen);
   }
 
-  #draft(nowMs: number): Draft {
-    return new Draft(this.shelf, this.#definitions, nowMs, this.meta);
+  #draft(nowMs: number, measured?: ReadonlySet<string>): Draft {
+    return new Draft(this.shelf, this.#definitions, nowMs, { meta: this.meta, measured });
   }
 
-  #applyOne({ draft, record, nowMs, wanted, pass }: Application): void {
-    const { user, event, offset } = record;
-    switch (event.kind) {
-      case 'track': {
-        const before = present(draft.get(user), pass);
-        const counted = this.#counted(before, event, { offset, nowMs, wanted });
-        if (counted !== (pass === undefined ? draft.get(user) : before)) draft.set(user, counted);
-        return;
-      }
-      case 'identify': {
-        if (pass !== undefined) return;
-        const before = present(draft.get(user), pass);
-        const after = withTraits(before, event.source, event.traits, event.atMs);
-        if (after !== draft.get(user)) draft.set(user, after);
-        return;
-      }
-      case 'alias': {
-        const origin = { name: profilesOrigin(this.options.partition, pass), offset };
-        const { moved, left } = this.#taken(draft.get(user), wanted, pass);
-        if (pass === undefined || moved.c)
-          draft.move({ user: event.to, event: { kind: 'merge', profile: moved }, origin });
-        if (draft.get(user)) draft.set(user, left);
-        return;
-      }
-      case 'delete':
-        if (draft.get(user))
-          draft.set(user, pass === undefined ? null : this.#taken(draft.get(user), wanted, pass).left);
-        return;
-      case 'merge': {
-        const known = draft.get(user);
-        // What a second reading moves comes late: whom it was for may have been moved or deleted since.
-        if (isLate(record) && (!known || known.g)) return;
-        const before = present(known, pass);
-        const merged = pass === undefined ? mergeTraits(before, event.profile) : before;
-        const all = this.#merged(merged, event.profile, { offset, nowMs, wanted });
-        if (all !== (pass === undefined ? draft.get(user) : before)) draft.set(user, all);
-        return;
-      }
-      case 'listed':
-        return;
+  /** @param work what is done to the profiles; returns how far this is then. It is done again where a profile grew too large */
+  #drafted(nowMs: number, work: (draft: Draft) => Meta): Step {
+    const draft = this.#draft(nowMs);
+    const meta = work(draft);
+    const tooLarge = draft.tooLarge();
+    if (tooLarge.size === 0) return draft.step(meta);
+    const measured = this.#draft(nowMs, tooLarge);
+    return measured.step(work(measured));
+  }
+
+  /** One event that cannot be applied must not stop the others. */
+  #tryOne(application: Application): void {
+    try {
+      applyRecord(application, { definitions: this.#definitions, partition: this.options.partition });
+    } catch (error) {
+      this.options.onUnusable?.(application.record, error);
     }
-  }
-
-  #counted(profile: Profile, event: Extract<ProfileEvent, { kind: 'track' }>, { wanted, ...at }: Counting): Profile {
-    let c: Record<string, Counter> | undefined;
-    for (const { definition, spec } of this.#definitions.countersOf(event.event)) {
-      const counter = wanted(definition) ? count(spec, profile.c?.[spec.id], event, at) : undefined;
-      if (counter) (c ??= { ...profile.c })[spec.id] = counter;
-    }
-    return c ? { ...profile, c } : profile;
-  }
-
-  #merged(profile: Profile, from: Profile, { wanted, ...at }: Counting): Profile {
-    let c: Record<string, Counter> | undefined;
-    for (const [id, counter] of Object.entries(from.c ?? {})) {
-      const [spec, definition] = [this.#definitions.spec(id), this.#definitions.of(ownerOf(id).id)];
-      const merged =
-        spec && definition && wanted(definition) ? mergeCounters(spec, profile.c?.[id], counter, at) : undefined;
-      if (merged) (c ??= { ...profile.c })[id] = merged;
-    }
-    return c ? { ...profile, c } : profile;
-  }
-
-  /** What an alias takes along; in a pass only what that pass has counted. */
-  #taken(profile: Profile | undefined, wanted: Wanted, pass: number | undefined) {
-    const { t, c = {}, s } = profile ?? {};
-    // What receivers were told of the old id is kept for the day when somebody has it again.
-    if (pass === undefined) return { moved: { ...(t && { t }), c }, left: s ? { s, g: 1 as const } : null };
-    const mine = (id: string) => {
-      const definition = this.#definitions.of(ownerOf(id).id);
-      return definition !== undefined && wanted(definition) && this.#definitions.spec(id) !== undefined;
-    };
-    const part = (which: boolean) => Object.fromEntries(Object.entries(c).filter(([id]) => mine(id) === which));
-    const [moved, kept] = [part(true), part(false)];
-    const left = profile ? unlessNobody({ ...profile, c: kept }) : null;
-    return { moved: Object.keys(moved).length > 0 ? { c: moved } : {}, left };
   }
 
   /** What is left of definitions that are gone, or count otherwise now. */
@@ -259,7 +206,9 @@ export class Engine {
     if (!Object.keys(c).some(old) && !Object.keys({ ...s, ...l }).some(gone)) return profile;
     const without = <T>(part: Record<string, T>, drop: (id: string) => boolean) =>
       Object.fromEntries(Object.entries(part).filter(([id]) => !drop(id)));
-    return { ...profile, c: without(c, old), s: without(s, gone), l: without(l, gone) };
+    // There is room again.
+    const { f: _, ...rest } = profile;
+    return { ...rest, c: without(c, old), s: without(s, gone), l: without(l, gone) };
   }
 
   #tell(draft: Draft, { user, definitions, nowMs }: { user: string; definitions: Definition[]; nowMs: number }): void {
@@ -273,21 +222,4 @@ export class Engine {
       draft.tell(user, definition.id, value, Math.max(nowMs, (told?.[1] ?? 0) + 1));
     }
   }
-}
-
-type Wanted = (definition: Definition) => boolean;
-
-interface Counting {
-  offset: number;
-  nowMs: number;
-  wanted: Wanted;
-}
-
-interface Application {
-  draft: Draft;
-  record: Incoming;
-  nowMs: number;
-  wanted: Wanted;
-  /** of a second reading: its number */
-  pass?: number;
 }

@@ -1,5 +1,5 @@
-import { type Json, type JsonObject, type Message } from '../../shared/domain/message';
-import { type ListedEvent, PROFILE_EVENT_FORMAT } from '../../shared/domain/profiles';
+import { type JsonObject, type Message } from '../../shared/domain/message';
+import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/domain/profiles';
 import { type InRecord } from '../../shared/kafka/port';
 import { type Profile } from './profile';
 
@@ -59,6 +59,11 @@ export function eventOf(message: Message, source: string): { user: string; event
   }
 }
 
+/** Whether a profile is kept under this id: it is part of keys in the store, which are not empty and bounded. */
+export function isUser(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= MAX_USER_BYTES;
+}
+
 /** The moment of the call; a clock that runs ahead must not count into windows to come. */
 function timeOf({ timestamp, receivedAt }: Message): number {
   const [at, arrived] = [Date.parse(timestamp), Date.parse(receivedAt)];
@@ -73,20 +78,22 @@ export function encodeEvent(event: ProfileEvent, origin?: Origin): { value: stri
   return { value: JSON.stringify(event), headers };
 }
 
-/** @returns undefined where it cannot be read: written by Waypost alone, it is one of a newer version */
+/** @returns undefined where it cannot be used: of a newer version, or of an id that is too long for the store */
 export function decodeEvent(record: InRecord): Incoming | undefined {
   if (record.headers.format !== PROFILE_EVENT_FORMAT || record.value === null || record.key === null) return undefined;
-  let event: Json;
+  if (!isUser(record.key.toString())) return undefined;
+  let event: { kind?: unknown; to?: unknown } | null;
   try {
-    event = JSON.parse(record.value.toString()) as Json;
+    event = JSON.parse(record.value.toString()) as typeof event;
   } catch {
     return undefined;
   }
+  if (!event || (event.kind === 'alias' && !isUser(event.to))) return undefined;
   const origin = /^(.+):(\d+)$/.exec(record.headers.origin ?? '');
   return {
     offset: record.offset,
     user: record.key.toString(),
     origin: origin ? { name: origin[1] ?? '', offset: Number(origin[2]) } : undefined,
-    event: event as unknown as ProfileEvent,
+    event: event as ProfileEvent,
   };
 }

@@ -1,6 +1,5 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { parseMessage, readHead } from '../../shared/domain/message-record';
-import { MAX_USER_BYTES } from '../../shared/domain/profiles';
 import { createSeen, sighting } from '../../shared/domain/seen';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type InRecord, type OpenRecord, type Verdict } from '../../shared/kafka/port';
@@ -8,7 +7,7 @@ import { newerFormat, remember } from '../../shared/kafka/recall';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { messagesOrigin } from './cursor';
-import { encodeEvent, eventOf } from './event';
+import { encodeEvent, eventOf, isUser } from './event';
 
 /**
  * Gives each message to the partition of its user: `messages` are kept together by source and user, and a user comes by
@@ -63,7 +62,8 @@ export class Rekey {
     // The router sets it aside.
     if (typeof message === 'string') return this.#leave(record, 'rejected');
     const given = eventOf(message, head.sourceId);
-    if (!given || Buffer.byteLength(given.user) > MAX_USER_BYTES) return this.#leave(record, 'left');
+    if (!given || !isUser(given.user)) return this.#leave(record, 'left');
+    if (given.event.kind === 'alias' && !isUser(given.event.to)) return this.#leave(record, 'left');
     this.#give(record, given);
     return 'taken';
   }

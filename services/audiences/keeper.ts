@@ -4,15 +4,19 @@ import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type Definitions } from './definitions';
 import { type Step, type Tell } from './draft';
+import { messageOf } from '../../shared/errors';
 import { Engine } from './engine';
 import { EventLog } from './event-log';
 import { Intake, type IntakeOptions, type Queued } from './intake';
-import { changelogRecords, identifyRecord, moveRecords } from './out';
+import { identifyRecord } from './out';
 import { type Glance } from './preview';
 import { type Progress } from './progress';
+import { refused, writeStep, type Writing } from './refusals';
+import { withPartitions } from './meta';
 import { restore } from './restore';
 import { type Report, type SyncResult, reportOf } from './status';
 import { type Store } from './store';
+import { watchRefused } from './watch';
 
 /**
  * Keeps one partition of profiles while it is this process's.
@@ -25,6 +29,8 @@ export interface KeeperOptions extends IntakeOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   appender: Appender;
   partition: number;
+  /** how many partitions there were when this process began to read */
+  partitions: number;
   /** of the store */
   path: string;
   definitions: () => Definitions;
@@ -101,24 +107,28 @@ export class Keeper {
     const { kafka, partition, path, progress, now, log } = this.options;
     const startedAt = now();
     this.#ends = await progress.messagesEnds();
-    const end = (await kafka.ranges(PROFILE_EVENTS)).find((each) => each.partition === partition)?.high ?? 0;
+    const ranges = await kafka.ranges(PROFILE_EVENTS);
+    const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
     const { store, meta, next, records, anew } = await restore(
       kafka,
       { partition, path, nowMs: startedAt, log },
       this.options.definitions(),
     );
     this.#store = store;
-    const engine: Engine = new Engine(store, meta, {
+    const engine: Engine = new Engine(store, withPartitions(meta, ranges.length, this.options.partitions), {
       partition,
       end,
       definitions: this.options.definitions(),
+      onUnusable: ({ offset }, error) =>
+        log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
       seen: (ends) => progress.covers(ends, partition, engine.meta.live.next),
     });
     this.#engine = engine;
     this.#checkpoints = new Checkpoints({ kafka, partition, next, now });
     log.info({ partition, records, anew, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
     try {
-      await this.#send(store.unsent(meta.sent).flatMap((each) => this.#told(each)));
+      const unsent = store.unsent(meta.sent).flatMap((each) => this.#told(each));
+      await this.#send(unsent, meta.told);
       await this.#catchUp(engine, end);
       while (!this.#lost && !(this.#closing && this.#intake.length === 0)) {
         if (!(await this.#round(engine))) await this.#rest();
@@ -223,31 +233,39 @@ export class Keeper {
 
   async #perform(step: Step | undefined): Promise<boolean> {
     if (!step || this.#lost || !this.#engine) return false;
-    const { appender, partition } = this.options;
-    await appender.append(moveRecords(step));
-    const changes = changelogRecords(step, partition);
-    await appender.append(changes);
+    const { step: written, records } = await writeStep(step, this.#writing);
     if (this.#isLost()) return false;
-    this.#engine.commit(step);
-    this.#checkpoints?.wrote(changes.length);
-    await this.#send(step.tells);
+    this.#engine.commit(written);
+    this.#checkpoints?.wrote(records);
+    watchRefused(written.refused);
+    await this.#send(written.tells, written.meta.told);
     return true;
+  }
+
+  get #writing(): Writing {
+    const { appender, partition, log } = this.options;
+    return {
+      ...{ appender, partition, before: (user) => this.#store?.get(user) },
+      onRefused: (error, bytes) =>
+        log.error({ partition, bytes, reason: messageOf(error.cause ?? error) }, 'profile.refused'),
+    };
   }
 
   /** Asked again: while Kafka was waited for the partition may have become another's. */
   #isLost = () => this.#lost;
 
-  async #send(tells: readonly Tell[]): Promise<void> {
-    const { appender, definitions, now } = this.options;
-    if (tells.length === 0 || !this.#engine || !this.#store) return;
+  /** @param upTo what is sent is complete up to there */
+  async #send(tells: readonly Tell[], upTo: number): Promise<void> {
+    const { definitions, now } = this.options;
+    if (!this.#engine || !this.#store || this.#engine.meta.sent >= upTo) return;
     const known = definitions();
     const records = tells.flatMap((tell) => {
       const definition = known.of(tell.definition);
       return definition ? identifyRecord(tell, definition, { nowMs: now(), traceparent: newTraceparent() }) : [];
     });
-    await appender.append(records);
+    watchRefused((await refused(records, this.#writing)).size);
     if (this.#lost) return;
-    this.#engine.meta = { ...this.#engine.meta, sent: tells.at(-1)?.sequence ?? 0 };
+    this.#engine.meta = { ...this.#engine.meta, sent: upTo };
     this.#store.sent(this.#engine.meta);
   }
 

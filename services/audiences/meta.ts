@@ -1,4 +1,6 @@
 import { type Phase } from '../../shared/domain/profiles';
+import { AppError } from '../../shared/errors';
+import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { BEGINNING, type Cursor } from './cursor';
 import { type Definition, type Definitions } from './definitions';
 
@@ -16,6 +18,8 @@ export interface Meta {
   /** what was told, and up to where Kafka has acknowledged it */
   told: number;
   sent: number;
+  /** how many partitions the users are spread over; absent: written by an older version */
+  partitions?: number;
 }
 
 interface Pass {
@@ -36,6 +40,23 @@ interface DefState {
 }
 
 export const NEW_META: Meta = { live: BEGINNING, passes: 0, defs: {}, told: 0, sent: 0 };
+
+/**
+ * Notes how many partitions the users are spread over. With more partitions a user's events would go to another one than
+ * the profile is in.
+ * @param now how many there are
+ * @param begun how many there were when this process began
+ * @throws AppError `cannot_start` where there are others than before
+ */
+export function withPartitions(meta: Meta, now: number, begun: number): Meta {
+  const { partitions = begun } = meta;
+  if (partitions === now && begun === now) return { ...meta, partitions };
+  throw new AppError(
+    'cannot_start',
+    `topic ${PROFILE_EVENTS} has ${now} partitions, and its profiles were made with ${partitions}: users would be split. ` +
+      'see "More partitions" in docs/operations.md',
+  );
+}
 
 const COUNTING: ReadonlySet<Phase> = new Set(['held', 'scanning', 'live']);
 const FILLING: ReadonlySet<Phase> = new Set(['filling']);

@@ -43,8 +43,9 @@ export class Pipeline {
     const rekey = new Rekey({ config, appender: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
     await recall(kafka, rekey, { name: 'audiences-recall', log, onFatal });
     const asked = patient(kafka, log);
+    const partitions = (await asked.ranges(PROFILE_EVENTS)).length;
     const keepers = new Keepers({
-      ...{ kafka: asked, appender: kept, path: options.path, definitions, log, onFatal },
+      ...{ kafka: asked, appender: kept, path: options.path, partitions, definitions, log, onFatal },
       progress: new Progress(asked, Date.now),
       now: Date.now,
       onRoom: () => consumptions.keeping?.resume(),

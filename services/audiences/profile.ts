@@ -1,5 +1,6 @@
 import { type Json, type JsonObject } from '../../shared/domain/message';
 import { type Counter } from './counters';
+import { Room } from './room';
 
 /**
  * What is known of one user: pure. The keys are short, since it is written again with each change; it is JSON in the
@@ -19,6 +20,8 @@ export interface Profile {
   l?: Record<string, [upload: number, listed: 0 | 1]>;
   /** nobody at present: moved to another id, or made by a second reading of the log (meta.ts), which may be of one who is gone */
   g?: 1;
+  /** full: something was refused because of its size (room.ts), or because Kafka did not take it (refusals.ts) */
+  f?: 1;
 }
 
 type Traits = Record<string, [value: Json, atMs: number]>;
@@ -26,25 +29,29 @@ type Traits = Record<string, [value: Json, atMs: number]>;
 /** The value that receivers know, the `timestamp` it was told with (ms since 1970), and its place among what was told. */
 export type Told = [value: Json, atMs: number, sequence: number];
 
-/** Of one user over all sources. More are not kept: they would make a record that no topic takes. */
-const MAX_TRAITS = 200;
-/** Of a trait's value as JSON. */
+/** Of a trait's value as JSON, in characters. */
 const MAX_TRAIT_LENGTH = 1_024;
+/** Of a trait's name, in bytes of UTF-8. */
+const MAX_NAME_BYTES = 256;
 
 /** Sets the traits of an identify. @returns the profile with them: the same one where nothing changes */
-export function withTraits(profile: Profile, source: string, traits: JsonObject, atMs: number): Profile {
+export function withTraits(
+  profile: Profile,
+  source: string,
+  { traits, atMs, room = new Room(profile) }: { traits: JsonObject; atMs: number; room?: Room | undefined },
+): Profile {
   const before = profile.t?.[source] ?? {};
   const after: Traits = { ...before };
-  let room = MAX_TRAITS - Object.values(profile.t ?? {}).reduce((sum, each) => sum + Object.keys(each).length, 0);
   let changed = false;
   for (const [name, value] of Object.entries(traits)) {
     // As a key it would be no trait but a prototype.
     if (name === '__proto__') continue;
     const known = own(before, name);
     if (known && (known[1] > atMs || (known[1] === atMs && sameJson(known[0], value)))) continue;
-    if ((!known && room <= 0) || JSON.stringify(value).length > MAX_TRAIT_LENGTH) continue;
-    if (!known) room--;
-    after[name] = [value, atMs];
+    if (Buffer.byteLength(name) > MAX_NAME_BYTES || JSON.stringify(value).length > MAX_TRAIT_LENGTH) continue;
+    const set: Traits[string] = [value, atMs];
+    if (!room.takeTrait(source, name, known, set)) continue;
+    after[name] = set;
     changed = true;
   }
   return changed ? { ...profile, t: { ...profile.t, [source]: after } } : profile;
@@ -70,13 +77,13 @@ function own(traits: Traits | undefined, name: string): Traits[string] | undefin
 }
 
 /** Traits of both; of each name and source the later. */
-export function mergeTraits(into: Profile, from: Profile): Profile {
+export function mergeTraits(into: Profile, from: Profile, room = new Room(into)): Profile {
   let merged = into;
   for (const [source, traits] of Object.entries(from.t ?? {})) {
     for (const [name, [value, atMs]] of Object.entries(traits)) {
       // What is known at the same time stays: it is the user's own.
       const known = own(merged.t?.[source], name);
-      if (!known || known[1] < atMs) merged = withTraits(merged, source, { [name]: value }, atMs);
+      if (!known || known[1] < atMs) merged = withTraits(merged, source, { traits: { [name]: value }, atMs, room });
     }
   }
   return merged;
@@ -92,13 +99,18 @@ export function present(profile: Profile | undefined, pass: number | undefined):
 
 /** One who is nobody is there for the sake of what is kept of them. */
 export function unlessNobody(profile: Profile): Profile | null {
-  const { g, ...own } = profile;
+  const { g, f: _, ...own } = profile;
   return g && isEmpty(own) ? null : profile;
 }
 
 /** Nothing is left of it that anybody asks for. */
 function isEmpty({ t, c, s, l }: Profile): boolean {
   return [t, c, s, l].every((part) => part === undefined || Object.keys(part).length === 0);
+}
+
+/** Notes that something of the user was refused. @returns the same profile where that is noted, or nothing was refused */
+export function markedFull(profile: Profile, full: boolean): Profile {
+  return full && !profile.f ? { ...profile, f: 1 } : profile;
 }
 
 /** Profiles are never changed but replaced: what goes to the changelog and to the store is made once. */

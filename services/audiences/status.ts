@@ -17,6 +17,8 @@ export interface SyncResult {
 
 export interface Report {
   profiles: number;
+  /** users whose profiles are full */
+  full: number;
   storeBytes: number;
   /** told, and not yet acknowledged */
   waiting: number;
@@ -44,6 +46,7 @@ export function reportOf(meta: Meta, store: Store, syncs: ReadonlyMap<number, Sy
   );
   return {
     profiles: store.size,
+    full: store.full,
     storeBytes: store.bytes,
     waiting: meta.told - meta.sent,
     syncs,
@@ -54,7 +57,7 @@ export function reportOf(meta: Meta, store: Store, syncs: ReadonlyMap<number, Sy
 /** @returns with each what must have changed for it to be said again */
 export function statusRecords(
   partition: number,
-  { definitions, profiles, waiting, syncs }: Report,
+  { definitions, profiles, full, waiting, syncs }: Report,
   known: Definitions,
   nowMs: number,
 ): { key: string; value: string; same: string }[] {
@@ -64,7 +67,7 @@ export function statusRecords(
     const sync = syncs.get(interval);
     const lastSync =
       sync && !sync.running ? { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told } : null;
-    const said = { definition, partition, profiles, waiting, ...report, lastSync };
+    const said = { definition, partition, profiles, full, waiting, ...report, lastSync };
     const value: StatusValue = { ...said, at: new Date(nowMs).toISOString() };
     return [{ key: `${definition}/${partition}`, value: JSON.stringify(value), same: JSON.stringify(said) }];
   });

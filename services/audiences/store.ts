@@ -19,6 +19,7 @@ import { type JsonObject } from '../../shared/domain/message';
  * | touched   | interval, user          |                                         |
  * | unsent    | place among what is told | user, 0, definition                    |
  * | members   | definition, 0, user     |                                         |
+ * | full      | user                    |                                         |
  * | about     | `meta`, `checkpoint`    | JSON                                    |
  */
 
@@ -29,7 +30,7 @@ export interface Checkpoint {
   at: number;
 }
 
-const TABLES = ['profiles', 'due', 'touched', 'unsent', 'members', 'about'] as const;
+const TABLES = ['profiles', 'due', 'touched', 'unsent', 'members', 'full', 'about'] as const;
 type Table = Database<Buffer, Buffer>;
 
 const NUMBER_BYTES = 8;
@@ -41,6 +42,7 @@ export class Store implements Shelf {
   readonly #tables: Record<(typeof TABLES)[number], Table>;
   /** how many there are of each definition */
   readonly #members = new Map<string, number>();
+  #full: number | undefined;
 
   constructor(private readonly path: string) {
     if (!isTrusted(path)) rmSync(path, { recursive: true, force: true });
@@ -74,6 +76,11 @@ export class Store implements Shelf {
     return (this.#tables.profiles.getStats() as { entryCount: number }).entryCount;
   }
 
+  /** Users whose profiles are full. */
+  get full(): number {
+    return (this.#full ??= this.#tables.full.getKeysCount({}));
+  }
+
   get(user: string): Profile | undefined {
     // Without a copy: it is decoded before anything else is read. It is longer than its `length` says.
     const value = this.#tables.profiles.getBinaryFast(Buffer.from(user));
@@ -98,7 +105,10 @@ export class Store implements Shelf {
   /** What was told and is not known to be acknowledged, from behind a place on. */
   unsent(after: number): { sequence: number; user: string; definition: string }[] {
     return [...this.#tables.unsent.getRange({ start: numberKey(after + 1) })].map(({ key, value }) => {
-      const [user = '', definition = ''] = value.toString().split('\0');
+      const text = value.toString();
+      // An id of a user may hold a NUL, one of a definition does not.
+      const end = text.lastIndexOf('\0');
+      const [user, definition] = [text.slice(0, end), text.slice(end + 1)];
       return { sequence: Number(key.readBigUInt64BE()), user, definition };
     });
   }
@@ -200,9 +210,20 @@ export class Store implements Shelf {
       const told = this.get(user)?.s ?? {};
       for (const definition of Object.keys(told)) this.#setMember(definition, user, null);
     }
+    this.#setFull(key, profile?.f === 1);
     this.#moveDue(key, this.#tables.profiles.getBinaryFast(key), due);
     if (profile) this.#tables.profiles.putSync(key, Buffer.concat([numberKey(due ?? 0), encodeProfile(profile)]));
     else this.#tables.profiles.removeSync(key);
+  }
+
+  #setFull(user: Buffer, full: boolean): void {
+    // As a rule no profile is: then nothing is looked up.
+    if (!full && this.full === 0) return;
+    if (this.#tables.full.doesExist(user) === full) return;
+    const count = this.full + (full ? 1 : -1);
+    if (full) this.#tables.full.putSync(user, NOTHING);
+    else this.#tables.full.removeSync(user);
+    this.#full = count;
   }
 
   #setDue(user: string, due: number | undefined): void {

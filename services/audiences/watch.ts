@@ -1,5 +1,6 @@
 import { type Count, metrics, only } from '../../shared/telemetry/metrics';
 import { type Pipeline } from './pipeline';
+import { type Report } from './status';
 
 /** What is told of profiles and of what they are told by. */
 
@@ -16,6 +17,18 @@ export function watchFailure(reason: string): void {
   count.value++;
 }
 
+const refusals = metrics
+  .counter({
+    name: 'waypost.profiles.refused',
+    help: 'Changes of profiles that were refused: too large, or not taken by Kafka.',
+  })
+  .of({});
+
+/** So many changes did not fit into their profiles. */
+export function watchRefused(count: number): void {
+  refusals.value += count;
+}
+
 /** The service counts; this is for those who ask. */
 export function observeAudiences(pipeline: () => Pipeline | undefined): void {
   metrics.counted(
@@ -30,7 +43,7 @@ export function observeAudiences(pipeline: () => Pipeline | undefined): void {
       }));
     },
   );
-  const sum = (read: (report: { profiles: number; storeBytes: number; waiting: number }) => number) => () => {
+  const sum = (read: (report: Report) => number) => () => {
     let total = 0;
     for (const [, keeper] of pipeline()?.keepers ?? []) {
       const report = keeper.report();
@@ -43,6 +56,11 @@ export function observeAudiences(pipeline: () => Pipeline | undefined): void {
     'waypost.profiles',
     'Users whose profiles are kept by this process.',
     sum((report) => report.profiles),
+  );
+  gauge(
+    'waypost.profiles.full',
+    'Of them, users whose profiles are full.',
+    sum((report) => report.full),
   );
   gauge(
     'waypost.profiles.store.size',

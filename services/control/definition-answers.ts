@@ -10,6 +10,7 @@ const syncStatus = z.strictObject({
   members: z.int().meta({ description: 'As receivers were told; of a computed trait users with a value' }),
   counted: z.int().meta({ description: 'Profiles that the first sync has looked at' }),
   of: z.int().meta({ description: 'All profiles' }),
+  full: z.int().meta({ description: 'Of them, full ones: some of what their users do no longer counts' }),
   sent: z.int(),
   waiting: z.int(),
   upload: z.int().meta({ description: 'The last upload that all partitions have taken over' }),

@@ -138,6 +138,8 @@ export type Audience = {
     counted: number;
     /** All profiles */
     of: number;
+    /** Of them, full ones: some of what their users do no longer counts */
+    full: number;
     sent: number;
     waiting: number;
     /** The last upload that all partitions have taken over */
@@ -174,6 +176,8 @@ export type Audiences = {
       counted: number;
       /** All profiles */
       of: number;
+      /** Of them, full ones: some of what their users do no longer counts */
+      full: number;
       sent: number;
       waiting: number;
       /** The last upload that all partitions have taken over */
@@ -276,6 +280,8 @@ export type ComputedTrait = {
     counted: number;
     /** All profiles */
     of: number;
+    /** Of them, full ones: some of what their users do no longer counts */
+    full: number;
     sent: number;
     waiting: number;
     /** The last upload that all partitions have taken over */
@@ -314,6 +320,8 @@ export type ComputedTraits = {
       counted: number;
       /** All profiles */
       of: number;
+      /** Of them, full ones: some of what their users do no longer counts */
+      full: number;
       sent: number;
       waiting: number;
       /** The last upload that all partitions have taken over */

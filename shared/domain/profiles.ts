@@ -31,6 +31,8 @@ export interface StatusValue {
   revision: number;
   phase: Phase;
   profiles: number;
+  /** of them, users whose profiles are full; absent: written by an older version */
+  full?: number;
   /** profiles that the first sync has looked at */
   counted: number;
   members: number;

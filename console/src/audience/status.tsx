@@ -6,7 +6,7 @@ import { phaseInWords, progressOf, statusInWords } from './words';
 
 /** How far it is: the first sync, and those that follow. */
 export function StatusView({ status }: { status: Audience['status'] }) {
-  const { members, sent, waiting, lastSync } = status;
+  const { members, full, sent, waiting, lastSync } = status;
   const percent = progressOf(status);
   return (
     <section className="card" aria-label="State">
@@ -30,6 +30,12 @@ export function StatusView({ status }: { status: Audience['status'] }) {
           <dt>Waiting</dt>
           <dd>{count(waiting)}</dd>
         </div>
+        {full > 0 && (
+          <div title="Some of what these users do no longer counts: their profiles have reached 256 KB">
+            <dt>Full profiles</dt>
+            <dd>{count(full)}</dd>
+          </div>
+        )}
         <div>
           <dt>Last sync</dt>
           <dd>

@@ -16,6 +16,8 @@ export interface DefinitionStatus {
   /** profiles that the first sync has looked at, of how many */
   counted: number;
   of: number;
+  /** users whose profiles are full: some of their events do not count */
+  full: number;
   /** calls sent since the beginning, and those that Kafka has not acknowledged */
   sent: number;
   waiting: number;
@@ -66,6 +68,7 @@ export class ProfileStatus {
       members: sum(({ members }) => members),
       counted: sum(({ counted }) => counted),
       of: sum(({ profiles }) => profiles),
+      full: sum(({ full = 0 }) => full),
       sent: sum(({ told, waiting }) => Math.max(0, told - waiting)),
       waiting: sum(({ waiting }) => waiting),
       upload: said.reduce((least, { upload }) => Math.min(least, upload), said.length > 0 ? Infinity : 0),

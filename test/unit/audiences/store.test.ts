@@ -9,7 +9,7 @@ import { Store } from '../../../services/audiences/store';
 
 /** The store on disk beside a few maps that do the same, through closings and openings. */
 
-const USERS = ['ann', 'bob', 'dörte', 'ab', 'a'];
+const USERS = ['ann', 'bob', 'dörte', 'ab', 'a', 'a\0b'];
 const INTERVALS = [1_000, 60_000];
 const DEFINITION = 'aud_1';
 const META: Meta = {
@@ -72,7 +72,7 @@ class Model {
     for (const { user, value } of tells) this.members[value === true ? 'add' : 'delete'](user);
     this.unsent.push(...tells);
     const meta = { ...META, told: this.told };
-    return { profiles, due, touched: { users, intervalsMs: INTERVALS }, moves: [], tells, meta };
+    return { profiles, due, touched: { users, intervalsMs: INTERVALS }, moves: [], tells, refused: 0, meta };
   }
 
   #set(user: string, profile: Profile | null, due: number | undefined): void {
@@ -157,6 +157,30 @@ test('whatever is written is there, by whatever it is asked for', async () => {
     }),
     { numRuns: 60 },
   );
+});
+
+test('users whose profiles are full are counted, through an opening too', async () => {
+  let store = new Store(join(dir, 'store'));
+  const write = (profiles: Record<string, Profile | null>) => {
+    const step = {
+      due: new Map(),
+      touched: { users: [], intervalsMs: [] },
+      moves: [],
+      tells: [],
+      refused: 0,
+      meta: META,
+    };
+    store.write({ ...step, profiles: new Map(Object.entries(profiles)) });
+  };
+  write({ ann: { f: 1 }, bob: { f: 1 }, dan: {} });
+  write({ ann: { f: 1 }, bob: {} });
+  expect(store.full).toBe(1);
+  await store.close();
+  store = new Store(join(dir, 'store'));
+  expect(store.full).toBe(1);
+  write({ ann: null });
+  expect(store.full).toBe(0);
+  await store.close();
 });
 
 test.each([

@@ -29,6 +29,7 @@ const status = {
   phase: 'live',
   members: 3,
   counted: 0,
+  full: 0,
   of: 0,
   sent: 3,
   waiting: 0,

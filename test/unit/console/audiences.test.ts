@@ -23,7 +23,7 @@ import { type Audience, type ComputedTrait, type Preview } from '../../../shared
 
 const STATUS: Audience['status'] = {
   phase: 'live',
-  ...{ members: 2, counted: 3, of: 3, sent: 2, waiting: 0, upload: 0 },
+  ...{ members: 2, counted: 3, of: 3, full: 0, sent: 2, waiting: 0, upload: 0 },
   lastSync: null,
 };
 const COMMON = {

@@ -1,0 +1,57 @@
+import { type Profile } from './profile';
+
+/**
+ * How large a profile may grow, as JSON in UTF-8. Kafka takes records of 1 MiB, and a profile is one record. What receivers
+ * were told may take more than what users do, so that a full profile still changes its memberships.
+ */
+export const MAX_PROFILE_BYTES = 256 * 1024;
+export const MAX_TOLD_BYTES = 512 * 1024;
+
+/** Of one user over all sources. */
+const MAX_TRAITS = 200;
+
+/** The room that is left in one profile. Something that does not fit is refused; the rest is kept. */
+export class Room {
+  /** something was refused because the profile is full */
+  full = false;
+  /** how many there are; counted when the first one is added */
+  #traits: number | undefined;
+
+  /** @param bytes absent: there is enough */
+  constructor(
+    private readonly profile: Profile,
+    private bytes = Infinity,
+  ) {}
+
+  /** A replacement that is not larger always fits. */
+  take(before: unknown, after: unknown): boolean {
+    if (this.bytes === Infinity) return true;
+    const more = jsonBytes(after) - (before === undefined ? 0 : jsonBytes(before));
+    if (more > 0 && more > this.bytes) return this.#refuse();
+    this.bytes -= more;
+    return true;
+  }
+
+  takeTrait(source: string, name: string, before: unknown, after: unknown): boolean {
+    this.#traits ??= Object.values(this.profile.t ?? {}).reduce((sum, each) => sum + Object.keys(each).length, 0);
+    if (before === undefined && this.#traits >= MAX_TRAITS) return this.#refuse();
+    // A new name, with the name of its source: counted for each, though it is written once.
+    const [from, to] = before === undefined ? [undefined, [source, name, after]] : [before, after];
+    if (!this.take(from, to)) return false;
+    if (before === undefined) this.#traits++;
+    return true;
+  }
+
+  takeCounter(id: string, before: unknown, after: unknown): boolean {
+    return before === undefined ? this.take(undefined, [id, after]) : this.take(before, after);
+  }
+
+  #refuse(): boolean {
+    this.full = true;
+    return false;
+  }
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

@@ -1,0 +1,237 @@
+import { Definitions, ofTrait } from '../../../services/audiences/definitions';
+import { type Step } from '../../../services/audiences/draft';
+import { Engine } from '../../../services/audiences/engine';
+import { decodeEvent, encodeEvent, type Incoming, type ProfileEvent } from '../../../services/audiences/event';
+import { NEW_META } from '../../../services/audiences/meta';
+import { changelogRecords, moveRecords } from '../../../services/audiences/out';
+import { encodeProfile, type Profile } from '../../../services/audiences/profile';
+import { refused, writeStep } from '../../../services/audiences/refusals';
+import { AppError } from '../../../shared/errors';
+import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
+import { MemoryShelf } from './world';
+
+const NOW = 1_700_000_000_000;
+const KB = 1024;
+
+/** A definition that keeps up to 100 values of a user. */
+const values = (id: string) =>
+  ofTrait({
+    ...{ id, name: id, key: id, source: 'src_of', revision: 1, history: [], syncEveryMs: 1_000 },
+    ...{ compute: 'unique', event: 'Seen', property: 'value', createdAt: '', updatedAt: '' },
+  });
+
+function engineUnderTest(definitions: Definitions = new Definitions([])) {
+  const shelf = new MemoryShelf();
+  const unusable: number[] = [];
+  const engine = new Engine(shelf, NEW_META, {
+    ...{ partition: 0, end: 0, seen: () => true, definitions },
+    onUnusable: ({ offset }) => unusable.push(offset),
+  });
+  const commit = (step: Step | undefined) => {
+    if (step) engine.commit(step);
+    return step;
+  };
+  commit(engine.adopt(definitions, NOW));
+  while (engine.meta.scan) commit(engine.scan(NOW, 100));
+  let offset = engine.meta.live.next;
+  const records = (user: string, events: ProfileEvent[]): Incoming[] =>
+    events.map((event) => ({ offset: offset++, user, origin: undefined, event }));
+  const apply = (user: string, ...events: ProfileEvent[]) => commit(engine.apply(records(user, events), NOW))!;
+  return { shelf, engine, apply, records, unusable };
+}
+
+const identify = (traits: Record<string, string>): ProfileEvent => ({
+  kind: 'identify',
+  source: 's',
+  traits,
+  atMs: NOW,
+});
+const seen = (value: string): ProfileEvent => ({
+  ...{ kind: 'track', source: 's', event: 'Seen', properties: { value }, atMs: NOW },
+});
+const sizes = (step: Step) => changelogRecords(step, 0).map(({ value }) => value?.length ?? 0);
+
+describe('a profile is bounded', () => {
+  it('does not keep a trait whose name is longer than 256 bytes', () => {
+    const { apply, shelf } = engineUnderTest();
+    const calls = Array.from({ length: 45 }, (_, i) => identify({ [`${i}${'n'.repeat(30_000)}`]: 'v', plan: 'pro' }));
+    const step = apply('ann', ...calls);
+    expect(Math.max(...sizes(step))).toBeLessThan(KB);
+    expect(shelf.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
+  });
+
+  it('keeps traits up to 256 KB, refuses what is more, and is marked', () => {
+    const { apply, shelf } = engineUnderTest();
+    // 1,022 characters of three bytes each.
+    const traits = (from: number) =>
+      Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`t${from + i}`, '重'.repeat(1_022)]));
+    const step = apply('ann', identify(traits(0)), identify(traits(50)), identify(traits(100)));
+    expect(Math.max(...sizes(step))).toBeLessThan(257 * KB);
+    const { t, f } = shelf.get('ann')!;
+    expect(f).toBe(1);
+    expect(step.refused).toBe(2);
+    expect(Object.keys(t!.s!).length).toBeGreaterThan(80);
+    const later = apply('ann', identify({ t0: 'short', small: 'x' }));
+    expect(shelf.get('ann')?.t?.s?.t0).toEqual(['short', NOW]);
+    expect([shelf.get('ann')?.t?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
+  });
+
+  it('keeps counters up to 256 KB', () => {
+    const { apply, shelf } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map(values)));
+    const step = apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)));
+    expect(encodeProfile(shelf.get('ann')!).length).toBeLessThan(257 * KB);
+    expect([shelf.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
+  });
+
+  it('stays so when two are merged by an alias', () => {
+    const { apply, shelf } = engineUnderTest();
+    const traits = (prefix: string) =>
+      Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${prefix}${i}`, '重'.repeat(1_022)]));
+    apply('ann', identify(traits('a')));
+    const moved = apply('old', identify(traits('b'))).moves;
+    expect(moved).toEqual([]);
+    const alias = apply('old', { kind: 'alias', to: 'ann' });
+    expect(Math.max(...moveRecords(alias).map(({ value }) => value!.length))).toBeLessThan(257 * KB);
+    const merge = apply('ann', alias.moves[0]!.event);
+    expect(Math.max(...sizes(merge))).toBeLessThan(257 * KB);
+    expect(Object.keys(shelf.get('ann')!.t!.s!).filter((name) => name.startsWith('a'))).toHaveLength(60);
+    expect(shelf.get('ann')?.f).toBe(1);
+  });
+
+  it('is told of although it is full', () => {
+    const definitions = new Definitions([values('a')]);
+    const { apply, engine, shelf } = engineUnderTest(definitions);
+    apply(
+      'ann',
+      seen('first'),
+      identify(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, '重'.repeat(1_022)]))),
+    );
+    expect(shelf.get('ann')?.f).toBe(1);
+    expect(engine.sync(1_000, NOW, 10)?.tells.map(({ value }) => value)).toEqual([['first']]);
+  });
+
+  it('of an older version may be larger, and does not grow', () => {
+    const { apply, shelf } = engineUnderTest();
+    const old: Profile = { t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } } };
+    shelf.profiles.set('ann', JSON.stringify(old));
+    apply('ann', identify({ more: 'x'.repeat(1_000) }), identify({ plan: 'pro' }));
+    expect(Object.keys(shelf.get('ann')!.t!.s!)).toHaveLength(2);
+    expect(shelf.get('ann')).toMatchObject({ f: 1, t: { s: { plan: ['pro', NOW] } } });
+  });
+});
+
+it('a sum stops at the largest number', () => {
+  const trait = {
+    ...values('a'),
+    counters: values('a').counters.map((spec) => ({ ...spec, compute: 'sum' as const })),
+  };
+  const { apply, shelf } = engineUnderTest(new Definitions([trait]));
+  const add = (value: number): ProfileEvent => ({ ...seen(''), properties: { value } }) as ProfileEvent;
+  apply('ann', add(1e308), add(1e308), add(1e308), add(-1));
+  expect(Object.values(shelf.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
+});
+
+it('an event that cannot be applied is left out, and the others count', () => {
+  const { apply, shelf, unusable } = engineUnderTest();
+  const bad = { kind: 'identify', source: 's', traits: null, atMs: NOW } as unknown as ProfileEvent;
+  apply('ann', identify({ a: '1' }), bad, identify({ b: '2' }));
+  expect(Object.keys(shelf.get('ann')!.t!.s!)).toEqual(['a', 'b']);
+  expect(unusable).toHaveLength(1);
+});
+
+it.each([
+  ['an id of 20 KB', 'x'.repeat(20_000), { kind: 'delete' }, false],
+  ['an empty id', '', { kind: 'delete' }, false],
+  ['an alias to an id of 20 KB', 'ann', { kind: 'alias', to: 'x'.repeat(20_000) }, false],
+  ['an alias to nothing', 'ann', { kind: 'alias' }, false],
+  ['an id of 512 bytes', 'x'.repeat(512), { kind: 'delete' }, true],
+])('an event of %s is taken, or not', (_, user, event, taken) => {
+  const { value, headers } = encodeEvent(event as ProfileEvent);
+  const record = { key: Buffer.from(user), value: Buffer.from(value), headers, offset: 0 } as unknown as InRecord;
+  expect(decodeEvent(record) !== undefined).toBe(taken);
+});
+
+describe('a step that Kafka refuses', () => {
+  const tooLarge = new AppError('overloaded', 'a record is larger than the broker takes', false);
+  /** Takes records up to so many bytes; of a batch nothing says which one was refused. */
+  function broker(limit: number) {
+    const written = new Map<string, string | null>();
+    const moved: string[] = [];
+    const append = (records: OutRecord[]) => {
+      for (const { key, value, topic } of records) {
+        if ((value?.length ?? 0) > limit) return Promise.reject(tooLarge);
+        if (topic === 'profiles') written.set(key!, value && value.toString());
+        else moved.push(key!);
+      }
+      return Promise.resolve();
+    };
+    return { appender: { append }, written, moved };
+  }
+  const writing = (appender: { append: (records: OutRecord[]) => Promise<void> }, shelf: MemoryShelf) => {
+    const refusals: number[] = [];
+    return {
+      ...{ appender, partition: 0, before: (user: string) => shelf.get(user) },
+      onRefused: (_: AppError, bytes: number) => refusals.push(bytes),
+      refusals,
+    };
+  };
+  const profile = (bytes: number): Profile => ({ t: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } } });
+
+  it('is written without the user whose profile is too large, who keeps the one of before and is marked', async () => {
+    const { engine, shelf, records } = engineUnderTest();
+    shelf.profiles.set('ann', JSON.stringify(profile(400)));
+    const step = engine.apply(
+      [...records('ann', [identify({ more: 'y'.repeat(200) })]), ...records('bob', [identify({ plan: 'pro' })])],
+      NOW,
+    );
+    const { appender, written } = broker(600);
+    const how = writing(appender, shelf);
+    const { step: done } = await writeStep(step, how);
+    expect(done.profiles.get('ann')).toEqual({ ...profile(400), f: 1 });
+    expect(written.get('uann')).toBe(JSON.stringify({ ...profile(400), f: 1 }));
+    expect(written.get('ubob')).toContain('"plan"');
+    expect(written.has('m')).toBe(true);
+    expect(how.refusals).toHaveLength(1);
+  });
+
+  it('keeps what a user was told of where even the profile of before is refused', async () => {
+    const { engine, shelf, records } = engineUnderTest();
+    const told = { aud_1: [true, NOW, 1] as [boolean, number, number] };
+    shelf.profiles.set('ann', JSON.stringify({ ...profile(900), s: told }));
+    const step = engine.apply(records('ann', [identify({ plan: 'free' })]), NOW + 1);
+    const { appender, written } = broker(600);
+    await writeStep(step, writing(appender, shelf));
+    expect(JSON.parse(written.get('uann')!)).toEqual({ s: told, f: 1 });
+  });
+
+  it('moves no profile that is too large for the log, and keeps it under its id', async () => {
+    const { engine, shelf, records } = engineUnderTest();
+    shelf.profiles.set('ann', JSON.stringify(profile(560)));
+    shelf.profiles.set('bob', JSON.stringify(profile(10)));
+    const step = engine.apply(
+      [...records('ann', [{ kind: 'alias', to: 'cyn' }]), ...records('bob', [{ kind: 'alias', to: 'dan' }])],
+      NOW,
+    );
+    const { appender, written, moved } = broker(650);
+    const { step: done } = await writeStep(step, writing(appender, shelf));
+    expect([done.moves.map(({ user }) => user), moved]).toEqual([['dan'], ['dan']]);
+    expect(JSON.parse(written.get('uann')!)).toEqual({ ...profile(560), f: 1 });
+    expect(written.get('ubob')).toBeNull();
+  });
+
+  it('ends the process where Kafka takes no record at all: no user is at fault', async () => {
+    const { engine, shelf, records } = engineUnderTest();
+    const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
+    const how = writing(broker(0).appender, shelf);
+    await expect(writeStep(step, how)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+  });
+
+  it('is tried as a whole where the refusal is not final', async () => {
+    const busy = new AppError('overloaded', 'this process is stopping', true);
+    const { engine, shelf, records } = engineUnderTest();
+    const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
+    const how = writing({ append: () => Promise.reject(busy) }, shelf);
+    await expect(writeStep(step, how)).rejects.toBe(busy);
+    await expect(refused([{ topic: 'messages', key: null, value: 'x' }], how)).rejects.toBe(busy);
+  });
+});
