@@ -30,7 +30,7 @@ export interface ControlDeps {
   members: Pick<MemberPages, 'page' | 'find'>;
   /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
   windowMs: number;
-  history: Pick<History, 'ask' | 'forget'>;
+  history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   appender: Pick<Appender, 'append'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   /** where clients reach ingest */

@@ -140,7 +140,7 @@ async function openBackend({ kafka, history, settings, log, fatal: onFatal }: Ba
   const seen = new SeenEvents(history, log);
   await seen.start();
   const [events, about] = await Promise.all([
-    openEvents({ kafka, config, seen, now: Date.now, onFatal }),
+    openEvents({ kafka, config, seen, history, now: Date.now, onFatal }),
     openProfiles({ kafka, config, history, appender, log, onFatal }),
   ]);
   const { stop: stopProfiles, ...profiles } = about;

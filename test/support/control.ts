@@ -11,8 +11,8 @@ import { openEntries } from '../../services/control/entries';
 import { SeenEvents } from '../../services/control/events/seen';
 import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
-import { recordDeletion } from '../../services/control/history/deletions';
-import { type History } from '../../services/control/history/history';
+import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
+import { type ControlDeps } from '../../services/control/deps';
 import { openProfiles } from '../../services/control/profiles/open';
 import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
@@ -72,7 +72,7 @@ export async function controlUnderTest(
   const tests = openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log });
   const history = historyOn(options.database, options.historyHasRead);
   const seen = new SeenEvents(history, log);
-  const events = await openEvents({ kafka, config, seen, now: () => clock.now.getTime(), onFatal });
+  const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
   const sealer = createSealer([SECRET_KEY]);
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
@@ -121,12 +121,20 @@ export async function controlUnderTest(
 }
 
 /** A history that asks this database; without one, as where it cannot be opened. */
-function historyOn(database: Database | undefined, hasRead = () => true): Pick<History, 'ask' | 'forget' | 'hasRead'> {
+function historyOn(database: Database | undefined, hasRead = () => true): ControlDeps['history'] {
+  const forgotten = new Forgotten();
   const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
-  if (!database) return { ask: away, forget: away, hasRead: away };
+  if (!database) return { forgotten, ask: away, forget: away, hasRead: away, learnDeletions: away };
+  const learnDeletions = () => forgotten.refresh(database, 0);
   return {
+    forgotten,
+    learnDeletions,
     ask: (work) => work(database),
-    forget: (deletion) => recordDeletion(database, deletion),
+    forget: async (deletion) => {
+      const rows = await recordDeletion(database, deletion);
+      await learnDeletions();
+      return rows;
+    },
     hasRead: () => Promise.resolve(hasRead()),
   };
 }

@@ -2,6 +2,8 @@ import { type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port
 import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
 import { type ConfigReader } from '../../../shared/config/view';
 import { showEvent } from './explain';
+import { type History } from '../history/history';
+import { Periodic } from '../periodic';
 import { type SeenEvents } from './seen';
 import { EventRing } from './ring';
 import { Streams } from './streams';
@@ -11,6 +13,8 @@ import { Streams } from './streams';
 /** So that a control that has just started is not blind: the last of the last hour. */
 const LOOK_BACK_MS = 3_600_000;
 const LOOK_BACK_RECORDS = 2_000;
+/** How soon users that another process deleted are gone from here. One look at an index each time. */
+const DELETIONS_EVERY_MS = 1_000;
 
 export interface Events {
   readonly ring: EventRing;
@@ -23,12 +27,15 @@ export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'onChange'>;
   seen: Pick<SeenEvents, 'add'>;
+  history: Pick<History, 'forgotten' | 'learnDeletions'>;
   now: () => number;
   onFatal: (error: unknown) => void;
 }
 
-export async function openEvents({ kafka, config, seen, now, onFatal }: EventsOptions): Promise<Events> {
-  const ring = new EventRing();
+export async function openEvents(options: EventsOptions): Promise<Events> {
+  const { kafka, config, seen, history, now, onFatal } = options;
+  const { forgotten } = history;
+  const ring = new EventRing(undefined, forgotten);
   const streams = new Streams(now, (entry) => showEvent(entry, config));
   config.onChange(({ kind }) => {
     if (kind === 'token') streams.recheck();
@@ -37,16 +44,27 @@ export async function openEvents({ kafka, config, seen, now, onFatal }: EventsOp
     const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
     const onRecord = (record: InRecord) => {
       if (accepted) seen.add(record);
-      streams.publish(ring.add(record, accepted));
+      const entry = ring.add(record, accepted);
+      if (!ring.hides(entry)) streams.publish(entry);
     };
     return kafka.tail({ name: `control-${topic}`, topic, from, patient: true, onRecord, onFatal });
   };
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
+  let purged = 0;
+  const deletions = new Periodic(DELETIONS_EVERY_MS, async () => {
+    // While the database is away nobody can be deleted.
+    await history.learnDeletions().catch(() => undefined);
+    if (forgotten.latestSeq === purged) return;
+    purged = forgotten.latestSeq;
+    ring.purge();
+  });
+  deletions.start();
   return {
     ring,
     streams,
     stop: async () => {
       streams.stop();
+      await deletions.stop();
       await Promise.all(tails.map((tail) => tail.stop()));
     },
   };

@@ -1,6 +1,7 @@
 import { type Json } from '../../../shared/domain/message';
 import { type RejectedRecord } from '../../../shared/domain/rejected';
 import { type InRecord } from '../../../shared/kafka/port';
+import { type Forgotten } from '../history/deletions';
 
 /**
  * What sources sent lately, in memory: so many events of each source, so many bytes of all. Where the room is used up, the
@@ -102,7 +103,11 @@ export class EventRing {
   #bytes = 0;
   #count = 0;
 
-  constructor(private readonly limits: RingLimits = LIMITS) {}
+  /** @param forgotten users that were deleted: their calls are never shown, whenever they are read */
+  constructor(
+    private readonly limits: RingLimits = LIMITS,
+    private readonly forgotten: Pick<Forgotten, 'hides'> = { hides: () => false },
+  ) {}
 
   get bytes(): number {
     return this.#bytes;
@@ -135,7 +140,7 @@ export class EventRing {
     const found: Entry[] = [];
     for (const entry of this.#all(filter.source).sort((a, b) => b.order - a.order)) {
       if (found.length === limit) break;
-      if ((!seen || entry.order < seen.order) && entry.matches(filter)) found.push(entry);
+      if ((!seen || entry.order < seen.order) && entry.matches(filter) && !this.hides(entry)) found.push(entry);
     }
     return found;
   }
@@ -149,16 +154,23 @@ export class EventRing {
     const atMs = timeOf(id) ?? Infinity;
     return this.#all(filter.source)
       .filter((entry) => (seen ? entry.order > seen.order : entry.atMs >= atMs - OVERLAP_MS))
-      .filter((entry) => entry.matches(filter))
+      .filter((entry) => entry.matches(filter) && !this.hides(entry))
       .sort((a, b) => a.order - b.order);
   }
 
-  /** Forgets the calls of these users. */
-  forget(users: ReadonlySet<string>, sources: ReadonlySet<string>): void {
-    for (const [source, kept] of this.#bySource) {
-      if (!sources.has(source)) continue;
-      const left = kept.entries.filter(({ traits }) => !traits.users.some((user) => users.has(user)));
-      for (const entry of kept.entries) if (!left.includes(entry)) this.#account(kept, -1, -cost(entry));
+  /** Whether it is a call of a user who was deleted after it. */
+  hides(entry: Entry): boolean {
+    return this.forgotten.hides(() => entry.traits.users, entry.source, entry.atMs);
+  }
+
+  /** Frees what is hidden. */
+  purge(): void {
+    for (const kept of this.#bySource.values()) {
+      const left: Entry[] = [];
+      for (const entry of kept.entries) {
+        if (this.hides(entry)) this.#account(kept, -1, -cost(entry));
+        else left.push(entry);
+      }
       kept.entries = left;
     }
   }

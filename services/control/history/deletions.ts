@@ -1,4 +1,4 @@
-import { type Database, type Row } from './database';
+import { type Database, type Queries, type Row } from './database';
 import { databaseJson } from './columns';
 import { storedIds } from './user-id';
 
@@ -55,12 +55,6 @@ export async function getDeletion(database: Database, id: string): Promise<Delet
   return row && fromRow(row);
 }
 
-/** Those whose users may still be met in `attempts`. */
-export async function deletionsSince(database: Database, sinceMs: number): Promise<Deletion[]> {
-  const rows = await database.query('select * from waypost.deletions where at >= $1::bigint', [sinceMs]);
-  return rows.map(fromRow);
-}
-
 function fromRow(row: Row): Deletion {
   const { id, at, users, sources, affected, messages } = row as Record<keyof Deletion, never>;
   return {
@@ -73,18 +67,74 @@ function fromRow(row: Row): Deletion {
   };
 }
 
-/** Whether an event is of a user who was deleted after it was accepted. */
+/** Longer than `attempts` keeps a record. */
+const REMEMBERED_MS = 8 * 86_400_000;
+
+/**
+ * The deletions that this process knows, of those that events still to be read may be older than. Other control processes
+ * write deletions too: a process that writes rows learns of them first, in the same transaction.
+ */
 export class Forgotten {
   readonly #byUser = new Map<string, Pick<Deletion, 'at' | 'sources'>[]>();
+  /** all deletions up to this one are known */
+  #seq = 0;
+  #latestAt = 0;
 
-  add({ at, users, sources }: Deletion): void {
-    for (const user of users) this.#byUser.set(user, [...(this.#byUser.get(user) ?? []), { at, sources }]);
+  /** changes with each deletion that is learned */
+  get latestSeq(): number {
+    return this.#seq;
   }
 
-  has(event: { userId?: string | undefined; source: string; acceptedAt: string }): boolean {
-    const deletions = event.userId === undefined ? undefined : this.#byUser.get(event.userId);
-    if (!deletions) return false;
-    const acceptedAt = Date.parse(event.acceptedAt);
-    return deletions.some(({ at, sources }) => acceptedAt < at && (sources === null || sources.includes(event.source)));
+  /**
+   * Learns all deletions, and holds off others until the transaction ends: a deletion that comes then finds the rows
+   * that the transaction has written, and removes them.
+   */
+  async learn({ query }: Queries, nowMs: number): Promise<void> {
+    // Waits for deletions under way, also those of processes that know nothing of this. Without it one of them could
+    // become visible after another with a higher number.
+    await query('lock table waypost.deletions in share mode');
+    const rows = await query<{ seq: number; at: number; users: string; sources: string }>(
+      `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users
+       from waypost.deletions where seq > $1::bigint order by seq`,
+      [this.#seq, nowMs - REMEMBERED_MS],
+    );
+    for (const { seq, at, users, sources } of rows) {
+      this.add({ at, users: JSON.parse(users) as string[], sources: JSON.parse(sources) as string[] | null });
+      this.#seq = seq;
+    }
   }
+
+  /** The same where nothing is to be written. */
+  async refresh(database: Database, nowMs: number): Promise<void> {
+    const news = await database.query('select 1 from waypost.deletions where seq > $1::bigint limit 1', [this.#seq]);
+    if (news.length > 0) await database.transaction((queries) => this.learn(queries, nowMs));
+  }
+
+  add({ at, users, sources }: Pick<Deletion, 'at' | 'users' | 'sources'>): void {
+    for (const user of users.map(asStored)) {
+      this.#byUser.set(user, [...(this.#byUser.get(user) ?? []), { at, sources }]);
+    }
+    if (users.length > 0) this.#latestAt = Math.max(this.#latestAt, at);
+  }
+
+  /** Whether an event is of a user who was deleted after it was accepted. */
+  has({ userId, source, acceptedAt }: { userId?: string | undefined; source: string; acceptedAt: string }): boolean {
+    return userId !== undefined && this.hides(() => [userId], source, Date.parse(acceptedAt));
+  }
+
+  /** Whether what was sent at this time is of any of these users, and they were deleted afterwards. */
+  hides(users: () => readonly string[], source: string, atMs: number): boolean {
+    // Most are newer than any deletion: of these nothing is looked up.
+    if (atMs >= this.#latestAt) return false;
+    const isDeleted = (user: string) =>
+      (this.#byUser.get(asStored(user)) ?? []).some(
+        ({ at, sources }) => atMs < at && (sources === null || sources.includes(source)),
+      );
+    return users().some(isDeleted);
+  }
+}
+
+/** A text as the database gives it back. */
+function asStored(text: string): string {
+  return JSON.parse(databaseJson(text)) as string;
 }

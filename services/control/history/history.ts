@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
+import { type DeliveryEvent } from '../../../shared/domain/attempt';
 import { AppError, messageOf } from '../../../shared/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type Consumption, type Kafka, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseNote, recordAudit, type AuditRow } from './audit';
-import { type Database } from './database';
-import { type Deletion, deletionsSince, Forgotten, recordDeletion } from './deletions';
+import { type Database, type Queries } from './database';
+import { type Deletion, Forgotten, recordDeletion } from './deletions';
 import { watchCores } from './cores';
 import { faultOf, isAway } from './fault';
 import { Feed } from './feed';
+import { takeLease } from './leases';
 import { type Part } from './parts';
 import { type Event, parseEvent } from './parse-event';
 import { readParts, recordEvents } from './record-events';
@@ -24,10 +27,10 @@ import { thinSyncs } from './syncs';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
+/** Longer than the indexes of a large part take. After a crash the next process keeps the room in order so much later. */
+const KEEP_LEASE_MS = 600_000;
 /** Who catches up writes more in a minute than there may be room for: about 15 MB. */
 const KEEP_EVERY_ROWS = 20_000;
-/** Longer than `attempts` keeps a record. */
-const FORGOTTEN_FOR_MS = 8 * 86_400_000;
 /** Rows that were deleted are cleared away with the next look, also where they are few. */
 const CLEAN_UP_SOON = 1_000_000;
 
@@ -45,7 +48,8 @@ export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
   #parts: Part[] = [];
-  #forgotten = new Forgotten();
+  /** the deletions of users that this process knows */
+  readonly forgotten = new Forgotten();
   /** rows of each part that were written over since it was last cleaned up */
   readonly #changed = new Map<string, number>();
   /** parts that were written to since the room was looked at */
@@ -56,6 +60,7 @@ export class History {
   #keeping: NodeJS.Timeout | undefined;
   #busy: Promise<void> = Promise.resolve();
   #stopped = false;
+  readonly #owner = randomUUID();
   readonly #feed: Feed<Event>;
   readonly #audit: Feed<AuditRow>;
 
@@ -114,11 +119,15 @@ export class History {
    * @throws Problem `unavailable`
    */
   async forget(deletion: Deletion): Promise<number> {
-    // First: what is written meanwhile would stay.
-    this.#forgotten.add(deletion);
     const rows = await this.ask((database) => this.#inTurn(() => recordDeletion(database, deletion)));
     if (rows > 0) for (const { name } of this.#parts) this.#changed.set(name, CLEAN_UP_SOON);
+    await this.learnDeletions();
     return rows;
+  }
+
+  /** Learns of the deletions that other processes wrote. @throws Problem `unavailable` */
+  async learnDeletions(): Promise<void> {
+    await this.ask((database) => this.forgotten.refresh(database, this.options.now()));
   }
 
   /**
@@ -152,7 +161,7 @@ export class History {
       database = await open();
       await migrate(database);
       this.#parts = await readParts(database);
-      this.#forgotten = await readForgotten(database, this.options.now());
+      await this.forgotten.refresh(database, this.options.now());
       await this.#consume(database);
       this.#database = database;
       this.#why = undefined;
@@ -203,11 +212,13 @@ export class History {
 
   async #write(database: Database, events: readonly Event[], positions: ReadonlyMap<number, number>): Promise<void> {
     const oldest = this.options.now() - this.options.keep.forMs;
-    const kept = events.filter(
-      (event) => event.kind === 'circuit' || (Date.parse(event.acceptedAt) >= oldest && !this.#forgotten.has(event)),
-    );
+    const kept = events.filter((event) => event.kind === 'circuit' || Date.parse(event.acceptedAt) >= oldest);
+    const admit = async (queries: Queries) => {
+      await this.forgotten.learn(queries, this.options.now());
+      return (event: DeliveryEvent) => !this.forgotten.has(event);
+    };
     try {
-      for (const [name, rows] of await recordEvents(database, kept, this.#parts, positions)) {
+      for (const [name, rows] of await recordEvents(database, kept, this.#parts, { positions, admit })) {
         this.#written.set(name, rows);
         this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
       }
@@ -225,6 +236,11 @@ export class History {
     this.#unlooked = 0;
     try {
       await this.#writing(async (database) => {
+        // Two processes that drop the same part meet.
+        if (!(await takeLease(database, 'retention', { owner: this.#owner, forMs: KEEP_LEASE_MS }))) {
+          this.#parts = await readParts(database);
+          return;
+        }
         const written = this.#written;
         this.#written = new Map();
         const onFailure = (what: string, error: unknown) => {
@@ -262,12 +278,6 @@ export class History {
     );
     return turn;
   }
-}
-
-async function readForgotten(database: Database, nowMs: number): Promise<Forgotten> {
-  const forgotten = new Forgotten();
-  for (const deletion of await deletionsSince(database, nowMs - FORGOTTEN_FOR_MS)) forgotten.add(deletion);
-  return forgotten;
 }
 
 function groupOf(name: string, databaseId: string): string {

@@ -25,16 +25,25 @@ interface Learned {
 /** By the name of each part that was written to: how many rows were written over. */
 export type Touched = Map<string, number>;
 
+/** Which events are written, as far as the transaction knows that writes them. */
+export type Admit = (queries: Queries) => Promise<(event: DeliveryEvent) => boolean>;
+
+interface Given {
+  /** where the topic is to be read on, by partition */
+  positions?: ReadonlyMap<number, number>;
+  /** asked first in each transaction */
+  admit?: Admit;
+}
+
 /**
  * @param parts as known so far; what is made here is added
- * @param positions where the topic is to be read on, by partition
  * @returns the parts that were written to, and how many rows were written over: each leaves its old version behind
  */
 export async function recordEvents(
   database: Database,
   events: readonly (DeliveryEvent | CircuitEvent)[],
   parts: Part[],
-  positions: ReadonlyMap<number, number> = new Map(),
+  { positions = new Map(), admit }: Given = {},
 ): Promise<Touched> {
   const byDelivery = new Map<string, DeliveryEvent[]>();
   const circuits: CircuitEvent[] = [];
@@ -47,9 +56,12 @@ export async function recordEvents(
     if (known) known.push(event);
     else byDelivery.set(event.delivery, [event]);
   }
-  const deliveries = [...byDelivery.values()];
+  const all = [...byDelivery.values()];
   const write = (unseen: boolean) =>
     database.transaction(async (transaction) => {
+      const isAdmitted = await admit?.(transaction);
+      // All events of a delivery are of the same user and time.
+      const deliveries = isAdmitted ? all.filter(([event]) => event && isAdmitted(event)) : all;
       const { made, touched } = await makeParts(database.kind, transaction, deliveries, parts);
       const learned: Learned = { counts: [], evidence: [] };
       const [first, later] = unseen ? split(deliveries) : [[], deliveries];

@@ -45,8 +45,7 @@ async function deleteUsers(deps: ControlDeps, body: unknown): Promise<Deletion> 
   for (let i = 0; i < records.length; i += CHUNK) await appender.append(records.slice(i, i + CHUNK));
   const deletion: Deletion = { ...wanted, id, at: now.getTime(), messages: records.length };
   const rows = await history.forget(deletion);
-  const sources = wanted.sources ?? config.list('source').map(({ data }) => data.id);
-  events.ring.forget(new Set(wanted.users), new Set(sources));
+  events.ring.purge();
   // Who was deleted is nobody's business in a log.
   log.info({ deletion: id, users: wanted.users.length, messages: records.length, rows }, 'users.deleted');
   return deletion;

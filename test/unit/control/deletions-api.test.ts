@@ -4,6 +4,7 @@ import { readParts, recordEvents } from '../../../services/control/history/recor
 import { AppError } from '../../../shared/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
+import { eventually } from '../../support/eventually';
 import { anAttempt, at } from '../../support/events';
 
 let database: Database;
@@ -158,4 +159,21 @@ it('what is still to be read of a deleted user is known by the time of its accep
   expect(forgotten.has(event('sam', 9))).toBe(false);
   const { userId: _, ...anonymous } = anAttempt();
   expect(forgotten.has(anonymous)).toBe(false);
+});
+
+it('the debugger shows no call that a user made before another process deleted them', async () => {
+  const source = await makeSource();
+  control.memory.append([
+    { topic: 'messages', key: null, value: '{"type":"track","userId":"kim"}', headers: { source } },
+    { topic: 'messages', key: null, value: '{"type":"track","userId":"lee"}', headers: { source } },
+  ]);
+  const users = async () =>
+    ((await control.call('get', `/events?source=${source}`)).body.data as { call: { userId: string } }[])
+      .map(({ call }) => call.userId)
+      .sort();
+  await eventually(async () => expect(await users()).toEqual(['kim', 'lee']));
+  const other = await controlUnderTest({ database, memory: control.memory });
+  other.clock.now = new Date(Date.now() + 60_000);
+  await other.call('post', '/deletions').send({ userIds: ['kim'] });
+  await eventually(async () => expect(await users()).toEqual(['lee']));
 });

@@ -212,7 +212,7 @@ describe('a destination that fails', () => {
     await record(fails(id, 0), fails(id, 61));
     await look(61);
     expect(await get('/notices')).toMatchObject({ data: [] });
-    await recordEvents(database, [succeeds(id, 50)], await readParts(database), new Map([[0, 1]]));
+    await recordEvents(database, [succeeds(id, 50)], await readParts(database), { positions: new Map([[0, 1]]) });
     await look(62);
     expect(await get('/notices')).toMatchObject({ data: [] });
   });

@@ -1,3 +1,4 @@
+import { Forgotten } from '../../../../services/control/history/deletions';
 import { EventRing } from '../../../../services/control/events/ring';
 import { type InRecord } from '../../../../shared/kafka/port';
 
@@ -98,14 +99,22 @@ describe('is bounded', () => {
   });
 });
 
-it('forgets the calls of a user, of the sources named', () => {
-  const ring = new EventRing();
+it('hides the calls of a user who was deleted after them, of the sources named, and frees them', () => {
+  const forgotten = new Forgotten();
+  const ring = new EventRing(undefined, forgotten);
   for (const source of ['src_1', 'src_2']) {
     for (const user of ['kim', 'lee']) ring.add(aRecord(track(user), { source }), true);
   }
   const before = ring.bytes;
-  ring.forget(new Set(['kim']), new Set(['src_1']));
-  expect(ring.newest({}, { limit: 10 })).toHaveLength(3);
+  const { atMs } = ring.newest({}, { limit: 1 })[0]!;
+  const shown = () => ring.newest({}, { limit: 10 }).length;
+  forgotten.add({ at: atMs - 1_000, users: ['lee'], sources: null });
+  expect(shown()).toBe(4);
+  forgotten.add({ at: atMs + 1_000, users: ['kim'], sources: ['src_1'] });
+  expect(shown()).toBe(3);
   expect(ring.newest({ source: 'src_1', user: 'kim' }, { limit: 10 })).toEqual([]);
+  expect(ring.bytes).toBe(before);
+  ring.purge();
   expect(ring.bytes).toBeLessThan(before);
+  expect(shown()).toBe(3);
 });
