@@ -50,7 +50,7 @@ export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries
         const before = get(kind, id);
         requireMatch(ifMatch, before.version);
         const after = decide(before.data);
-        const note = JSON.stringify(auditNote(by, kind, before.data, after));
+        const note = JSON.stringify(auditNote(by, before.data, after));
         const written = await write(kind, id, after, { replaces: before.version, note });
         if (written.ok) return written;
         await config.refresh(REFRESH_MS);
@@ -67,7 +67,7 @@ export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries
           throw new Problem('conflict', `There are ${MAX_ENTRIES} ${kind}s, which is the most that there may be`);
         }
         const data = decide();
-        const note = JSON.stringify(auditNote(by, kind, undefined, data));
+        const note = JSON.stringify(auditNote(by, undefined, data));
         const written = await write(kind, data.id, data, { replaces: 0, note });
         if (!written.ok) throw new Problem('conflict', `The ${kind} could not be made; try again`);
         return { version: written.version, data };

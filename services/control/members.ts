@@ -92,7 +92,7 @@ export async function upload(
   }
   await appender.append(chunk);
   const to = await ends(kafka);
-  return { upload: { number, full, ranges: to.map((end, i) => [from[i] ?? 0, end]) }, lines };
+  return { upload: { number, full, lines, ranges: to.map((end, i) => [from[i] ?? 0, end]) }, lines };
 }
 
 /** The audience with an upload that counts from now on. @param taken up to which all partitions have them */

@@ -45,6 +45,14 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
   };
 }
 
+/** 96 bits of the first and 128 bits of the last are 16 and 22 letters. */
+const SEALED = /^[\w-]+\.[\w-]{16}\.[\w-]*\.[\w-]{22}$/;
+
+/** Whether a text has the form of a sealed one, under whatever key. */
+export function isSealed(text: string): boolean {
+  return SEALED.test(text);
+}
+
 function seal(key: Key, text: string, ownerId: string): Sealed {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key.bytes, iv, { authTagLength: TAG_BYTES });

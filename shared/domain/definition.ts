@@ -39,6 +39,8 @@ export interface Upload {
   number: number;
   /** the members are exactly these; else these come and go */
   full: boolean;
+  /** how many it names; absent in entries of older versions */
+  lines?: number;
   /** by partition of `profiles.events`: the offsets between which its lines lie, the second excluded */
   ranges: [from: number, to: number][];
 }

@@ -1,19 +1,13 @@
-import {
-  type AlertSettings,
-  type Destination,
-  type Kind,
-  type Kinds,
-  type Source,
-  type Token,
-} from '../../../shared/domain/config';
-import { type Audience, type ComputedTrait } from '../../../shared/domain/definition';
+import { isDeepStrictEqual } from 'node:util';
+import { isSealed } from '../../../shared/config/seal';
+import { type Kind, type Kinds } from '../../../shared/domain/config';
 import { type Json, type JsonObject } from '../../../shared/domain/message';
 import { durationText } from '../fields';
 import { type Actor } from './identities';
 
 /**
- * What a change of `config` was, for the audit trail: written beside the record by whoever makes the change, and never
- * with a secret in it: what is secret shows only that it changed. Pure.
+ * Describes a change of `config` for the audit trail. The note is written beside the record. All fields are compared; of a secret
+ * the note shows only that it changed. Pure.
  */
 
 export interface Change {
@@ -49,82 +43,64 @@ export interface AuditNote {
 
 type Data = Kinds[Kind];
 
-export function auditNote(by: Actor, kind: Kind, before: Data | undefined, after: Data | undefined): AuditNote {
+export function auditNote(by: Actor, before: Data | undefined, after: Data | undefined): AuditNote {
   const action = before ? (after ? 'changed' : 'deleted') : 'created';
-  const [from, to] = [shown(kind, before), shown(kind, after)];
+  const [from, to] = [fieldsOf(before), fieldsOf(after)];
   const fields = [...new Set([...Object.keys(from), ...Object.keys(to)])];
   const changes = fields
-    .filter((field) => JSON.stringify(from[field]) !== JSON.stringify(to[field]))
-    .map((field) => ({ field, from: masked(from[field]), to: masked(to[field]) }));
+    .filter((field) => !isDeepStrictEqual(from[field], to[field]))
+    .map((field) => ({ field: nameOf(field), from: shown(field, from[field]), to: shown(field, to[field]) }));
   return { by, action, name: (after ?? before)?.name ?? '', changes };
 }
 
-/** Stands for a secret while two are compared; shown as `***`. */
-interface Secret {
-  secret: string;
+/** No request can set these. Every other field is compared, so that a new one cannot be forgotten here. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt']);
+
+function fieldsOf(data: Data | undefined): Record<string, Json> {
+  const { alerts = {}, ...fields } = JSON.parse(JSON.stringify(data ?? {})) as JsonObject & { alerts?: JsonObject };
+  return Object.fromEntries(Object.entries({ ...fields, ...alerts }).filter(([field]) => !OWN_FIELDS.has(field)));
 }
 
-const secret = (value: unknown): JsonObject => ({ secret: JSON.stringify(value) }) satisfies Secret;
+const HIDDEN = '***';
+/** Fields whose value is a secret, at any depth. Sealed texts are hidden wherever they stand. */
+const SECRET: ReadonlySet<string> = new Set(['secrets', 'hash', 'writeKeys', 'url']);
+/** Objects whose names are shown, and whose values are secrets. */
+const SECRET_VALUES: ReadonlySet<string> = new Set(['headers']);
+/** As the API calls them. */
+const NAMES: Readonly<Record<string, string>> = { secrets: 'sharedSecret', hash: 'token', url: 'address' };
+/** A note is a header of a record, which may have 1 MB: longer texts and lists are cut where they are shown. */
+const MAX_CHARACTERS = 1_000;
+const MAX_ITEMS = 50;
 
-/** The fields that people know, with what is secret marked. */
-function shown(kind: Kind, data: Data | undefined): JsonObject {
-  if (!data) return {};
-  switch (kind) {
-    case 'source': {
-      const { name, enabled, writeKeys } = data as Source;
-      return { name, enabled, writeKeys: secret(writeKeys) };
-    }
-    case 'destination': {
-      const { name, enabled, paused, sources, webhooks, secrets, types, ...rest } = data as Destination;
-      const { maxPerSecond, shards, switchOffAfterMs, alerts } = rest;
-      return {
-        ...{ name, enabled, paused, sources },
-        webhooks: webhooks.map(({ id, origin, url, headers }) => ({
-          ...{ id, origin, address: secret(url) },
-          headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, secret(value)])),
-        })),
-        ...(secrets && { sharedSecret: secret(secrets) }),
-        ...(types && { types }),
-        ...(maxPerSecond !== undefined && { maxPerSecond }),
-        ...(shards !== undefined && { shards }),
-        ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
-        ...(alerts && shownAlerts(alerts)),
-      };
-    }
-    case 'audience':
-    case 'computed_trait': {
-      const {
-        createdAt: _,
-        updatedAt: __,
-        id: ___,
-        history: ____,
-        uploads: _____,
-        ...own
-      } = {
-        uploads: undefined,
-        ...(data as Audience | ComputedTrait),
-      };
-      return JSON.parse(JSON.stringify(own)) as JsonObject;
-    }
-    case 'token': {
-      const { name, role, hash } = data as Token;
-      return { name, role, token: secret(hash) };
-    }
-  }
+/** `failingForMs` → `failingFor`: people read durations. */
+function nameOf(field: string): string {
+  return NAMES[field] ?? field.replace(/Ms$/, '');
 }
 
-function shownAlerts({ failingForMs, deadLettersEveryMs, switchOffAfterMs }: AlertSettings): JsonObject {
-  return {
-    failingFor: durationText(failingForMs),
-    deadLettersEvery: durationText(deadLettersEveryMs),
-    ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
-  };
+function shown(field: string, value: Json | undefined): Json {
+  if (value === undefined || value === null) return null;
+  if (SECRET.has(field)) return HIDDEN;
+  if (typeof value === 'number') return field.endsWith('Ms') ? durationText(value) : value;
+  if (typeof value === 'string') return isSealed(value) ? HIDDEN : cut(value);
+  if (Array.isArray(value)) return listShown(field, value);
+  if (typeof value !== 'object') return value;
+  const inner = Object.entries(value).map(([name, each]) =>
+    SECRET_VALUES.has(field) ? [name, HIDDEN] : [nameOf(name), shown(name, each)],
+  );
+  return Object.fromEntries(inner) as JsonObject;
 }
 
-function masked(value: Json | undefined): Json {
-  if (value === undefined) return null;
-  if (Array.isArray(value)) return value.map(masked);
-  if (typeof value !== 'object' || value === null) return value;
-  if (typeof value.secret === 'string' && Object.keys(value).length === 1) return '***';
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, masked(inner)]));
+function listShown(field: string, list: readonly Json[]): Json {
+  const items = list.slice(0, MAX_ITEMS).map((item) => shown(field, field === 'uploads' ? withoutRanges(item) : item));
+  return list.length > MAX_ITEMS ? [...items, `and ${String(list.length - MAX_ITEMS)} more`] : items;
+}
+
+/** Offsets by partition mean nothing to people. */
+function withoutRanges(upload: Json): Json {
+  const { ranges: _, ...rest } = upload as JsonObject;
+  return rest;
+}
+
+function cut(text: string): string {
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
 }

@@ -108,7 +108,14 @@ describe('members from elsewhere', () => {
       ['bob', true],
       ['cyn', true],
     ]);
-    expect(entryOf(id).uploads).toEqual([{ number: put.body.upload, full: true, ranges: [[0, 3]] }]);
+    expect(entryOf(id).uploads).toEqual([{ number: put.body.upload, full: true, lines: 3, ranges: [[0, 3]] }]);
+    const [, uploaded] = control.memory
+      .records('config')
+      .flatMap(({ key, headers }) => (key!.toString() === `audience:${id}` ? [JSON.parse(headers.note!)] : []));
+    expect(uploaded).toMatchObject({
+      by: { id: 'admin' },
+      changes: [{ field: 'uploads', to: [{ number: put.body.upload, full: true, lines: 3 }] }],
+    });
     const patch = await control.call('patch', `/audiences/${id}/members`).send('{"remove":"ann"}\n{"add":"dan"}');
     expect(patch.body.upload).toBeGreaterThan(put.body.upload);
     expect(entryOf(id).uploads!.map(({ full, ranges }) => [full, ranges])).toEqual([
