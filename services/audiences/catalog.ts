@@ -1,10 +1,13 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { type Definition, Definitions, ofAudience, ofTrait, type OnFailure } from './definitions';
+import { browserSources } from './trust';
 
 /** The definitions of `config`, compiled once for each version of them. */
 export class Catalog {
   #current: Definitions;
   #stale = false;
+  /** ids of the browser sources that they were compiled with */
+  #browser = '';
   readonly #compiled = new Map<string, { version: number; definition: Definition }>();
 
   constructor(
@@ -13,7 +16,7 @@ export class Catalog {
   ) {
     this.#current = this.#compile();
     config.onChange(({ kind }) => {
-      if (kind === 'audience' || kind === 'computed_trait') this.#stale = true;
+      if (kind === 'audience' || kind === 'computed_trait' || kind === 'source') this.#stale = true;
     });
   }
 
@@ -26,6 +29,11 @@ export class Catalog {
   }
 
   #compile(): Definitions {
+    const browser = browserSources(this.config);
+    const names = [...browser].sort().join(' ');
+    // Each of them counts other sources.
+    if (names !== this.#browser) this.#compiled.clear();
+    this.#browser = names;
     const known = <T extends { id: string }>(entry: { version: number; data: T }, make: (data: T) => Definition) => {
       const before = this.#compiled.get(entry.data.id);
       if (before?.version === entry.version) return before.definition;
@@ -35,8 +43,8 @@ export class Catalog {
     };
     const audiences = this.config
       .list('audience')
-      .map((entry) => known(entry, (data) => ofAudience(data, this.onFailure)));
-    const traits = this.config.list('computed_trait').map((entry) => known(entry, ofTrait));
-    return new Definitions([...audiences, ...traits]);
+      .map((entry) => known(entry, (data) => ofAudience(data, this.onFailure, browser)));
+    const traits = this.config.list('computed_trait').map((entry) => known(entry, (data) => ofTrait(data, browser)));
+    return new Definitions([...audiences, ...traits], browser);
   }
 }

@@ -1,5 +1,6 @@
 import { type Compute } from '../../shared/domain/definition';
 import { type Json, type JsonObject } from '../../shared/domain/message';
+import { countsFor, type Sources } from './trust';
 
 /**
  * What a profile counts: pure, and a function of the events alone.
@@ -20,8 +21,8 @@ export interface CounterSpec {
   property?: string;
   /** absent: all there ever was */
   windowMs?: number;
-  /** absent: of all sources */
-  sources?: ReadonlySet<string>;
+  /** absent: of all sources, of whatever trust */
+  sources?: Sources;
 }
 
 /** A track event as it is counted. */
@@ -116,7 +117,7 @@ export function count(
   { offset, nowMs }: { offset: number; nowMs: number },
 ): Counter | undefined {
   if (event.event !== spec.event || (counter && counter.o >= offset)) return undefined;
-  if (spec.sources && !spec.sources.has(event.source)) return undefined;
+  if (spec.sources && !countsFor(spec.sources, event.source)) return undefined;
   const bucket = bucketOf(spec, event.atMs);
   if (bucket < oldestOf(spec, nowMs)) return undefined;
   const content = contentOf(spec, event);

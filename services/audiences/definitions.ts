@@ -4,6 +4,7 @@ import { compileExpression } from '../../shared/expression/compile';
 import { userVariables, type Variables } from '../../shared/expression/values';
 import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from './counters';
 import { type Profile, traitsOf } from './profile';
+import { NO_SOURCES, type Sources, sourcesOf } from './trust';
 
 /** Audiences and computed traits, ready to be computed: one per version of `config`. */
 
@@ -36,7 +37,11 @@ export class Definitions {
   readonly #byEvent = new Map<string, { definition: Definition; spec: CounterSpec }[]>();
   readonly #specs = new Map<string, CounterSpec>();
 
-  constructor(readonly all: readonly Definition[]) {
+  /** @param browser ids of the sources whose write keys are public */
+  constructor(
+    readonly all: readonly Definition[],
+    readonly browser: ReadonlySet<string> = NO_SOURCES,
+  ) {
     this.#byId = new Map(all.map((definition) => [definition.id, definition]));
     for (const definition of all) {
       for (const spec of definition.counters) {
@@ -80,7 +85,7 @@ export class Definitions {
 /** A condition that failed is no match; told to whoever counts. */
 export type OnFailure = (definition: string, reason: string) => void;
 
-export function ofAudience(audience: Audience, onFailure: OnFailure): Definition {
+export function ofAudience(audience: Audience, onFailure: OnFailure, browser = NO_SOURCES): Definition {
   const { condition, uploads = [] } = audience;
   const base = { ...common(audience), kind: 'audience' as const, uploads, nothing: false };
   if (condition === undefined) {
@@ -96,9 +101,9 @@ export function ofAudience(audience: Audience, onFailure: OnFailure): Definition
     onFailure(audience.id, expression.message);
     return { ...base, counters: [], value: () => false };
   }
-  const sources = sourcesOf(audience.sources);
+  const sources = sourcesOf(audience.sources, browser);
   const counters = expression.counters.map(({ name, event, property, windowMs }, i) =>
-    specOf(audience, i, { compute: name, event, property, windowMs }),
+    specOf(audience, i, { compute: name, event, property, windowMs, sources }),
   );
   const specs = new Map(expression.counters.map((call, i) => [call, counters[i]]));
   return {
@@ -117,9 +122,10 @@ export function ofAudience(audience: Audience, onFailure: OnFailure): Definition
   };
 }
 
-export function ofTrait(trait: ComputedTrait): Definition {
+export function ofTrait(trait: ComputedTrait, browser = NO_SOURCES): Definition {
   const { compute, event, property, windowMs } = trait;
-  const spec = specOf(trait, 0, { compute, event, property, windowMs });
+  const sources = sourcesOf(trait.sources, browser);
+  const spec = specOf(trait, 0, { compute, event, property, windowMs, sources });
   const isTime = property === undefined && (compute === 'first' || compute === 'last');
   return {
     ...common(trait),
@@ -143,35 +149,22 @@ interface Counting {
   event: string;
   property: string | undefined;
   windowMs: number | undefined;
+  sources: Sources;
 }
 
 function specOf(
-  { id, revision, sources }: Audience | ComputedTrait,
+  { id, revision }: Audience | ComputedTrait,
   index: number,
-  { compute, event, property, windowMs }: Counting,
+  { compute, event, property, windowMs, sources }: Counting,
 ): CounterSpec {
-  const only = sources && new Set(sources);
   return {
     id: `${id}.${revision}.${index}`,
     compute,
     event,
     ...(property !== undefined && { property }),
     ...(windowMs !== undefined && { windowMs }),
-    ...(only && { sources: only }),
+    sources,
   };
-}
-
-/** Which sources' messages count. */
-interface Sources {
-  /** undefined: all */
-  ids: ReadonlySet<string> | undefined;
-  /** the same for the same sources, in whatever order */
-  name: string;
-}
-
-function sourcesOf(ids: readonly string[] | undefined): Sources {
-  // No id of a source holds a star.
-  return { ids: ids && new Set(ids), name: ids ? [...ids].sort().join(' ') : '*' };
 }
 
 /** By the traits, and by the name of the sources. */
@@ -185,7 +178,7 @@ function userOf(profile: Profile, sources: Sources): Variables {
   const known = users.get(t) ?? new Map<string, Variables>();
   users.set(t, known);
   let user = known.get(sources.name);
-  if (!user) known.set(sources.name, (user = userVariables({ traits: traitsOf(profile, sources.ids) })));
+  if (!user) known.set(sources.name, (user = userVariables({ traits: traitsOf(profile, sources) })));
   return user;
 }
 

@@ -83,9 +83,10 @@ export class Draft {
 
   /** The room for what an event adds to a profile. */
   room(user: string, before: Profile): Room {
+    const { browser } = this.definitions;
     return this.begin.measured?.has(user)
-      ? new Room(before, MAX_PROFILE_BYTES - encodeProfile(before).length)
-      : new Room(before);
+      ? new Room(before, browser, MAX_PROFILE_BYTES - encodeProfile(before).length)
+      : new Room(before, browser);
   }
 
   /**

@@ -62,6 +62,9 @@ export class Rekey {
     // The router sets it aside.
     if (typeof message === 'string') return this.#leave(record, 'rejected');
     const given = eventOf(message, head.sourceId);
+    // Whoever has a public write key could take any profile.
+    if (given?.event.kind === 'alias' && config.source(head.sourceId)?.data.trust === 'browser')
+      return this.#leave(record, 'left');
     if (!given || !isUser(given.user)) return this.#leave(record, 'left');
     if (given.event.kind === 'alias' && !isUser(given.event.to)) return this.#leave(record, 'left');
     this.#give(record, given);

@@ -1,5 +1,6 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { type Appender, type Consumption, type Kafka } from '../../shared/kafka/port';
+import { type Lock, takeLock } from '../../shared/lock';
 import { patient } from '../../shared/kafka/patient';
 import { recall } from '../../shared/kafka/recall';
 import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
@@ -32,10 +33,21 @@ export class Pipeline {
   private constructor(
     readonly rekey: Rekey,
     readonly keepers: Keepers,
-    private readonly parts: { rekeying: Consumption; keeping: Consumption; appenders: Appender[] },
+    private readonly parts: { rekeying: Consumption; keeping: Consumption; appenders: Appender[]; lock: Lock },
   ) {}
 
+  /** @throws AppError `cannot_start` where another process has the stores of this folder open */
   static async open(options: PipelineOptions): Promise<Pipeline> {
+    const lock = takeLock(options.path);
+    try {
+      return await Pipeline.#open(options, lock);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  static async #open(options: PipelineOptions, lock: Lock): Promise<Pipeline> {
     const { kafka, config, definitions, log, onFatal } = options;
     const appending = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const, gatherMs: GATHER_MS };
     const [rekeyed, kept] = await Promise.all([kafka.appender(appending), kafka.appender(appending)]);
@@ -58,7 +70,7 @@ export class Pipeline {
       ...{ group: REKEY_GROUP, topics: [MESSAGES], onFatal },
       onRecord: (record) => rekey.onRecord(record),
     }));
-    return new Pipeline(rekey, keepers, { rekeying, keeping, appenders: [rekeyed, kept] });
+    return new Pipeline(rekey, keepers, { rekeying, keeping, appenders: [rekeyed, kept], lock });
   }
 
   get consumptions(): Consumption[] {
@@ -66,10 +78,11 @@ export class Pipeline {
   }
 
   async close(deadlineMs: number): Promise<void> {
-    const { rekeying, keeping, appenders } = this.parts;
+    const { rekeying, keeping, appenders, lock } = this.parts;
     await rekeying.stop(deadlineMs / 2 - CLOSE_MS);
     // What is taken is written while the group is still told that it is ours.
     await Promise.all([this.keepers.stop(), keeping.stop(deadlineMs / 2 - CLOSE_MS)]);
     await Promise.all(appenders.map((appender) => appender.close(CLOSE_MS)));
+    lock.release();
   }
 }

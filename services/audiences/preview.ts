@@ -9,6 +9,7 @@ import { type EventLog } from './event-log';
 import { type Meta, NEW_META } from './meta';
 import { type Profile, traitsOf } from './profile';
 import { Draw, SampleShelf } from './sample';
+import { NO_SOURCES, type Sources, sourcesOf } from './trust';
 
 /**
  * How many of one partition a condition would have as members, without anything being kept or told.
@@ -48,14 +49,16 @@ export async function* previewOf(
   question: PreviewQuestion,
   look: () => Glance | undefined,
   now: () => number,
+  browser = NO_SOURCES,
 ): AsyncGenerator<Figures, void> {
+  const newTrial = () => new Trial(question, now, browser);
   let glance = look();
   while (glance && !glance.ready) {
     const { size } = glance.shelf;
-    yield { ...new Trial(question, now).figures, state: 'waiting', profiles: size, looked: 0, of: size };
+    yield { ...newTrial().figures, state: 'waiting', profiles: size, looked: 0, of: size };
     glance = look();
   }
-  const trial = new Trial(question, now);
+  const trial = newTrial();
   if (trial.definition.counters.length === 0) yield* scan(trial, look);
   else yield* count(trial, look, now);
 }
@@ -167,17 +170,18 @@ class Counting {
 class Trial {
   readonly definition: Definition;
   readonly figures = { known: 0, members: 0, failed: 0, unsure: 0, sample: [] as SampleUser[] };
-  readonly #sources: ReadonlySet<string> | undefined;
+  readonly #sources: Sources;
 
   constructor(
     private readonly question: PreviewQuestion,
     private readonly now: () => number,
+    browser: ReadonlySet<string>,
   ) {
     const { id, condition, sources } = question;
     const about = { id, name: '', key: '', source: '', revision: 1, history: [], syncEveryMs: 0 };
     const audience = { ...about, condition, ...(sources && { sources }), createdAt: '', updatedAt: '' };
-    this.definition = ofAudience(audience, () => this.figures.failed++);
-    this.#sources = sources && new Set(sources);
+    this.definition = ofAudience(audience, () => this.figures.failed++, browser);
+    this.#sources = sourcesOf(sources, browser);
   }
 
   judge(user: string, profile: Profile | undefined, unsure = false): void {

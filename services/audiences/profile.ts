@@ -1,6 +1,7 @@
 import { type Json, type JsonObject } from '../../shared/domain/message';
 import { type Counter } from './counters';
 import { Room } from './room';
+import { countsFor, type Sources } from './trust';
 
 /**
  * What is known of one user: pure. The keys are short, since it is written again with each change; it is JSON in the
@@ -57,18 +58,30 @@ export function withTraits(
   return changed ? { ...profile, t: { ...profile.t, [source]: after } } : profile;
 }
 
-/** The traits of one user as conditions see them: of each name the latest. A trait that was set to null is absent. */
-export function traitsOf(profile: Profile, sources: ReadonlySet<string> | undefined): JsonObject {
+/**
+ * The traits of one user as conditions see them: of each name the latest of a server source, or else of a browser source. A
+ * trait that was set to null is absent.
+ */
+export function traitsOf(profile: Profile, sources: Sources): JsonObject {
+  const latest = latestOf(profile, (source) => countsFor(sources, source) && !sources.browser.has(source));
+  if (sources.browser.size > 0) {
+    const theirs = latestOf(profile, (source) => countsFor(sources, source) && sources.browser.has(source));
+    for (const [name, entry] of theirs) if (!latest.has(name)) latest.set(name, entry);
+  }
+  const present = [...latest].filter(([, [value]]) => value !== null);
+  return Object.fromEntries(present.map(([name, [value]]) => [name, value]));
+}
+
+function latestOf(profile: Profile, counts: (source: string) => boolean): Map<string, Traits[string]> {
   const latest = new Map<string, Traits[string]>();
   for (const [source, traits] of Object.entries(profile.t ?? {})) {
-    if (sources && !sources.has(source)) continue;
+    if (!counts(source)) continue;
     for (const [name, entry] of Object.entries(traits)) {
       const known = latest.get(name);
       if (!known || entry[1] >= known[1]) latest.set(name, entry);
     }
   }
-  const present = [...latest].filter(([, [value]]) => value !== null);
-  return Object.fromEntries(present.map(([name, [value]]) => [name, value]));
+  return latest;
 }
 
 /** A trait may have the name of what all objects have. */

@@ -33,6 +33,8 @@ export interface QuestionsOptions {
   appender: Pick<Appender, 'append' | 'pendingBytes'>;
   /** of the partitions that are this process's now */
   keepers: () => Iterable<[number, Kept]>;
+  /** ids of the sources whose write keys are public */
+  browser?: () => ReadonlySet<string>;
   /** a preview was asked for: profiles are wanted */
   onPreview: () => void;
   now: () => number;
@@ -161,12 +163,13 @@ export class Questions {
   /** The next piece of a preview. @returns whether there was anything to do */
   async #count({ question, parts }: Extract<Open, { parts: Map<number, Part> }>, partition: number, keeper: Kept) {
     const { now, log } = this.options;
+    const begin = () => previewOf(question, () => keeper.glance, now, this.options.browser?.());
     let part = parts.get(partition);
     if (part?.keeper !== keeper) {
       if (!keeper.glance) return false;
       part = {
         keeper,
-        work: previewOf(question, () => keeper.glance, now),
+        work: begin(),
         saidAt: 0,
         said: '',
         nextAt: 0,
@@ -183,7 +186,7 @@ export class Questions {
       if (figures?.state === 'waiting') part.nextAt = now() + LOOK_EVERY_MS;
     } catch (error) {
       log.warn({ partition, reason: messageOf(error) }, 'preview.interrupted');
-      Object.assign(part, { work: previewOf(question, () => keeper.glance, now), nextAt: now() + AGAIN_MS });
+      Object.assign(part, { work: begin(), nextAt: now() + AGAIN_MS });
     }
     await this.#rest(keeper, performance.now() - startedAt);
     return true;

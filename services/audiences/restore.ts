@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { type Kafka, type Range } from '../../shared/kafka/port';
-import { PROFILES } from '../../shared/kafka/topics';
+import { PROFILES, TOMBSTONES_MS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions';
 import { type Meta, NEW_META } from './meta';
@@ -14,8 +14,8 @@ const FETCH_BYTES = 1024 * 1024;
 /** Written at once: LMDB keeps the memory of as many pages as its largest transaction has changed, for each store. */
 const CHUNK = 250;
 const SAY_EVERY_MS = 10_000;
-/** Compaction forgets a day after it which keys were deleted: a store that is older might keep them. */
-const TOO_OLD_MS = 12 * 3_600_000;
+/** Compaction forgets after a while which keys were deleted: a store that is older might keep them. */
+const TOO_OLD_MS = TOMBSTONES_MS / 2;
 
 export interface Restored {
   store: Store;

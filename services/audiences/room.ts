@@ -1,4 +1,5 @@
 import { type Profile } from './profile';
+import { NO_SOURCES } from './trust';
 
 /**
  * How large a profile may grow, as JSON in UTF-8. Kafka takes records of 1 MiB, and a profile is one record. What receivers
@@ -9,17 +10,23 @@ export const MAX_TOLD_BYTES = 512 * 1024;
 
 /** Of one user over all sources. */
 const MAX_TRAITS = 200;
+/** Of them, over all browser sources: what a public write key sends must not take all the room. */
+const MAX_BROWSER_TRAITS = 50;
 
 /** The room that is left in one profile. Something that does not fit is refused; the rest is kept. */
 export class Room {
   /** something was refused because the profile is full */
   full = false;
   /** how many there are; counted when the first one is added */
-  #traits: number | undefined;
+  #traits: { all: number; browser: number } | undefined;
 
-  /** @param bytes absent: there is enough */
+  /**
+   * @param browser ids of the sources whose write keys are public
+   * @param bytes absent: there is enough
+   */
   constructor(
     private readonly profile: Profile,
+    private readonly browser: ReadonlySet<string> = NO_SOURCES,
     private bytes = Infinity,
   ) {}
 
@@ -33,17 +40,30 @@ export class Room {
   }
 
   takeTrait(source: string, name: string, before: unknown, after: unknown): boolean {
-    this.#traits ??= Object.values(this.profile.t ?? {}).reduce((sum, each) => sum + Object.keys(each).length, 0);
-    if (before === undefined && this.#traits >= MAX_TRAITS) return this.#refuse();
+    const traits = (this.#traits ??= this.#counted());
+    const isBrowser = this.browser.has(source);
+    const isFull = traits.all >= MAX_TRAITS || (isBrowser && traits.browser >= MAX_BROWSER_TRAITS);
+    if (before === undefined && isFull) return this.#refuse();
     // A new name, with the name of its source: counted for each, though it is written once.
     const [from, to] = before === undefined ? [undefined, [source, name, after]] : [before, after];
     if (!this.take(from, to)) return false;
-    if (before === undefined) this.#traits++;
+    if (before === undefined) traits.all++;
+    if (before === undefined && isBrowser) traits.browser++;
     return true;
   }
 
   takeCounter(id: string, before: unknown, after: unknown): boolean {
     return before === undefined ? this.take(undefined, [id, after]) : this.take(before, after);
+  }
+
+  #counted(): { all: number; browser: number } {
+    const counted = { all: 0, browser: 0 };
+    for (const [source, traits] of Object.entries(this.profile.t ?? {})) {
+      const { length } = Object.keys(traits);
+      counted.all += length;
+      if (this.browser.has(source)) counted.browser += length;
+    }
+    return counted;
   }
 
   #refuse(): boolean {

@@ -27,6 +27,7 @@ export class Service implements Health {
     this.#questions = new Questions({
       ...{ kafka, appender, now: Date.now, log, onFatal },
       keepers: () => this.pipeline?.keepers ?? [],
+      browser: () => this.options.definitions().browser,
       onPreview: () => void this.#change(),
     });
     config.onChange(() => void this.#change());

@@ -15,7 +15,7 @@ const sources = z
   .min(1)
   .max(MAX_LIST)
   .optional()
-  .meta({ description: 'Ids of the sources whose messages count; absent: all' });
+  .meta({ description: 'Ids of the sources whose messages count; absent: all whose trust is `server`' });
 const destinations = z
   .array(z.string())
   .max(MAX_LIST)

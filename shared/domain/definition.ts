@@ -12,7 +12,7 @@ interface Definition {
   name: string;
   /** the trait that receivers see: the name in snake_case */
   key: string;
-  /** ids of the sources whose messages count; absent: all */
+  /** ids of the sources whose messages count; absent: all whose trust is `server` */
   sources?: string[];
   syncEveryMs: number;
   /** id of the source that it is told by */

@@ -16,7 +16,7 @@ interface Asked {
 export interface PreviewQuestion extends Asked {
   kind: 'preview';
   condition: string;
-  /** ids of the sources whose messages count; absent: all */
+  /** ids of the sources whose messages count; absent: all whose trust is `server` */
   sources?: string[];
 }
 

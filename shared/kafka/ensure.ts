@@ -2,13 +2,14 @@ import { ConfigResourceTypes, type Admin } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 import { whileLeadersAreFound } from './offsets';
-import { type TopicSpec } from './topics';
+import { TOMBSTONES_MS, type TopicSpec } from './topics';
 
 /** Makes the topics that are missing and reports where those that exist are not as they should be. */
 
 const HOUR_MS = 3_600_000;
 const LEADERS_WITHIN_MS = 60_000;
 const WEEK_MS = 168 * HOUR_MS;
+const TOMBSTONES = 'delete.retention.ms';
 
 export interface EnsureOptions {
   prefix: string;
@@ -73,6 +74,7 @@ function topicConfig(spec: TopicSpec, replication: number): Record<string, strin
     config['segment.ms'] = String(Math.min(WEEK_MS, Math.max(HOUR_MS, Math.floor(spec.retentionMs / 4))));
   } else {
     config['min.cleanable.dirty.ratio'] = '0.1';
+    config[TOMBSTONES] = String(TOMBSTONES_MS);
     config['segment.ms'] = String(24 * HOUR_MS);
   }
   if (spec.segmentBytes !== undefined) config['segment.bytes'] = String(spec.segmentBytes);
@@ -123,7 +125,9 @@ export async function findDifferences(
     const wants = { partitions: String(spec.partitions === 'one' ? 1 : partitions), ...topicConfig(spec, replication) };
     return Object.entries(wants).flatMap(([setting, value]) => {
       const now = has.get(setting);
-      return now === undefined || now === value ? [] : [{ topic, setting, has: now, wants: value }];
+      // Tombstones that are kept for longer do no harm.
+      const fits = now === value || (setting === TOMBSTONES && Number(now) > Number(value));
+      return now === undefined || fits ? [] : [{ topic, setting, has: now, wants: value }];
     });
   });
 }

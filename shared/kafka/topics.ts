@@ -19,6 +19,12 @@ export interface TopicSpec {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
+/**
+ * How long compaction keeps a tombstone, ms. Who was away for less sees it: the audiences service trusts a store that is up to
+ * half a day old, and a delete that it misses would leave the profile of a deleted user.
+ */
+export const TOMBSTONES_MS = DAY_MS;
+
 export const MESSAGES = 'messages';
 export const REJECTED = 'messages.rejected';
 /** Counts of requests that ingest answered with 429. */

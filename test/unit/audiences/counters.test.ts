@@ -8,6 +8,7 @@ import {
   valueOf,
 } from '../../../services/audiences/counters';
 import { type Json } from '../../../shared/domain/message';
+import { sourcesOf } from '../../../services/audiences/trust';
 
 const HOUR = 3_600_000;
 const spec = (part: Partial<CounterSpec>): CounterSpec => ({ id: 'c', compute: 'count', event: 'Buy', ...part });
@@ -89,6 +90,6 @@ test('of too many values the rarest give way', () => {
 });
 
 test('of other sources nothing is counted', () => {
-  const of = spec({ sources: new Set(['other']) });
+  const of = spec({ sources: sourcesOf(['other'], new Set()) });
   expect(counted(of, [[0, 1]])).toBeUndefined();
 });

@@ -5,13 +5,13 @@ import { type Audience } from '../../../shared/domain/definition';
 const AT = 1_700_000_000_000;
 const THEIRS: [string, number] = ['theirs', 1];
 
-function condition(text: string, sources?: string[]) {
+function condition(text: string, sources?: string[], browser?: ReadonlySet<string>) {
   const audience: Audience = {
     ...{ id: 'aud_1', name: 'A', key: 'a', source: 'src_of', revision: 1, history: [], syncEveryMs: 60_000 },
     ...{ createdAt: '', updatedAt: '', condition: text, ...(sources && { sources }) },
   };
   const failures: string[] = [];
-  const definition = ofAudience(audience, (_, reason) => failures.push(reason));
+  const definition = ofAudience(audience, (_, reason) => failures.push(reason), browser);
   return (profile: Profile) => [definition.value(profile, AT, 0), ...failures];
 }
 
@@ -27,6 +27,16 @@ describe('a condition', () => {
     ['and the other way round', ['src_app', 'src_web'], 'free'],
   ])('%s, of the same user as others', (_, sources, plan) => {
     expect(condition(`user.traits.plan == "${plan}"`, sources)(profile)).toEqual([true]);
+  });
+
+  it.each([
+    ['counts a server source alone, where none is named', undefined, 'free'],
+    ['counts a browser source where it is named', ['src_web'], 'pro'],
+    ['prefers what a server source has set, whatever the times', ['src_web', 'src_old'], 'basic'],
+  ])('%s', (_, sources, plan) => {
+    const both = { t: { ...profile.t, src_old: { plan: ['basic', 0] as [string, number] } } };
+    const browser = new Set(['src_web']);
+    expect(condition(`user.traits.plan == "${plan}"`, sources, browser)(both)).toEqual([true]);
   });
 
   it('sees a trait with a name that objects have, too', () => {

@@ -98,6 +98,20 @@ describe('a profile is bounded', () => {
     expect(shelf.get('ann')?.f).toBe(1);
   });
 
+  it('keeps 50 traits of browser sources, and more of others', () => {
+    const { apply, shelf } = engineUnderTest(new Definitions([], new Set(['b1', 'b2'])));
+    const many = (source: string): ProfileEvent => ({
+      ...{ kind: 'identify', source, atMs: NOW },
+      traits: Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`t${i}`, 'x'])),
+    });
+    apply('ann', many('b1'), many('b2'), many('s'));
+    const { t } = shelf.get('ann')!;
+    expect(Object.entries(t!).map(([source, traits]) => [source, Object.keys(traits).length])).toEqual([
+      ['b1', 50],
+      ['s', 60],
+    ]);
+  });
+
   it('is told of although it is full', () => {
     const definitions = new Definitions([values('a')]);
     const { apply, engine, shelf } = engineUnderTest(definitions);
@@ -118,6 +132,33 @@ describe('a profile is bounded', () => {
     expect(Object.keys(shelf.get('ann')!.t!.s!)).toHaveLength(2);
     expect(shelf.get('ann')).toMatchObject({ f: 1, t: { s: { plan: ['pro', NOW] } } });
   });
+});
+
+it('an event of a browser source counts only where the source is named', () => {
+  const trait = (id: string, sources?: string[]) =>
+    ofTrait(
+      {
+        ...{
+          id,
+          name: id,
+          key: id,
+          source: 'src_of',
+          revision: 1,
+          history: [],
+          syncEveryMs: 1_000,
+          ...(sources && { sources }),
+        },
+        ...{ compute: 'count', event: 'Seen', createdAt: '', updatedAt: '' },
+      },
+      new Set(['web']),
+    );
+  const { apply, shelf } = engineUnderTest(new Definitions([trait('all'), trait('named', ['web'])], new Set(['web'])));
+  apply('ann', seen('x'), { ...seen('y'), source: 'web' } as ProfileEvent);
+  const counters = Object.entries(shelf.get('ann')!.c!).map(([id, { b }]) => [id, b[0]![1]]);
+  expect(counters).toEqual([
+    ['all.1.0', 1],
+    ['named.1.0', 1],
+  ]);
 });
 
 it('a sum stops at the largest number', () => {
