@@ -36,7 +36,8 @@ export function decide(head: Head, value: Buffer | null, routing: Routing): Deci
   const source = routing.config.source(head.sourceId);
   if (!source) return { kind: 'unknown_source' };
   const connected = routing.config.destinationsOf(head.sourceId).map((entry) => entry.data);
-  const { destinations, blocked, ...filters } = route(message, source.data, connected, filtersOf(message));
+  const asked = connected.reduce((count, { filter }) => (filter === undefined ? count : count + 1), 0);
+  const { destinations, blocked, ...filters } = route(message, source.data, connected, filtersOf(message, asked));
   if (blocked) return { kind: 'dropped', reason: 'blocked', filters };
   if (destinations.length === 0) {
     return { kind: 'dropped', reason: filters.filtered > 0 ? 'filtered' : 'no_destination', filters };

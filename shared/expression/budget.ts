@@ -12,12 +12,15 @@ import {
 } from '@bufbuild/cel';
 
 /**
- * How much work one evaluation may be.
+ * How much work one evaluation may be, and all filters of one message together.
  *
- * Without a loop and a pattern, the work is bounded by the length of the expression, and nothing is counted. With one, each
- * step and each call is paid for from a budget, by what it reads: a unit is a microsecond or a few. What cannot be paid fails.
+ * Each step of a loop and each call of a function is paid for from a budget, by what it reads: a unit is a microsecond or a
+ * few. What cannot be paid fails. Everything is paid for: without a loop, `in` and `==` still read whole lists and objects
+ * of a message as often as the expression names them.
  */
-const BUDGET = 2_000;
+export const BUDGET = 2_000;
+/** A third of a second at most, far from a session's end, however many destinations filter the message. */
+const MESSAGE_BUDGET = 100_000;
 /** What text an expression may make by `+`. */
 const MAX_TEXT_LENGTH = 65_536;
 /** Characters that a function reads for one unit. */
@@ -26,16 +29,41 @@ const ITEMS_PER_UNIT = 256;
 /** What looking at a clock elsewhere takes (`timestamp.getHours("Europe/Berlin")`). */
 const TIME_ZONE_UNITS = 100;
 
+let given = BUDGET;
 let left = BUDGET;
 
-/** At the start of an evaluation. */
-export function refill(): void {
-  left = BUDGET;
+/** Begins an evaluation that may take so many units. */
+export function refill(units: number): void {
+  given = left = units;
 }
 
-export class TooMuchWork extends Error {
+/** Returns the units that the last evaluation took. */
+export function spent(): number {
+  return given - Math.max(0, left);
+}
+
+/** Shares the budget of one message among the filters that are asked about it. */
+export class MessageBudget {
+  #left = MESSAGE_BUDGET;
+
+  /** @param filters at most so many will be asked */
+  constructor(private filters: number) {}
+
+  /** Returns the units of the next filter: an even part of what the ones before it have left. */
+  next(): number {
+    return Math.min(BUDGET, this.#left / Math.max(1, this.filters--));
+  }
+
+  take(units: number): void {
+    this.#left -= units;
+  }
+}
+
+export const TOO_MUCH_WORK = 'it is too much work for one message';
+
+class TooMuchWork extends Error {
   constructor() {
-    super('it is too much work for one message');
+    super(TOO_MUCH_WORK);
   }
 }
 

@@ -1,5 +1,5 @@
 import { type CelEnv, celType, isCelError, plan } from '@bufbuild/cel';
-import { refill } from './budget';
+import { BUDGET, refill } from './budget';
 import { checkTypes, nameOf } from './check';
 import { COUNTER, type CounterCall, isCounter, readCounter, readCountersBy, type ReadCounter } from './counters';
 import { type EnvironmentName, environmentOf, STEP } from './environment';
@@ -23,8 +23,11 @@ export interface Expression {
   text: string;
   /** what it asks of a user's counters, each once; none in a filter */
   counters: readonly CounterCall[];
-  /** @param read of the user at hand; needed where there are `counters` */
-  evaluate(variables: Variables, read?: ReadCounter): Outcome;
+  /**
+   * @param read of the user at hand; needed where there are `counters`
+   * @param units of work it may take (`budget.ts`)
+   */
+  evaluate(variables: Variables, read?: ReadCounter, units?: number): Outcome;
 }
 
 /**
@@ -45,19 +48,12 @@ export function compileExpression(text: string, name: EnvironmentName): Expressi
   }
   const prepared = prepare(tree);
   if ('kind' in prepared) return prepared;
-  const { counters, costly } = prepared;
-  return {
-    kind: 'expression',
-    text,
-    counters,
-    evaluate: evaluator(tree, costly ? environment.charged : environment.plain, counters),
-  };
+  return { kind: 'expression', text, counters: prepared, evaluate: evaluator(tree, environment.charged, prepared) };
 }
 
 /** Makes of the tree what is evaluated: counters by their index, loops whose steps are paid for, patterns compiled. */
-function prepare(tree: Tree): { counters: CounterCall[]; costly: boolean } | Mistake {
+function prepare(tree: Tree): CounterCall[] | Mistake {
   const counters = new Map<string, { index: number; call: CounterCall }>();
-  let costly = false;
   const walk = (expr: Expr): Mistake | undefined => {
     if (isCounter(expr)) {
       const call = readCounter(expr);
@@ -73,17 +69,11 @@ function prepare(tree: Tree): { counters: CounterCall[]; costly: boolean } | Mis
       const found = walk(part);
       if (found) return found;
     }
-    if (kind.case === 'callExpr' && kind.value.function === 'matches') {
-      costly = true;
-      return patternMistake(expr, tree);
-    }
-    if (kind.case === 'comprehensionExpr') {
-      costly = true;
-      payForSteps(expr);
-    }
+    if (kind.case === 'callExpr' && kind.value.function === 'matches') return patternMistake(expr, tree);
+    if (kind.case === 'comprehensionExpr') payForSteps(expr);
     return undefined;
   };
-  return walk(tree.expr) ?? { counters: Array.from(counters.values(), ({ call }) => call), costly };
+  return walk(tree.expr) ?? Array.from(counters.values(), ({ call }) => call);
 }
 
 /** The checker has seen that it is text written out. */
@@ -123,8 +113,8 @@ function constant({ id }: Expr, constantKind: Constant): Expr {
 
 function evaluator(tree: Tree, env: CelEnv, counters: readonly CounterCall[]): Expression['evaluate'] {
   const run = plan(env, tree.expr);
-  return (variables, read = () => undefined) => {
-    refill();
+  return (variables, read = () => undefined, units = BUDGET) => {
+    refill(units);
     if (counters.length > 0) readCountersBy(counters, read);
     // An error's stack costs more than the evaluation, and nobody reads it.
     const { stackTraceLimit } = Error;

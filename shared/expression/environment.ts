@@ -20,9 +20,7 @@ export type EnvironmentName = 'filter' | 'audience';
 export interface Environment {
   variables: ReadonlyMap<string, CelType>;
   functions: ReadonlyMap<string, readonly CelFunc[]>;
-  /** for what has no loop and no pattern: its text bounds its work */
-  plain: CelEnv;
-  /** for all else: each step is paid for */
+  /** each step and each call is paid for (`budget.ts`) */
   charged: CelEnv;
 }
 
@@ -80,7 +78,6 @@ function makeEnvironment(name: EnvironmentName): Environment {
   return {
     variables: new Map(Object.entries(variables)),
     functions,
-    plain,
     charged: celEnv({ variables, funcs: [...charged(plain.funcs), step] }),
   };
 }

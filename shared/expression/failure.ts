@@ -1,5 +1,5 @@
 import { type CelError } from '@bufbuild/cel';
-import { TooMuchWork } from './budget';
+import { TOO_MUCH_WORK } from './budget';
 import { operatorOf } from './check';
 import { type Place, type Tree } from './syntax';
 
@@ -26,8 +26,9 @@ const SAID: readonly (readonly [RegExp, Failure['code'], string])[] = [
 /** From what the library says, in words that hold no value of the message. */
 export function failureOf(error: CelError, tree: Tree): Failure {
   const place = tree.placeOf({ id: error.exprId ?? tree.expr.id });
-  if (error.cause instanceof TooMuchWork) {
-    return { code: 'work', message: `${error.message}: loops, patterns and long text cost`, place };
+  // `&&` and `||` of two failures keep the message of the first, and hide its cause.
+  if (error.message === TOO_MUCH_WORK) {
+    return { code: 'work', message: `${error.message}: loops, patterns, long lists and long text cost`, place };
   }
   const key = /^field not found: (.*)/s.exec(error.message)?.[1];
   if (key !== undefined) {

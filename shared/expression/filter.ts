@@ -1,6 +1,7 @@
 import { type Destination } from '../domain/config';
 import { type Message } from '../domain/message';
 import { type AskFilter } from '../domain/route';
+import { MessageBudget, spent } from './budget';
 import { compileExpression, type Expression } from './compile';
 import { type Mistake } from './syntax';
 import { messageVariables, type Variables } from './values';
@@ -8,16 +9,21 @@ import { messageVariables, type Variables } from './values';
 /** Filters of destinations: compiled once for each version of an entry of `config`, whose object lives as long. */
 const compiled = new WeakMap<Destination, Expression | Mistake>();
 
-/** Asks the filters of destinations about one message. What it needs of the message is made when first asked. */
-export function filtersOf(message: Message): AskFilter {
+/**
+ * Asks the filters of destinations about one message. What it needs of the message is made when first asked.
+ * @param filters how many may be asked at most: they share the work that one message may cause
+ */
+export function filtersOf(message: Message, filters = 1): AskFilter {
   let variables: Variables | undefined;
+  const budget = new MessageBudget(filters);
   return (destination) => {
     const { filter = 'true' } = destination;
     let expression = compiled.get(destination);
     if (!expression) compiled.set(destination, (expression = compileExpression(filter, 'filter')));
     // It was checked when it was set: by a Waypost of other rules.
     if (expression.kind === 'mistake') return expression.message;
-    const outcome = expression.evaluate((variables ??= messageVariables(message)));
+    const outcome = expression.evaluate((variables ??= messageVariables(message)), undefined, budget.next());
+    budget.take(spent());
     return typeof outcome === 'boolean' ? outcome : outcome.message;
   };
 }

@@ -115,6 +115,22 @@ test.each([
   expect(runs(text, many)).toMatchObject({ code: 'work' });
 });
 
+test.each([
+  [
+    'a list searched again and again',
+    Array(70).fill('!(2 in properties.list)').join(' && '),
+    { list: Array(15_000).fill(1) },
+  ],
+  ['objects compared again and again', Array(70).fill('properties == properties').join(' && '), keyed(1_500)],
+  ['lists compared again and again', Array(45).fill('properties.list == properties.list').join(' && '), many],
+])('%s, without a loop: too much work, soon', (_, text, properties) => {
+  expect(runs(text, properties)).toMatchObject({ code: 'work' });
+});
+
+function keyed(count: number): JsonObject {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${String(i)}`, i]));
+}
+
 test('what is reasonable is not too much', () => {
   const products = Array.from({ length: 300 }, (_, i) => ({ sku: `sku-${String(i)}`, price: i, tags: ['a', 'b'] }));
   expect(runs('properties.products.exists(p, p.price == 299 && "b" in p.tags)', { products })).toBe(true);

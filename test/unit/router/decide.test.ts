@@ -175,3 +175,24 @@ describe('decide', () => {
     expect(decide(head, given, routing([aDestination()]))).toEqual({ kind: 'rejected', reason: expect.any(String) }),
   );
 });
+
+describe('the work that one message may cause', () => {
+  const costly = '!(2 in properties.list) && !(3 in properties.list)';
+  const message = value({ ...MESSAGE, properties: { list: Array(5_000).fill(1), plan: 'pro' } });
+  const filtered = (filters: string[]) =>
+    decide(head, message, routing(filters.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }))));
+
+  test('one costly filter is evaluated', () => {
+    expect(filtered([costly])).toMatchObject({ kind: 'deliver', filters: { filtered: 0 } });
+  });
+
+  test('of a thousand costly filters each has its part of the work, and an ordinary one beside them is evaluated', () => {
+    const decision = filtered([...Array<string>(1_000).fill(costly), 'properties.plan == "pro"']);
+    expect(decision).toMatchObject({ kind: 'deliver', filters: { filtered: 1_000 } });
+    if (decision.kind !== 'deliver') return;
+    expect(decision.records.map(({ headers }) => headers?.destination)).toEqual(['d1000']);
+    expect(new Set(decision.filters.failed.map(({ reason }) => reason))).toEqual(
+      new Set([expect.stringMatching(/^it is too much work/)]),
+    );
+  });
+});
