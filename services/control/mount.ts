@@ -4,13 +4,13 @@ import { type Role } from '../../shared/domain/config';
 import { type Json } from '../../shared/domain/message';
 import { methodNotAllowed, noSuchPath, Problem } from '../../shared/http/problem';
 import { type ActDeps, auditAct } from './access/acts';
-import { type Access, identify } from './access/authenticate';
+import { type Access, claimed, identify } from './access/authenticate';
 import { type Actor, type Identity } from './access/identities';
 import { hasRight, mayAct } from './access/rights';
 import { readJson } from './body';
 import { type Method } from './operation';
 import { type OperationId, operationOf, type OPERATIONS, rightFor } from './operations';
-import { BASE, findPath, isApi, type Path } from './paths';
+import { findPath, isApi, type Path } from './paths';
 import { parseQuery } from './query';
 
 /**
@@ -60,27 +60,36 @@ export function mount(handlers: Handlers, access: Access, deps: ActDeps): Reques
       next();
       return;
     }
-    const id = operationFor(req, found.path);
-    if (!id) throw methodNotAllowed(req.method, allowed(found.path));
-    const operation = operationOf(id);
+    const operation = operationFor(req, found.path);
+    if (!operation) throw methodNotAllowed(req.method, allowed(found.path));
+    try {
+      await serve(operation, found.id, { req, res });
+    } catch (error) {
+      const token = claimed(access, req)?.actor.id;
+      throw access.refusals.answerTo(error, req, { operation, token });
+    }
+  };
+
+  async function serve(operation: OperationId, id: string, { req, res }: { req: Request; res: Response }) {
+    const { role, lines, query: parameters, act } = operationOf(operation);
     const allow = (): Identity | undefined => {
-      if (operation.role === 'none') return undefined;
+      if (role === 'none') return undefined;
       const identity = identify(access, req, deps.now().getTime());
-      requireAccess(id, operation.role, identity);
+      requireAccess(operation, role, identity);
       return identity;
     };
     const identity = allow();
     if (identity) access.uses.note(identity.actor.id);
-    const body = operation.lines ? undefined : await readJson(req, res);
-    const query = operation.query && parseQuery(operation.query, req.query);
-    const path = BASE + found.path.template.replace('{id}', found.id);
-    const ifMatch = req.get('if-match');
+    const body = lines ? undefined : await readJson(req, res);
+    const query = parameters && parseQuery(parameters, req.query);
+    const [path = ''] = req.url.split('?', 1);
     const stillAllowed = () => isAllowed(allow, identity);
-    const call = { id: found.id, path, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
-    if (operation.act) auditAct(operation.act, call, deps);
+    const ifMatch = req.get('if-match');
+    const call = { id, path, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
+    if (act) auditAct(act, call, deps);
     // The types of `Call` follow from the table, by which `query`, `by` and `identity` were just made.
-    await (handlers[id] as (call: object) => void | Promise<void>)(call);
-  };
+    await (handlers[operation] as (call: object) => void | Promise<void>)(call);
+  }
 }
 
 /** HEAD is a GET without a body, which a stream would never end. */

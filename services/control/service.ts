@@ -4,6 +4,7 @@ import { openConfig } from '../../shared/config/reader';
 import { type ConfigReader } from '../../shared/config/view';
 import { openWriter } from '../../shared/config/writer';
 import { AppError } from '../../shared/errors';
+import { createClientAddress } from '../../shared/http/client-address';
 import { type Health, listen, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
@@ -11,6 +12,7 @@ import { type Running } from '../../shared/lifecycle';
 import { requireSecretKeys, type Settings } from '../../shared/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { openIdentities } from './access/identities';
+import { Refusals } from './access/refusals';
 import { Sessions } from './access/sessions';
 import { TokenUses } from './access/token-uses';
 import { Alerts } from './alerts/runner';
@@ -74,7 +76,7 @@ export async function startControl(
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
-  const access = await openAccess({ adminToken, secretKeys, config, history, log });
+  const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
   const deps = { ...backend, uses: access.uses, sealer, history, replays, kafka, log, now, ...about };
   const app = createApp(deps, access);
   const server = createServer(watched(app));
@@ -100,18 +102,21 @@ export async function startControl(
 interface AccessOptions {
   adminToken: string;
   secretKeys: Buffer[];
+  settings: Settings;
   config: ConfigReader;
   history: History;
   log: Log;
 }
 
-async function openAccess({ adminToken, secretKeys, config, history, log }: AccessOptions) {
+async function openAccess({ adminToken, secretKeys, settings, config, history, log }: AccessOptions) {
   const sessions = new Sessions({ history, secretKeys, adminToken, now: Date.now, log });
   const uses = new TokenUses(history, Date.now, log);
   await sessions.start();
   uses.start();
   const stop = () => Promise.all([sessions.stop(), uses.stop()]);
-  return { identities: openIdentities(adminToken, config), sessions, uses, stop };
+  const clientAddress = createClientAddress(settings.WAYPOST_TRUSTED_PROXIES);
+  const refusals = new Refusals({ clientAddress, log, now: Date.now });
+  return { identities: openIdentities(adminToken, config), sessions, uses, refusals, stop };
 }
 
 function openHealth(settings: Settings, health: Health) {

@@ -3,7 +3,7 @@ import { type Source } from '../../shared/domain/config';
 import { messageOf } from '../../shared/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './answer';
-import { oncePer } from './quiet';
+import { oncePer } from '../../shared/quiet';
 
 /**
  * Write key → source. A key is refused only after `config` was read to its end: clients throw away what a 401 refuses,

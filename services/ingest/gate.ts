@@ -7,7 +7,7 @@ import { type BodyOwner } from './body';
 import { type Budgets } from './budgets';
 import { type LimitedCounts } from './limited';
 import { RefusedLimit, SourceLimits, type LimitSettings } from './limits';
-import { oncePer } from './quiet';
+import { oncePer } from '../../shared/quiet';
 import { type Share, Shares } from './shares';
 
 /**

@@ -3,7 +3,7 @@ import { type Appender, type OutRecord } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './answer';
 import { appendWithin } from './produce';
-import { oncePer } from './quiet';
+import { oncePer } from '../../shared/quiet';
 
 /** Resolves to why the records are not known to be stored, or to undefined where they are. */
 export type Store = (records: OutRecord[], receivedAtMs: number) => Promise<RefusalCode | undefined>;

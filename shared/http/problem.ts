@@ -22,6 +22,7 @@ const PROBLEMS = {
   too_large: [413, 'The body is too large'],
   unsupported: [415, 'The body is encoded in a way that is not supported'],
   invalid_fields: [422, 'Some fields are wrong'],
+  rate_limited: [429, 'Too many requests'],
   internal: [500, 'Something went wrong in Waypost'],
   unavailable: [503, 'Try again shortly'],
   no_answer: [504, 'No answer came in time'],

@@ -2,6 +2,7 @@ import { type Express } from 'express';
 import pino from 'pino';
 import supertest from 'supertest';
 import { openIdentities } from '../../services/control/access/identities';
+import { Refusals } from '../../services/control/access/refusals';
 import { Sessions } from '../../services/control/access/sessions';
 import { TokenUses } from '../../services/control/access/token-uses';
 import { Alerts } from '../../services/control/alerts/runner';
@@ -19,6 +20,7 @@ import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
+import { createClientAddress } from '../../shared/http/client-address';
 import { Problem } from '../../shared/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
 
@@ -104,7 +106,8 @@ export async function controlUnderTest(
     now,
   };
   const identities = openIdentities(adminToken, config);
-  const app = createApp(deps, { identities, sessions, uses }, options.consoleFolder);
+  const refusals = new Refusals({ clientAddress: createClientAddress(['192.0.2.0/24']), log, now: nowMs });
+  const app = createApp(deps, { identities, sessions, uses, refusals }, options.consoleFolder);
   return {
     app,
     memory,

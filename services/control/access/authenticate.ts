@@ -1,6 +1,7 @@
 import { type Request } from 'express';
 import { Problem } from '../../../shared/http/problem';
 import { type Actor, hasExpired, type Identities, type Identity } from './identities';
+import { type Refusals } from './refusals';
 import { type Session, type Sessions } from './sessions';
 import { type TokenUses } from './token-uses';
 
@@ -16,15 +17,21 @@ export interface Access {
   identities: Identities;
   sessions: Pick<Sessions, 'begin' | 'read' | 'end'>;
   uses: Pick<TokenUses, 'note'>;
+  refusals: Pick<Refusals, 'answerTo'>;
 }
 
 /** @throws Problem `unauthorized` */
 export function identify(access: Access, req: Request, nowMs: number): Identity {
-  const header = req.get('authorization');
-  const identity = header === undefined ? ofCookie() : ofHeader(header);
-  if (!identity) throw unauthorized(header !== undefined);
+  const identity = claimed(access, req);
+  if (!identity) throw unauthorized(req.get('authorization') !== undefined);
   requireUnexpired(identity, nowMs);
   return identity;
+}
+
+/** The identity by the request's token or session, also of a token that has expired. */
+export function claimed(access: Access, req: Request): Identity | undefined {
+  const header = req.get('authorization');
+  return header === undefined ? ofCookie() : ofHeader(header);
 
   function ofHeader(text: string) {
     const token = /^Bearer +(\S+) *$/i.exec(text)?.[1];

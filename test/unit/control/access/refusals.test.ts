@@ -1,0 +1,66 @@
+import supertest from 'supertest';
+import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
+
+let control: ControlUnderTest;
+beforeEach(async () => (control = await controlUnderTest()));
+
+const BURST = 60;
+const get = (token: string) => supertest(control.app).get('/api/v1/sources').set('Authorization', `Bearer ${token}`);
+const login = (token: string) => supertest(control.app).post('/api/v1/session').send({ token });
+const lines = () =>
+  control
+    .logged()
+    .split('\n')
+    .flatMap((line) => (line.includes('request.refused') ? [JSON.parse(line) as Record<string, unknown>] : []));
+
+it.each([
+  ['with a wrong token', () => get('wpt_wrong')],
+  ['without a token', () => supertest(control.app).get('/api/v1/sources')],
+  ['that log in with a wrong token', () => login('wpt_wrong')],
+])('too many requests %s from one address are answered 429 with Retry-After', async (_, ask) => {
+  for (let i = 0; i < BURST; i++) expect((await ask()).status).toBe(401);
+  const answer = await ask();
+  expect([answer.status, answer.body.type, answer.headers['retry-after']]).toEqual([
+    429,
+    'urn:waypost:problem:rate_limited',
+    '1',
+  ]);
+  control.clock.now = new Date(control.clock.now.getTime() + 1_000);
+  expect((await ask()).status).toBe(401);
+});
+
+it('a valid token is never refused for its address, neither in a header nor at a login', async () => {
+  for (let i = 0; i <= BURST; i++) await login('wpt_wrong');
+  expect((await login('wpt_wrong')).status).toBe(429);
+  expect((await get(ADMIN_TOKEN)).status).toBe(200);
+  expect((await login(ADMIN_TOKEN)).status).toBe(200);
+});
+
+it('a refusal is logged with the operation, the address and the id of a known token, once a minute', async () => {
+  const { body } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only' });
+  const create = () =>
+    supertest(control.app).post('/api/v1/tokens').set('Authorization', `Bearer ${body.token}`).send({ name: 'Evil' });
+  await create();
+  await create();
+  await get('wpt_wrong');
+  await login('wpt_planted');
+  const address = expect.stringMatching(/127\.0\.0\.1$/);
+  expect(lines()).toMatchObject([
+    { operation: 'POST /tokens', status: 403, token: body.id, address },
+    { operation: 'GET /sources', status: 401, address },
+    { operation: 'POST /session', status: 401, address },
+  ]);
+  expect(control.logged()).not.toContain(body.token);
+  expect(control.logged()).not.toContain('wpt_planted');
+  control.clock.now = new Date(control.clock.now.getTime() + 60_000);
+  await create();
+  expect(lines()).toHaveLength(4);
+});
+
+it('a token that has expired is named by its id', async () => {
+  const expiresAt = new Date(control.clock.now.getTime() + 1_000).toISOString();
+  const { body } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', expiresAt });
+  control.clock.now = new Date(control.clock.now.getTime() + 2_000);
+  expect((await get(body.token as string)).status).toBe(401);
+  expect(lines()).toMatchObject([{ status: 401, token: body.id }]);
+});
