@@ -44,6 +44,8 @@ export interface ScanLimits {
 /** Stops where the text goes beyond a limit on depth, containers or keys: what is refused costs no more than that. */
 export function scanJson(text: Buffer, limits: ScanLimits): Shape {
   let depth = 0;
+  let containers = 0;
+  let keys = 0;
   let start = -1;
   let end = 0;
   let keyStart = 0;
@@ -64,12 +66,12 @@ export function scanJson(text: Buffer, limits: ScanLimits): Shape {
       case OPEN_BRACKET:
         if (start < 0) start = i;
         if (++depth > shape.depth) shape.depth = depth;
-        if (depth > limits.depth || ++shape.containers > limits.containers) return shape;
+        if (depth > limits.depth || ++containers > limits.containers) return { ...shape, containers, keys };
         // The last `batch` counts, as it does for the parser.
         if (depth === BATCH_DEPTH && isBatch(text, keyStart, keyEnd)) items = new Items(limits.itemBytes, i + 1);
         break;
       case COLON:
-        if (++shape.keys > limits.keys) return shape;
+        if (++keys > limits.keys) return { ...shape, containers, keys };
         break;
       case COMMA:
         if (depth === BATCH_DEPTH) items?.end(text, i);
@@ -87,7 +89,7 @@ export function scanJson(text: Buffer, limits: ScanLimits): Shape {
     }
   }
   shape.bytes = start < 0 ? 0 : end - start;
-  return shape;
+  return { ...shape, containers, keys };
 }
 
 /** The position of the quote that ends a string, or the end of the text. */
