@@ -1,5 +1,6 @@
 import { type Kafka } from '../../shared/kafka/port';
 import { MESSAGES, REJECTED, topicSpecs } from '../../shared/kafka/topics';
+import { LIMITED_KEPT_MS, type LimitedCalls } from './limited-calls';
 
 /**
  * How many calls were accepted and rejected, in steps of time. Kafka knows: a topic's positions at two times, subtracted.
@@ -12,6 +13,8 @@ export interface CallStep {
   accepted: number;
   /** null: before what Kafka keeps of them */
   rejected: number | null;
+  /** requests answered 429, not calls: most were not read; null: before what Kafka keeps of them */
+  limited: number | null;
 }
 
 /** Positions of a time just past may still move: brokers' clocks differ, and the last records come in. */
@@ -23,7 +26,10 @@ export class CallCounts {
   readonly #kafka: Pick<Kafka, 'ranges'>;
   readonly #known = new Map<string, number>();
 
-  constructor(kafka: Pick<Kafka, 'ranges'>) {
+  constructor(
+    kafka: Pick<Kafka, 'ranges'>,
+    private readonly limited: Pick<LimitedCalls, 'count'>,
+  ) {
     this.#kafka = kafka;
   }
 
@@ -33,7 +39,11 @@ export class CallCounts {
     for (let at = sinceMs; at < nowMs; at += stepMs) times.push(at);
     const accepted = await this.#positions(MESSAGES, times, nowMs);
     const rejected = await this.#positions(REJECTED, times, nowMs);
-    return stepsOf({ times, accepted, rejected, rejectedSinceMs: nowMs - REJECTED_KEPT_MS });
+    const steps = stepsOf({ times, accepted, rejected, rejectedSinceMs: nowMs - REJECTED_KEPT_MS });
+    return steps.map((step) => ({
+      ...step,
+      limited: step.at < nowMs - LIMITED_KEPT_MS ? null : this.limited.count(step.at, stepMs),
+    }));
   }
 
   /** How many records a topic had ever taken: at each time, and now. */
@@ -73,7 +83,7 @@ interface Positions {
   rejectedSinceMs: number;
 }
 
-function stepsOf({ times, accepted, rejected, rejectedSinceMs }: Positions): CallStep[] {
+function stepsOf({ times, accepted, rejected, rejectedSinceMs }: Positions): Omit<CallStep, 'limited'>[] {
   // Between two questions Kafka may drop old records: never less than none.
   const between = (positions: readonly number[], i: number) =>
     Math.max(0, (positions[i + 1] ?? 0) - (positions[i] ?? 0));

@@ -8,6 +8,7 @@ import { type Events } from './events/events';
 import { type SeenEvents } from './events/seen';
 import { type History } from './history/history';
 import { type ProfileStatus } from './profiles/status';
+import { type LimitedCalls } from './limited-calls';
 import { type MemberPages } from './profiles/member-pages';
 import { type Previews } from './profiles/previews';
 import { type Replays } from './replays/runner';
@@ -21,6 +22,8 @@ export interface ControlDeps {
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
   seen: Pick<SeenEvents, 'write'>;
+  /** what ingest answered with 429 */
+  limited: Pick<LimitedCalls, 'count'>;
   uses: Pick<TokenUses, 'all'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
   /** of audiences and computed traits */

@@ -47,6 +47,7 @@ export const calls = z.strictObject({
       at: time,
       accepted: count,
       rejected: count.nullable().meta({ description: 'null: before what is kept of them' }),
+      limited: count.nullable().meta({ description: 'Requests answered 429; null: before what is kept of them' }),
     }),
   ),
 });

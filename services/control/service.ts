@@ -23,6 +23,7 @@ import { SeenEvents } from './events/seen';
 import { openEvents } from './events/events';
 import { History } from './history/history';
 import { keepOf, openDatabase } from './history/open';
+import { openLimitedCalls } from './limited-calls';
 import { openProfiles } from './profiles/open';
 import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
@@ -144,9 +145,10 @@ async function openBackend({ kafka, history, settings, log, fatal: onFatal }: Ba
   const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
   const seen = new SeenEvents(history, log);
   await seen.start();
-  const [events, about] = await Promise.all([
+  const [events, about, limited] = await Promise.all([
     openEvents({ kafka, config, seen, history, now: Date.now, onFatal }),
     openProfiles({ kafka, config, history, appender, log, onFatal }),
+    openLimitedCalls(kafka, onFatal),
   ]);
   const { stop: stopProfiles, ...profiles } = about;
   return {
@@ -155,12 +157,13 @@ async function openBackend({ kafka, history, settings, log, fatal: onFatal }: Ba
     tests,
     events,
     seen,
+    limited: limited.calls,
     ...profiles,
     appender,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await appender.close(deadlineMs);
-      await Promise.all([tests.stop(), events.stop(), stopProfiles(), config.stop()]);
+      await Promise.all([tests.stop(), events.stop(), limited.stop(), stopProfiles(), config.stop()]);
       await seen.stop();
     },
   };

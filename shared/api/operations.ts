@@ -922,6 +922,8 @@ export type Calls = {
     accepted: number;
     /** null: before what is kept of them */
     rejected: number | null;
+    /** Requests answered 429; null: before what is kept of them */
+    limited: number | null;
   })[];
 };
 

@@ -10,6 +10,7 @@ import { createApp } from '../../services/control/app';
 import { Mending } from '../../services/control/definition-mending';
 import { openEntries } from '../../services/control/entries';
 import { SeenEvents } from '../../services/control/events/seen';
+import { openLimitedCalls } from '../../services/control/limited-calls';
 import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
@@ -75,6 +76,7 @@ export async function controlUnderTest(
   const history = historyOn(options.database, options.historyHasRead);
   const seen = new SeenEvents(history, log);
   const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
+  const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const sealer = createSealer([SECRET_KEY]);
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
@@ -93,6 +95,7 @@ export async function controlUnderTest(
     tests,
     events,
     seen,
+    limited,
     history,
     replays,
     profiles,

@@ -33,15 +33,20 @@ function CallsChart({ calls }: { calls: Calls }) {
     at: stepLabel(at, calls.stepSeconds),
     Accepted: found?.accepted ?? 0,
     Rejected: found?.rejected ?? null,
+    'Over the limit': found?.limited ?? null,
   }));
   const accepted = sum(calls.series, (step) => step.accepted);
   const rejected = sum(calls.series, (step) => step.rejected ?? 0);
+  const limited = sum(calls.series, (step) => step.limited ?? 0);
+  const over = limited === 0 ? '' : `; ${counted(limited, 'request')} over the limit of a source`;
+  const says = `${count(accepted)} accepted, ${count(rejected)} rejected${over}`;
   const series = [
     { name: 'Accepted', color: 'blue.7' },
     { name: 'Rejected', color: 'red.7' },
+    { name: 'Over the limit', color: 'yellow.7' },
   ];
   return (
-    <Figure title="Calls of all sources" says={`${count(accepted)} accepted, ${count(rejected)} rejected`}>
+    <Figure title="Calls of all sources" says={says}>
       <Bars data={points} series={series} />
     </Figure>
   );

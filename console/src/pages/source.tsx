@@ -8,6 +8,7 @@ import { useTelling } from '../lib/sources';
 import { Deletion } from '../ui/deletion';
 import { Confirmed, Copy, Failure, LinkButton, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 import { SourceEvents } from '../source/events';
+import { SourceLimits } from '../source/limits';
 import { Snippets } from '../ui/snippets';
 
 interface Props {
@@ -54,6 +55,7 @@ function Loaded({ source, etag }: Props) {
           </Section>
         </>
       )}
+      <SourceLimits source={source} etag={etag} />
       <SourceEvents source={source} etag={etag} />
       {admin && <Delete source={source} etag={etag} />}
     </Stack>

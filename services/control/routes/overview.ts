@@ -6,8 +6,8 @@ import { type HandlersOf } from '../mount';
 import { overviewOf, seriesOf, spanOf } from '../overview';
 
 /** /api/v1/overview */
-export function overviewHandlers({ config, history, kafka, now }: ControlDeps): HandlersOf<'overview'> {
-  const calls = new CallCounts(kafka);
+export function overviewHandlers({ config, history, kafka, limited, now }: ControlDeps): HandlersOf<'overview'> {
+  const calls = new CallCounts(kafka, limited);
   return {
     'GET /overview': async ({ query: { since, destination }, res }) => {
       const { sinceMs, stepMs } = spanOf(since, now().getTime());

@@ -1,4 +1,6 @@
 import { CallCounts } from '../../../services/control/calls';
+import { LimitedCalls } from '../../../services/control/limited-calls';
+import { limitedRecord } from '../../../shared/domain/limited';
 import { spanOf } from '../../../services/control/overview';
 
 const MINUTE = 60_000;
@@ -38,28 +40,47 @@ describe('calls', () => {
   const now = 2 * DAY + 3 * MINUTE - 1;
   const span = { sinceMs: 2 * DAY, stepMs: MINUTE };
 
+  const limited = new LimitedCalls();
+  const record = (value: string, timestampMs: number) => ({ value: Buffer.from(value), timestampMs });
+  const at = new Date(0);
+  limited.add(
+    record(
+      limitedRecord(
+        at,
+        new Map([
+          ['src_1', 2],
+          ['src_2', 4],
+        ]),
+      ).value,
+      2 * DAY + MINUTE,
+    ),
+  );
+  limited.add(record(limitedRecord(at, new Map([['src_1', 1]])).value, 2 * DAY + 2 * MINUTE - 1));
+  for (const unreadable of ['', 'x', '{}', '{"sources":{"a":"b"}}']) limited.add(record(unreadable, 2 * DAY));
+
   it('are counted by where the topics were', async () => {
     const first = 2 * DAY;
     const kafka = topicsOf({
       messages: [first - 1, first, first + 1, first + 2 * MINUTE],
       'messages.rejected': [first + MINUTE],
     });
-    expect(await new CallCounts(kafka).count(span, now)).toEqual([
-      { at: first, accepted: 4, rejected: 0 },
-      { at: first + MINUTE, accepted: 0, rejected: 2 },
-      { at: first + 2 * MINUTE, accepted: 2, rejected: 0 },
+    expect(await new CallCounts(kafka, limited).count(span, now)).toEqual([
+      { at: first, accepted: 4, rejected: 0, limited: 0 },
+      { at: first + MINUTE, accepted: 0, rejected: 2, limited: 7 },
+      { at: first + 2 * MINUTE, accepted: 2, rejected: 0, limited: 0 },
     ]);
   });
 
   it('of which Kafka keeps none any more are not said to be none', async () => {
-    const counts = new CallCounts(topicsOf({}));
+    const counts = new CallCounts(topicsOf({}), limited);
     const steps = await counts.count({ sinceMs: 0, stepMs: DAY }, now);
     expect(steps.map(({ rejected }) => rejected)).toEqual([null, null, 0]);
+    expect(steps.map((step) => step.limited)).toEqual([null, null, 7]);
   });
 
   it('of a time that is over are asked for once', async () => {
     const kafka = topicsOf({});
-    const counts = new CallCounts(kafka);
+    const counts = new CallCounts(kafka, limited);
     await counts.count(span, now);
     kafka.asked.length = 0;
     await counts.count(span, now + 1);
