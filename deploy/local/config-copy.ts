@@ -26,7 +26,7 @@ export async function copyConfig(
   { input, output }: { input: Readable; output: Writable },
 ): Promise<void> {
   if (direction !== 'backup' && direction !== 'restore') {
-    throw new AppError('cannot_start', 'Say which: config backup > FILE, or config restore < FILE.');
+    throw new AppError('cannot_start', 'Say which: config backup > FILE, config restore < FILE, or config reseal.');
   }
   // stdout is the copy.
   const log = createLog('config', 'silent');

@@ -2,7 +2,7 @@ import { AppError } from '../../shared/errors';
 
 /**
  * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `health`, `acls`, `config
- * backup|restore`. What a command does not need is not loaded: a service in a container carries no supervisor with it.
+ * backup|restore|reseal`. What a command does not need is not loaded: a service in a container carries no supervisor with it.
  */
 
 const USAGE =
@@ -19,6 +19,7 @@ async function main([command = '', ...args]: string[]): Promise<void> {
       return process.exit(await demo(process.env, { once: args.includes('--once') }));
     }
     case 'service': {
+      if (args[0] === 'config') return configure(args[1]);
       const { becomeService } = await import('./single');
       return becomeService(args[0], process.env);
     }
@@ -31,13 +32,20 @@ async function main([command = '', ...args]: string[]): Promise<void> {
       printGrants(args[0], process.env);
       return;
     }
-    case 'config': {
-      const { copyConfig } = await import('./config-copy');
-      return copyConfig(args[0], process.env, { input: process.stdin, output: process.stdout });
-    }
+    case 'config':
+      return configure(args[0]);
     default:
       throw new AppError('cannot_start', USAGE);
   }
+}
+
+async function configure(command: string | undefined): Promise<void> {
+  if (command === 'reseal') {
+    const { reseal } = await import('./config-reseal');
+    return reseal(process.env, (line) => process.stderr.write(`${line}\n`));
+  }
+  const { copyConfig } = await import('./config-copy');
+  return copyConfig(command, process.env, { input: process.stdin, output: process.stdout });
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { type Write } from '../../shared/config/writer';
 import { type ConfigReader, type Entry } from '../../shared/config/view';
 import { type ConfigWriter } from '../../shared/config/writer';
-import { type Kind, type Kinds } from '../../shared/domain/config';
+import { type ApiKind, type Kinds } from '../../shared/domain/config';
 import { Problem } from '../../shared/http/problem';
 import { auditNote } from './access/audit';
 import { type Actor } from './access/identities';
@@ -24,23 +24,23 @@ export interface At {
 
 export interface Entries {
   /** @throws Problem `not_found` */
-  get<K extends Kind>(kind: K, id: string): Entry<Kinds[K]>;
-  list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[];
+  get<K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]>;
+  list<K extends ApiKind>(kind: K): readonly Entry<Kinds[K]>[];
   /** @throws Problem `conflict` where there are too many */
-  create<K extends Kind>(kind: K, by: Actor, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
+  create<K extends ApiKind>(kind: K, by: Actor, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
   /** @throws Problem `not_found`, `stale`, `conflict`, and what `decide` throws: then nothing is written */
-  change<K extends Kind>(kind: K, at: At, decide: (data: Kinds[K]) => Kinds[K]): Promise<Entry<Kinds[K]>>;
+  change<K extends ApiKind>(kind: K, at: At, decide: (data: Kinds[K]) => Kinds[K]): Promise<Entry<Kinds[K]>>;
   /** @throws Problem `not_found`, `stale`, `conflict` */
-  remove(kind: Kind, at: At): Promise<void>;
+  remove(kind: ApiKind, at: At): Promise<void>;
 }
 
 export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries {
-  const get = <K extends Kind>(kind: K, id: string): Entry<Kinds[K]> => {
+  const get = <K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]> => {
     const entry = find(config, kind, id);
     if (!entry) throw new Problem('not_found', `There is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
     return entry as Entry<Kinds[K]>;
   };
-  const replace = async <K extends Kind>(
+  const replace = async <K extends ApiKind>(
     kind: K,
     { id, ifMatch, by }: At,
     decide: (data: Kinds[K]) => Kinds[K] | undefined,
@@ -83,7 +83,7 @@ export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries
   };
 }
 
-function find(config: ConfigReader, kind: Kind, id: string): Entry<Kinds[Kind]> | undefined {
+function find(config: ConfigReader, kind: ApiKind, id: string): Entry<Kinds[ApiKind]> | undefined {
   switch (kind) {
     case 'source':
       return config.source(id);

@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
-import { createSealer } from '../../shared/config/seal';
+import { createSealer, type Sealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigReader } from '../../shared/config/view';
+import { watchKey } from '../../shared/config/canary';
 import { openWriter } from '../../shared/config/writer';
 import { AppError } from '../../shared/errors';
 import { createClientAddress } from '../../shared/http/client-address';
@@ -22,6 +23,7 @@ import { openEntries } from './entries';
 import { SeenEvents } from './events/seen';
 import { openEvents } from './events/events';
 import { History } from './history/history';
+import { markNewSystem } from './new-system';
 import { keepOf, openDatabase } from './history/open';
 import { openLimitedCalls } from './limited-calls';
 import { openProfiles } from './profiles/open';
@@ -53,10 +55,10 @@ export async function startControl(
   const adminToken = requireAdminToken(settings);
   const secretKeys = requireSecretKeys(settings);
   const sealer = createSealer(secretKeys);
-  const health: Health & { ready: boolean; history?: History } = {
+  const health: Health & { ready: boolean; history?: History; keyTrouble?: () => string[] } = {
     ready: false,
     notLive: () => [],
-    notReady: () => (health.ready ? [] : ['control is being opened']),
+    notReady: () => (health.ready ? (health.keyTrouble?.() ?? []) : ['control is being opened']),
     // Whoever only changes configuration is served all the same.
     degraded: () => (health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`]),
   };
@@ -64,8 +66,9 @@ export async function startControl(
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
-  const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, log, fatal });
+  const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, sealer, log, fatal });
   const { config, entries, appender } = backend;
+  health.keyTrouble = watchKey(config, sealer, log);
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
   const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
@@ -136,11 +139,13 @@ interface BackendOptions {
   fatal: (error: unknown) => void;
 }
 
-async function openBackend({ kafka, history, settings, log, fatal: onFatal }: BackendOptions & { history: History }) {
+async function openBackend(options: BackendOptions & { history: History; sealer: Sealer }) {
+  const { kafka, history, settings, sealer, log, fatal: onFatal } = options;
   const now = () => new Date();
   const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const writer = openWriter({ config, appender, log, now });
+  await markNewSystem({ config, writer, sealer, log });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
   const seen = new SeenEvents(history, log);

@@ -6,6 +6,7 @@ import { Problem } from '../../shared/http/problem';
 import { durationField, durationText, name, overlap, parseBody } from './fields';
 import { type SeenEvent } from './history/seen-events';
 import { mergePatch } from './merge-patch';
+import { type OpenKey } from './write-keys';
 
 /** What may be done to a source, and what is shown of it. Pure: ids, keys and the time are given. */
 
@@ -54,9 +55,9 @@ export const sourceSchema = z.strictObject({
 export const rotateKeySchema = z.strictObject({ overlap });
 
 /** @throws Problem `invalid_fields` */
-export function createSource(body: unknown, made: { id: string; key: string; now: Date }): Source {
+export function createSource(body: unknown, made: { id: string; key: WriteKey; now: Date }): Source {
   const at = made.now.toISOString();
-  const keys = { writeKeys: [{ key: made.key }] };
+  const keys = { writeKeys: [made.key] };
   return { id: made.id, ...stored(parseBody(sourceSchema, body)), ...keys, createdAt: at, updatedAt: at };
 }
 
@@ -98,19 +99,19 @@ function stored(fields: z.output<typeof sourceSchema>) {
  * A new write key beside the old ones, which end with the overlap at the latest: an overlap of 0s ends all at once.
  * @throws Problem `invalid_fields`, or `conflict` where too many old keys still hold
  */
-export function rotateKey(source: Source, body: unknown, made: { key: string; now: Date }): Source {
+export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; now: Date }): Source {
   const until = made.now.getTime() + parseBody(rotateKeySchema, body).overlap;
   const old = stillValid(source.writeKeys, made.now)
-    .map(({ key, until: before }) => ({ key, until: Math.min(before ?? until, until) }))
+    .map((key) => ({ ...key, until: Math.min(key.until ?? until, until) }))
     .filter((key) => key.until > made.now.getTime());
   if (old.length > MAX_OLD_KEYS) {
     throw new Problem('conflict', `${old.length} old keys would still hold; end them by an overlap of 0s, or wait`);
   }
-  return { ...source, writeKeys: [{ key: made.key }, ...old], updatedAt: made.now.toISOString() };
+  return { ...source, writeKeys: [made.key, ...old], updatedAt: made.now.toISOString() };
 }
 
-/** @param seesSecrets else the keys are left out */
-export function sourceView({ version, data }: Entry<Source>, now: Date, seesSecrets: boolean) {
+/** @param open absent: the keys are left out */
+export function sourceView({ version, data }: Entry<Source>, now: Date, open: OpenKey | undefined) {
   const [present, ...old] = stillValid(data.writeKeys, now);
   return {
     id: data.id,
@@ -119,10 +120,10 @@ export function sourceView({ version, data }: Entry<Source>, now: Date, seesSecr
     blockedEvents: data.blockedEvents ?? [],
     limits: limitsView(data.limits),
     trust: data.trust ?? 'server',
-    writeKey: seesSecrets ? (present?.key ?? null) : null,
-    oldWriteKeys: old.map(({ key, until }) => ({
-      key: seesSecrets ? key : '***',
-      until: new Date(until ?? 0).toISOString(),
+    writeKey: (present && open?.(present, data.id)) ?? null,
+    oldWriteKeys: old.map((key) => ({
+      key: open?.(key, data.id) ?? '***',
+      until: new Date(key.until ?? 0).toISOString(),
     })),
     version,
     createdAt: data.createdAt,

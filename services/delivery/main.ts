@@ -1,4 +1,5 @@
 import './telemetry';
+import { watchKey } from '../../shared/config/canary';
 import { createSealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
 import { createAddressGuard } from '../../shared/domain/address';
@@ -46,6 +47,7 @@ run('delivery', log, async (fatal) => {
 
   const kafka = await connectKafka(settings, { clientId: 'delivery', log });
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal });
+  health.trouble = watchKey(config, sealer, log);
   const { appender, parking } = await openAppenders(kafka, tiersMs);
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
   const lanes = new Lanes({
@@ -58,7 +60,6 @@ run('delivery', log, async (fatal) => {
       shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
     onCircuit: (turn) => tellOfCircuit(turn, appender),
   });
-  const onRoom = () => health.consumption?.resume();
   const targets = new Targets(config, sealer, log);
   const deliverer = new Deliverer({
     targets,
@@ -70,7 +71,7 @@ run('delivery', log, async (fatal) => {
     windowMs,
     limits: LIMITS,
     log,
-    onRoom,
+    onRoom: () => health.consumption?.resume(),
     onFatal: fatal,
   });
   observeDelivery({ deliverer, lanes, sender, sockets: POOL.total });

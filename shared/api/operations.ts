@@ -1257,7 +1257,7 @@ export interface Operations {
     body: {
       /** For people */
       name: string;
-      /** Ids of the sources whose messages count; absent: all */
+      /** Ids of the sources whose messages count; absent: all whose trust is `server` */
       sources?: string[];
       /** Ids of the destinations that are told */
       destinations?: string[];
@@ -1274,7 +1274,7 @@ export interface Operations {
     body: {
       /** CEL over user.traits and count("Event", duration("720h")), sum, first and last; absent: members are uploaded */
       condition: string;
-      /** Ids of the sources whose messages count; absent: all */
+      /** Ids of the sources whose messages count; absent: all whose trust is `server` */
       sources?: string[];
     };
     answer: Preview;
@@ -1377,7 +1377,7 @@ export interface Operations {
     body: {
       /** For people */
       name: string;
-      /** Ids of the sources whose messages count; absent: all */
+      /** Ids of the sources whose messages count; absent: all whose trust is `server` */
       sources?: string[];
       /** Ids of the destinations that are told */
       destinations?: string[];

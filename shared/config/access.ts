@@ -1,12 +1,29 @@
 import { type ConfigRecord, type Destination, type Source } from '../domain/config';
 import { type Entry } from './view';
+import { writeKeyHash } from './write-keys';
 
 /**
  * The two questions that are asked for each message: which source does a write key open, and which destinations are
  * connected to a source. Both are answered without a search.
  */
+
+/** A source, and how long the write key that was given opens it. */
+interface Opened {
+  entry: Entry<Source>;
+  /** ms since 1970 */
+  until: number | undefined;
+  /** the key is stored as a hash */
+  hashed: boolean;
+}
+
+/** Hashes of so many keys are remembered. More keys than this cost a hash for each request. */
+const MAX_HASHES = 10_000;
+
 export class AccessIndex {
-  readonly #sourceByKey = new Map<string, Entry<Source>>();
+  /** by `WriteKey.key` */
+  readonly #byKey = new Map<string, Opened>();
+  /** of keys that opened a source: one key cannot be asked for by two texts, so strangers cannot fill it */
+  readonly #hashes = new Map<string, string>();
   readonly #destinationsBySource = new Map<string, Map<string, Entry<Destination>>>();
   /** Made when asked for: thousands of destinations of one source are read at start without as many copies. */
   readonly #lists = new Map<string, readonly Entry<Destination>[]>();
@@ -18,15 +35,28 @@ export class AccessIndex {
     if (!data) return;
     if (after.kind === 'source') {
       const entry = { version, data: data as Source };
-      for (const { key } of entry.data.writeKeys) this.#sourceByKey.set(key, entry);
+      for (const { key, until, sealed } of entry.data.writeKeys) {
+        this.#byKey.set(key, { entry, until, hashed: sealed !== undefined });
+      }
     } else if (after.kind === 'destination') {
       const entry = { version, data: data as Destination };
       for (const source of entry.data.sources) this.#connected(source).set(after.id, entry);
     }
   }
 
-  sourceOf(writeKey: string): Entry<Source> | undefined {
-    return this.#sourceByKey.get(writeKey);
+  /** @param writeKey as a client gives it: the stored hash of a key opens nothing */
+  openedBy(writeKey: string): Opened | undefined {
+    const plain = this.#byKey.get(writeKey);
+    if (plain && !plain.hashed) return plain;
+    const known = this.#hashes.get(writeKey);
+    const hash = known ?? writeKeyHash(writeKey);
+    const found = this.#byKey.get(hash);
+    if (!found?.hashed) return undefined;
+    if (known === undefined) {
+      if (this.#hashes.size >= MAX_HASHES) this.#hashes.clear();
+      this.#hashes.set(writeKey, hash);
+    }
+    return found;
   }
 
   destinationsOf(sourceId: string): readonly Entry<Destination>[] {
@@ -44,7 +74,7 @@ export class AccessIndex {
   #forget(record: ConfigRecord): void {
     if (record.kind === 'source') {
       for (const { key } of (record.data as Source).writeKeys) {
-        if (this.#sourceByKey.get(key)?.data.id === record.id) this.#sourceByKey.delete(key);
+        if (this.#byKey.get(key)?.entry.data.id === record.id) this.#byKey.delete(key);
       }
     } else if (record.kind === 'destination') {
       for (const source of (record.data as Destination).sources) this.#connected(source).delete(record.id);

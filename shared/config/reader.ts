@@ -77,6 +77,7 @@ function follow(
     source: (id) => state.source(id),
     sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
     token: (id) => state.token(id),
+    system: () => state.system(),
     audience: (id) => state.audience(id),
     computedTrait: (id) => state.computedTrait(id),
     destination: (id) => state.destination(id),

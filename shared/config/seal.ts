@@ -19,6 +19,8 @@ export interface Sealer {
   seal(text: string, ownerId: string): Sealed;
   /** Says why where no key opens it for this owner: one entry's trouble, which each caller answers in its own way. */
   open(sealed: Sealed, ownerId: string): Opened;
+  /** whether the first key sealed it: its name says so, it is not opened */
+  isCurrent(sealed: Sealed): boolean;
 }
 
 /** The text, or one sentence (without any secret) that tells why there is none. */
@@ -42,6 +44,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
   return {
     seal: (text, ownerId) => seal(first, text, ownerId),
     open: (sealed, ownerId) => open(ring, sealed, ownerId),
+    isCurrent: (sealed) => sealed.startsWith(`${first.id}.`),
   };
 }
 

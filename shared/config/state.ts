@@ -6,6 +6,8 @@ import {
   type Kind,
   type Kinds,
   type Source,
+  SYSTEM_ID,
+  type SystemEntry,
   type Token,
 } from '../domain/config';
 import { type Audience, type ComputedTrait } from '../domain/definition';
@@ -45,7 +47,7 @@ interface Held {
 const header = z.object({ format: z.number() });
 const head = z.object({
   format: z.literal(CONFIG_FORMAT),
-  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait']),
+  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'system']),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),
@@ -59,6 +61,7 @@ const shapes = {
   token: z.object({ hash: z.string() }),
   audience: z.object({ key: z.string(), source: z.string() }),
   computed_trait: z.object({ key: z.string(), source: z.string() }),
+  system: z.object({ canary: z.string(), writeKeys: z.literal('sealed') }),
 };
 
 export class ConfigState implements ConfigView {
@@ -132,6 +135,10 @@ export class ConfigState implements ConfigView {
     return this.#entry('token', id);
   }
 
+  system(): Entry<SystemEntry> | undefined {
+    return this.#entry('system', SYSTEM_ID);
+  }
+
   audience(id: string): Entry<Audience> | undefined {
     return this.#entry('audience', id);
   }
@@ -141,9 +148,8 @@ export class ConfigState implements ConfigView {
   }
 
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined {
-    const entry = this.#index.sourceOf(key);
-    const writeKey = entry?.data.writeKeys.find((candidate) => candidate.key === key);
-    return writeKey && (writeKey.until === undefined || nowMs < writeKey.until) ? entry : undefined;
+    const found = this.#index.openedBy(key);
+    return found && (found.until === undefined || nowMs < found.until) ? found.entry : undefined;
   }
 
   destinationsOf(sourceId: string): readonly Entry<Destination>[] {

@@ -1,5 +1,13 @@
 import { type Audience, type ComputedTrait } from '../domain/definition';
-import { type ConfigRecord, type Destination, type Kind, type Kinds, type Source, type Token } from '../domain/config';
+import {
+  type ConfigRecord,
+  type Destination,
+  type Kind,
+  type Kinds,
+  type Source,
+  type SystemEntry,
+  type Token,
+} from '../domain/config';
 
 /** An entry of `config` with the version that `ETag` and `If-Match` speak of. */
 export interface Entry<T> {
@@ -13,6 +21,8 @@ export interface ConfigView {
   /** The source that a write key opens now: enabled or not, the key present or rotated and not yet past its `until`. */
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined;
   token(id: string): Entry<Token> | undefined;
+  /** undefined in a system that an earlier version made, until `config reseal` */
+  system(): Entry<SystemEntry> | undefined;
   audience(id: string): Entry<Audience> | undefined;
   computedTrait(id: string): Entry<ComputedTrait> | undefined;
   destination(id: string): Entry<Destination> | undefined;

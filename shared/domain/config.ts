@@ -7,7 +7,10 @@ import { type MessageType } from './message';
  */
 
 export interface WriteKey {
+  /** the key itself or, beside `sealed`, its hash: `sha256:` and base64url */
   key: string;
+  /** the key, which control can open and show. Absent in entries that were written before `config reseal` */
+  sealed?: Sealed;
   /** ms since 1970 until which a rotated key still works; absent: the present key */
   until?: number;
 }
@@ -137,14 +140,27 @@ export interface Token {
   updatedAt: string;
 }
 
+/** How the rest of `config` is written: one entry, made in a new system or by `config reseal`. */
+export interface SystemEntry {
+  id: typeof SYSTEM_ID;
+  /** a known text, sealed: shows whether a process has the key that sealed the other entries */
+  canary: Sealed;
+  /** write keys are written as hash and sealed text */
+  writeKeys: 'sealed';
+}
+export const SYSTEM_ID = 'system';
+
 export interface Kinds {
   source: Source;
   destination: Destination;
   token: Token;
   audience: Audience;
   computed_trait: ComputedTrait;
+  system: SystemEntry;
 }
 export type Kind = keyof Kinds;
+/** Kinds of entries that people make and change. */
+export type ApiKind = Exclude<Kind, 'system'>;
 
 /**
  * One record of `config`: the whole entry, never a part. A record that does not replace the version at hand is

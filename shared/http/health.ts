@@ -18,6 +18,8 @@ export interface Health {
 export class ConsumerHealth implements Health {
   consumption: Consumption | undefined;
   stopping = false;
+  /** further reasons not to be ready */
+  trouble: () => string[] = () => [];
 
   notLive(): string[] {
     const stuck = this.consumption?.stuck();
@@ -26,7 +28,7 @@ export class ConsumerHealth implements Health {
 
   notReady(): string[] {
     if (this.stopping) return ['stopping'];
-    return this.consumption?.joined ? [] : ['not yet in its consumer group'];
+    return [...this.trouble(), ...(this.consumption?.joined ? [] : ['not yet in its consumer group'])];
   }
 }
 

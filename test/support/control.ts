@@ -15,6 +15,7 @@ import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
 import { type ControlDeps } from '../../services/control/deps';
+import { markNewSystem } from '../../services/control/new-system';
 import { openProfiles } from '../../services/control/profiles/open';
 import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
@@ -59,6 +60,8 @@ export async function controlUnderTest(
     database?: Database | undefined;
     historyHasRead?: () => boolean;
     adminToken?: string;
+    /** as a system that this version made, whose write keys are sealed */
+    isNew?: boolean;
     consoleFolder?: string;
   } = {},
 ): Promise<ControlUnderTest> {
@@ -78,6 +81,7 @@ export async function controlUnderTest(
   const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const sealer = createSealer([SECRET_KEY]);
+  if (options.isNew) await markNewSystem({ config, writer, sealer, log });
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
   const { profiles, previews, members } = await openProfiles({ kafka, config, history, appender, log, onFatal });

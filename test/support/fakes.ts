@@ -60,6 +60,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
       ),
     destination: () => undefined,
     token: () => undefined,
+    system: () => undefined,
     audience: () => undefined,
     computedTrait: () => undefined,
     destinationsOf: () => [],

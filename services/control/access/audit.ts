@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isSealed } from '../../../shared/config/seal';
-import { type Kind, type Kinds } from '../../../shared/domain/config';
+import { type ApiKind, type Kinds } from '../../../shared/domain/config';
 import { type Json, type JsonObject } from '../../../shared/domain/message';
 import { durationText } from '../fields';
 import { type Actor } from './identities';
@@ -41,7 +41,7 @@ export interface AuditNote {
   changes: Change[];
 }
 
-type Data = Kinds[Kind];
+type Data = Kinds[ApiKind];
 
 export function auditNote(by: Actor, before: Data | undefined, after: Data | undefined): AuditNote {
   const action = before ? (after ? 'changed' : 'deleted') : 'created';

@@ -6,25 +6,30 @@ import { seesSecrets } from '../access/authenticate';
 import { type Actor } from '../access/identities';
 import { type ControlDeps } from '../deps';
 import { seenEvents } from '../history/seen-events';
-import { newId, newWriteKey } from '../ids';
+import { newId } from '../ids';
 import { type HandlersOf } from '../mount';
 import { etag, page } from '../preconditions';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from '../sources';
+import { keyOpener, makeWriteKey } from '../write-keys';
 
 /** /api/v1/sources */
-export function sourceHandlers({ entries, history, seen, now, log }: ControlDeps): HandlersOf<'sources'> {
+export function sourceHandlers(deps: ControlDeps): HandlersOf<'sources'> {
+  const { config, entries, history, sealer, seen, now, log } = deps;
+  const openKey = keyOpener(sealer);
+  const view = (by: Actor, entry: Entry<Source>) => sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
   const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Source>) =>
-    void res.set('ETag', etag(entry.version)).json(sourceView(entry, now(), seesSecrets(by)));
+    void res.set('ETag', etag(entry.version)).json(view(by, entry));
   return {
     'GET /sources': ({ query, by, res }) => {
       const { data, next } = page(entries.list('source'), query);
-      res.json({ data: data.map((entry) => sourceView(entry, now(), seesSecrets(by))), next });
+      res.json({ data: data.map((entry) => view(by, entry)), next });
     },
     'POST /sources': async (call) => {
-      const made = { id: newId('src', now()), key: newWriteKey(), now: now() };
+      const id = newId('src', now());
+      const made = { id, key: makeWriteKey(id, config, sealer), now: now() };
       const entry = await entries.create('source', call.by, () => createSource(call.body, made));
-      log.info({ source: made.id }, 'source.created');
-      call.res.status(201).location(`${call.path}/${made.id}`);
+      log.info({ source: id }, 'source.created');
+      call.res.status(201).location(`${call.path}/${id}`);
       show(call, entry);
     },
     'GET /sources/{id}': (call) => show(call, entries.get('source', call.id)),
@@ -46,7 +51,7 @@ export function sourceHandlers({ entries, history, seen, now, log }: ControlDeps
       res.json({ data: eventsView(data, await history.ask((database) => seenEvents(database, data.id))) });
     },
     'POST /sources/{id}/rotate-key': async (call) => {
-      const made = { key: newWriteKey(), now: now() };
+      const made = { key: makeWriteKey(call.id, config, sealer), now: now() };
       requireOwn(entries.get('source', call.id).data);
       const entry = await entries.change('source', call, (source) => rotateKey(source, call.body, made));
       log.info({ source: call.id }, 'source.key_rotated');

@@ -162,3 +162,35 @@ describe('If-Match', () => {
     expect((await control.call('delete', `/sources/${id}`).set('If-Match', '"9"')).status).toBe(412);
   });
 });
+
+describe('in a system that this version made, a write key', () => {
+  beforeEach(async () => (control = await controlUnderTest({ isNew: true })));
+
+  it('is not readable in config, and administrators see it', async () => {
+    const made = await control.call('post', '/sources').send({ name: 'Site' });
+    const rotated = await control.call('post', `/sources/${made.body.id}/rotate-key`).send({});
+    const keys = [rotated.body.writeKey, made.body.writeKey];
+    expect(rotated.body.oldWriteKeys).toMatchObject([{ key: made.body.writeKey }]);
+    const read = (await control.call('get', `/sources/${made.body.id}`)).body;
+    expect([read.writeKey, read.oldWriteKeys[0].key]).toEqual(keys);
+    const stored = control.memory.records('config').map(({ value }) => value!.toString());
+    for (const key of keys) {
+      expect(key).toMatch(/^[0-9a-f]{32}$/);
+      expect(stored.join()).not.toContain(key);
+    }
+  });
+});
+
+it('in a system that an earlier version made, a write key stays readable for its ingest until config is resealed', async () => {
+  const first = await control.call('post', '/sources').send({ name: 'Site' });
+  const later = await controlUnderTest({ memory: control.memory, isNew: true });
+  const made = await later.call('post', '/sources').send({ name: 'Shop' });
+  for (const { body } of [first, made]) {
+    expect(
+      control.memory
+        .records('config')
+        .map(({ value }) => value!.toString())
+        .join(),
+    ).toContain(body.writeKey);
+  }
+});

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { auditNote } from '../../../../services/control/access/audit';
 import { createSealer } from '../../../../shared/config/seal';
-import { type Destination, type Kinds } from '../../../../shared/domain/config';
+import { type ApiKind, type Destination, type Kinds } from '../../../../shared/domain/config';
 import { aSource } from '../../../support/fakes';
 
 const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
@@ -96,7 +96,7 @@ describe('whatever changes', () => {
     history: fc.array(fc.nat()),
   };
   /** All fields of each kind of entry; `future` is one that does not exist yet. */
-  const FIELDS: Record<keyof Kinds, Record<string, fc.Arbitrary<unknown>>> = {
+  const FIELDS: Record<ApiKind, Record<string, fc.Arbitrary<unknown>>> = {
     source: {
       ...{
         name: text,
@@ -127,7 +127,7 @@ describe('whatever changes', () => {
   const shownName = (field: string) => ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
   const json = (value: unknown) => JSON.stringify(value);
 
-  it.each(Object.keys(FIELDS) as (keyof Kinds)[])('in a %s, the trail names the field and shows no secret', (kind) => {
+  it.each(Object.keys(FIELDS) as ApiKind[])('in a %s, the trail names the field and shows no secret', (kind) => {
     const fields = FIELDS[kind];
     const entry = fc.record(fields, { requiredKeys: [] });
     const change = fc

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openConfig } from '../../shared/config/reader';
+import { resealConfig, type ResealReport } from '../../shared/config/reseal';
+import { createSealer } from '../../shared/config/seal';
+import { openWriter } from '../../shared/config/writer';
+import { AppError } from '../../shared/errors';
+import { connectKafka } from '../../shared/kafka/client';
+import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+
+/**
+ * `main.js config reseal` seals every entry of `config` with the first key of WAYPOST_SECRET_KEY (shared/config/reseal.ts). It
+ * prints its progress to stderr.
+ */
+
+const GIVE_UP_MS = 10_000;
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+const PROGRESS_EVERY = 100;
+
+/** @throws AppError `cannot_start` where an entry opens by no key of the list; the others are resealed */
+export async function reseal(env: NodeJS.ProcessEnv, say: (line: string) => void): Promise<void> {
+  const settings = loadSettings(withLocalKey(env));
+  const sealer = createSealer(requireSecretKeys(settings));
+  const log = createLog('config', 'silent');
+  const kafka = await connectKafka(settings, { clientId: 'config', log });
+  let fatal: unknown;
+  const config = await openConfig(kafka, { name: 'reseal', log, onFatal: (error) => (fatal ??= error) });
+  const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
+  const writer = openWriter({ config, appender, log, now: () => new Date() });
+  try {
+    const progress = (report: ResealReport) => {
+      if (report.entries % PROGRESS_EVERY === 0) say(`${String(report.entries)} entries looked at`);
+    };
+    const report = await resealConfig({ config, writer, sealer, progress });
+    if (fatal !== undefined) throw fatal as Error;
+    say(`${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`);
+    if (report.unreadable.length > 0) throw unreadable(report.unreadable);
+  } finally {
+    await writer.close();
+    await appender.close(GIVE_UP_MS);
+    await config.stop();
+    await kafka.close();
+  }
+}
+
+function unreadable(entries: readonly string[]): AppError {
+  return new AppError(
+    'cannot_start',
+    `No key of WAYPOST_SECRET_KEY opens: ${entries.join(', ')}. Add the key that sealed them to the end of the list and run it again, or set their URLs, headers and secrets again; a write key by rotation.`,
+  );
+}
+
+/** The key of `npm start`, where the environment has none. It is read, and never made: a new key would open nothing. */
+function withLocalKey(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const file = join(env.WAYPOST_DATA_DIR || '.waypost', 'secret-key');
+  if (env.WAYPOST_SECRET_KEY || !existsSync(file)) return env;
+  return { ...env, WAYPOST_SECRET_KEY: readFileSync(file, 'utf8').trim() };
+}

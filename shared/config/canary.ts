@@ -1,0 +1,54 @@
+import { type Log } from '../telemetry/log';
+import { type Destination, SYSTEM_ID, type SystemEntry } from '../domain/config';
+import { type Sealer } from './seal';
+import { type ConfigReader, type ConfigView } from './view';
+
+/** Shows whether this process has the key that sealed `config`: a known text, sealed, is kept beside the other entries. */
+
+const CANARY = 'waypost canary';
+
+export function newSystemEntry(sealer: Sealer): SystemEntry {
+  return { id: SYSTEM_ID, canary: sealer.seal(CANARY, SYSTEM_ID), writeKeys: 'sealed' };
+}
+
+/**
+ * Why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people; undefined where it fits. In a system
+ * without a canary it fits if it opens any destination, or there is none.
+ */
+export function keyTrouble(config: Pick<ConfigView, 'system' | 'list'>, sealer: Sealer): string | undefined {
+  const system = config.system()?.data;
+  const fits = system
+    ? sealer.open(system.canary, SYSTEM_ID).text === CANARY
+    : fitsDestinations(
+        config.list('destination').map(({ data }) => data),
+        sealer,
+      );
+  if (fits) return undefined;
+  return (
+    'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery the same list of keys; if that ' +
+    'key is lost, run `config reseal`, and set URLs, headers and secrets again'
+  );
+}
+
+/**
+ * Logs at start, and when the canary changes, that the key does not fit.
+ * @returns the reasons for `/readyz`: a process with another key must not take the place of one that has the right key
+ */
+export function watchKey(config: ConfigReader, sealer: Sealer, log: Log): () => string[] {
+  let reasons: string[] = [];
+  const look = () => {
+    const reason = keyTrouble(config, sealer);
+    if (reason !== undefined && reasons.length === 0) log.error({ reason }, 'secret_key.differs');
+    reasons = reason === undefined ? [] : [reason];
+  };
+  look();
+  config.onChange(({ kind }) => {
+    if (kind === 'system') look();
+  });
+  return () => reasons;
+}
+
+function fitsDestinations(destinations: readonly Destination[], sealer: Sealer): boolean {
+  const sealed = destinations.flatMap(({ id, webhooks }) => webhooks.slice(0, 1).map(({ url }) => ({ id, url })));
+  return sealed.length === 0 || sealed.some(({ id, url }) => sealer.open(url, id).text !== undefined);
+}

@@ -1,0 +1,149 @@
+import { type Destination, type Kind, type Kinds, type Sealed, type Source, SYSTEM_ID } from '../domain/config';
+import { AppError } from '../errors';
+import { newSystemEntry } from './canary';
+import { type Sealer } from './seal';
+import { type ConfigReader, type Entry } from './view';
+import { openWriteKey, sealWriteKey } from './write-keys';
+import { type ConfigWriter } from './writer';
+
+/**
+ * Seals everything in `config` with the first key of WAYPOST_SECRET_KEY, so that the other keys can be retired, and brings write
+ * keys into the sealed form. Safe while control runs, since each write names the version that it replaces, and safe to repeat.
+ */
+
+const REFRESH_MS = 10_000;
+/** Only a change of the same entry at the same moment gets in between. */
+const MAX_TRIES = 10;
+
+/** An entry sealed by the first key. */
+interface Resealed<T> {
+  /** undefined: it was so already */
+  data: T | undefined;
+  /** a text in it opens by no key of the ring, and stays as it is */
+  unreadable: boolean;
+}
+
+/** Pure, but for the random parts of sealed texts. */
+export function resealDestination(destination: Destination, sealer: Sealer): Resealed<Destination> {
+  const { id, webhooks, secrets } = destination;
+  const again = resealer(id, sealer);
+  const data: Destination = {
+    ...destination,
+    webhooks: webhooks.map(({ url, headers, ...webhook }) => ({
+      ...webhook,
+      url: again.seal(url),
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, again.seal(value)])),
+    })),
+    ...(secrets && {
+      secrets: {
+        ...secrets,
+        current: again.seal(secrets.current),
+        ...(secrets.previous !== undefined && { previous: again.seal(secrets.previous) }),
+      },
+    }),
+  };
+  return { data: again.changed ? data : undefined, unreadable: again.unreadable };
+}
+
+/** Pure, but for the random parts of sealed texts. */
+export function resealSource(source: Source, sealer: Sealer): Resealed<Source> {
+  let [changed, unreadable] = [false, false];
+  const writeKeys = source.writeKeys.map((writeKey) => {
+    if (writeKey.sealed !== undefined && sealer.isCurrent(writeKey.sealed)) return writeKey;
+    const key = openWriteKey(writeKey, source.id, sealer);
+    if (key === undefined) unreadable = true;
+    else changed = true;
+    return key === undefined ? writeKey : { ...writeKey, ...sealWriteKey(key, source.id, sealer) };
+  });
+  return { data: changed ? { ...source, writeKeys } : undefined, unreadable };
+}
+
+function resealer(ownerId: string, sealer: Sealer) {
+  const state = {
+    changed: false,
+    unreadable: false,
+    seal(sealed: Sealed): Sealed {
+      if (sealer.isCurrent(sealed)) return sealed;
+      const { text } = sealer.open(sealed, ownerId);
+      if (text === undefined) state.unreadable = true;
+      else state.changed = true;
+      return text === undefined ? sealed : sealer.seal(text, ownerId);
+    },
+  };
+  return state;
+}
+
+export interface ResealReport {
+  /** entries written */
+  resealed: number;
+  /** entries looked at */
+  entries: number;
+  /** `kind:id` of entries with a text that no key of the ring opens */
+  unreadable: string[];
+}
+
+interface ResealOptions {
+  config: ConfigReader;
+  writer: Pick<ConfigWriter, 'write'>;
+  sealer: Sealer;
+  /** told after each entry */
+  progress?: (report: ResealReport) => void;
+}
+
+/** @throws AppError `kafka_unavailable`: what was written stays, and the next run goes on */
+export async function resealConfig(options: ResealOptions): Promise<ResealReport> {
+  const { config, sealer, progress } = options;
+  const report: ResealReport = { resealed: 0, entries: 0, unreadable: [] };
+  const one = async <K extends Kind>(kind: K, id: string, find: Find<K>, decide: Decide<K>) => {
+    const { written, unreadable } = await resealEntry(options, { kind, id, find, decide });
+    report.entries++;
+    if (written) report.resealed++;
+    if (unreadable) report.unreadable.push(`${kind}:${id}`);
+    progress?.(report);
+  };
+  // First: control makes new write keys in the sealed form from here on.
+  const system = (data: Kinds['system'] | undefined) => ({
+    data: data && sealer.isCurrent(data.canary) ? undefined : newSystemEntry(sealer),
+    unreadable: false,
+  });
+  await one('system', SYSTEM_ID, () => config.system(), system);
+  for (const { data } of config.list('source')) {
+    await one('source', data.id, () => config.source(data.id), decided(resealSource, sealer));
+  }
+  for (const { data } of config.list('destination')) {
+    await one('destination', data.id, () => config.destination(data.id), decided(resealDestination, sealer));
+  }
+  return report;
+}
+
+type Find<K extends Kind> = () => Entry<Kinds[K]> | undefined;
+/** @param data undefined: there is no such entry (any more) */
+type Decide<K extends Kind> = (data: Kinds[K] | undefined) => Resealed<Kinds[K]>;
+
+function decided<T>(reseal: (data: T, sealer: Sealer) => Resealed<T>, sealer: Sealer) {
+  return (data: T | undefined): Resealed<T> => (data ? reseal(data, sealer) : { data: undefined, unreadable: false });
+}
+
+async function resealEntry<K extends Kind>(
+  { config, writer }: ResealOptions,
+  { kind, id, find, decide }: { kind: K; id: string; find: Find<K>; decide: Decide<K> },
+): Promise<{ written: boolean; unreadable: boolean }> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const before = find();
+    const { data, unreadable } = decide(before?.data);
+    if (data === undefined) return { written: false, unreadable };
+    const replaces = before?.version ?? 0;
+    const { ok } = await writer.write(kind, id, data, { replaces, ...noteOf(data) });
+    if (ok) return { written: true, unreadable };
+    await config.refresh(REFRESH_MS);
+  }
+  throw new AppError('overloaded', `The ${kind} ${id} is being changed by others; run it again`, true);
+}
+
+/** For the audit trail, which shows the entries that people make. */
+function noteOf(data: Kinds[Kind]): { note?: string } {
+  if (!('name' in data)) return {};
+  const by = { id: 'waypost', name: 'Waypost', role: 'operator' };
+  const changes = [{ field: 'sealing', from: '***', to: '***' }];
+  return { note: JSON.stringify({ by, action: 'changed', name: data.name, changes }) };
+}

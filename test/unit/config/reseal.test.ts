@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import { keyTrouble, newSystemEntry } from '../../../shared/config/canary';
+import { openConfig } from '../../../shared/config/reader';
+import { resealConfig } from '../../../shared/config/reseal';
+import { createSealer } from '../../../shared/config/seal';
+import { openWriteKey, sealWriteKey } from '../../../shared/config/write-keys';
+import { openWriter } from '../../../shared/config/writer';
+import { type Destination, type Source } from '../../../shared/domain/config';
+import { memoryLog, type MemoryLog } from '../../support/memory-log';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const dates = { createdAt: AT, updatedAt: AT };
+const log = pino({ level: 'silent' });
+const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
+const [old, both, only] = [createSealer([OLD]), createSealer([NEW, OLD]), createSealer([NEW])];
+
+const source: Source = {
+  ...{ id: 'src_1', name: 'Site', enabled: true, ...dates },
+  writeKeys: [{ key: 'planted-new' }, { key: 'planted-old', until: 5_000 }],
+};
+const destination: Destination = {
+  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'], ...dates },
+  webhooks: [
+    { id: 'whk_1', url: old.seal('https://a.example/in', 'dst_1'), origin: 'https://a.example', headers: {} },
+    {
+      ...{ id: 'whk_2', url: old.seal('https://b.example/in', 'dst_1'), origin: 'https://b.example' },
+      headers: { 'X-Key': old.seal('planted-value', 'dst_1') },
+    },
+  ],
+  secrets: { current: old.seal('planted-secret', 'dst_1'), previous: old.seal('planted-before', 'dst_1') },
+};
+
+async function open(memory: MemoryLog) {
+  const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: () => undefined });
+  const appender = await memory.kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
+  return { config, writer: openWriter({ config, appender, log, now: () => new Date(AT) }) };
+}
+
+/** A system that an earlier version made. */
+async function anOldSystem() {
+  const memory = memoryLog();
+  const { config, writer } = await open(memory);
+  await writer.write('source', 'src_1', source, { replaces: 0 });
+  await writer.write('destination', 'dst_1', destination, { replaces: 0 });
+  return { memory, config, writer };
+}
+const textOf = (memory: MemoryLog) => memory.compacted('config').map(({ value }) => value?.toString() ?? '');
+
+it('seals every text with the first key, so that the old key can go', async () => {
+  const { memory, config, writer } = await anOldSystem();
+  expect(await resealConfig({ config, writer, sealer: both })).toEqual({ resealed: 3, entries: 3, unreadable: [] });
+  const { webhooks, secrets } = config.destination('dst_1')!.data;
+  const sealed = [
+    ...webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]),
+    ...Object.values(secrets!),
+  ];
+  expect(sealed.map((text) => only.open(text as string, 'dst_1').text)).toEqual([
+    ...['https://a.example/in', 'https://b.example/in', 'planted-value', 'planted-secret', 'planted-before'],
+  ]);
+  expect(config.source('src_1')!.data.writeKeys.map((key) => openWriteKey(key, 'src_1', only))).toEqual([
+    ...['planted-new', 'planted-old'],
+  ]);
+  expect(textOf(memory).join()).not.toContain('planted');
+  expect(keyTrouble(config, only)).toBeUndefined();
+});
+
+it('keeps everything else of an entry, and what write keys open', async () => {
+  const { config, writer } = await anOldSystem();
+  await resealConfig({ config, writer, sealer: both });
+  const after = config.source('src_1')!;
+  expect([after.version, { ...after.data, writeKeys: [] }]).toEqual([2, { ...source, writeKeys: [] }]);
+  expect(config.destination('dst_1')!.data).toMatchObject({
+    ...destination,
+    webhooks: [{ id: 'whk_1' }, {}],
+    secrets: {},
+  });
+  expect(config.sourceByWriteKey('planted-new', 9_000)?.data.id).toBe('src_1');
+  expect(config.sourceByWriteKey('planted-old', 4_999)?.data.id).toBe('src_1');
+  expect(config.sourceByWriteKey('planted-old', 5_000)).toBeUndefined();
+});
+
+it('writes nothing the second time', async () => {
+  const { memory, config, writer } = await anOldSystem();
+  await resealConfig({ config, writer, sealer: both });
+  const records = memory.records('config').length;
+  expect(await resealConfig({ config, writer, sealer: both })).toMatchObject({ resealed: 0, entries: 3 });
+  expect(memory.records('config')).toHaveLength(records);
+});
+
+it('loses no change that control makes at the same time', async () => {
+  const { memory, config, writer } = await anOldSystem();
+  const control = await open(memory);
+  const { write } = writer;
+  let raced = false;
+  const racing: typeof write = async (kind, id, data, options) => {
+    if (kind === 'destination' && !raced) {
+      raced = true;
+      await control.writer.write('destination', 'dst_1', { ...destination, name: 'Renamed' }, { replaces: 1 });
+      await config.refresh(1_000);
+    }
+    return write(kind, id, data, options);
+  };
+  await resealConfig({ config, writer: { write: racing }, sealer: both });
+  const { data, version } = config.destination('dst_1')!;
+  expect([data.name, version, only.open(data.webhooks[0]!.url, 'dst_1').text]).toEqual([
+    ...['Renamed', 3, 'https://a.example/in'],
+  ]);
+});
+
+it('leaves what no key opens as it is, and names the entry', async () => {
+  const { config, writer } = await anOldSystem();
+  const report = await resealConfig({ config, writer, sealer: only });
+  expect(report).toEqual({ resealed: 2, entries: 3, unreadable: ['destination:dst_1'] });
+  expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
+});
+
+describe('a process with another key', () => {
+  it('is told so by the canary, before anything else is sealed', async () => {
+    const { config, writer } = await open(memoryLog());
+    await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
+    expect([keyTrouble(config, old), keyTrouble(config, both)]).toEqual([undefined, undefined]);
+    expect(keyTrouble(config, only)).toMatch(/WAYPOST_SECRET_KEY differs/);
+  });
+
+  it('is told so by the destinations of a system without a canary', async () => {
+    const { config } = await anOldSystem();
+    expect([keyTrouble(config, both), keyTrouble(config, only)]).toEqual([
+      undefined,
+      expect.stringMatching(/WAYPOST_SECRET_KEY differs/),
+    ]);
+  });
+});
+
+it('a stored hash opens no source, whether presented as it is or hashed', async () => {
+  const { config, writer } = await anOldSystem();
+  await resealConfig({ config, writer, sealer: both });
+  for (const { key } of config.source('src_1')!.data.writeKeys) expect(config.sourceByWriteKey(key, 0)).toBeUndefined();
+  const sealed = sealWriteKey('planted-third', 'src_1', both);
+  await writer.write('source', 'src_1', { ...source, writeKeys: [sealed] }, { replaces: 2 });
+  expect(config.sourceByWriteKey('planted-third', 0)?.data.id).toBe('src_1');
+  expect(config.sourceByWriteKey('planted-new', 0)).toBeUndefined();
+});
