@@ -1,3 +1,4 @@
+import { type Request } from 'express';
 import { z } from 'zod';
 import { type FieldError, Problem } from '../../shared/http/problem';
 
@@ -38,8 +39,16 @@ export const pageParameters = z.strictObject({
  * @param query as Express parsed it
  * @throws Problem `invalid_fields` that names every bad parameter
  */
-export function parseQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
+export function parseQuery<S extends z.ZodType>(schema: S, query: Request['query']): z.output<S> {
   const parsed = schema.safeParse(query, { error: inWords });
+  const withNul = Object.entries(query).filter(([, value]) => [value].flat().some((text) => hasNul(text)));
+  if (withNul.length > 0) {
+    const errors = withNul.map(([name]) => ({
+      parameter: name.slice(0, 100),
+      detail: 'must not hold a NUL character',
+    }));
+    throw new Problem('invalid_fields', 'The parameters cannot be read', { errors });
+  }
   if (parsed.success) return parsed.data;
   const errors = parsed.error.issues.flatMap((issue): FieldError[] =>
     issue.code === 'unrecognized_keys'
@@ -47,6 +56,11 @@ export function parseQuery<S extends z.ZodType>(schema: S, query: unknown): z.ou
       : [{ parameter: String(issue.path[0] ?? ''), detail: issue.message }],
   );
   throw new Problem('invalid_fields', 'The parameters cannot be read', { errors });
+}
+
+/** PostgreSQL refuses it in any text. */
+function hasNul(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('\0');
 }
 
 function inWords(issue: z.core.$ZodRawIssue): string | undefined {
@@ -63,7 +77,7 @@ export function encodeCursor(at: number, id: string): string {
 /** @throws Problem `invalid_fields` */
 export function decodeCursor(after: string | undefined): { at: number; id: string } | undefined {
   if (after === undefined) return undefined;
-  const [, at, id] = /^(\d{1,15}) (.+)$/s.exec(Buffer.from(after, 'base64url').toString()) ?? [];
+  const [, at, id] = /^(\d{1,15}) ([^\0]+)$/.exec(Buffer.from(after, 'base64url').toString()) ?? [];
   if (at !== undefined && id !== undefined) return { at: Number(at), id };
   const errors = [{ parameter: 'after', detail: 'is not the `next` of a page before' }];
   throw new Problem('invalid_fields', 'The page asked for cannot be read', { errors });
