@@ -29,7 +29,7 @@ import { openLimitedCalls } from './limited-calls';
 import { openProfiles } from './profiles/open';
 import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
-import { observeHistory, watched } from './watch';
+import { observeAlerts, observeHistory, watched } from './watch';
 
 /** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
 
@@ -85,6 +85,7 @@ export async function startControl(
   const app = createApp(deps, access);
   const server = createServer(watched(app));
   observeHistory(history);
+  observeAlerts(alerts);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
   health.ready = true;
   return {

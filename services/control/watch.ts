@@ -1,6 +1,7 @@
 import { type RequestListener } from 'node:http';
 import { observeServer, watchRequest } from '../../shared/telemetry/http-server';
 import { metrics, only } from '../../shared/telemetry/metrics';
+import { type Alerts } from './alerts/runner';
 import { type History } from './history/history';
 import { BASE, findPath } from './paths';
 
@@ -14,6 +15,17 @@ export function watched(app: RequestListener): RequestListener {
     watchRequest(req, res, () => documentedPath(url));
     app(req, res);
   };
+}
+
+export function observeAlerts(alerts: Pick<Alerts, 'behindSeconds'>): void {
+  metrics.gauge(
+    {
+      name: 'waypost.alerts.behind',
+      unit: 's',
+      help: 'How long alerts could not be decided, since `attempts` was not read to its end; 0 where another process decides.',
+    },
+    () => only(alerts.behindSeconds),
+  );
 }
 
 export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): void {

@@ -3,14 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Notice } from '../../services/control/alerts/notice';
+import { evidenceOf } from '../../services/control/alerts/evidence';
 import {
   acknowledge,
   addNotices,
+  addToHealth,
+  beginPositions,
   dueNotices,
   endNotices,
   getNotice,
   listNotices,
   lockHealth,
+  movePositions,
   type NoticeFilter,
   readPositions,
   settleAlerts,
@@ -515,7 +519,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
         await then();
         return (event) => !forgotten.has(event);
       };
-    const write = (admit: Admit) => recordEvents(database, [kim, lee], parts, { admit });
+    const write = (admit: Admit) => recordEvents(database, [kim, lee], parts, admit);
 
     it('of events that are written after the deletion', async () => {
       const forgotten = new Forgotten();
@@ -594,27 +598,34 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('knows how each destination fares, and how far it has read', async () => {
-    await recordEvents(database, [aFailure(), anAttempt({ delivery: 'd2', destination: 'dst_2' })], parts, {
-      positions: new Map([[0, 8]]),
-    });
-    await recordEvents(database, [aFailure(), aDeath({ at: at(5) })], parts, {
-      positions: new Map([
-        [0, 6],
-        [1, 3],
-      ]),
-    });
-    expect(await readPositions(database)).toEqual(
-      new Map([
-        [0, 8],
-        [1, 3],
-      ]),
-    );
+  it('knows how each destination fares', async () => {
+    const learn = (...events: DeliveryEvent[]) => {
+      const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))) ?? []);
+      return database.transaction((queries) => addToHealth(queries, evidence));
+    };
+    await learn(aFailure(), anAttempt({ delivery: 'd2', destination: 'dst_2' }));
+    await learn(aDeath({ at: at(5) }));
     const known = await troubled(database);
     expect([...known.keys()]).toEqual(['dst_1']);
     expect(known.get('dst_1')).toMatchObject({ failures: [{ count: 1 }], dead: { count: 1 } });
     const locked = await database.transaction((queries) => lockHealth(queries, ['dst_2', 'dst_1', 'dst_none']));
     expect([...locked.keys()].sort()).toEqual(['dst_1', 'dst_2']);
+  });
+
+  it('moves positions from where they are alone, all of them or none', async () => {
+    await beginPositions(database, new Map([[0, 5]]));
+    await beginPositions(database, new Map(Object.entries({ 0: 9, 1: 2 }).map(([key, next]) => [Number(key), next])));
+    const move = (...moves: { partition: number; from: number; to: number }[]) =>
+      database.transaction((queries) => movePositions(queries, moves));
+    expect(await move({ partition: 0, from: 5, to: 8 }, { partition: 1, from: 2, to: 0 })).toBe(true);
+    expect(await move({ partition: 0, from: 8, to: 9 }, { partition: 1, from: 2, to: 3 })).toBe(false);
+    expect(await move({ partition: 2, from: 0, to: 1 })).toBe(false);
+    expect(await readPositions(database)).toEqual(
+      new Map([
+        [0, 8],
+        [1, 0],
+      ]),
+    );
   });
 
   it('keeps notices, finds them, and knows what is still to be sent', async () => {

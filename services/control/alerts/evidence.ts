@@ -1,11 +1,6 @@
-import { type UrlAttempt } from '../../../shared/domain/attempt';
-import { type DeliveryRow, type Try } from '../history/delivery-row';
-import { newTries } from '../history/tally';
+import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/domain/attempt';
 
-/**
- * What a change in the history says of its destination's health: pure. Since only changes speak, an event of `attempts`
- * that is read twice speaks once.
- */
+/** What a record of `attempts` says of its destination's health: pure. */
 
 /** Times are ms since 1970. */
 export type Evidence =
@@ -14,24 +9,50 @@ export type Evidence =
   | { kind: 'failed'; destination: string; at: number; until: number; error: string }
   | { kind: 'dead'; destination: string; at: number };
 
-/** Tests say nothing: a person sits before them. */
-export function evidenceOf(before: DeliveryRow | undefined, after: DeliveryRow): Evidence[] {
-  if (after.test) return [];
-  const { destination } = after;
-  const evidence = newTries(before, after).map((each): Evidence => {
-    const at = Date.parse(each.at);
-    if (each.outcome === 'delivered') return { kind: 'ok', destination, at };
-    const until = after.status === 'retrying' ? Math.max(at, after.nextAt ?? at) : at;
-    return { kind: 'failed', destination, at, until, error: errorOf(each) };
-  });
-  const died = after.status === 'dead' && (before?.status !== 'dead' || before.replay !== after.replay);
-  if (died && after.settledAt !== null) evidence.push({ kind: 'dead', destination, at: after.settledAt });
-  return evidence;
+/** @returns undefined where it says nothing, or cannot be read. Tests say nothing: a person sits before them. */
+export function evidenceOf(value: Buffer | null): Evidence | undefined {
+  if (!value) return undefined;
+  try {
+    return judge(successOf(value) ?? (JSON.parse(value.toString()) as DeliveryEvent));
+  } catch {
+    return undefined;
+  }
+}
+
+const BEFORE_URLS = Buffer.from(',"urls":[');
+const AFTER_URLS = Buffer.from(']}');
+
+/**
+ * The part of a successful attempt before its URLs, where these are its last field: nearly all records are such, and the
+ * answers that URLs hold are most of what there is to parse. Quotes within a text are escaped, so no text looks like the mark.
+ */
+function successOf(value: Buffer): DeliveryEvent | undefined {
+  const end = value.indexOf(BEFORE_URLS);
+  if (end < 0 || !value.subarray(-AFTER_URLS.length).equals(AFTER_URLS)) return undefined;
+  try {
+    const head = JSON.parse(`${value.toString('utf8', 0, end)}}`) as AttemptEvent;
+    return head.outcome === 'delivered' ? head : undefined;
+  } catch {
+    // Another order of fields than that of today's writers.
+    return undefined;
+  }
+}
+
+function judge(event: DeliveryEvent): Evidence | undefined {
+  const { destination } = event;
+  const at = Date.parse(event.at);
+  if (event.test || typeof destination !== 'string' || Number.isNaN(at)) return undefined;
+  if (event.kind === 'dead') return { kind: 'dead', destination, at };
+  // What came late belongs to an attempt that another URL's success has settled.
+  if (event.kind !== 'attempt' || event.late) return undefined;
+  if (event.outcome === 'delivered') return { kind: 'ok', destination, at };
+  const next = event.nextAttemptAt === undefined ? at : Date.parse(event.nextAttemptAt);
+  return { kind: 'failed', destination, at, until: Math.max(at, next || at), error: errorOf(event.urls) };
 }
 
 /** Of several URLs the last one that failed. No message of an error has a path or a secret in it. */
-function errorOf({ urls }: Try): string {
-  const failed = urls.filter(({ outcome }) => outcome !== 'delivered').at(-1);
+function errorOf(urls: readonly UrlAttempt[]): string {
+  const failed = urls.findLast(({ outcome }) => outcome !== 'delivered');
   return failed ? wordsFor(failed) : 'no answer is known';
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/view';
 import { ALERTS_ID } from '../../../shared/domain/config';
 import { messageOf } from '../../../shared/errors';
@@ -6,40 +7,39 @@ import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../access/identities';
 import { type Entries } from '../entries';
-import {
-  addNotices,
-  dueNotices,
-  endNotices,
-  lockHealth,
-  readPositions,
-  saveHealth,
-  settleAlerts,
-  troubled,
-} from '../history/alerts';
+import { addNotices, dueNotices, endNotices, lockHealth, saveHealth, settleAlerts, troubled } from '../history/alerts';
 import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
-import { CaughtUp } from './caught-up';
+import { dropLease, takeLease } from '../history/leases';
 import { type Context, decide, isNews } from './decide';
 import { type Health } from './health';
 import { type Notice } from './notice';
+import { AttemptReader } from './reader';
 import { alertRecord, isAddressed } from './record';
 import { settingsOf } from './settings';
 
 /**
- * Looks every now and then at the destinations that are not well, and does what is decided about them.
+ * Reads what became of deliveries (reader.ts), looks at the destinations that are not well, and does what is decided
+ * about them. One control process does so at a time, by a lease.
  *
- * Invariants: a notice is in the database together with the state that says so, and its alert is due there until Kafka
+ * Invariants: what is decided at a moment is decided when all that lay in `attempts` at that moment was read. A notice is in the database together with the state that says so, and its alert is due there until Kafka
  * has it: a process that is killed anywhere leaves to the next one just what is still to be done. A destination is
  * switched off only after it was written down that it would be, so that its notice follows, whoever writes it.
  */
 
-/** Soon enough for people; a query of a few rows each time. */
+const LEASE = 'alerts';
+/** How long alerts stand still when the process that decides was killed. */
+const LEASE_MS = 12_000;
+const RENEW_AFTER_MS = 3_000;
+/** What takes longer to read was true too long ago to act on: it is looked at once more. */
+const FRESH_MS = 10_000;
+/** Soon enough for people; a query of a few rows each time, and one for the ends of `attempts`. */
 const LOOK_EVERY_MS = 1_000;
 const LOOK_IN_TROUBLE_MS = 5_000;
 const MOST_AT_ONCE = 100;
 
 export interface AlertsOptions {
-  kafka: Pick<Kafka, 'ranges'>;
+  kafka: Pick<Kafka, 'ranges' | 'read'>;
   appender: Pick<Appender, 'append'>;
   history: Pick<History, 'ask'>;
   config: Pick<ConfigView, 'destination'>;
@@ -50,14 +50,23 @@ export interface AlertsOptions {
 }
 
 export class Alerts {
-  readonly #caughtUp: CaughtUp;
+  readonly #reader: AttemptReader;
+  readonly #owner = randomUUID();
+  #leasedAt = -Infinity;
+  /** when this process knew last that what is decided on is complete, here or in the process that has the lease */
+  #soundAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
   #trouble = false;
   #stopped = false;
 
   constructor(private readonly options: AlertsOptions) {
-    this.#caughtUp = new CaughtUp(options.kafka, () => options.now().getTime());
+    this.#reader = new AttemptReader(options);
+  }
+
+  /** How long nothing could be decided, since `attempts` was not read to its end: seconds. */
+  get behindSeconds(): number {
+    return (performance.now() - this.#soundAt) / 1_000;
   }
 
   start(): void {
@@ -73,18 +82,39 @@ export class Alerts {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#looking;
+    const { history } = this.options;
+    await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
   }
 
   /** Decides once, and sends what is due. @throws whatever Kafka or the database throws; nothing is lost by it */
   async look(): Promise<void> {
-    const { history } = this.options;
-    const known = await history.ask(troubled);
-    const news = [...known].filter(([id, health]) => isNews(health, decide(health, this.#context(id))));
-    if (news.length === 0) this.#caughtUp.forget();
-    else if (await this.#caughtUp.reached(() => history.ask(readPositions))) {
-      await this.#conclude(news.map(([id]) => id));
+    if (!(await this.#leads())) return;
+    const [at, askedAt] = [this.options.now(), performance.now()];
+    if (await this.#reader.readToEnds(() => this.#leads())) {
+      this.#soundAt = askedAt;
+      if (performance.now() - askedAt < FRESH_MS) await this.#decideAt(at);
     }
     await this.#send();
+  }
+
+  async #leads(): Promise<boolean> {
+    const askedAt = performance.now();
+    if (this.#stopped || askedAt - this.#leasedAt < RENEW_AFTER_MS) return !this.#stopped;
+    const lease = { owner: this.#owner, forMs: LEASE_MS };
+    const leads = await this.options.history.ask((database) => takeLease(database, LEASE, lease));
+    // Without a lease in between, nobody has read but this process.
+    if (askedAt - this.#leasedAt > LEASE_MS) this.#reader.forget();
+    this.#leasedAt = leads ? askedAt : -Infinity;
+    if (!leads) this.#soundAt = askedAt;
+    return leads;
+  }
+
+  /** @param at all that had happened by then is known */
+  async #decideAt(at: Date): Promise<void> {
+    const known = await this.options.history.ask(troubled);
+    const news = [...known].filter(([id, health]) => isNews(health, decide(health, this.#context(id, at))));
+    const ids = news.map(([id]) => id);
+    if (ids.length > 0) await this.#conclude(ids, at);
   }
 
   async #lookSafely(): Promise<void> {
@@ -98,22 +128,22 @@ export class Alerts {
     }
   }
 
-  #context(id: string): Context {
-    const { config, now } = this.options;
+  #context(id: string, at: Date): Context {
+    const { config } = this.options;
     const settings = settingsOf(config.destination(ALERTS_ID)?.data);
-    return { id, destination: config.destination(id)?.data, settings, nowMs: now().getTime() };
+    return { id, destination: config.destination(id)?.data, settings, nowMs: at.getTime() };
   }
 
   /** Decided once more on what is known while it is held; then what is to be switched off is, and told of. */
-  async #conclude(ids: readonly string[]): Promise<void> {
-    const { switchOff } = await this.#decideAll(ids);
+  async #conclude(ids: readonly string[], at: Date): Promise<void> {
+    const { switchOff } = await this.#decideAll(ids, at);
     const switched: string[] = [];
     for (const id of switchOff) if (await this.#switchOff(id)) switched.push(id);
-    if (switched.length > 0) await this.#decideAll(switched);
+    if (switched.length > 0) await this.#decideAll(switched, at);
   }
 
-  async #decideAll(ids: readonly string[]): Promise<{ switchOff: string[] }> {
-    const work = (queries: Queries) => this.#decideHeld(queries, ids);
+  async #decideAll(ids: readonly string[], at: Date): Promise<{ switchOff: string[] }> {
+    const work = (queries: Queries) => this.#decideHeld(queries, ids, at);
     const { notices, switchOff } = await this.options.history.ask((database: Database) => database.transaction(work));
     for (const { id, destination, kind } of notices) {
       this.options.log.warn({ notice: id, destination, kind }, 'notice.raised');
@@ -121,9 +151,13 @@ export class Alerts {
     return { switchOff };
   }
 
-  async #decideHeld(queries: Queries, ids: readonly string[]): Promise<{ notices: Notice[]; switchOff: string[] }> {
+  async #decideHeld(
+    queries: Queries,
+    ids: readonly string[],
+    at: Date,
+  ): Promise<{ notices: Notice[]; switchOff: string[] }> {
     const decided = [...(await lockHealth(queries, ids))].map(
-      ([id, health]) => [id, decide(health, this.#context(id))] as const,
+      ([id, health]) => [id, decide(health, this.#context(id, at))] as const,
     );
     const rows = decided.map(([id, { health }]): [string, Health] => [id, health]);
     const notices = decided.flatMap(([, decision]) => decision.notices);

@@ -6,7 +6,7 @@ import { type Database, type Queries, type Row } from './database';
 
 /** What alerts are decided from, and what was decided, in the database. */
 
-/** Evidence is added in the transaction that records what it comes from: neither is there without the other. */
+/** Adds what records of `attempts` say, in the transaction that moves the positions behind them. */
 export async function addToHealth(queries: Queries, evidence: readonly Evidence[]): Promise<void> {
   if (evidence.length === 0) return;
   const byDestination = new Map<string, Evidence[]>();
@@ -56,18 +56,40 @@ export async function troubled({ query }: Queries): Promise<Map<string, Health>>
   return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
 }
 
-/** How far `attempts` was read: by partition the next offset. */
-export async function savePositions({ query }: Queries, positions: ReadonlyMap<number, number>): Promise<void> {
-  if (positions.size === 0) return;
+/** Where `attempts` is read from, of partitions that have no position yet. */
+export async function beginPositions({ query }: Queries, positions: ReadonlyMap<number, number>): Promise<void> {
   const given = [...positions].map(([partition, next]) => ({ partition, next }));
   await query(
     `insert into waypost.positions (partition, next)
      select partition, next from jsonb_to_recordset($1::jsonb) as given(partition int, next bigint)
-     on conflict (partition) do update set next = greatest(waypost.positions.next, excluded.next)`,
+     on conflict (partition) do nothing`,
     [databaseJson(given)],
   );
 }
 
+/** @returns false where one of them is not where it was, and nothing may be written */
+export async function movePositions(
+  { query }: Queries,
+  moves: readonly { partition: number; from: number; to: number }[],
+): Promise<boolean> {
+  const rows = await query<{ partition: number; next: number }>(
+    `select partition, next from waypost.positions
+     where partition in (select partition from jsonb_to_recordset($1::jsonb) as given(partition int))
+     order by partition for update`,
+    [databaseJson(moves)],
+  );
+  const stored = new Map(rows.map(({ partition, next }) => [partition, next]));
+  if (moves.some(({ partition, from }) => stored.get(partition) !== from)) return false;
+  await query(
+    `update waypost.positions set next = given."to"
+     from jsonb_to_recordset($1::jsonb) as given(partition int, "to" bigint)
+     where waypost.positions.partition = given.partition`,
+    [databaseJson(moves)],
+  );
+  return true;
+}
+
+/** How far `attempts` was read for the health of destinations: by partition the next offset. */
 export async function readPositions({ query }: Queries): Promise<Map<number, number>> {
   const rows = await query<{ partition: number; next: number }>('select partition, next from waypost.positions');
   return new Map(rows.map(({ partition, next }) => [partition, next]));

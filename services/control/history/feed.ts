@@ -54,10 +54,10 @@ export interface FeedOptions<E> {
   /** What a record says; `skip`: nothing; undefined where it cannot be used. */
   parse(record: OpenRecord): E | 'skip' | undefined;
   /**
-   * @param positions where to read on behind them, by partition
+   * @param events none: nothing but to show that the database takes writes
    * @throws whatever the database throws; nothing of the batch is written then
    */
-  write(events: E[], positions: ReadonlyMap<number, number>): Promise<void>;
+  write(events: E[]): Promise<void>;
   /** What failed, as far as the error tells. */
   faultOf(error: unknown): Fault;
   /** Whether others need all that this machine's cores can do. */
@@ -225,21 +225,18 @@ export class Feed<E extends object> {
   }
 
   /**
-   * The position is written without the event. That also shows that the database takes writes: where it does not (read-only
-   * after a failover), no event is at fault, and none is left out.
+   * The database must take writes: where it does not (read-only after a failover), no event is at fault, and none is left
+   * out.
    */
   async #leaveOut(only: Queued<E>, cause: unknown): Promise<void> {
-    await this.options.write([], positionsOf([only]));
+    await this.options.write([]);
     this.#leftOut++;
     const { topic, partition, offset } = only;
     this.options.log.error({ topic, partition, offset, reason: messageOf(cause) }, 'history.not_recorded');
   }
 
   #writeAll(batch: Queued<E>[]): Promise<void> {
-    return this.options.write(
-      batch.map(({ event }) => event),
-      positionsOf(batch),
-    );
+    return this.options.write(batch.map(({ event }) => event));
   }
 
   #taken(batch: Queued<E>[]): void {
@@ -252,8 +249,4 @@ export class Feed<E extends object> {
     this.#refused = false;
     this.options.onRoom();
   }
-}
-
-function positionsOf(batch: readonly Queued<object>[]): Map<number, number> {
-  return new Map(batch.map(({ partition, offset }) => [partition, offset + 1]));
 }

@@ -71,7 +71,7 @@ export class History {
     this.#feed = new Feed({
       ...common,
       parse: parseEvent,
-      write: (events, positions) => this.#writing((database) => this.#write(database, events, positions)),
+      write: (events) => this.#writing((database) => this.#write(database, events)),
     });
     this.#audit = new Feed({
       ...common,
@@ -210,7 +210,11 @@ export class History {
     for (const consumption of this.#consumptions) consumption.resume();
   }
 
-  async #write(database: Database, events: readonly Event[], positions: ReadonlyMap<number, number>): Promise<void> {
+  async #write(database: Database, events: readonly Event[]): Promise<void> {
+    if (events.length === 0) {
+      await database.query(`update waypost.meta set value = value where key = 'version'`);
+      return;
+    }
     const oldest = this.options.now() - this.options.keep.forMs;
     const kept = events.filter((event) => event.kind === 'circuit' || Date.parse(event.acceptedAt) >= oldest);
     const admit = async (queries: Queries) => {
@@ -218,7 +222,7 @@ export class History {
       return (event: DeliveryEvent) => !this.forgotten.has(event);
     };
     try {
-      for (const [name, rows] of await recordEvents(database, kept, this.#parts, { positions, admit })) {
+      for (const [name, rows] of await recordEvents(database, kept, this.#parts, admit)) {
         this.#written.set(name, rows);
         this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
       }

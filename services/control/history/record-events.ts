@@ -1,8 +1,6 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/domain/attempt';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './columns';
 import { type Database, type Queries, type Transaction } from './database';
-import { type Evidence, evidenceOf } from '../alerts/evidence';
-import { addToHealth, savePositions } from './alerts';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import { indexing, spareStatistics } from './indexes';
 import { newPart, type Part, partOf } from './parts';
@@ -16,34 +14,22 @@ import { type Count, countsOf, sumCounts } from './tally';
  * by COPY, which takes all of them or none. Where one is there already the batch is taken again, and every row looked at.
  */
 
-/** What the events change beside the rows. */
-interface Learned {
-  counts: Count[];
-  evidence: Evidence[];
-}
-
 /** By the name of each part that was written to: how many rows were written over. */
 export type Touched = Map<string, number>;
 
 /** Which events are written, as far as the transaction knows that writes them. */
 export type Admit = (queries: Queries) => Promise<(event: DeliveryEvent) => boolean>;
 
-interface Given {
-  /** where the topic is to be read on, by partition */
-  positions?: ReadonlyMap<number, number>;
-  /** asked first in each transaction */
-  admit?: Admit;
-}
-
 /**
  * @param parts as known so far; what is made here is added
+ * @param admit asked first in each transaction
  * @returns the parts that were written to, and how many rows were written over: each leaves its old version behind
  */
 export async function recordEvents(
   database: Database,
   events: readonly (DeliveryEvent | CircuitEvent)[],
   parts: Part[],
-  { positions = new Map(), admit }: Given = {},
+  admit?: Admit,
 ): Promise<Touched> {
   const byDelivery = new Map<string, DeliveryEvent[]>();
   const circuits: CircuitEvent[] = [];
@@ -63,16 +49,14 @@ export async function recordEvents(
       // All events of a delivery are of the same user and time.
       const deliveries = isAdmitted ? all.filter(([event]) => event && isAdmitted(event)) : all;
       const { made, touched } = await makeParts(database.kind, transaction, deliveries, parts);
-      const learned: Learned = { counts: [], evidence: [] };
+      const counts: Count[] = [];
       const [first, later] = unseen ? split(deliveries) : [[], deliveries];
-      await add(transaction, first, learned);
-      for (const at of await change(transaction, later, learned)) {
+      await add(transaction, first, counts);
+      for (const at of await change(transaction, later, counts)) {
         const name = partOf([...parts, ...made], at)?.name ?? '';
         touched.set(name, (touched.get(name) ?? 0) + 1);
       }
-      await addCounts(transaction, sumCounts(learned.counts));
-      await addToHealth(transaction, learned.evidence);
-      await savePositions(transaction, positions);
+      await addCounts(transaction, sumCounts(counts));
       await turnCircuits(transaction, circuits);
       return { made, touched };
     });
@@ -99,29 +83,28 @@ function isFirst(event: DeliveryEvent): boolean {
   return event.hop === 0 && event.replay === 0 && !('late' in event) && (event.kind === 'attempt' || event.n === 0);
 }
 
-function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], learned: Learned): DeliveryRow | undefined {
+function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], counts: Count[]): DeliveryRow | undefined {
   let row = before;
   for (const event of events) {
     const after = applyEvent(row, event);
-    learned.counts.push(...countsOf(row, after));
-    learned.evidence.push(...evidenceOf(row, after));
+    counts.push(...countsOf(row, after));
     row = after;
   }
   return row;
 }
 
 /** @throws `23505` where one of them is there already */
-async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], learned: Learned): Promise<void> {
+async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts: Count[]): Promise<void> {
   const rows: DeliveryRow[] = [];
   for (const events of deliveries) {
-    const row = fold(undefined, events, learned);
+    const row = fold(undefined, events, counts);
     if (row) rows.push(row);
   }
   if (rows.length > 0) await copy('waypost.deliveries', COLUMNS, toCopy(rows));
 }
 
 /** @returns when those were accepted whose rows were written over */
-async function change({ query }: Queries, deliveries: DeliveryEvent[][], learned: Learned): Promise<number[]> {
+async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts: Count[]): Promise<number[]> {
   if (deliveries.length === 0) return [];
   const keys = deliveries.flatMap(([event]) =>
     event ? [{ accepted_at: Date.parse(event.acceptedAt), id: event.delivery }] : [],
@@ -136,7 +119,7 @@ async function change({ query }: Queries, deliveries: DeliveryEvent[][], learned
   const updated: number[] = [];
   const rows = deliveries.flatMap((events) => {
     const before = known.get(events[0]?.delivery ?? '');
-    const row = fold(before, events, learned);
+    const row = fold(before, events, counts);
     if (!row || row === before) return [];
     if (before) updated.push(row.acceptedAt);
     return [toColumns(row)];

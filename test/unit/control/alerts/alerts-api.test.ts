@@ -1,5 +1,4 @@
 import supertest from 'supertest';
-import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { type Database } from '../../../../services/control/history/database';
 import { parseNote } from '../../../../services/control/history/audit';
 import { type DeliveryEvent } from '../../../../shared/domain/attempt';
@@ -20,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  for (const table of ['deliveries', 'health', 'notices', 'positions', 'counts']) {
+  for (const table of ['health', 'notices', 'positions', 'leases']) {
     await database.query(`delete from waypost.${table}`);
   }
   control = await controlUnderTest({ database });
@@ -36,7 +35,8 @@ const makeDestination = async (over: object = {}) => {
   return (await control.call('post', '/destinations').send(body)).body.id as string;
 };
 let deliveries = 0;
-const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+const record = (...events: DeliveryEvent[]) =>
+  control.memory.append(events.map((event) => ({ topic: 'attempts', key: 'k', value: JSON.stringify(event) })));
 /** One delivery that fails for the first time. */
 const fails = (destination: string, seconds: number): DeliveryEvent =>
   aFailure({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds), nextAttemptAt: at(seconds) });
@@ -175,18 +175,18 @@ describe('a destination that fails', () => {
   it('is told of once, and so is its recovery: whatever is read twice, and whoever looks', async () => {
     const id = await makeDestination();
     const events = [fails(id, 0), fails(id, 30)];
-    await record(...events);
+    record(...events);
     await look(30);
     expect(sent()).toEqual([]);
     const last = fails(id, 61);
-    await record(last);
+    record(last);
     await look(61);
     const second = await controlUnderTest({ database, memory: control.memory });
     second.clock.now = new Date(at(70));
-    await record(...events, last);
+    record(...events, last);
     await second.alerts.look();
     expect(types()).toEqual(['destination.failing']);
-    await record(succeeds(id, 90));
+    record(succeeds(id, 90));
     await second.alerts.look();
     await look(91);
     expect(types()).toEqual(['destination.failing', 'destination.recovered']);
@@ -206,29 +206,40 @@ describe('a destination that fails', () => {
     ]);
   });
 
-  it('is not told of before the history has caught up', async () => {
+  it('is not told of where the end of the topic was not read, which may say that it is well', async () => {
     const id = await makeDestination();
-    control.memory.append([{ topic: 'attempts', key: 'k', value: '{}' }]);
-    await record(fails(id, 0), fails(id, 61));
+    record(fails(id, 0), fails(id, 61));
+    const { read } = control.memory.kafka;
+    control.memory.kafka.read = ({ offset }) =>
+      Promise.resolve({ records: [], next: offset, end: offset, gone: false });
     await look(61);
+    await look(600);
     expect(await get('/notices')).toMatchObject({ data: [] });
-    await recordEvents(database, [succeeds(id, 50)], await readParts(database), { positions: new Map([[0, 1]]) });
-    await look(62);
+    control.memory.kafka.read = read;
+    record(succeeds(id, 50));
+    await look(601);
     expect(await get('/notices')).toMatchObject({ data: [] });
   });
 
-  it('is told of all the same where the last of the topic cannot be read', async () => {
+  it('is told of by the process that has the lease, and by the next one when that has stopped', async () => {
     const id = await makeDestination();
-    control.memory.append([{ topic: 'attempts', key: 'k', value: 'no event' }]);
-    await record(fails(id, 0), fails(id, 61));
+    const lease = (owner: string) =>
+      database.query(
+        `insert into waypost.leases values ('alerts', $1, 9e15)
+         on conflict (name) do update set owner = excluded.owner, until = excluded.until`,
+        [owner],
+      );
+    record(fails(id, 0), fails(id, 61));
     await look(61);
-    await look(182);
     expect(types()).toEqual(['destination.failing']);
+    await lease('another');
+    await control.alerts.stop();
+    expect(await database.query('select owner from waypost.leases')).toEqual([{ owner: 'another' }]);
   });
 
   it('is told of when Kafka is back, with the same id', async () => {
     const id = await makeDestination();
-    await record(fails(id, 0), fails(id, 61));
+    record(fails(id, 0), fails(id, 61));
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
     await expect(look(61)).rejects.toThrow('away');
     const due = await get('/notices');
@@ -244,7 +255,7 @@ describe('a destination that fails', () => {
   it('is noticed and not told of where nobody is there to be told', async () => {
     await set({ enabled: false });
     const id = await makeDestination();
-    await record(fails(id, 0), fails(id, 61));
+    record(fails(id, 0), fails(id, 61));
     await look(61);
     await set({ enabled: true });
     await look(62);
@@ -253,7 +264,7 @@ describe('a destination that fails', () => {
   });
 
   it('may be the webhook of the alerts itself: a notice, and no alert', async () => {
-    await record(fails('alerts', 0), fails('alerts', 61), aDeath({ delivery: 'dlv_a', destination: 'alerts' }));
+    record(fails('alerts', 0), fails('alerts', 61), aDeath({ delivery: 'dlv_a', destination: 'alerts' }));
     await look(61);
     const { data } = await get('/notices?destination=alerts');
     expect(data.map((each: { kind: string; alert: string }) => [each.kind, each.alert]).sort()).toEqual([
@@ -269,11 +280,9 @@ it('dead letters are told of at once, and then with their number when it is time
   const id = await makeDestination();
   const dies = (seconds: number) =>
     aDeath({ delivery: `dlv_${++deliveries}`, destination: id, acceptedAt: at(0), at: at(seconds) });
-  await record(dies(1));
+  record(dies(1));
   await look(1);
-  const more = [dies(2), dies(3), dies(4)];
-  await record(...more);
-  await record(...more);
+  record(dies(2), dies(3), dies(4));
   await look(5);
   expect(types()).toEqual(['destination.dead_letters']);
   await look(601);
@@ -282,14 +291,14 @@ it('dead letters are told of at once, and then with their number when it is time
 
 it('tests raise nothing', async () => {
   const id = await makeDestination();
-  await record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
+  record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
   await look(1);
   expect((await get('/notices')).data).toEqual([]);
 });
 
 describe('switching off', () => {
   const failing = async (id: string) => {
-    await record(fails(id, 0), fails(id, 90_000));
+    record(fails(id, 0), fails(id, 90_000));
     await look(90_000);
   };
 
@@ -314,7 +323,7 @@ describe('switching off', () => {
     expect((await get('/notices?open=true')).data).toEqual([]);
     // Who switches it on again is not switched off for what was before.
     await control.call('patch', `/destinations/${id}`).send({ enabled: true });
-    await record(fails(id, 90_001));
+    record(fails(id, 90_001));
     await look(90_002);
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
@@ -322,7 +331,8 @@ describe('switching off', () => {
   it('that a crash cut off is told of by the next process', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
-    await record(fails(id, 0), fails(id, 90_000));
+    record(fails(id, 0));
+    await look(1);
     // Written down and done, and nothing after it.
     const { rows } = { rows: await database.query<{ health: string }>('select health from waypost.health') };
     const health = { ...(JSON.parse(rows[0]!.health) as object), switchingOff: { since: START, failures: 2 } };
@@ -345,9 +355,9 @@ describe('/notices', () => {
   const make = async () => {
     const [a, b] = [await makeDestination(), await makeDestination()];
     await set({ failingFor: '1m' });
-    await record(fails(a, 0), fails(a, 61));
+    record(fails(a, 0), fails(a, 61));
     await look(61);
-    await record(fails(b, 0), fails(b, 61), succeeds(a, 70));
+    record(fails(b, 0), fails(b, 61), succeeds(a, 70));
     await look(71);
     return { a, b };
   };

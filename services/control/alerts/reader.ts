@@ -1,0 +1,127 @@
+import { type Kafka } from '../../../shared/kafka/port';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { addToHealth, beginPositions, movePositions, readPositions } from '../history/alerts';
+import { type History } from '../history/history';
+import { type Evidence, evidenceOf } from './evidence';
+
+/**
+ * Reads `attempts` for the health of destinations alone, apart from the history: it writes a row for each destination
+ * and no row for a delivery, so it keeps up where the history does not.
+ *
+ * Invariant: what records say and the positions behind them are written in one transaction, and only where the positions
+ * are still those that this reader began at. So each record counts once, although control processes take turns.
+ */
+
+const READ_BYTES = 1024 * 1024;
+/** A reader that is far behind writes after so many: what failed among them waits in memory. */
+const WRITE_AFTER = 20_000;
+/** Where the database knows no position yet. Older trouble is noticed by what comes. */
+const LOOK_BACK_MS = 3_600_000;
+
+export interface ReaderOptions {
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  history: Pick<History, 'ask'>;
+  now: () => Date;
+}
+
+export class AttemptReader {
+  /** by partition, as the database has them; undefined: not known */
+  #stored: Map<number, number> | undefined;
+  /** where to read on */
+  #next = new Map<number, number>();
+  #failures: Evidence[] = [];
+  /** the last success of each destination, ms since 1970 */
+  #successes = new Map<string, number>();
+  #unwritten = 0;
+
+  constructor(private readonly options: ReaderOptions) {}
+
+  /** Forgets where it was: another process has read meanwhile. */
+  forget(): void {
+    this.#stored = undefined;
+  }
+
+  /**
+   * Reads to the ends that the topic has at the time of the call, and writes what it says.
+   * @param goOn asked before each piece that is written
+   * @returns whether all of it is in the database; an empty answer is no end
+   * @throws what Kafka or the database throws; nothing is lost or counted twice by it
+   */
+  async readToEnds(goOn: () => Promise<boolean>): Promise<boolean> {
+    const { kafka } = this.options;
+    const ends = await kafka.ranges(ATTEMPTS);
+    if (!this.#stored) await this.#begin(ends.map(({ partition }) => partition));
+    let reached = true;
+    for (const { partition, low, high } of ends) {
+      // Beyond the end: the topic has lost its tail, or was made again.
+      let next = Math.min(Math.max(this.#next.get(partition) ?? low, low), high);
+      this.#next.set(partition, next);
+      while (next < high) {
+        const fetched = await kafka.read({ topic: ATTEMPTS, partition, offset: next, maxBytes: READ_BYTES });
+        if (fetched.gone || fetched.next <= next) break;
+        for (const { value } of fetched.records) this.#learn(evidenceOf(value));
+        next = fetched.next;
+        this.#next.set(partition, next);
+        this.#unwritten += fetched.records.length;
+        if (this.#unwritten >= WRITE_AFTER && !((await goOn()) && (await this.#write()))) return false;
+      }
+      reached &&= next >= high;
+    }
+    return (await goOn()) && (await this.#write()) && reached;
+  }
+
+  async #begin(partitions: readonly number[]): Promise<void> {
+    const { kafka, history, now } = this.options;
+    let stored = await history.ask(readPositions);
+    if (stored.size === 0) {
+      const since = await kafka.ranges(ATTEMPTS, now().getTime() - LOOK_BACK_MS);
+      stored = new Map(since.map(({ partition, low }) => [partition, low]));
+    }
+    // A partition that came later is read from its beginning.
+    const all = new Map(partitions.map((partition) => [partition, stored.get(partition) ?? 0]));
+    await history.ask((database) => beginPositions(database, all));
+    this.#reset(all);
+  }
+
+  #reset(stored: Map<number, number> | undefined): void {
+    this.#stored = stored;
+    this.#next = new Map(stored);
+    this.#failures = [];
+    this.#successes = new Map();
+    this.#unwritten = 0;
+  }
+
+  #learn(evidence: Evidence | undefined): void {
+    if (evidence?.kind === 'ok') {
+      const { destination, at } = evidence;
+      this.#successes.set(destination, Math.max(at, this.#successes.get(destination) ?? 0));
+    } else if (evidence) this.#failures.push(evidence);
+  }
+
+  /** @returns false where another process has read meanwhile */
+  async #write(): Promise<boolean> {
+    const stored = this.#stored ?? new Map<number, number>();
+    const moves = [...this.#next].flatMap(([partition, to]) => {
+      const from = stored.get(partition) ?? 0;
+      return from === to ? [] : [{ partition, from, to }];
+    });
+    if (moves.length === 0) return true;
+    const successes = [...this.#successes].map(([destination, at]): Evidence => ({ kind: 'ok', destination, at }));
+    const evidence = [...this.#failures, ...successes];
+    try {
+      const moved = await this.options.history.ask((database) =>
+        database.transaction(async (queries) => {
+          if (!(await movePositions(queries, moves))) return false;
+          await addToHealth(queries, evidence);
+          return true;
+        }),
+      );
+      this.#reset(moved ? new Map(this.#next) : undefined);
+      return moved;
+    } catch (error) {
+      // Whether it was committed is not known.
+      this.#reset(undefined);
+      throw error;
+    }
+  }
+}

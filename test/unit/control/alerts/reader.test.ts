@@ -1,0 +1,100 @@
+import { AttemptReader } from '../../../../services/control/alerts/reader';
+import { readPositions, troubled } from '../../../../services/control/history/alerts';
+import { type Database } from '../../../../services/control/history/database';
+import { type DeliveryEvent } from '../../../../shared/domain/attempt';
+import { type Kafka } from '../../../../shared/kafka/port';
+import { memoryDatabase } from '../../../support/database';
+import { aDeath, aFailure, anAttempt, at } from '../../../support/events';
+import { memoryLog, type MemoryLog } from '../../../support/memory-log';
+
+let database: Database;
+let memory: MemoryLog;
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  for (const table of ['health', 'positions']) await database.query(`delete from waypost.${table}`);
+  memory = memoryLog();
+});
+
+const append = (...events: (DeliveryEvent | string)[]) =>
+  memory.append(
+    events.map((event) => ({
+      topic: 'attempts',
+      key: 'k',
+      value: typeof event === 'string' ? event : JSON.stringify(event),
+    })),
+  );
+const reader = (over: Partial<Kafka> = {}) =>
+  new AttemptReader({
+    kafka: { ...memory.kafka, ...over },
+    history: { ask: (work) => work(database) },
+    now: () => new Date(),
+  });
+const always = () => Promise.resolve(true);
+const dead = async () => [...(await troubled(database)).values()].map((health) => health.dead?.count ?? 0);
+const position = async () => (await readPositions(database)).get(0);
+
+it('counts each record once, though two processes take turns', async () => {
+  const [one, two] = [reader(), reader()];
+  append(aDeath(), anAttempt({ destination: 'dst_2' }));
+  expect(await one.readToEnds(always)).toBe(true);
+  append(aDeath());
+  expect(await two.readToEnds(always)).toBe(true);
+  append(aDeath());
+  // The first does not know that the second has read: it writes nothing, and begins where the second ended.
+  expect(await one.readToEnds(always)).toBe(false);
+  expect(await dead()).toEqual([2]);
+  expect(await one.readToEnds(always)).toBe(true);
+  expect([await dead(), await position()]).toEqual([[3], 4]);
+});
+
+it('is behind its records that cannot be read', async () => {
+  append(aDeath(), 'no event');
+  expect([await reader().readToEnds(always), await position()]).toEqual([true, 2]);
+});
+
+it('does not take an empty answer for the end', async () => {
+  append(aFailure());
+  const read: Kafka['read'] = ({ offset }) => Promise.resolve({ records: [], next: offset, end: offset, gone: false });
+  const throttled = reader({ read });
+  expect([await throttled.readToEnds(always), await position()]).toEqual([false, 0]);
+});
+
+it('knows nothing of what comes after the ends that it asked for', async () => {
+  append(aFailure());
+  const ranges = memory.kafka.ranges;
+  const busy = reader({
+    ranges: async (...asked) => {
+      const ends = await ranges(...asked);
+      append(aFailure());
+      return ends;
+    },
+  });
+  expect(await busy.readToEnds(always)).toBe(true);
+});
+
+it('writes nothing once another process has the lease', async () => {
+  append(aDeath());
+  expect(await reader().readToEnds(() => Promise.resolve(false))).toBe(false);
+  expect([await dead(), await position()]).toEqual([[], 0]);
+});
+
+it('begins an hour back where the database knows no position, and where the history was of an older version', async () => {
+  append(aDeath(), aDeath());
+  const begins = (low: number) =>
+    reader({ ranges: (_, since) => Promise.resolve([{ partition: 0, low: since === undefined ? 0 : low, high: 2 }]) });
+  expect(await begins(1).readToEnds(always)).toBe(true);
+  expect(await dead()).toEqual([1]);
+  append(aDeath({ at: at(9) }));
+  expect(await reader().readToEnds(always)).toBe(true);
+  expect(await dead()).toEqual([2]);
+});
+
+it('goes on at the end of a topic that has lost its tail', async () => {
+  append(aDeath());
+  await database.query('insert into waypost.positions values (0, 50)');
+  expect([await reader().readToEnds(always), await position()]).toEqual([true, 1]);
+  expect(await dead()).toEqual([]);
+});
