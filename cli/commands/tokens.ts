@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command } from 'commander';
-import { type NewToken, type Token } from '../../shared/api/operations';
-import { type Cli, group, leaf, oneOf, type Session } from '../command';
+import { type NewToken, type Operations, type Token } from '../../shared/api/operations';
+import { type Cli, group, leaf, listOf, oneOf, type Session } from '../command';
 import { writePrivately } from '../connect/files';
 import { allTokens, findToken } from '../find';
 import { type Column } from '../output/table';
@@ -9,13 +9,25 @@ import { usage } from '../world';
 
 /** `waypost tokens`: who may ask the control API, and what they may do. */
 
+type Right = NonNullable<Token['rights']>[number];
+const RIGHTS = 'narrow its role, such as events:read,deliveries:read';
 const ROLES = ['admin', 'operator', 'read_only'] as const;
 const ROLE = `admin: everything; operator: everything that runs, no secrets; read_only: looks`;
+
+interface Fields {
+  role?: string;
+  name?: string;
+  expires?: string;
+  rights?: string;
+}
 
 const COLUMNS: Column<Token>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name },
   { title: 'ROLE', of: ({ role }) => role },
+  { title: 'RIGHTS', of: ({ rights }) => rightsText(rights) },
+  { title: 'EXPIRES', of: ({ expiresAt }) => expiresAt ?? 'never' },
+  { title: 'LAST USED', of: ({ lastUsedAt }) => lastUsedAt ?? '-' },
   { title: 'CREATED', of: ({ createdAt }) => createdAt },
 ];
 
@@ -34,7 +46,7 @@ export function addTokens(cli: Cli, program: Command): void {
     { summary: 'One token, without its secret', example: 'tokens show "A dashboard"' },
     async (session, _, name = '') => show(session, await findToken(session.api(), name)),
   );
-  leaf<{ role?: string; out?: string }>(
+  leaf<Fields & { out?: string }>(
     cli,
     [tokens, 'create <name>'],
     {
@@ -42,20 +54,24 @@ export function addTokens(cli: Cli, program: Command): void {
       example: 'tokens create "A dashboard" --role read_only --out dashboard-token',
       options: [
         ['--role <role>', ROLE],
+        ['--expires <time>', 'when it ends, such as 2027-01-31T00:00:00Z'],
+        ['--rights <list>', RIGHTS],
         ['--out <file>', 'its secret to this file, which only you can read; else to standard output'],
       ],
     },
     create,
   );
-  leaf<{ role?: string; name?: string }>(
+  leaf<Fields>(
     cli,
     [tokens, 'edit <token>'],
     {
-      summary: 'Give it another name or role, from its next request on',
+      summary: 'Change its name, role, expiry or rights, from its next request on',
       example: 'tokens edit "A dashboard" --role operator',
       options: [
         ['--role <role>', ROLE],
         ['--name <name>', 'another name'],
+        ['--expires <time>', 'when it ends; never: it does not'],
+        ['--rights <list>', `${RIGHTS}; all: every right of its role`],
       ],
     },
     edit,
@@ -72,10 +88,15 @@ export function addTokens(cli: Cli, program: Command): void {
   );
 }
 
-async function create(session: Session, options: { role?: string; out?: string }, name = ''): Promise<void> {
+async function create(session: Session, options: Fields & { out?: string }, name = ''): Promise<void> {
   const { world, print } = session;
   if (options.role === undefined) throw usage(`--role is needed. ${ROLE}.`);
-  const body = { name, role: oneOf(options.role, '--role', ROLES) };
+  const { expires, rights } = options;
+  const body: Operations['POST /tokens']['body'] = {
+    ...{ name, role: oneOf(options.role, '--role', ROLES) },
+    ...(expires !== undefined && { expiresAt: expires }),
+    ...(rights !== undefined && { rights: rightsOf(rights) }),
+  };
   const { data } = await session.api().call('POST /tokens', { body });
   if (options.out !== undefined) {
     writePrivately(resolve(world.cwd, options.out), `${data.token}\n`);
@@ -89,15 +110,27 @@ async function create(session: Session, options: { role?: string; out?: string }
   }
 }
 
-async function edit(session: Session, options: { role?: string; name?: string }, given = ''): Promise<void> {
+async function edit(session: Session, options: Fields, given = ''): Promise<void> {
+  const { expires, rights } = options;
   const body = {
     ...(options.name !== undefined && { name: options.name }),
     ...(options.role !== undefined && { role: oneOf(options.role, '--role', ROLES) }),
+    ...(expires !== undefined && { expiresAt: expires === 'never' ? null : expires }),
+    ...(rights !== undefined && { rights: rights === 'all' ? null : rightsOf(rights) }),
   };
-  if (Object.keys(body).length === 0) throw usage('Say what to change: --role or --name.');
+  if (Object.keys(body).length === 0) throw usage('Say what to change: --role, --name, --expires or --rights.');
   const { id, version } = await findToken(session.api(), given);
   const ifMatch = `"${String(version)}"`;
   show(session, (await session.api().call('PATCH /tokens/{id}', { id, body, ifMatch })).data);
+}
+
+/** The server checks them: it has the list. */
+function rightsOf(text: string): Right[] {
+  return listOf(text) as Right[];
+}
+
+function rightsText(rights: Token['rights']): string {
+  return rights === null ? 'all of its role' : rights.join(', ');
 }
 
 function withoutSecret({ token: _, ...rest }: NewToken): Token {
@@ -105,11 +138,14 @@ function withoutSecret({ token: _, ...rest }: NewToken): Token {
 }
 
 function show({ print }: Session, token: Token): void {
-  const { id, name, role, createdAt, updatedAt } = token;
+  const { id, name, role, rights, expiresAt, lastUsedAt, createdAt, updatedAt } = token;
   print.thing(token, [
     ['id', id],
     ['name', name],
     ['role', role],
+    ['rights', rightsText(rights)],
+    ['expires', expiresAt ?? 'never'],
+    ['last used', lastUsedAt ?? '-'],
     ['created', createdAt],
     ['changed', updatedAt],
   ]);

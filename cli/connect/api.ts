@@ -48,6 +48,7 @@ export function sentenceOf(error: unknown, url: string): string {
     return `Nothing answers at ${url} (${reasonOf(error)}). Is it running? Its address is set by --url, WAYPOST_URL or \`waypost login\`.`;
   }
   const { status, problem } = error;
+  if (status === 401 && problem.detail?.includes('expired')) return `${problem.detail}.`;
   if (status === 401) return `The token is not known at ${url}. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
   if (problem.type === undefined)
     return `${url} answers ${String(status)}, but not as Waypost does. Is that its control API?`;

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { type Token } from '../../../shared/api/operations';
+import { type Operations, type Token } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { type Role, useMay } from '../lib/session';
 import { Pager, useFilters } from '../ui/filters';
@@ -22,7 +22,7 @@ export function Tokens() {
       ) : read.data.data.data.length === 0 ? (
         <Empty title="No token but that of the settings" />
       ) : (
-        <Table label="Tokens" head={['Name', 'Role', 'Made', 'Changes', 'End']}>
+        <Table label="Tokens" head={['Name', 'Role', 'Rights', 'Made', 'Last used', 'Expires', 'Changes', 'End']}>
           {read.data.data.data.map((token) => (
             <Row key={token.id} token={token} onDelete={() => remove.mutate({ id: token.id })} />
           ))}
@@ -33,7 +33,8 @@ export function Tokens() {
   );
 }
 
-function Row({ token: { id, name, role, version, createdAt }, onDelete }: { token: Token; onDelete: () => void }) {
+function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
+  const { id, name, role, version, createdAt, rights, expiresAt, lastUsedAt } = token;
   return (
     <tr>
       <td>{name}</td>
@@ -41,9 +42,14 @@ function Row({ token: { id, name, role, version, createdAt }, onDelete }: { toke
         {/* Another token of this place in the list has a choice of its own. */}
         <RoleChoice key={version} token={{ id, name, role, version }} />
       </td>
+      <td>{rights === null ? 'all of its role' : rights.join(', ')}</td>
       <td>
         <When at={createdAt} />
       </td>
+      <td>
+        <When at={lastUsedAt} />
+      </td>
+      <td>{expiresAt === null ? 'never' : <When at={expiresAt} />}</td>
       <td>
         <TextLink to={`/audit?by=${id}`} aria-label={`see what ${name} has changed`}>
           see
@@ -99,9 +105,20 @@ const ROLES: { value: Role; label: string }[] = [
   { value: 'admin', label: 'admin: everything' },
 ];
 
+/** The server checks the rights, and says which it does not know. */
+function limitsOf(expires: string, rights: string): Pick<Operations['POST /tokens']['body'], 'expiresAt' | 'rights'> {
+  const list = rights.split(/[\s,]+/).filter((right) => right !== '');
+  return {
+    ...(expires !== '' && { expiresAt: `${expires}T23:59:59Z` }),
+    ...(list.length > 0 && { rights: list as NonNullable<Token['rights']> }),
+  };
+}
+
 function NewToken() {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('read_only');
+  const [expires, setExpires] = useState('');
+  const [rights, setRights] = useState('');
   const make = useChange('POST /tokens', { onDone: () => setName('') });
   const made = make.data?.data;
   return (
@@ -110,7 +127,7 @@ function NewToken() {
       aria-label="New token"
       onSubmit={(event) => {
         event.preventDefault();
-        make.mutate({ body: { name: name.trim(), role } });
+        make.mutate({ body: { name: name.trim(), role, ...limitsOf(expires, rights) } });
       }}
     >
       <Stack>
@@ -121,6 +138,19 @@ function NewToken() {
             data={ROLES}
             value={role}
             onChange={(event) => setRole(event.target.value as Role)}
+          />
+          <TextInput
+            label="Expires"
+            description="at the end of this day, UTC"
+            type="date"
+            value={expires}
+            onChange={(event) => setExpires(event.target.value)}
+          />
+          <TextInput
+            label="Rights"
+            description="such as events:read, deliveries:read; none: all of its role"
+            value={rights}
+            onChange={(event) => setRights(event.target.value)}
           />
           <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
             Make a token
