@@ -15,7 +15,8 @@ import { parseQuery } from './query';
 
 /**
  * Serves the table of operations. For each request, in this order: the path (404), the method (405), the token (401), its role and
- * rights (403), the body (400, 413), the query (422), and then the handler. Nothing outside the table is served below `/api`.
+ * rights (403), the body (400, 413), its fields for administrators (403), the query (422), and then the handler. Nothing outside the
+ * table is served below `/api`.
  */
 
 type Query<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { query: infer S extends z.ZodType }
@@ -71,7 +72,7 @@ export function mount(handlers: Handlers, access: Access, deps: ActDeps): Reques
   };
 
   async function serve(operation: OperationId, id: string, { req, res }: { req: Request; res: Response }) {
-    const { role, lines, query: parameters, act } = operationOf(operation);
+    const { role, adminFields = [], lines, query: parameters, act } = operationOf(operation);
     const allow = (): Identity | undefined => {
       if (role === 'none') return undefined;
       const identity = identify(access, req, deps.now().getTime());
@@ -81,6 +82,7 @@ export function mount(handlers: Handlers, access: Access, deps: ActDeps): Reques
     const identity = allow();
     if (identity) access.uses.note(identity.actor.id);
     const body = lines ? undefined : await readJson(req, res);
+    if (identity) requireFields(adminFields, body, identity);
     const query = parameters && parseQuery(parameters, req.query);
     const [path = ''] = req.url.split('?', 1);
     const stillAllowed = () => isAllowed(allow, identity);
@@ -111,6 +113,16 @@ function isAllowed(allow: () => Identity | undefined, before: Identity | undefin
   } catch {
     return false;
   }
+}
+
+/**
+ * An actor who may not see secrets may not set where they go: Waypost would sign, and send sealed headers, to an address of theirs.
+ * @throws Problem `forbidden`
+ */
+function requireFields(adminFields: readonly string[], body: Json | undefined, { actor }: Identity): void {
+  if (actor.role === 'admin' || typeof body !== 'object' || body === null) return;
+  const given = adminFields.filter((field) => Object.hasOwn(body, field));
+  if (given.length > 0) throw new Problem('forbidden', `Only an administrator may change ${given.join(' and ')}`);
 }
 
 /** @throws Problem `forbidden` */

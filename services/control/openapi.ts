@@ -32,7 +32,7 @@ export function openApi(): object {
 }
 
 function operationObject(id: OperationId, path: string): object {
-  const { summary, ok, role, body, conditional, query, stream, lines } = operationOf(id);
+  const { summary, ok, role, adminFields, body, conditional, query, stream, lines } = operationOf(id);
   const right = rightFor(id);
   const [status, answer] = ok;
   const parameters = [
@@ -44,6 +44,7 @@ function operationObject(id: OperationId, path: string): object {
     summary,
     'x-waypost-role': role,
     ...(right && { 'x-waypost-right': right }),
+    ...(adminFields && { 'x-waypost-admin-fields': adminFields }),
     ...(role === 'none' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),

@@ -16,6 +16,8 @@ export interface Operation {
   summary: string;
   /** the least role that may do this; `none`: without a token */
   role: Role | 'none';
+  /** fields of the body that only administrators may set: Waypost signs and sends by them */
+  adminFields?: readonly string[];
   /** status of success, and the schema of the answer; none: no body */
   ok: readonly [status: number, answer?: AnswerName];
   /** documented here, and checked by the handler: a patch is checked after the merge */

@@ -49,6 +49,7 @@ export const SETTING_OPERATIONS = {
   'GET /destinations/{id}': { role: 'read_only', summary: 'One destination', ok: [200, 'Destination'] },
   'PATCH /destinations/{id}': {
     role: 'operator',
+    adminFields: ['webhooks', 'sharedSecret'],
     summary: 'Change a destination',
     ok: [200, 'Destination'],
     body: patchOf(destinationSchema),
