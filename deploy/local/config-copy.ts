@@ -43,13 +43,14 @@ async function backUp(kafka: Kafka, output: Writable): Promise<number> {
   const [range = { low: 0, high: 0 }] = await kafka.ranges(CONFIG);
   let copied = 0;
   for (let offset = range.low; offset < range.high;) {
-    const { records, next } = await kafka.read({ topic: CONFIG, partition: 0, offset, maxBytes: READ_BYTES });
+    const at = { topic: CONFIG, partition: 0, offset, until: range.high, maxBytes: READ_BYTES };
+    const { records, next, gone } = await kafka.read(at);
     for (const { key, value, headers } of records) {
       const line = { key: key?.toString() ?? null, value: value?.toString() ?? null, headers };
       output.write(`${JSON.stringify(line)}\n`);
       copied++;
     }
-    if (next === offset)
+    if (gone)
       throw new AppError('kafka_unavailable', `config could not be read beyond offset ${String(offset)}.`);
     offset = next;
   }

@@ -21,19 +21,28 @@ export class EventLog {
     end: number,
     wanted?: (user: string) => boolean,
   ): Promise<{ records: Incoming[]; next: number; done: boolean }> {
-    const at = { topic: PROFILE_EVENTS, partition: this.partition, maxBytes: FETCH_BYTES };
-    let fetched = await this.kafka.read({ ...at, offset });
-    if (fetched.gone) {
-      const low = (await this.kafka.ranges(PROFILE_EVENTS)).find(({ partition }) => partition === this.partition)?.low;
-      if (low === undefined || low >= end) return { records: [], next: end, done: true };
-      fetched = await this.kafka.read({ ...at, offset: low });
+    const at = { topic: PROFILE_EVENTS, partition: this.partition, maxBytes: FETCH_BYTES, until: end };
+    for (let from = offset; from < end;) {
+      const fetched = await this.kafka.read({ ...at, offset: from });
+      if (fetched.gone) {
+        const low = await this.#low();
+        if (low === undefined || low <= from) break;
+        from = low;
+        continue;
+      }
+      const records = fetched.records.filter((record) => record.offset < end);
+      const last = records.at(-1);
+      if (last) {
+        const kept = wanted ? records.filter(({ key }) => key !== null && wanted(key.toString())) : records;
+        return { records: kept.flatMap((record) => decodeEvent(record) ?? []), next: last.offset + 1, done: false };
+      }
+      from = fetched.next;
     }
-    const records = fetched.records.filter((record) => record.offset < end);
-    const kept = wanted ? records.filter(({ key }) => key !== null && wanted(key.toString())) : records;
-    return {
-      records: kept.flatMap((record) => decodeEvent(record) ?? []),
-      next: records.length === 0 ? end : (records.at(-1)?.offset ?? 0) + 1,
-      done: records.length === 0,
-    };
+    return { records: [], next: end, done: true };
+  }
+
+  /** The first offset that is kept. */
+  async #low(): Promise<number | undefined> {
+    return (await this.kafka.ranges(PROFILE_EVENTS)).find(({ partition }) => partition === this.partition)?.low;
   }
 }

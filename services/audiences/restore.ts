@@ -53,14 +53,14 @@ export async function restore(
     sent: await sentBefore(kafka, range),
   };
   while (next < range.high) {
-    const fetched = await kafka.read({ topic: PROFILES, partition, offset: next, maxBytes: FETCH_BYTES });
+    const at = { topic: PROFILES, partition, offset: next, maxBytes: FETCH_BYTES, until: range.high };
+    const fetched = await kafka.read(at);
+    if (fetched.gone) throw new Error(`the changelog lost offset ${next} of partition ${partition} while it was read`);
     const changes = fetched.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
     const profiles = changes.filter((change) => change.kind === 'profile');
     for (let i = 0; i < profiles.length; i += CHUNK) store.restore(profiles.slice(i, i + CHUNK), how);
     meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
     records += changes.length;
-    // What compaction has left empty ends the reading too.
-    if (fetched.next === next) break;
     next = fetched.next;
     if (performance.now() - saidAt < SAY_EVERY_MS) continue;
     saidAt = performance.now();
@@ -74,7 +74,8 @@ export async function restore(
 /** Told first of all, so that not everything that was ever told is noted down: as a rule the last record says it. */
 async function sentBefore(kafka: Pick<Kafka, 'read'>, { partition, low, high }: Range): Promise<number> {
   if (high <= low) return 0;
-  const { records } = await kafka.read({ topic: PROFILES, partition, offset: high - 1, maxBytes: FETCH_BYTES });
+  const at = { topic: PROFILES, partition, offset: high - 1, maxBytes: FETCH_BYTES, until: high };
+  const { records } = await kafka.read(at);
   const last = records.at(-1);
   const change = last && readChange(last.key, last.value);
   return change?.kind === 'meta' ? change.meta.sent : 0;

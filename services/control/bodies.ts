@@ -33,11 +33,12 @@ async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecor
   for (const { partition, low, high } of await kafka.ranges(DEAD, atMs - DEAD_AROUND_MS)) {
     let offset = low;
     while (offset < Math.min(high, low + MOST_DEAD_READ)) {
-      const { records, next } = await kafka.read({ topic: DEAD, partition, offset, maxBytes: 1024 * 1024 });
+      const at = { topic: DEAD, partition, offset, until: high, maxBytes: 1024 * 1024 };
+      const { records, next, gone } = await kafka.read(at);
       const found = records.find(({ headers }) => headers.delivery === id);
       if (found) return found;
       const last = records.at(-1);
-      if (!last || last.timestampMs > atMs + DEAD_AROUND_MS || next <= offset) break;
+      if (gone || (last && last.timestampMs > atMs + DEAD_AROUND_MS)) break;
       offset = next;
     }
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Kafka as KafkaJs, type Admin, type ConsumerConfig, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { requireBrokers, type Settings } from '../settings';
@@ -6,6 +5,7 @@ import { type Log } from '../telemetry/log';
 import { kafkaAddress } from './address';
 import { KafkaAppender } from './appender';
 import { installCodec } from './codec/install';
+import { connectCluster } from './cluster';
 import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
@@ -113,9 +113,9 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       return consumption;
     },
     tail: async (tailOptions) => {
-      const groupId = `${prefix}waypost-${tailOptions.name}-${randomUUID()}`;
-      const make = () => consumer(groupId, { minBytes: leastBytes(tailOptions.patient) });
-      const tail = new KafkaTail(make, admin, { ...tailOptions, prefix, group: groupId, log });
+      const connect = (topic: string) => connectCluster(client, topic);
+      const minBytes = leastBytes(tailOptions.patient);
+      const tail = new KafkaTail(admin, { ...tailOptions, prefix, minBytes, connect, log });
       await tail.start();
       return tail;
     },

@@ -119,11 +119,15 @@ export interface Tail {
    * @throws AppError `kafka_unavailable` after `deadlineMs`
    */
   caughtUp(deadlineMs: number): Promise<void>;
+  /** All that was in the topic at this moment, by `performance.now()`, was given to `onRecord`; -Infinity before the first time. */
+  readonly completeAt: number;
+  /** why the reader must be considered stuck: no progress although brokers answer; undefined while it is well */
+  stuck(): string | undefined;
   stop(): Promise<void>;
 }
 
 export interface TailOptions {
-  /** part of the name of the throw-away group */
+  /** for the log */
   name: string;
   topic: string;
   /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, and no more than about `atMost` */
@@ -131,6 +135,8 @@ export interface TailOptions {
   /** as of `ConsumeOptions` */
   patient?: boolean;
   onRecord(record: InRecord): void;
+  /** Called each time `completeAt` has moved on: about ten times a second while brokers answer. */
+  onComplete?(): void;
   onFatal(error: unknown): void;
 }
 
@@ -146,12 +152,24 @@ export interface AppenderOptions {
   gatherMs?: number;
 }
 
+export interface ReadAt {
+  topic: string;
+  partition: number;
+  offset: number;
+  maxBytes: number;
+  /**
+   * An end that the partition is known to have. Below it a read goes on (`next` is behind `offset`), or the records are
+   * `gone`, or the read fails: it never looks like the end.
+   */
+  until?: number;
+}
+
 /** Records as they lie in a partition, from an offset on. */
 export interface Fetched {
   records: InRecord[];
-  /** where to read on; where there were none, the offset asked for */
+  /** where to read on: behind what was read, also where compaction has left no record there */
   next: number;
-  /** the end of the partition */
+  /** the end of the partition, as its leader says */
   end: number;
   /** the offset is before the first record that is kept, or behind the end */
   gone: boolean;
@@ -172,7 +190,7 @@ export interface Kafka {
    * Records from an offset on, as many as fit into `maxBytes` (one at least), without a group and without waiting.
    * @throws AppError `kafka_unavailable`
    */
-  read(at: { topic: string; partition: number; offset: number; maxBytes: number }): Promise<Fetched>;
+  read(at: ReadAt): Promise<Fetched>;
   /**
    * By partition, the offset that a group of `consume` has committed; 0 where it has not.
    * @throws AppError `kafka_unavailable`

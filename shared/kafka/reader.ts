@@ -1,37 +1,22 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
-import { type FetchedRecord } from './codec/records';
+import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './cluster';
 import { unavailable } from './offsets';
 import { Partition, TakenRecord } from './partition';
-import { type Fetched } from './port';
+import { type Fetched, type ReadAt } from './port';
 
 /**
- * Reads records where one says, without a group: kafkajs offers no such thing, but has all the parts of it. They are
- * taken from behind its back by the one symbol that its producers, consumers and admins are made with; the version is
- * pinned, and a test reads by it from a real broker.
+ * Reads records from an offset on, without a group.
+ *
+ * Invariant: what it returns is what the partition holds. An empty response proves nothing by itself: a broker that
+ * throttles a client answers with no partition at all, and a new leader may not know yet how far its log counts. Such a
+ * response is asked for again.
  */
 
-const CREATE_CLUSTER = 'private:Kafka:createCluster';
-const METADATA_MAX_AGE_MS = 300_000;
 /** A leader that moved is found at the second try; a broker that starts takes some more. */
 const TRIES = 4;
 const PAUSE_MS = 250;
-
-interface FetchedPartition {
-  highWatermark: string;
-  /** what the codec made of them (codec/install.ts) */
-  messages: FetchedRecord[];
-}
-interface Broker {
-  fetch(request: object): Promise<{ responses: { partitions: FetchedPartition[] }[] }>;
-}
-interface Cluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  addTargetTopic(topic: string): Promise<void>;
-  refreshMetadata(): Promise<void>;
-  findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
-  findBroker(node: { nodeId: string }): Promise<Broker>;
-}
+/** How long a throttled read is asked for again. kafkajs itself waits for as long as the broker asks. */
+const THROTTLED_MS = 60_000;
 
 export class DirectReader {
   #cluster: Promise<Cluster> | undefined;
@@ -42,13 +27,16 @@ export class DirectReader {
   ) {}
 
   /** @throws AppError `kafka_unavailable` */
-  async read(at: { topic: string; partition: number; offset: number; maxBytes: number }): Promise<Fetched> {
-    for (let tries = 1; ; tries++) {
+  async read(at: ReadAt): Promise<Fetched> {
+    const startedAt = performance.now();
+    for (let tries = 1; ;) {
       try {
-        return await this.#fetch(at);
+        const fetched = await this.#fetch(at);
+        if (fetched) return fetched;
+        if (performance.now() - startedAt > THROTTLED_MS) throw new Error('the broker throttles this client');
       } catch (error) {
         if (isOutOfRange(error)) return { records: [], next: at.offset, end: at.offset, gone: true };
-        if (tries === TRIES) throw unavailable(error);
+        if (tries++ === TRIES) throw unavailable(error);
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries));
         const cluster = await this.#cluster?.catch(() => undefined);
         if (!cluster) this.#cluster = undefined;
@@ -62,40 +50,40 @@ export class DirectReader {
     await cluster?.disconnect();
   }
 
-  async #fetch({ topic, partition, offset, maxBytes }: Parameters<DirectReader['read']>[0]): Promise<Fetched> {
+  /** @returns undefined where the broker throttles */
+  async #fetch({ topic, partition, offset, maxBytes, until = 0 }: ReadAt): Promise<Fetched | undefined> {
     const name = this.prefix + topic;
-    const cluster = await (this.#cluster ??= this.#connect());
+    const cluster = await (this.#cluster ??= connectCluster(this.client));
     await cluster.addTargetTopic(name);
     const [nodeId] = Object.keys(cluster.findLeaderForPartitions(name, [partition]));
     if (nodeId === undefined) throw new Error(`partition ${partition} of ${topic} has no leader`);
     const broker = await cluster.findBroker({ nodeId });
-    const { responses } = await broker.fetch({
+    const { responses, clientSideThrottleTime } = await broker.fetch({
       maxWaitTime: 0,
       minBytes: 0,
       maxBytes,
       topics: [{ topic: name, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
     });
-    const fetched = responses[0]?.partitions[0];
+    const fetched = responses.find(({ topicName }) => topicName === name)?.partitions[0];
+    if (!fetched) {
+      if (clientSideThrottleTime > 0) return undefined;
+      throw new Error(`the broker's answer says nothing of partition ${partition} of ${topic}`);
+    }
+    const next = nextOffset(fetched, offset);
+    if (next === offset && offset < until) throw new Error(`the leader of ${topic} does not give offset ${offset} yet`);
     const owner = new Partition(topic, partition, offset);
-    const records = (fetched?.messages ?? [])
+    const records = fetched.messages
       .map((message) => new TakenRecord(owner, message))
       // A whole batch is given, also where it begins before.
       .filter((record) => record.offset >= offset);
-    const last = records.at(-1);
-    const end = Number(fetched?.highWatermark ?? offset);
-    return { records, next: last ? last.offset + 1 : offset, end, gone: false };
-  }
-
-  async #connect(): Promise<Cluster> {
-    const symbol = Object.getOwnPropertySymbols(this.client).find((each) => each.description === CREATE_CLUSTER);
-    const create = symbol && (this.client as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
-    if (!create) throw new Error('this version of kafkajs is not the one that is known here');
-    const cluster = create({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
-    await cluster.connect();
-    return cluster;
+    return { records, next, end: Number(fetched.highWatermark), gone: false };
   }
 }
 
-function isOutOfRange(error: unknown): boolean {
-  return (error as { type?: unknown } | null)?.type === 'OFFSET_OUT_OF_RANGE';
+/**
+ * Where to read on after the fetch of one partition alone. No batch at all below the high watermark means that compaction
+ * has left nothing there: a broker gives one batch at least, however large it is.
+ */
+export function nextOffset({ next, highWatermark }: Omit<FetchedPartition, 'partition'>, offset: number): number {
+  return Math.max(offset, next ?? Number(highWatermark));
 }

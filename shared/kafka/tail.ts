@@ -1,178 +1,289 @@
-import { type Admin, type Consumer } from 'kafkajs';
-import { AppError, messageOf } from '../errors';
-import { fetchedRecords } from './codec/install';
-import { Fetches } from './fetches';
-import { LastingConsumer } from './lasting';
-import { whileLeadersAreFound } from './offsets';
+import { type Admin } from 'kafkajs';
+import { atMost } from '../at-most';
+import { withDeadline } from '../config/coalesce';
+import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
+import { type Cluster, type FetchedPartition, type FetchResponse } from './cluster';
+import { Loop } from './loop';
+import { whileLeadersAreFound } from './offsets';
 import { Partition, TakenRecord } from './partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
+import { nextOffset } from './reader';
 
 /**
- * Reads a whole topic, or its tail, for this process alone. kafkajs cannot read without a group, so each reader has a
- * throw-away one of its own, which is deleted at the end (the broker drops those of killed processes by itself).
+ * Reads a whole topic, or its tail, for this process alone: without a group, so that nothing has to be joined before
+ * reading goes on. A loop for each broker fetches the partitions that the broker leads.
  *
- * "Caught up" is a matter of the position reached, not of a record seen: the last records may have been deleted or
- * compacted away. A fetch that brought nothing, begun after the question was asked, is the end as well, of the partitions
- * that its broker leads.
+ * Invariant: `completeAt` moves only by what a response proves: it names the partition, was not throttled, and its high
+ * watermark lies at or before the position. After an interruption the leader may be a new one whose high watermark is
+ * behind: then the position must also reach the end that leaders report (ListOffsets, which a new leader answers only
+ * once it knows).
  */
-export class KafkaTail implements Tail {
-  /** the next offset to be read, by partition */
-  readonly #positions = new Map<number, number>();
-  readonly #waiting = new Set<() => void>();
-  readonly #fetches = new Fetches();
-  /** node ids by host:port */
-  readonly #nodes = new Map<string, number>();
-  #positioned: () => void = () => undefined;
 
-  readonly #life: LastingConsumer;
+const FETCH_BYTES = 1024 * 1024;
+const PARTITION_BYTES = 256 * 1024;
+const FETCH_WAIT_MS = 100;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 1_000;
+const GOODBYE_MS = 1_000;
+
+interface Place {
+  readonly owner: Partition;
+  /** the next offset to be read */
+  position: number;
+  /** completeness counts from here on; Infinity: the end must be asked for first */
+  floor: number;
+  /** all that the partition held at this moment was given */
+  completeAt: number;
+}
+
+export interface KafkaTailOptions extends TailOptions {
+  prefix: string;
+  minBytes: number;
+  /** with connections of its own, knowing this topic */
+  connect: (topic: string) => Promise<Cluster>;
+  log: Log;
+}
+
+export class KafkaTail implements Tail {
+  /** by partition */
+  readonly #places = new Map<number, Place>();
+  /** by node id */
+  readonly #loops = new Map<string, Promise<void>>();
+  readonly #waiting = new Set<() => void>();
+  readonly #progress = new Loop();
+  readonly #topic: string;
+  #cluster!: Cluster;
+  #recovering: Promise<void> | undefined;
+  #completeAt = -Infinity;
+  #stopped = false;
+  #wakeStopped: () => void = () => undefined;
+  readonly #stopping = new Promise<void>((resolve) => (this.#wakeStopped = resolve));
 
   constructor(
-    make: () => Consumer,
     private readonly admin: Admin,
-    private readonly options: TailOptions & { prefix: string; group: string; log: Log },
+    private readonly options: KafkaTailOptions,
   ) {
-    const onCrash = () => undefined;
-    this.#life = new LastingConsumer({ make, live: (consumer) => this.#live(consumer), onCrash, log: options.log });
+    this.#topic = options.prefix + options.topic;
   }
 
-  /** Resolves when reading has begun: what is appended from then on will be seen. */
+  get completeAt(): number {
+    return this.#completeAt;
+  }
+
+  /** A broker that is away does not count: then each failed try is progress. */
+  stuck(): string | undefined {
+    if (this.#progress.stuck() === undefined) return undefined;
+    return `the reader of ${this.options.topic} has made no progress for ${Math.round(this.#progress.turnedMs)} ms`;
+  }
+
+  /** Resolves when reading has begun: what is appended from then on will be seen. @throws what kafkajs throws */
   async start(): Promise<void> {
-    await Promise.all([this.#findStart(this.options.prefix + this.options.topic), this.#findNodes()]);
-    const positioned = new Promise<void>((resolve) => (this.#positioned = resolve));
-    await this.#life.start();
-    await positioned;
+    await this.#findStart();
+    this.#cluster = await this.options.connect(this.#topic);
+    this.#spread();
   }
 
-  async #live(consumer: Consumer): Promise<void> {
-    const { events } = consumer;
-    const topic = this.options.prefix + this.options.topic;
-    consumer.on(events.FETCH_START, ({ payload }) => {
-      this.#fetches.begins(payload.nodeId);
-      this.#wake();
+  /** Where to begin in each partition. */
+  async #findStart(): Promise<void> {
+    const { from } = this.options;
+    const ends = await whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
+    const since =
+      typeof from === 'string'
+        ? []
+        : await whileLeadersAreFound(() => this.admin.fetchTopicOffsetsByTimestamp(this.#topic, from.sinceMs));
+    for (const { partition, ...end } of ends) {
+      const [low, high] = [Number(end.low), Number(end.high)];
+      let position = from === 'beginning' ? low : high;
+      if (typeof from !== 'string') {
+        const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? -1);
+        position = Math.max(low, found < 0 ? high : found, high - Math.ceil(from.atMost / ends.length));
+      }
+      this.#begin(partition, { position, floor: high });
+    }
+  }
+
+  #begin(partition: number, at: Pick<Place, 'position' | 'floor'>): Place {
+    const place = { ...at, owner: new Partition(this.options.topic, partition, 0), completeAt: -Infinity };
+    this.#places.set(partition, place);
+    return place;
+  }
+
+  /** Starts a loop for each broker that leads a partition and has none. */
+  #spread(): void {
+    for (const { leader } of this.#cluster.findTopicPartitionMetadata(this.#topic)) {
+      const node = String(leader);
+      if (this.#stopped || this.#loops.has(node)) continue;
+      const loop = Promise.resolve().then(() => this.#follow(node));
+      this.#loops.set(
+        node,
+        loop.finally(() => this.#loops.delete(node)),
+      );
+    }
+  }
+
+  /** The partitions that a broker leads. One that the topic has been given since the start begins at its beginning. */
+  #ledBy(node: string): [partition: number, place: Place][] {
+    const all = this.#cluster.findTopicPartitionMetadata(this.#topic);
+    return all
+      .filter(({ leader }) => String(leader) === node)
+      .map(({ partitionId }) => {
+        const place = this.#places.get(partitionId) ?? this.#begin(partitionId, { position: 0, floor: 0 });
+        return [partitionId, place];
+      });
+  }
+
+  async #follow(node: string): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!this.#stopped) {
+      this.#spread();
+      const led = this.#ledBy(node);
+      if (led.length === 0) return;
+      try {
+        await this.#fetch(node, led);
+        pauseMs = FIRST_PAUSE_MS;
+      } catch (error) {
+        if (this.#isStopped()) return;
+        if (pauseMs === FIRST_PAUSE_MS) this.#sayInterrupted(error);
+        for (const [, place] of led) place.floor = Infinity;
+        await atMost(pauseMs, this.#stopping);
+        pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+        await (this.#recovering ??= this.#recover().finally(() => (this.#recovering = undefined)));
+      }
+    }
+  }
+
+  async #fetch(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
+    await this.#cluster.refreshMetadataIfNecessary();
+    const begunAt = performance.now();
+    const broker = await this.#cluster.findBroker({ nodeId });
+    const partitions = led.map(([partition, { position }]) => ({
+      partition,
+      fetchOffset: String(position),
+      maxBytes: PARTITION_BYTES,
+    }));
+    const response = await broker.fetch({
+      maxWaitTime: FETCH_WAIT_MS,
+      minBytes: this.options.minBytes,
+      maxBytes: FETCH_BYTES,
+      topics: [{ topic: this.#topic, partitions }],
     });
-    consumer.on(events.REQUEST, ({ payload }) => {
-      if (payload.apiName !== 'Fetch') return;
-      const nodeId = this.#nodes.get(payload.broker);
-      if (nodeId !== undefined) this.#fetches.answered(nodeId);
-      this.#positioned();
-    });
-    // Also after a rejoin: kafkajs would begin again at one of the ends.
-    consumer.on(events.GROUP_JOIN, () => {
-      this.#fetches.interrupted();
-      for (const [partition, offset] of this.#positions) consumer.seek({ topic, partition, offset: String(offset) });
-    });
-    // Where it begins is told by `seek`: this is for what was deleted before it was read, and for partitions to come.
-    await consumer.subscribe({ topic, fromBeginning: true });
-    await consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: true,
-      eachBatch: ({ batch }) => {
-        this.#fetches.brought();
-        const partition = new Partition(this.options.topic, batch.partition, 0);
-        for (const message of fetchedRecords(batch)) {
-          const record = new TakenRecord(partition, message);
-          // What was read in an earlier life is skipped.
-          if (record.offset >= (this.#positions.get(batch.partition) ?? 0)) this.#give(record);
-        }
-        const next = Number(batch.lastOffset()) + 1;
-        this.#positions.set(batch.partition, Math.max(next, this.#positions.get(batch.partition) ?? 0));
-        this.#wake();
-        return Promise.resolve();
-      },
-    });
+    if (!this.#stopped) this.#take(response, begunAt);
+  }
+
+  #take({ responses, clientSideThrottleTime }: FetchResponse, begunAt: number): void {
+    const fetched = responses.flatMap(({ partitions }) => partitions);
+    // Where one partition fills the response, others look empty.
+    const isEmpty = fetched.every(({ next }) => next === undefined);
+    let progressed = clientSideThrottleTime > 0;
+    for (const each of fetched) progressed = this.#takePartition(each, isEmpty, begunAt) || progressed;
+    if (progressed) this.#progress.turned();
+    this.#wake();
+    this.#advance();
+  }
+
+  /** @returns whether there were records, or the end is proven */
+  #takePartition(fetched: FetchedPartition, isEmpty: boolean, begunAt: number): boolean {
+    const place = this.#places.get(fetched.partition);
+    if (!place) return false;
+    const before = place.position;
+    for (const message of fetched.messages) {
+      // A whole batch is given, also where it begins before.
+      if (message.offset >= before) this.#give(new TakenRecord(place.owner, message));
+    }
+    if (isEmpty || fetched.next !== undefined) place.position = nextOffset(fetched, before);
+    const complete = Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
+    if (complete) place.completeAt = begunAt;
+    return complete || place.position > before;
   }
 
   #give(record: InRecord): void {
     try {
       this.options.onRecord(record);
     } catch (error) {
-      // kafkajs would offer it again without end.
       this.options.onFatal(error);
     }
   }
 
-  /** Where to begin in each partition: kafkajs would look it up, and keep it to itself. */
-  async #findStart(topic: string): Promise<void> {
-    const { from } = this.options;
-    const ends = await whileLeadersAreFound(() => this.admin.fetchTopicOffsets(topic));
-    if (typeof from === 'string') {
-      for (const { partition, low, high } of ends)
-        this.#positions.set(partition, Number(from === 'beginning' ? low : high));
-      return;
-    }
-    const since = await whileLeadersAreFound(() => this.admin.fetchTopicOffsetsByTimestamp(topic, from.sinceMs));
-    const each = Math.ceil(from.atMost / ends.length);
-    for (const { partition, low, high } of ends) {
-      const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? -1);
-      const first = found < 0 ? Number(high) : found;
-      this.#positions.set(partition, Math.max(Number(low), first, Number(high) - each));
+  #advance(): void {
+    let completeAt = Infinity;
+    for (const place of this.#places.values()) completeAt = Math.min(completeAt, place.completeAt);
+    if (completeAt <= this.#completeAt) return;
+    this.#completeAt = completeAt;
+    this.options.onComplete?.();
+  }
+
+  /** Finds leaders and ends again, and goes on trying until it has them. A try that fails is a broker that is away. */
+  async #recover(): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#stopped; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+      try {
+        await this.#reconnect();
+        await this.#findEnds();
+        return;
+      } catch (error) {
+        this.options.log.debug({ reason: messageOf(error), name: this.options.name }, 'tail.not_recovered');
+        this.#progress.turned();
+        await atMost(pauseMs, this.#stopping);
+      }
     }
   }
 
-  async #findNodes(): Promise<void> {
-    const { brokers } = await this.admin.describeCluster();
-    for (const { host, port, nodeId } of brokers) this.#nodes.set(`${host}:${String(port)}`, nodeId);
+  async #reconnect(): Promise<void> {
+    try {
+      await this.#cluster.refreshMetadata();
+    } catch {
+      const before = this.#cluster;
+      this.#cluster = await this.options.connect(this.#topic);
+      await before.disconnect().catch(() => undefined);
+      if (this.#stopped) await this.#cluster.disconnect();
+    }
   }
 
-  /** Who leads each partition. */
-  async #findLeaders(topic: string): Promise<Map<number, number>> {
-    const [{ topics }] = await Promise.all([this.admin.fetchTopicMetadata({ topics: [topic] }), this.#findNodes()]);
-    return new Map((topics[0]?.partitions ?? []).map(({ partitionId, leader }) => [partitionId, leader]));
+  async #findEnds(): Promise<void> {
+    for (const { partition, ...end } of await this.admin.fetchTopicOffsets(this.#topic)) {
+      const place = this.#places.get(partition);
+      if (!place) continue;
+      const [low, high] = [Number(end.low), Number(end.high)];
+      place.floor = high;
+      // Records were deleted before they were read; or the log has lost its end, and other records take those offsets.
+      if (place.position < low) place.position = low;
+      else if (place.position > high) place.position = this.options.from === 'beginning' ? low : high;
+    }
   }
 
   async caughtUp(deadlineMs: number): Promise<void> {
-    const until = Date.now() + deadlineMs;
-    const topic = this.options.prefix + this.options.topic;
-    const asked = this.#fetches.moment;
-    const ask = () => Promise.all([this.admin.fetchTopicOffsets(topic), this.#findLeaders(topic)]);
-    const look = whileLeadersAreFound(ask);
-    const [ends, leaders] = await withDeadline(look, deadlineMs);
+    const until = performance.now() + deadlineMs;
+    const askedAt = performance.now();
+    const look = whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
+    const ends = await withDeadline(look, deadlineMs);
     const reached = () =>
-      ends.every(({ partition, low, high }) => {
-        const position = this.#positions.get(partition) ?? -1;
-        if (Number(high) <= Number(low) || position >= Number(high)) return true;
-        return position >= Number(low) && this.#fetches.emptySince(asked, leaders.get(partition) ?? -1);
-      });
-    while (!reached()) {
-      const left = until - Date.now();
-      if (left <= 0) throw notInTime();
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          clearTimeout(timer);
-          this.#waiting.delete(wake);
-          resolve();
-        };
-        const timer = setTimeout(wake, left);
-        this.#waiting.add(wake);
-      });
-    }
+      ends.every(({ partition, high }) => (this.#places.get(partition)?.position ?? -1) >= Number(high));
+    while (!reached()) await withDeadline(this.#woken(), until - performance.now());
+    for (const place of this.#places.values()) place.completeAt = Math.max(place.completeAt, askedAt);
+    this.#advance();
   }
 
-  async stop(): Promise<void> {
-    await this.#life.stop();
-    try {
-      await this.admin.deleteGroups([this.options.group]);
-    } catch (error) {
-      this.options.log.debug({ reason: messageOf(error), group: this.options.group }, 'group.not_deleted');
-    }
+  #woken(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(resolve));
   }
 
   #wake(): void {
     for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
   }
-}
 
-function notInTime(): AppError {
-  return new AppError('kafka_unavailable', 'Kafka did not answer in time', true);
-}
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wakeStopped();
+    await this.#cluster.disconnect().catch(() => undefined);
+    await atMost(GOODBYE_MS, Promise.all(this.#loops.values()));
+  }
 
-async function withDeadline<T>(promise: Promise<T>, deadlineMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(notInTime()), deadlineMs)));
-  try {
-    return await Promise.race([promise, deadline]);
-  } finally {
-    clearTimeout(timer);
+  /** Asked again after a wait. */
+  #isStopped = () => this.#stopped;
+
+  #sayInterrupted(error: unknown): void {
+    const { log, name, topic } = this.options;
+    log.warn({ name, topic, reason: messageOf(error) }, 'tail.interrupted');
   }
 }

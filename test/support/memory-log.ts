@@ -26,6 +26,7 @@ export interface MemoryLog {
 
 interface MemoryTail extends TailOptions {
   position: number;
+  completeAt: number;
 }
 
 export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
@@ -43,6 +44,8 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     for (const tail of tails) {
       const records = topic(tail.topic);
       while (tail.position < records.length) tail.onRecord(records[tail.position++]!);
+      tail.completeAt = performance.now();
+      tail.onComplete?.();
     }
   };
   const append = (records: OutRecord[]) => {
@@ -62,7 +65,8 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         close: () => Promise.resolve(),
       }),
     tail: (options: TailOptions): Promise<Tail> => {
-      const tail = { ...options, position: options.from === 'beginning' ? 0 : topic(options.topic).length };
+      const position = options.from === 'beginning' ? 0 : topic(options.topic).length;
+      const tail: MemoryTail = { ...options, position, completeAt: -Infinity };
       tails.add(tail);
       return Promise.resolve({
         caughtUp: () =>
@@ -72,6 +76,10 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
               resolve();
             });
           }),
+        get completeAt() {
+          return tail.completeAt;
+        },
+        stuck: () => undefined,
         stop: () => {
           tails.delete(tail);
           return Promise.resolve();

@@ -24,13 +24,14 @@ export async function sentUnsaved(kafka: Pick<Kafka, 'read' | 'ranges'>, job: Jo
   const until = job.updatedAt + LONGEST_PIECE_MS + SLACK_MS;
   for (const { partition, low, high } of await kafka.ranges(ATTEMPTS, job.updatedAt - SLACK_MS)) {
     for (let offset = low; offset < high;) {
-      const { records, next } = await kafka.read({ topic: ATTEMPTS, partition, offset, maxBytes: READ_BYTES });
+      const at = { topic: ATTEMPTS, partition, offset, until: high, maxBytes: READ_BYTES };
+      const { records, next, gone } = await kafka.read(at);
       for (const { value } of records) {
         const id = sentBy(job.id, value);
         if (id !== undefined) sent.add(id);
       }
       const last = records.at(-1);
-      if (!last || last.timestampMs > until || next <= offset) break;
+      if (gone || (last && last.timestampMs > until)) break;
       offset = next;
     }
   }

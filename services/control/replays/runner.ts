@@ -209,8 +209,9 @@ export class Replays {
     const { kafka, config, history } = this.options;
     const { job } = held;
     const topic = topicOf(job.scope);
-    const fetched = await kafka.read({ topic, partition: place.partition, offset: place.next, maxBytes: READ_BYTES });
-    if (fetched.gone || fetched.next <= place.next) {
+    const { partition, next: offset, end: until } = place;
+    const fetched = await kafka.read({ topic, partition, offset, until, maxBytes: READ_BYTES });
+    if (fetched.gone) {
       place.next = await this.#skipTo(topic, place);
       return;
     }
@@ -263,7 +264,7 @@ export class Replays {
     return isActive(job) && !lost && !this.#stopping;
   }
 
-  /** Past what Kafka no longer keeps, or past what holds no record. */
+  /** Past what Kafka no longer keeps. */
   async #skipTo(topic: string, { partition, next, end }: Place): Promise<number> {
     const range = (await this.options.kafka.ranges(topic)).find((each) => each.partition === partition);
     return range && range.low > next ? Math.min(range.low, end) : end;

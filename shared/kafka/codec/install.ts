@@ -118,7 +118,10 @@ export function encodeProduce(input: ProduceInput, nowMs: number): { buf: Buffer
   return { buf: buffer, buffer };
 }
 
-/** As kafkajs's own: numbers that it keeps as text stay text, but for offset and time of a record. */
+/**
+ * Decodes as kafkajs does: numbers that it keeps as text stay text, but for offset and time of a record. `next` of a
+ * partition is added (see `FetchedBatches`).
+ */
 export async function decodeFetch(raw: Buffer): Promise<unknown> {
   const reader = new ByteReader(raw);
   const clientSideThrottleTime = reader.int32();
@@ -146,7 +149,7 @@ async function decodePartition(reader: ByteReader): Promise<unknown> {
   }
   const preferredReadReplica = reader.int32();
   const size = Math.max(0, reader.int32());
-  const messages = await readBatches(reader.buffer.subarray(reader.at, (reader.at += size)), decompress);
+  const { records, next } = await readBatches(reader.buffer.subarray(reader.at, (reader.at += size)), decompress);
   return {
     partition,
     errorCode,
@@ -155,7 +158,8 @@ async function decodePartition(reader: ByteReader): Promise<unknown> {
     lastStartOffset,
     abortedTransactions,
     preferredReadReplica,
-    messages,
+    messages: records,
+    next,
   };
 }
 

@@ -8,7 +8,7 @@ import { crc32c } from './crc32c';
 
 const MAGIC = 2;
 /** Where in a batch what is named lies. */
-const AT = { length: 8, magic: 16, crc: 17, attributes: 21, producerId: 43, count: 57, records: 61 };
+const AT = { length: 8, magic: 16, crc: 17, attributes: 21, lastDelta: 23, producerId: 43, count: 57, records: 61 };
 const LENGTH_END = 12;
 const CODEC_BITS = 0x7;
 const LOG_APPEND_TIME = 0x8;
@@ -147,12 +147,19 @@ function text(reader: ByteReader): string {
 /** Undoes a compression of the batch's records. @throws where the codec is not known */
 export type Decompress = (attributes: number, bytes: Buffer) => Promise<Buffer>;
 
+export interface FetchedBatches {
+  records: FetchedRecord[];
+  /** offset behind the last batch, also where compaction has removed its last records; undefined without a batch */
+  next: number | undefined;
+}
+
 /**
  * Reads the batches of one partition's part of a fetch.
  * A last one that is cut off (a fetch ends where its bytes are used up) is left out.
  */
-export async function readBatches(buffer: Buffer, decompress: Decompress): Promise<FetchedRecord[]> {
+export async function readBatches(buffer: Buffer, decompress: Decompress): Promise<FetchedBatches> {
   const records: FetchedRecord[] = [];
+  let next: number | undefined;
   let start = 0;
   while (start + AT.records <= buffer.length) {
     const end = start + LENGTH_END + buffer.readInt32BE(start + AT.length);
@@ -160,9 +167,10 @@ export async function readBatches(buffer: Buffer, decompress: Decompress): Promi
     const magic = buffer.readInt8(start + AT.magic);
     if (magic !== MAGIC) throw new Error(`a batch has format ${magic}, which is older than Kafka 0.11`);
     await readBatch(buffer.subarray(start, end), decompress, records);
+    next = Number(buffer.readBigInt64BE(start)) + buffer.readInt32BE(start + AT.lastDelta) + 1;
     start = end;
   }
-  return records;
+  return { records, next };
 }
 
 const FIRST_TIME = 27;
