@@ -75,6 +75,7 @@ export class DeliveryProcess {
       ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
     });
     this.#deliverer = new Deliverer({
+      config: { completeAt: Infinity, changes: 0, onComplete: () => undefined },
       ...{ targets: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
       appender: appender.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),

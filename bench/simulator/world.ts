@@ -145,7 +145,7 @@ export class World {
       return { ...names, shards: DEFAULT_SHARDS, origin, path: '/', staticHeaders: [], secrets: [] };
     });
     const destination = { enabled: true, paused: false, secrets: undefined, targets };
-    this.#lookups.set(id, { kind: 'open', destination });
+    this.#lookups.set(id, { kind: 'open', version: 1, destination });
     this.#labels.set(id, label);
   }
 

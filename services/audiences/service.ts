@@ -36,6 +36,10 @@ export class Service implements Health {
     this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
   }
 
+  get config(): Health['config'] {
+    return this.options.config;
+  }
+
   notLive(): string[] {
     return (this.pipeline?.consumptions ?? []).flatMap((consumption) => consumption.stuck() ?? []);
   }

@@ -69,6 +69,7 @@ export async function startControl(
   const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, sealer, log, fatal });
   const { config, entries, appender } = backend;
   health.keyTrouble = watchKey(config, sealer, log);
+  health.config = config;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
   const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });

@@ -13,7 +13,7 @@ export type Admission =
   /** not now: to a tier, without an attempt */
   | { kind: 'hold'; reason: HoldReason; wait: Wait };
 
-type HoldReason = Refusal['reason'] | 'paused' | 'secrets_unreadable';
+type HoldReason = Refusal['reason'] | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
 
 export interface Timing {
   nowMs: number;
@@ -40,6 +40,7 @@ export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
 /** @param delivery with `final` set where `isOwedOneTry` said so when it was read */
 export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admission {
   if (lookup.kind === 'deleted') return { kind: 'cancel', reason: 'destination_deleted' };
+  if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', timing);
   if (lookup.kind === 'sealed') return hold(delivery, 'secrets_unreadable', timing);
 
   const { destination } = lookup;
@@ -58,6 +59,15 @@ export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admis
     return waitOrEnd('retry_after', hop({ nowMs, notBefore, expiresAt, tiersMs }));
   }
   return { kind: 'try', open };
+}
+
+/**
+ * Whether this must not be decided by a `config` that may be behind: it would end the delivery, or whoever made the
+ * delivery knew a later version of its destination.
+ */
+export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Admission): boolean {
+  if (kind === 'cancel' || kind === 'bury') return true;
+  return 'version' in lookup && lookup.version < (delivery.destinationVersion ?? 0);
 }
 
 /** Whether it may not be sent any more. One that waited for Waypost alone has as long again as its window. */

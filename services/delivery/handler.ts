@@ -1,9 +1,11 @@
+import { Undecided } from '../../shared/config/undecided';
+import { type ConfigReader } from '../../shared/config/view';
 import { decodeDelivery } from '../../shared/domain/delivery';
 import { createForks } from '../../shared/domain/forks';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { Attempts, type AttemptsOptions } from './attempts';
-import { admit, type Admission, divert, isOwedOneTry, type Timing } from './decide';
+import { admit, type Admission, divert, isOwedOneTry, needsCurrentConfig, type Timing } from './decide';
 import { outcomeOf, setAside, type Held } from './report';
 import { MACHINE } from './time';
 import { finished, released, taken, unreadable } from './watch';
@@ -23,6 +25,7 @@ export interface Limits {
 }
 
 export interface DelivererOptions extends AttemptsOptions {
+  config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
   appender: Appender;
   /** for what is parked, which is in no hurry; default: `appender` */
   parking?: Appender;
@@ -32,9 +35,16 @@ export interface DelivererOptions extends AttemptsOptions {
   onFatal(error: unknown): void;
 }
 
+interface Taken {
+  held: Held;
+  record: OpenRecord;
+}
+
 export class Deliverer {
   readonly #attempts: Attempts;
   readonly #forks = createForks();
+  /** what `config` may say otherwise as soon as it is read on */
+  readonly #undecided: Undecided<Taken>;
   #forksDropped = 0;
   #bytes = 0;
   #refused = false;
@@ -43,8 +53,10 @@ export class Deliverer {
     this.#attempts = new Attempts(options, {
       concluded: (held, record, outcome, refused) => this.#finish(held, record, outcome, refused),
       late: (event) => void this.#append([event]).catch(() => undefined),
-      again: (held, record) => (record.leaving ? this.#giveBack(held, record) : this.#admit(held, record)),
+      again: (held, record) =>
+        record.leaving ? this.#giveBack(held, record) : this.#undecided.offer({ held, record }),
     });
+    this.#undecided = new Undecided(options.config, (taken, { current }) => this.#admit(taken, current));
   }
 
   /** Second records of a delivery's step that were dropped. */
@@ -107,21 +119,28 @@ export class Deliverer {
     };
     this.#bytes += sizeOf(held);
     taken(held);
-    this.#admit(held, record);
+    this.#undecided.offer({ held, record });
     return 'taken';
   }
 
   /** Some records are leaving: of those, what waits in lanes and was not begun is given back. */
   onLeaving(): void {
     this.options.lanes.clear();
+    this.#undecided.release(({ held, record }) => {
+      if (record.leaving) this.#giveBack(held, record);
+      return record.leaving;
+    });
   }
 
-  #admit(held: Held, record: OpenRecord): void {
+  /** @param current `config` is known as of the time when the record came. @returns false: it waits for that */
+  #admit({ held, record }: Taken, current: boolean): boolean {
     const context = this.#context();
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
     const admission = admit(held.delivery, lookup, context);
+    if (!current && needsCurrentConfig(held.delivery, lookup, admission)) return false;
     if (admission.kind === 'try') this.#attempts.try(held, record, admission.open);
     else this.#finish(held, record, outcomeOf(held, admission, context), admission);
+    return true;
   }
 
   /** Its next owner reads it; or, where that cannot be told any more, it comes back by the shortest tier. */

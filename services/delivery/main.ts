@@ -46,7 +46,7 @@ run('delivery', log, async (fatal) => {
   const healthServer = await serveHealth({ host, port, health });
 
   const kafka = await connectKafka(settings, { clientId: 'delivery', log });
-  const config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal });
+  const config = (health.config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal }));
   health.trouble = watchKey(config, sealer, log);
   const { appender, parking } = await openAppenders(kafka, tiersMs);
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
@@ -60,9 +60,9 @@ run('delivery', log, async (fatal) => {
       shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
     onCircuit: (turn) => tellOfCircuit(turn, appender),
   });
-  const targets = new Targets(config, sealer, log);
   const deliverer = new Deliverer({
-    targets,
+    config,
+    targets: new Targets(config, sealer, log),
     lanes,
     sender,
     appender,

@@ -39,7 +39,8 @@ export const meters = {
 
 // There from the start, so that the first of a kind is seen as an increase.
 for (const reason of ['backoff', 'retry_after']) meters.retried.of({ reason });
-for (const reason of ['lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'paused', 'secrets_unreadable']) {
+const holds = ['paused', 'secrets_unreadable', 'destination_unreadable'];
+for (const reason of ['lane_full', 'rate_limited', 'circuit_open', 'retry_after', ...holds]) {
   meters.diverted.of({ reason });
 }
 const ends = ['rejected', 'window_closed', 'lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'unreadable'];

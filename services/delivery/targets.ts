@@ -44,10 +44,12 @@ export interface OpenDestination {
 }
 
 export type Lookup =
-  | { kind: 'open'; destination: OpenDestination }
+  | { kind: 'open'; version: number; destination: OpenDestination }
   | { kind: 'deleted' }
   /** its secrets cannot be decrypted by this process */
-  | { kind: 'sealed'; why: string };
+  | { kind: 'sealed'; version: number; why: string }
+  /** its record in `config` cannot be read by this process: written by a newer Waypost, or damaged */
+  | { kind: 'unreadable' };
 
 export class Targets {
   readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
@@ -59,6 +61,7 @@ export class Targets {
   ) {}
 
   lookup(destinationId: string): Lookup {
+    if (this.config.isUnreadable('destination', destinationId)) return { kind: 'unreadable' };
     const entry = this.config.destination(destinationId);
     if (!entry) {
       this.#opened.delete(destinationId);
@@ -66,12 +69,12 @@ export class Targets {
     }
     const known = this.#opened.get(destinationId);
     if (known?.version === entry.version) return known.lookup;
-    const lookup = this.#open(entry.data);
+    const lookup = this.#open(entry.data, entry.version);
     this.#opened.set(destinationId, { version: entry.version, lookup });
     return lookup;
   }
 
-  #open(destination: Destination): Lookup {
+  #open(destination: Destination, version: number): Lookup {
     const { id, enabled, paused } = destination;
     let why: string | undefined;
     const open: Open = (sealed) => {
@@ -82,10 +85,14 @@ export class Targets {
     const targets = destination.webhooks.map((webhook) => targetOf(destination, webhook, open));
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
     if (why === undefined) {
-      return { kind: 'open', destination: { enabled, paused, targets, secrets: secrets && prepareSecrets(secrets) } };
+      return {
+        kind: 'open',
+        version,
+        destination: { enabled, paused, targets, secrets: secrets && prepareSecrets(secrets) },
+      };
     }
     this.log.error({ destination: id, reason: why }, 'destination.sealed');
-    return { kind: 'sealed', why };
+    return { kind: 'sealed', version, why };
   }
 }
 

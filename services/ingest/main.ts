@@ -1,7 +1,7 @@
 import './telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { createClientAddress } from '../../shared/http/client-address';
-import { serveHealth } from '../../shared/http/health';
+import { type Health, serveHealth } from '../../shared/http/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
@@ -19,11 +19,11 @@ run('ingest', log, async (fatal) => {
   log.level = settings.WAYPOST_LOG_LEVEL;
   const host = settings.WAYPOST_HOST;
   let notReady = ['starting'];
-  const health = { notLive: () => [], notReady: () => notReady };
+  const health: Health = { notLive: () => [], notReady: () => notReady };
   const healthServer = await serveHealth({ host, port: settings.WAYPOST_INGEST_HEALTH_PORT, health });
 
   const kafka = await connectKafka(settings, { clientId: 'ingest', log });
-  const config = await openConfig(kafka, { name: 'ingest', log, onFatal: fatal });
+  const config = (health.config = await openConfig(kafka, { name: 'ingest', log, onFatal: fatal }));
   const budgets = budgetsOf(memoryOfProcess());
   const appender = await kafka.appender(appenderOptions(budgets));
   const server = await startIngest({

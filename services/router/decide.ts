@@ -1,8 +1,6 @@
 import { type ConfigView } from '../../shared/config/view';
 import { renderBody } from '../../shared/domain/body';
-import { type Destination } from '../../shared/domain/config';
 import { encodeDelivery } from '../../shared/domain/delivery';
-import { type Message } from '../../shared/domain/message';
 import { firstDelivery, type Head, parseMessage, type Rejected } from '../../shared/domain/message-record';
 import { route, type Routed } from '../../shared/domain/route';
 import { filtersOf } from '../../shared/expression/filter';
@@ -13,7 +11,7 @@ import { WEBHOOKS } from '../../shared/kafka/topics';
 
 /** What the router needs to know: no clock and no Kafka. */
 export interface Routing {
-  config: Pick<ConfigView, 'source' | 'destinationsOf'>;
+  config: Pick<ConfigView, 'source' | 'destination' | 'destinationsOf'>;
   /** how long after acceptance a delivery is retried */
   windowMs: number;
 }
@@ -48,16 +46,15 @@ export function decide(head: Head, value: Buffer | null, routing: Routing): Deci
   return {
     kind: 'deliver',
     filters,
-    records: destinations.map((destination) => deliveryRecord({ head, message, expiresAt }, destination, body)),
+    records: destinations.map((destination) => {
+      const version = routing.config.destination(destination.id)?.version;
+      return deliveryRecord({ head, message, expiresAt, destination, ...(version !== undefined && { version }) }, body);
+    }),
   };
 }
 
-function deliveryRecord(
-  from: { head: Head; message: Message; expiresAt: number },
-  destination: Destination,
-  body: Buffer,
-): OutRecord {
-  const { delivery, key } = firstDelivery({ ...from, destination });
+function deliveryRecord(from: Parameters<typeof firstDelivery>[0], body: Buffer): OutRecord {
+  const { delivery, key } = firstDelivery(from);
   return { topic: WEBHOOKS, key, value: body, headers: encodeDelivery(delivery) };
 }
 

@@ -1,3 +1,4 @@
+import { type Knowledge, Undecided } from '../../shared/config/undecided';
 import { type ConfigReader } from '../../shared/config/view';
 import { type RejectedRecord } from '../../shared/domain/rejected';
 import { createSeen, sighting, type Sighting } from '../../shared/domain/seen';
@@ -9,7 +10,6 @@ import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
 import { Pending } from './pending';
-import { Sources } from './sources';
 import { drops, watchFilters, watchRouting } from './watch';
 
 /**
@@ -21,11 +21,17 @@ import { drops, watchFilters, watchRouting } from './watch';
  * A message is a copy once the first one's output is acknowledged. One that is read before that waits for it, its record
  * open: dropped at once, both would be lost with this process; routed at once, both would be delivered.
  *
+ * A message that goes nowhere is dropped only by a `config` that is known as of the time when the message was read. Until
+ * then it is held with its record open, and others of its partition pass.
+ *
  * The memory of messages routed is filled again at start from `messages` itself (`recall`). What is recalled and was not
  * routed yet is no duplicate of itself: it stands at the same offset, and a copy behind it may go, since it will be routed.
  */
 export interface RouterOptions {
-  config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'refresh'>;
+  config: Pick<
+    ConfigReader,
+    'source' | 'destination' | 'destinationsOf' | 'isUnreadable' | 'completeAt' | 'changes' | 'onComplete'
+  >;
   appender: Appender;
   windowMs: number;
   now: () => number;
@@ -38,8 +44,8 @@ export interface RouterOptions {
 
 /** Output not yet acknowledged: about a second's worth at full speed. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
-/** Copies that wait, about 1 KB each. */
-const MAX_COPIES = 20_000;
+/** Messages that wait, as copies or for `config`, about 1 KB each. */
+const MAX_WAITING = 20_000;
 /** Of a record that cannot be read the debugger needs the beginning only. */
 const KEPT_TEXT_LENGTH = 4_096;
 const UNREADABLE = 'unreadable_message';
@@ -50,6 +56,8 @@ interface Met {
   head: Head;
   value: Buffer | null;
   sighting: Sighting;
+  /** what it was decided to be last, while it is held */
+  decision?: Decision;
 }
 
 export class Router {
@@ -57,12 +65,13 @@ export class Router {
   readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
   readonly #seen = createSeen();
   readonly #pending = new Pending<Met>();
-  readonly #sources: Sources;
+  readonly #undecided: Undecided<Met>;
   #refused = false;
   #failed = false;
 
   constructor(private readonly options: RouterOptions) {
-    this.#sources = new Sources(options.config);
+    const decide = (met: Met, knowledge: Knowledge) => this.#route(met, knowledge);
+    this.#undecided = new Undecided(options.config, decide, () => this.#makeRoom());
   }
 
   /** Remembers a record that was read back, routed or not. */
@@ -72,7 +81,7 @@ export class Router {
 
   onRecord(record: OpenRecord): Verdict {
     if (this.#failed) return 'full';
-    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES || this.#pending.waiting >= MAX_COPIES) {
+    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES || this.#waiting >= MAX_WAITING) {
       this.#refused = true;
       return 'full';
     }
@@ -84,25 +93,45 @@ export class Router {
         this.#reject(record, { source: record.headers.source ?? '', value: record.value }, head.reason);
         return 'taken';
       case 'message':
-        return this.#route(record, head);
+        this.#undecided.offer(this.#meet(record, head));
+        return 'taken';
     }
   }
 
-  #route(record: OpenRecord, head: Head): Verdict {
-    const { now } = this.options;
+  /** Some records are leaving: of those, what waits for `config` is given back. */
+  onLeaving(): void {
+    this.#undecided.release(({ record }) => record.leaving && record.release());
+  }
+
+  get #waiting(): number {
+    return this.#pending.waiting + this.#undecided.size;
+  }
+
+  #meet(record: OpenRecord, head: Head): Met {
     const seenAs = sighting(head.sourceId, head.messageId, record.partition, record.offset);
-    const met: Met = { record, head, value: record.value, sighting: seenAs };
-    if (this.#seen.isDuplicate(met.sighting, now())) {
-      this.#dropCopy(met);
-      return 'taken';
+    return { record, head, value: record.value, sighting: seenAs };
+  }
+
+  /** @returns false where it goes nowhere by a `config` that may be behind */
+  #route(met: Met, { current, changed }: Knowledge): boolean {
+    if (changed || !met.decision) {
+      if (this.#seen.isDuplicate(met.sighting, this.options.now())) {
+        this.#dropCopy(met);
+        return true;
+      }
+      if (this.#pending.waits(met.sighting, met)) return true;
+      met.decision = this.#decide(met);
     }
-    if (this.#pending.waits(met.sighting, met)) return 'taken';
-    const decision = this.#decide(met);
-    if (decision.kind === 'unknown_source' && !this.#sources.isGone(head.sourceId)) {
-      return { againAtMs: now() + Sources.LOOK_AGAIN_MS };
-    }
+    const { decision } = met;
+    if (this.#goesNowhere(met, decision, current)) return false;
     this.#perform(met, decision);
-    return 'taken';
+    return true;
+  }
+
+  #goesNowhere({ head }: Met, { kind }: Decision, current: boolean): boolean {
+    // A source that only a newer router can read is there: its messages wait for that one.
+    if (kind === 'unknown_source') return !current || this.options.config.isUnreadable('source', head.sourceId);
+    return kind === 'dropped' && !current;
   }
 
   #perform(met: Met, decision: Decision): void {
@@ -146,10 +175,8 @@ export class Router {
         // A stopping process refuses for the moment: the records stay open, and the next process reads them again.
         if (error instanceof AppError && error.retriable) return;
         this.#reject(met.record, whatOf(met), messageOf(error));
-        // The next of them is the first now. (Their source was known a moment ago: where it is not any more, it is gone.)
-        for (const copy of copies) {
-          if (!this.#pending.waits(copy.sighting, copy)) this.#perform(copy, this.#decide(copy));
-        }
+        // The next of them is the first now.
+        for (const copy of copies) this.#undecided.offer(copy);
       },
     );
   }
@@ -182,6 +209,11 @@ export class Router {
 
   #finish(record: OpenRecord): void {
     record.done();
+    this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    if (this.#waiting >= MAX_WAITING) return;
     if (this.#refused && this.options.appender.pendingBytes < MAX_PENDING_BYTES / 2) {
       this.#refused = false;
       this.options.onRoom();

@@ -29,13 +29,14 @@ run('router', log, async (onFatal) => {
 
   const kafka = await connectKafka(settings, { clientId: 'router', log });
   // In memory before the first message: there is no waiting for it later.
-  const config = await openConfig(kafka, { name: 'router', log, onFatal });
+  const config = (health.config = await openConfig(kafka, { name: 'router', log, onFatal }));
   const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
   const onRoom = () => health.consumption?.resume();
   const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
   observeRouter(router);
   await recall(kafka, router, { name: 'router-recall', log, onFatal });
-  const consume = { group: 'router', topics: [MESSAGES], onRecord: router.onRecord.bind(router), onFatal };
+  const on = { onRecord: router.onRecord.bind(router), onLeaving: router.onLeaving.bind(router), onFatal };
+  const consume = { group: 'router', topics: [MESSAGES], ...on };
   const consumption = (health.consumption = await kafka.consume(consume));
 
   return {

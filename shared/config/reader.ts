@@ -3,6 +3,7 @@ import { AppError } from '../errors';
 import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
+import { metrics } from '../telemetry/metrics';
 import { coalesce } from './coalesce';
 import { CONFIG_FORMAT, ConfigState, type Verdict } from './state';
 import { type ConfigReader } from './view';
@@ -37,7 +38,7 @@ export interface FollowedConfig extends ConfigReader {
  */
 export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Promise<FollowedConfig> {
   const state = new ConfigState();
-  const listeners: ((verdict: Verdict, record: InRecord) => void)[] = [];
+  const following: Following = { changes: 0, onVerdict: [], onComplete: [] };
   let fatal: unknown;
   const onFatal = (error: unknown) => {
     // Once is enough: every later record would say the same.
@@ -47,15 +48,19 @@ export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Prom
   };
   const onRecord = (record: InRecord) => {
     const verdict = state.apply(record.key?.toString() ?? '', record.value?.toString() ?? null);
+    following.changes++;
     report(verdict, record, options.log);
     if (verdict.kind === 'newer') onFatal(newerFormat(verdict));
-    for (const listener of listeners) listener(verdict, record);
+    for (const listener of following.onVerdict) listener(verdict, record);
   };
   const tail = await kafka.tail({
     name: `${options.name}-config`,
     topic: CONFIG,
     from: 'beginning',
     onRecord,
+    onComplete: () => {
+      for (const listener of following.onComplete) listener();
+    },
     onFatal,
   });
   try {
@@ -65,14 +70,27 @@ export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Prom
     await tail.stop();
     throw error;
   }
-  return follow(state, tail, listeners);
+  open.add(tail);
+  return follow(state, tail, following);
 }
 
-function follow(
-  state: ConfigState,
-  tail: Tail,
-  listeners: ((verdict: Verdict, record: InRecord) => void)[],
-): FollowedConfig {
+interface Following {
+  changes: number;
+  onVerdict: ((verdict: Verdict, record: InRecord) => void)[];
+  onComplete: (() => void)[];
+}
+
+const open = new Set<Tail>();
+metrics.gauge({ name: 'waypost.config.age', help: 'Since config was known to its end.', unit: 's' }, () =>
+  [...open].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })),
+);
+
+/** ms since all of `config` was known; Infinity where it never was */
+export function configAgeMs({ completeAt }: Pick<Tail, 'completeAt'>): number {
+  return performance.now() - completeAt;
+}
+
+function follow(state: ConfigState, tail: Tail, following: Following): FollowedConfig {
   return {
     source: (id) => state.source(id),
     sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
@@ -83,16 +101,28 @@ function follow(
     destination: (id) => state.destination(id),
     destinationsOf: (sourceId) => state.destinationsOf(sourceId),
     list: (kind) => state.list(kind),
+    isUnreadable: (kind, id) => state.isUnreadable(kind, id),
+    get changes() {
+      return following.changes;
+    },
+    get completeAt() {
+      return tail.completeAt;
+    },
+    onComplete: (listener) => following.onComplete.push(listener),
+    stuck: () => tail.stuck(),
     unsettled: () => state.unsettled(),
     recordAt: (key) => state.recordAt(key),
     refresh: coalesce((deadlineMs) => tail.caughtUp(deadlineMs)),
-    onVerdict: (listener) => listeners.push(listener),
+    onVerdict: (listener) => following.onVerdict.push(listener),
     onChange: (listener) => {
-      listeners.push((verdict) => {
+      following.onVerdict.push((verdict) => {
         if (verdict.kind === 'applied') listener(verdict.record);
       });
     },
-    stop: () => tail.stop(),
+    stop: () => {
+      open.delete(tail);
+      return tail.stop();
+    },
   };
 }
 

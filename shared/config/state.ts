@@ -67,6 +67,8 @@ const shapes = {
 export class ConfigState implements ConfigView {
   readonly #held = new Map<string, Held>();
   readonly #unsettled = new Set<string>();
+  /** keys whose last record cannot be read */
+  readonly #unreadable = new Set<string>();
   readonly #index = new AccessIndex();
 
   /** Takes the next record of the log. Never throws. `value` null is a tombstone. */
@@ -74,6 +76,7 @@ export class ConfigState implements ConfigView {
     if (value === null) return this.#bury(key);
     const parsed = parse(key, value);
     if ('kind' in parsed) {
+      this.#unreadable.add(key);
       // Compaction would keep this one alone, and the entry would be lost to whoever starts then.
       if (parsed.kind === 'unreadable' && this.#held.has(key)) this.#unsettled.add(key);
       return parsed;
@@ -81,7 +84,7 @@ export class ConfigState implements ConfigView {
     const { record } = parsed;
     const held = this.#held.get(key);
     const json = JSON.stringify([record.version, record.data]);
-    if (held && record.replaces !== held.record.version) {
+    if (held && record.replaces !== held.record.version && !this.#replacesUnreadable(key, record, held)) {
       // The same once more (a repeated append, or two writers that healed at once) does no harm: no need to answer it.
       if (json !== held.json) this.#unsettled.add(key);
       else if (held.record.data !== undefined) this.#unsettled.delete(key);
@@ -91,6 +94,7 @@ export class ConfigState implements ConfigView {
         reason: `it replaces version ${record.replaces}, and version ${held.record.version} is at hand`,
       };
     }
+    this.#unreadable.delete(key);
     this.#held.set(key, { record, json });
     this.#index.replace(held?.record, record);
     // A deleted entry is settled by its tombstone.
@@ -99,7 +103,13 @@ export class ConfigState implements ConfigView {
     return { kind: 'applied', record };
   }
 
+  /** Whether it replaces a version that only newer processes can read: they counted that one. */
+  #replacesUnreadable(key: string, record: ConfigRecord, held: Held): boolean {
+    return this.#unreadable.has(key) && record.replaces > held.record.version;
+  }
+
   #bury(key: string): Verdict {
+    this.#unreadable.delete(key);
     const held = this.#held.get(key);
     if (held?.record.data !== undefined) {
       this.#unsettled.add(key);
@@ -121,6 +131,10 @@ export class ConfigState implements ConfigView {
   /** The last record that counts for a key, a deletion included. */
   recordAt(key: string): ConfigRecord | undefined {
     return this.#held.get(key)?.record;
+  }
+
+  isUnreadable(kind: Kind, id: string): boolean {
+    return this.#unreadable.has(configKey(kind, id));
   }
 
   source(id: string): Entry<Source> | undefined {

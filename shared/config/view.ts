@@ -29,6 +29,8 @@ export interface ConfigView {
   /** Connected to the source, on or off. */
   destinationsOf(sourceId: string): readonly Entry<Destination>[];
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[];
+  /** Whether the last record of an entry cannot be read by this process: what is known of the entry may be wrong. */
+  isUnreadable(kind: Kind, id: string): boolean;
 }
 
 export interface ConfigReader extends ConfigView {
@@ -37,6 +39,14 @@ export interface ConfigReader extends ConfigView {
    * @throws AppError `kafka_unavailable` after `deadlineMs`
    */
   refresh(deadlineMs: number): Promise<void>;
+  /** All that was in `config` at this moment, by `performance.now()`, is known here. */
+  readonly completeAt: number;
+  /** Called each time `completeAt` has moved on: about ten times a second while Kafka can be read. */
+  onComplete(listener: () => void): void;
+  /** how many records of `config` were read */
+  readonly changes: number;
+  /** why the reader must be considered stuck; undefined while it is well, or Kafka is away */
+  stuck(): string | undefined;
   /** Called after each record that was applied. */
   onChange(listener: (record: ConfigRecord) => void): void;
   stop(): Promise<void>;

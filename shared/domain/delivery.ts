@@ -10,6 +10,8 @@ export interface Delivery {
   messageId: string;
   sourceId: string;
   destinationId: string;
+  /** version in `config` of the destination that it was made for; absent where an older Waypost made it */
+  destinationVersion?: number;
   type: MessageType;
   /** for the history: the body is never parsed again */
   userId?: string;
@@ -87,6 +89,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
     'expires-at': String(d.expiresAt),
     traceparent: d.traceparent,
   };
+  if (d.destinationVersion !== undefined) headers['destination-version'] = String(d.destinationVersion);
   // Record headers are UTF-8; a user id may be anything that JSON may hold.
   if (d.userId !== undefined) headers.user = d.userId;
   if (d.attempt > 0) headers.attempt = String(d.attempt);
@@ -169,6 +172,7 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
 function addOptional(delivery: Delivery, headers: RawHeaders): void {
   const { user, reason, error, span } = headers;
   if (user !== undefined) delivery.userId = user;
+  if (headers['destination-version']) delivery.destinationVersion = Number(headers['destination-version']);
   if (headers['not-before']) delivery.notBefore = Number(headers['not-before']);
   if (headers.final) delivery.final = true;
   if (headers.test) delivery.test = true;

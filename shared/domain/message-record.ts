@@ -63,10 +63,12 @@ export function firstDelivery(from: {
   head: Head;
   message: Message;
   destination: Destination;
+  /** version of the destination in `config` */
+  version?: number;
   /** ms since 1970 */
   expiresAt: number;
 }): { delivery: Delivery; key: string } {
-  const { head, message, destination, expiresAt } = from;
+  const { head, message, destination, version, expiresAt } = from;
   const delivery: Delivery = {
     id: deliveryId(head.sourceId, head.messageId, destination.id),
     messageId: head.messageId,
@@ -81,6 +83,7 @@ export function firstDelivery(from: {
     closed: [],
     traceparent: head.traceparent,
   };
+  if (version !== undefined) delivery.destinationVersion = version;
   if (message.userId !== undefined) delivery.userId = message.userId;
   const user = message.userId ?? message.anonymousId ?? head.messageId;
   return { delivery, key: deliveryKey(destination.id, user, destination.shards ?? DEFAULT_SHARDS) };

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type ConfigReader } from '../config/view';
 import { AppError } from '../errors';
 import { type Consumption } from '../kafka/port';
 import { metrics } from '../telemetry/metrics';
@@ -12,10 +13,16 @@ export interface Health {
   notReady(): string[];
   /** What of it does not work while the rest does: said by `/readyz`, which stays 200. */
   degraded?(): string[];
+  /** once it is followed, in services that decide by it */
+  config?: Pick<ConfigReader, 'completeAt' | 'stuck'> | undefined;
 }
+
+/** Beyond it `/readyz` says that `config` is old. Kafka is away then: what is known of `config` is still used. */
+const OLD_CONFIG_MS = 60_000;
 
 /** The health of a service that lives by a consumer: set `consumption` once it runs, `stopping` when it drains. */
 export class ConsumerHealth implements Health {
+  config: Health['config'];
   consumption: Consumption | undefined;
   stopping = false;
   /** further reasons not to be ready */
@@ -40,11 +47,10 @@ export async function serveHealth(options: {
 }): Promise<{ port: number; close(): void }> {
   const server = createServer((req, res) => {
     const path = (req.url ?? '/').split('?', 1)[0];
-    if (path === '/livez' || path === '/readyz') {
-      const reasons = path === '/livez' ? options.health.notLive() : options.health.notReady();
-      res.writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' });
-      const degraded = path === '/readyz' ? (options.health.degraded?.() ?? []) : [];
-      res.end(JSON.stringify({ ok: reasons.length === 0, reasons, ...(degraded.length > 0 && { degraded }) }));
+    if (path === '/livez') {
+      answer(res, livenessOf(options.health));
+    } else if (path === '/readyz') {
+      answer(res, readinessOf(options.health));
     } else if (path === '/metrics') {
       renderMetrics(metrics).then(
         (text) => res.writeHead(200, { 'content-type': PROMETHEUS_TYPE }).end(text),
@@ -56,6 +62,35 @@ export async function serveHealth(options: {
   });
   const port = await listen(server, options.port, options.host);
   return { port, close: () => server.close() };
+}
+
+interface Answer {
+  reasons: string[];
+  degraded?: string[];
+  configAgeMs?: number;
+}
+
+function answer(res: ServerResponse, said: Answer): void {
+  const ok = said.reasons.length === 0;
+  res.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
+  res.end(JSON.stringify({ ok, ...said }));
+}
+
+function livenessOf(health: Health): Answer {
+  const stuck = health.config?.stuck();
+  return { reasons: [...health.notLive(), ...(stuck === undefined ? [] : [stuck])] };
+}
+
+function readinessOf(health: Health): Answer {
+  const reasons = health.notReady();
+  const degraded = health.degraded?.() ?? [];
+  if (!health.config) return { reasons, ...(degraded.length > 0 && { degraded }) };
+  const configAgeMs = Math.round(performance.now() - health.config.completeAt);
+  if (configAgeMs > OLD_CONFIG_MS) {
+    const seconds = Math.round(configAgeMs / 1_000);
+    degraded.push(`config has not been read to its end for ${String(seconds)} s: Kafka does not answer`);
+  }
+  return { reasons, ...(degraded.length > 0 && { degraded }), configAgeMs };
 }
 
 /**

@@ -189,6 +189,7 @@ test('a message becomes one delivery for each destination that wants it', async 
       messageId: 'm1',
       sourceId: 'src_1',
       destinationId: 'dst_1',
+      destinationVersion: 1,
       type: 'track',
       userId: 'u1',
       acceptedAt: ACCEPTED_MS,

@@ -34,6 +34,32 @@ export function recordingAppender(): RecordingAppender {
   };
 }
 
+type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
+
+/** How far `config` is known, as a test says. */
+export interface FakeProgress extends Progress {
+  changes: number;
+  /** Reads `config` to its end, with so many new records. */
+  readToEnd(changes?: number): void;
+}
+
+/** @param completeAt Infinity: `config` is always known */
+export function fakeProgress(completeAt = -Infinity): FakeProgress {
+  const listeners: (() => void)[] = [];
+  return {
+    changes: 0,
+    get completeAt() {
+      return completeAt;
+    },
+    onComplete: (listener) => listeners.push(listener),
+    readToEnd(changes = 0) {
+      this.changes += changes;
+      completeAt = performance.now();
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
 export interface FakeConfig extends ConfigReader {
   add(source: Source): void;
   /** becomes known only by the next refresh */
@@ -65,6 +91,11 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     computedTrait: () => undefined,
     destinationsOf: () => [],
     list: () => [],
+    isUnreadable: () => false,
+    completeAt: -Infinity,
+    changes: 0,
+    onComplete: () => undefined,
+    stuck: () => undefined,
     refresh() {
       this.refreshes++;
       if (this.away) return Promise.reject(new AppError('kafka_unavailable', 'config cannot be read', true));

@@ -16,6 +16,8 @@ const REASONS: Readonly<Record<string, string>> = {
   window_closed: 'It could not be delivered within its window',
   destination_disabled: 'The destination was switched off',
   secrets_unreadable: 'The secret key of this installation does not open the destination',
+  destination_unreadable:
+    'A newer Waypost wrote the destination, and this one cannot read it: upgrade the delivery service',
   replayed: 'It was sent once more, and has not been tried yet',
   destination_deleted: 'The destination was deleted',
 };

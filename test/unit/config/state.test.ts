@@ -100,6 +100,37 @@ describe('what counts', () => {
   });
 });
 
+describe('a record that only a newer Waypost can read', () => {
+  const unreadable = (state: ConfigState) =>
+    state.apply('destination:d', '{"format":1,"kind":"destination","id":"d","version":2,"replaces":1}');
+
+  it('makes its entry unreadable, and no other', () => {
+    const state = new ConfigState();
+    put(state, 1, aDestination('d', ['s']));
+    unreadable(state);
+    expect([state.isUnreadable('destination', 'd'), state.isUnreadable('destination', 'other')]).toEqual([true, false]);
+  });
+
+  it.each([
+    ['by what replaces it', (state: ConfigState) => put(state, 3, aDestination('d', ['s']))],
+    ['by what control heals it with', (state: ConfigState) => put(state, 2, aDestination('d', ['s']))],
+    ['by its tombstone', (state: ConfigState) => state.apply('destination:d', null)],
+  ])('is over %s', (_, next) => {
+    const state = new ConfigState();
+    put(state, 1, aDestination('d', ['s']));
+    unreadable(state);
+    next(state);
+    expect(state.isUnreadable('destination', 'd')).toBe(false);
+  });
+
+  it('does not let an older record count that lost its race before', () => {
+    const state = new ConfigState();
+    put(state, 1, aDestination('d', ['s']));
+    unreadable(state);
+    expect(put(state, 1, aDestination('d', []), 0)).toMatchObject({ kind: 'ignored' });
+  });
+});
+
 describe('what services ask', () => {
   it('finds a source by its present key, and by a rotated one until its time', () => {
     const state = new ConfigState();

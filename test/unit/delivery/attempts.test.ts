@@ -1,7 +1,7 @@
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/domain/delivery';
 import { type OpenRecord, type OutRecord, type Verdict } from '../../../shared/kafka/port';
 import { createLog } from '../../../shared/telemetry/log';
-import { recordingAppender } from '../../support/fakes';
+import { fakeProgress, recordingAppender } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';
 import { keepLaneMs, laneOptions } from '../../../services/delivery/limits';
 import { Lanes } from '../../../services/delivery/lanes';
@@ -38,6 +38,9 @@ class Story {
   patient = false;
   destination: OpenDestination;
   #offset = 0;
+  /** of the destination, as known here */
+  version = 1;
+  readonly config = fakeProgress(Infinity);
 
   constructor(paths: string[], change: Partial<OpenDestination> = {}, maxBytes = 1e9) {
     this.destination = { enabled: true, paused: false, secrets: undefined, targets: paths.map(target), ...change };
@@ -52,7 +55,8 @@ class Story {
       onCircuit: record,
     });
     this.deliverer = new Deliverer({
-      targets: { lookup: () => ({ kind: 'open', destination: this.destination }) },
+      config: this.config,
+      targets: { lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }) },
       lanes: this.lanes,
       sender: { send: (request, done) => this.#send(request, done) },
       appender: this.appender,
@@ -383,6 +387,53 @@ test('a process that holds many small deliveries is full by what each costs besi
   story.patient = true;
   const offered = Array.from({ length: 20 }, () => story.offer());
   expect(offered).toEqual([...Array(16).fill('taken'), ...Array(4).fill('full')]);
+});
+
+describe('what would end a delivery, or was decided by an older destination', () => {
+  test('waits until config was read to its end after the record came', async () => {
+    story = new Story(['/a'], { enabled: false });
+    story.config.readToEnd();
+    await story.pass(1);
+    await story.take();
+    expect(story.events('cancelled')).toEqual([]);
+    story.destination.enabled = true;
+    story.config.readToEnd(1);
+    await story.pass(1);
+    expect([story.sent.length, story.events('cancelled')]).toEqual([1, []]);
+    story.destination.enabled = false;
+    await story.take();
+    await story.pass(1);
+    story.config.readToEnd();
+    await story.pass(1);
+    expect(story.events('cancelled')).toMatchObject([{ reason: 'destination_disabled' }]);
+    expect(story.done).toEqual([0, 1]);
+  });
+
+  test('a delivery of a later version of its destination than is known here is sent once that version is known', async () => {
+    story = new Story(['/old']);
+    story.config.readToEnd();
+    await story.pass(1);
+    await story.take({ destinationVersion: 2 });
+    expect(story.sent).toEqual([]);
+    story.version = 2;
+    story.destination.targets = [target('/new')];
+    story.config.readToEnd(1);
+    await story.pass(1);
+    expect(story.sent.map(({ path }) => path)).toEqual(['/new']);
+  });
+
+  test('is given back with its partition', async () => {
+    story = new Story(['/a'], { enabled: false });
+    story.releasable = 1;
+    story.config.readToEnd();
+    await story.pass(1);
+    await story.take();
+    story.leaving = true;
+    story.deliverer.onLeaving();
+    story.config.readToEnd();
+    await story.pass(1);
+    expect([story.released, story.done, story.appender.appends]).toEqual([[0], [], []]);
+  });
 });
 
 describe('a process that stops', () => {

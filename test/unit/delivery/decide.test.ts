@@ -1,4 +1,4 @@
-import { admit, divert, isOwedOneTry } from '../../../services/delivery/decide';
+import { admit, type Admission, divert, isOwedOneTry, needsCurrentConfig } from '../../../services/delivery/decide';
 import { type Refusal } from '../../../services/delivery/job';
 import { type Lookup, type Target } from '../../../services/delivery/targets';
 import { type Delivery } from '../../../shared/domain/delivery';
@@ -22,6 +22,7 @@ const target = (id: string): Target => ({
 
 const lookup = (change: { enabled?: boolean; paused?: boolean; targets?: Target[] } = {}): Lookup => ({
   kind: 'open',
+  version: 5,
   destination: { enabled: true, paused: false, targets: [target('a'), target('b')], secrets: undefined, ...change },
 });
 
@@ -106,10 +107,15 @@ describe('what becomes of a delivery that was just read', () => {
     [
       'secrets that cannot be opened wait for the right key',
       {},
-      { kind: 'sealed', why: '' },
+      { kind: 'sealed', version: 1, why: '' },
       { kind: 'hold', reason: 'secrets_unreadable' },
     ],
-    ['and are given up with the window', late, { kind: 'sealed', why: '' }, { kind: 'bury', reason: 'window_closed' }],
+    [
+      'and are given up with the window',
+      late,
+      { kind: 'sealed', version: 1, why: '' },
+      { kind: 'bury', reason: 'window_closed' },
+    ],
   ])('%s', (_, change, found, expected) => {
     expect(admit(delivery(change), found, CONTEXT)).toMatchObject(expected);
   });
@@ -190,4 +196,25 @@ describe('a delivery that no lane takes', () => {
   function bury(reason: string) {
     return { kind: 'bury', reason };
   }
+});
+
+describe('what may not be decided by a config that may be behind', () => {
+  const at = (version: number): Lookup => ({ ...lookup(), version }) as Lookup;
+  test.each<[string, Partial<Delivery>, Lookup, Admission, boolean]>([
+    ['a try by the version it was made for', { destinationVersion: 5 }, at(5), { kind: 'try', open: [] }, false],
+    ['a try by a later version', { destinationVersion: 4 }, at(5), { kind: 'try', open: [] }, false],
+    ['a try by an earlier version', { destinationVersion: 6 }, at(5), { kind: 'try', open: [] }, true],
+    ['a try of a delivery that an older router made', {}, at(5), { kind: 'try', open: [] }, false],
+    ['a cancellation', {}, { kind: 'deleted' }, { kind: 'cancel', reason: 'destination_deleted' }, true],
+    ['a dead letter', {}, at(5), { kind: 'bury', reason: 'rejected' }, true],
+  ])('%s', (_, change, known, admission, needs) => {
+    expect(needsCurrentConfig(delivery(change), known, admission)).toBe(needs);
+  });
+
+  test('a destination that cannot be read is held, and never taken for deleted', () => {
+    expect(admit(delivery(), { kind: 'unreadable' }, CONTEXT)).toMatchObject({
+      kind: 'hold',
+      reason: 'destination_unreadable',
+    });
+  });
 });

@@ -30,14 +30,17 @@ function aDestination(by: { url?: Sealer; header?: Sealer; secret?: Sealer; owne
 }
 
 function lookupOf(...versions: Destination[]) {
+  let unreadable = false;
   let version = 1;
   const logged: string[] = [];
   const config = {
     destination: () => ({ version, data: versions[version - 1] }),
+    isUnreadable: () => unreadable,
   } as unknown as ConfigView;
   const targets = new Targets(config, OURS, pino({}, { write: (line) => logged.push(line) }));
   return {
     logged,
+    damage: () => (unreadable = true),
     lookup: (atVersion = 1) => {
       version = atVersion;
       return targets.lookup(ID);
@@ -62,7 +65,7 @@ test.each([
   ['everything', { owner: 'dst_2' }],
 ])('sealed for others: %s, and nothing of it is of use', (_, by) => {
   const { lookup, logged } = lookupOf(aDestination(by));
-  expect(lookup()).toEqual({ kind: 'sealed', why: expect.stringContaining(`A sealed text of ${ID}`) });
+  expect(lookup()).toEqual({ kind: 'sealed', version: 1, why: expect.stringContaining(`A sealed text of ${ID}`) });
   lookup();
   // Said once, not for each delivery.
   expect(logged).toHaveLength(1);
@@ -72,4 +75,11 @@ test.each([
 test('a new version is opened anew', () => {
   const { lookup } = lookupOf(aDestination({ secret: OTHERS }), aDestination({}));
   expect([lookup(1).kind, lookup(2).kind]).toEqual(['sealed', 'open']);
+});
+
+test('a destination whose record in config cannot be read is neither used as it was nor taken for deleted', () => {
+  const { lookup, damage } = lookupOf(aDestination({}));
+  expect(lookup().kind).toBe('open');
+  damage();
+  expect(lookup()).toEqual({ kind: 'unreadable' });
 });

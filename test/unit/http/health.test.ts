@@ -35,6 +35,21 @@ test('a consumer whose loop no longer turns fails its liveness, and is well agai
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
 });
 
+test('a reader of config that is stuck fails liveness; one whose broker is away only makes config old', async () => {
+  let stuck: string | undefined = undefined;
+  health.consumption = { joined: true, stuck: () => undefined } as Consumption;
+  health.config = { completeAt: performance.now(), stuck: () => stuck };
+  expect(await asked('/readyz')).toEqual([200, { ok: true, reasons: [], configAgeMs: expect.any(Number) }]);
+  health.config = { completeAt: performance.now() - 90_000, stuck: () => stuck };
+  expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
+  expect(await asked('/readyz')).toEqual([
+    200,
+    { ok: true, reasons: [], degraded: [expect.stringMatching(/for 90 s/)], configAgeMs: expect.any(Number) },
+  ]);
+  stuck = 'the reader of config has made no progress for 61000 ms';
+  expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [stuck] }]);
+});
+
 test('one that has no broker yet, or not its group, or that stops, gets no work and is not restarted', async () => {
   for (const [prepare, why] of [
     [() => undefined, 'not yet in its consumer group'],

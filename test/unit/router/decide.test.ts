@@ -24,7 +24,8 @@ const routing = (destinations: Destination[], known = source): Routing => ({
   windowMs: WINDOW_MS,
   config: {
     source: (id) => (id === known.id ? { version: 1, data: known } : undefined),
-    destinationsOf: () => destinations.map((data) => ({ version: 1, data })),
+    destination: (id) => destinations.flatMap((data) => (data.id === id ? { version: 7, data } : []))[0],
+    destinationsOf: () => destinations.map((data) => ({ version: 7, data })),
   },
 });
 
@@ -91,6 +92,7 @@ describe('decide', () => {
         messageId: 'm1',
         sourceId: 's1',
         destinationId: 'd1',
+        destinationVersion: 7,
         type: 'track',
         userId: 'u1',
         acceptedAt: ACCEPTED_MS,

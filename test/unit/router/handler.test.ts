@@ -4,6 +4,7 @@ import { type RejectedRecord } from '../../../shared/domain/rejected';
 import { AppError } from '../../../shared/errors';
 import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
 import { Router } from '../../../services/router/handler';
+import { fakeProgress } from '../../support/fakes';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const NOW = 1_700_000_000_000;
@@ -24,17 +25,21 @@ const destination: Destination = {
 function aRouter() {
   const sources = new Map([['s1', source]]);
   const appends: { records: OutRecord[]; ack(): void; fail(error: Error): void }[] = [];
-  const refreshes: { resolve(): void; reject(error: Error): void }[] = [];
+  const config = fakeProgress();
+  const destinations = new Map([['d1', destination]]);
+  const unreadable = new Set<string>();
   const fatal: unknown[] = [];
   const done: number[] = [];
+  const released: number[] = [];
   const state = { pendingBytes: 0, rooms: 0 };
   const entry = <T>(data: T) => ({ version: 1, data });
   const router = new Router({
-    config: {
-      source: (id) => (sources.has(id) ? entry(sources.get(id)!) : undefined),
-      destinationsOf: () => [entry(destination)],
-      refresh: () => new Promise<void>((resolve, reject) => refreshes.push({ resolve, reject })),
-    },
+    config: Object.assign(config, {
+      source: (id: string) => (sources.has(id) ? entry(sources.get(id)!) : undefined),
+      destination: (id: string) => (destinations.has(id) ? entry(destinations.get(id)!) : undefined),
+      destinationsOf: () => [...destinations.values()].map(entry),
+      isUnreadable: (_: string, id: string) => unreadable.has(id),
+    }),
     appender: {
       append: (records) =>
         new Promise<void>((ack, fail) => {
@@ -55,7 +60,7 @@ function aRouter() {
   /** A track call as ingest writes it, changed as the test wants. */
   const give = (
     offset: number,
-    over: { messageId?: string; headers?: Record<string, string>; value?: string } = {},
+    over: { messageId?: string; headers?: Record<string, string>; value?: string; leaving?: boolean } = {},
   ) => {
     const messageId = over.messageId ?? `m${String(offset)}`;
     const message = { type: 'track', event: 'e', messageId, timestamp: AT, receivedAt: AT, userId: 'u' };
@@ -69,8 +74,8 @@ function aRouter() {
       value: Buffer.from(over.value ?? JSON.stringify(message)),
       headers,
       done: () => done.push(offset),
-      leaving: false,
-      release: () => false,
+      leaving: over.leaving ?? false,
+      release: () => released.push(offset) > 0,
     };
     const verdict = router.onRecord(record);
     // As of the real one, its parts can be read only while it is offered.
@@ -81,7 +86,7 @@ function aRouter() {
       for (const part of ['key', 'value', 'headers']) Object.defineProperty(record, part, { get: tooLate });
     return verdict;
   };
-  return { router, sources, appends, refreshes, fatal, done, state, give };
+  return { router, config, sources, destinations, unreadable, appends, fatal, done, released, state, give };
 }
 
 /** Lets promises that are settled run their course. */
@@ -101,13 +106,6 @@ describe('Router', () => {
     await settle();
     expect(done).toEqual([2, 1]);
     expect(router.counts).toEqual({ routed: 2, deliveries: 2, duplicates: 0, dropped: 0, rejected: 0 });
-  });
-
-  test('nobody wants it: done at once', () => {
-    const { give, appends, done, router, sources } = aRouter();
-    sources.set('s1', { ...source, enabled: false });
-    expect(give(1)).toBe('taken');
-    expect([done, appends.length, router.counts.dropped]).toEqual([[1], 0, 1]);
   });
 
   describe('a message sent again', () => {
@@ -283,37 +281,69 @@ describe('Router', () => {
     expect(state.rooms).toBe(1);
   });
 
-  describe('a source that is not known here', () => {
+  describe('a message that goes nowhere by what is known of config', () => {
     const unknown = { headers: { source: 's2' } };
 
-    test('is looked up, and its message routed when it turns up', async () => {
-      const { give, appends, refreshes, sources } = aRouter();
-      expect(give(1, unknown)).toEqual({ againAtMs: NOW + 50 });
-      expect(give(1, unknown)).toEqual({ againAtMs: NOW + 50 });
-      expect(refreshes).toHaveLength(1);
-      sources.set('s2', { ...source, id: 's2' });
-      refreshes[0]!.resolve();
-      await settle();
-      expect(give(1, unknown)).toBe('taken');
-      expect(appends).toHaveLength(0); // the destination is not connected to s2
+    test.each<[string, (router: ReturnType<typeof aRouter>) => void, object]>([
+      ['its source is not known', () => undefined, unknown],
+      ['its source is off', ({ sources }) => sources.set('s1', { ...source, enabled: false }), {}],
+      ['its destination is off', ({ destinations }) => destinations.set('d1', { ...destination, enabled: false }), {}],
+      ['there is no destination', ({ destinations }) => destinations.clear(), {}],
+    ])('is dropped only once config was read to its end after it came: %s', (_, prepare, over) => {
+      const made = aRouter();
+      const { give, appends, done, config, router } = made;
+      config.readToEnd();
+      prepare(made);
+      expect([give(1, over), give(2, over)]).toEqual(['taken', 'taken']);
+      expect([done, router.counts.dropped]).toEqual([[], 0]);
+      config.readToEnd();
+      expect([done, appends.length, router.counts.dropped]).toEqual([[1, 2], 0, 2]);
     });
 
-    test('is gone when all of config does not name it: its messages are dropped without another look', async () => {
-      const { give, refreshes, done, router } = aRouter();
-      give(1, unknown);
-      refreshes[0]!.resolve();
-      await settle();
-      expect([give(1, unknown), give(2, unknown)]).toEqual(['taken', 'taken']);
-      expect([done, refreshes.length, router.counts.dropped]).toEqual([[1, 2], 1, 2]);
+    test('is routed when its source or its destination turns up, before what came after it', () => {
+      const { give, appends, destinations, config, done } = aRouter();
+      destinations.clear();
+      give(1);
+      destinations.set('d1', destination);
+      config.readToEnd(1);
+      give(2);
+      expect(appends.map(({ records }) => records[0]!.headers!.message)).toEqual(['m1', 'm2']);
+      expect(done).toEqual([]);
     });
 
-    test('is looked up again where Kafka did not answer', async () => {
-      const { give, refreshes, done } = aRouter();
+    test('is held for as long as Kafka cannot be read, and no other waits for it', () => {
+      const { give, appends, done, config } = aRouter();
+      config.readToEnd();
+      expect([give(1, unknown), give(2)]).toEqual(['taken', 'taken']);
+      appends[0]!.ack();
+      expect(done).toEqual([]);
+      return settle().then(() => expect(done).toEqual([2]));
+    });
+
+    test('many that wait make the partition wait, until config was read', () => {
+      const { give, done, state, config } = aRouter();
+      let offset = 1;
+      while (give(offset, unknown) === 'taken') offset++;
+      expect(offset).toBeGreaterThan(1_000);
+      config.readToEnd();
+      expect([done.length, state.rooms]).toEqual([offset - 1, 1]);
+    });
+
+    test('is given back with its partition', () => {
+      const { give, released, router, done, config } = aRouter();
+      give(1, { ...unknown, leaving: true });
+      give(2, unknown);
+      router.onLeaving();
+      config.readToEnd();
+      expect([released, done]).toEqual([[1], [2]]);
+    });
+
+    test('waits for a newer router where only that one can read its source', () => {
+      const { give, done, unreadable, config } = aRouter();
+      unreadable.add('s2');
       give(1, unknown);
-      refreshes[0]!.reject(new AppError('kafka_unavailable', 'away', true));
-      await settle();
-      expect(give(1, unknown)).toEqual({ againAtMs: NOW + 50 });
-      expect([refreshes.length, done]).toEqual([2, []]);
+      config.readToEnd();
+      expect(done).toEqual([]);
     });
   });
 });

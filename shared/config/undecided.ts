@@ -1,0 +1,74 @@
+import { type ConfigReader } from './view';
+
+/**
+ * Holds what a `config` that is behind might decide wrongly, until this process knows `config` as it stood when the item
+ * came. That costs no request: the reader of `config` proves its end about ten times a second. While Kafka cannot be
+ * read, items wait.
+ */
+
+/** How the knowledge of `config` has moved since an item was last decided. */
+export interface Knowledge {
+  /** `config` is known as of the time when the item came, or later: the decision is final */
+  current: boolean;
+  /** records of `config` were read since, or nothing was decided yet: the decision may be another */
+  changed: boolean;
+}
+
+const AT_FIRST: Knowledge = { current: false, changed: true };
+
+export class Undecided<T> {
+  #held: Held<T>[] = [];
+  #changes: number;
+
+  /** @param decide returns whether the item is decided, and need not be held any longer */
+  constructor(
+    private readonly config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>,
+    private readonly decide: (item: T, knowledge: Knowledge) => boolean,
+    /** called after some were decided */
+    private readonly onDecided: () => void = () => undefined,
+  ) {
+    this.#changes = config.changes;
+    config.onComplete(() => this.#look());
+  }
+
+  get size(): number {
+    return this.#held.length;
+  }
+
+  /** Decides an item that came now, or holds it. */
+  offer(item: T): void {
+    if (this.decide(item, AT_FIRST)) return;
+    const sinceMs = performance.now();
+    if (sinceMs <= this.config.completeAt && this.decide(item, { current: true, changed: false })) return;
+    this.#held.push({ item, sinceMs });
+  }
+
+  /** Lets go of the items that `take` returns true for. */
+  release(take: (item: T) => boolean): void {
+    this.#keepUnless(({ item }) => take(item));
+  }
+
+  #look(): void {
+    const { completeAt, changes } = this.config;
+    const changed = changes !== this.#changes;
+    this.#changes = changes;
+    const before = this.#held.length;
+    if (before === 0) return;
+    this.#keepUnless(({ item, sinceMs }) => this.decide(item, { current: sinceMs <= completeAt, changed }));
+    if (this.#held.length < before) this.onDecided();
+  }
+
+  #keepUnless(take: (held: Held<T>) => boolean): void {
+    const held = this.#held;
+    this.#held = [];
+    const kept = held.filter((each) => !take(each));
+    // What was added meanwhile came later.
+    this.#held = kept.concat(this.#held);
+  }
+}
+
+interface Held<T> {
+  item: T;
+  /** by `performance.now()` */
+  sinceMs: number;
+}

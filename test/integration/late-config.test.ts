@@ -1,0 +1,168 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Names } from '../../services/delivery/dns';
+import { Deliverer } from '../../services/delivery/handler';
+import { Lanes } from '../../services/delivery/lanes';
+import { keepLaneMs, laneOptions, LIMITS, POOL } from '../../services/delivery/limits';
+import { LoopClock } from '../../services/delivery/loop-clock';
+import { Sender } from '../../services/delivery/send';
+import { Targets } from '../../services/delivery/targets';
+import { decide } from '../../services/router/decide';
+import { openConfig } from '../../shared/config/reader';
+import { createSealer } from '../../shared/config/seal';
+import { openWriter } from '../../shared/config/writer';
+import { createAddressGuard } from '../../shared/domain/address';
+import { type Destination } from '../../shared/domain/config';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
+import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from '../support/eventually';
+import { aSource } from '../support/fakes';
+import { type Sink, startSink } from '../support/sink';
+
+/** A delivery process that learns of each change of `config` three seconds after everybody else. */
+
+const LATE_MS = 3_000;
+const TIERS = [60_000];
+const AT = new Date().toISOString();
+const log = createLog('test', 'silent');
+const onFatal = (error: unknown) => {
+  throw error;
+};
+const settings = loadSettings({
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS,
+  WAYPOST_TOPIC_PREFIX: `late-${randomUUID().slice(0, 8)}.`,
+  WAYPOST_PARTITIONS: '2',
+  WAYPOST_REPLICATION: '1',
+});
+const sealer = createSealer([randomBytes(32)]);
+
+let sink: Sink;
+const opened: Kafka[] = [];
+const closing: (() => Promise<unknown>)[] = [];
+beforeAll(async () => {
+  sink = await startSink();
+});
+afterAll(async () => {
+  for (const close of closing.reverse()) await close();
+  await Promise.all(opened.map((kafka) => kafka.close()));
+  await sink.close();
+});
+
+async function connect(): Promise<Kafka> {
+  const kafka = await connectKafka(settings, { clientId: 'test', log });
+  opened.push(kafka);
+  return kafka;
+}
+
+/** The same Kafka, whose tails give everything later, the proof of being complete as well. */
+function late(kafka: Kafka): Kafka {
+  const tail = async (options: Parameters<Kafka['tail']>[0]): Promise<Tail> => {
+    let completeAt = -Infinity;
+    const inner: Tail = await kafka.tail({
+      ...options,
+      onRecord: (record) => void setTimeout(() => options.onRecord(record), LATE_MS),
+      onComplete: () => {
+        const at = inner.completeAt;
+        setTimeout(() => {
+          completeAt = at;
+          options.onComplete?.();
+        }, LATE_MS);
+      },
+    });
+    return {
+      get completeAt() {
+        return completeAt;
+      },
+      stuck: () => inner.stuck(),
+      caughtUp: (deadlineMs) => inner.caughtUp(deadlineMs).then(() => pause(LATE_MS)),
+      stop: () => inner.stop(),
+    };
+  };
+  return { ...kafka, tail };
+}
+
+function aDestination(id: string, path: string, over: Partial<Destination> = {}): Destination {
+  const url = sink.url(path);
+  return {
+    ...{ id, name: id, type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
+    ...{ createdAt: AT, updatedAt: AT },
+    webhooks: [{ id: `wh_${id}`, url: sealer.seal(url, id), origin: new URL(url).origin, headers: {} }],
+    ...over,
+  };
+}
+
+async function openControl() {
+  const kafka = await connect();
+  const config = await openConfig(kafka, { name: 'control', log, onFatal });
+  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  const writer = openWriter({ config, appender, log, now: () => new Date() });
+  closing.push(() => Promise.all([appender.close(1_000), config.stop()]));
+  return { config, appender, writer };
+}
+
+async function startDelivery(): Promise<void> {
+  const kafka = late(await connect());
+  const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const clock = new LoopClock();
+  const lanes = new Lanes({
+    ...{ lane: laneOptions(TIERS), pool: POOL, keepMs: keepLaneMs(TIERS), clock },
+    ...{ rateShare: () => 1, onCircuit: () => undefined },
+  });
+  const guard = createAddressGuard(loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS);
+  const sender = new Sender({ timeoutMs: 5_000, guard, names: new Names(5_000) });
+  let consumption: Consumption | undefined = undefined;
+  const deliverer = new Deliverer({
+    ...{ config, lanes, sender, appender, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
+    targets: new Targets(config, sealer, log),
+    onRoom: () => consumption?.resume(),
+  });
+  const onRecord = deliverer.onRecord.bind(deliverer);
+  const reading = (consumption = await kafka.consume({ group: 'delivery', topics: [WEBHOOKS], onRecord, onFatal }));
+  closing.push(async () => {
+    await reading.stop(10_000);
+    lanes.stop();
+    await sender.close();
+    await Promise.all([appender.close(1_000), config.stop()]);
+  });
+}
+
+test('calls arrive at a destination that was made, switched on or corrected before delivery learnt of it', async () => {
+  const control = await openControl();
+  const write = (destination: Destination, replaces: number) =>
+    control.writer.write('destination', destination.id, destination, { replaces });
+  await control.writer.write('source', 'src_1', aSource(), { replaces: 0 });
+  await write(aDestination('dst_switched', '/switched', { enabled: false }), 0);
+  await write(aDestination('dst_corrected', '/old'), 0);
+  await startDelivery();
+  const tail = await (
+    await connect()
+  ).tail({
+    ...{ name: 'test', topic: ATTEMPTS, from: 'beginning', onFatal },
+    onRecord: ({ value }) => events.push(JSON.parse(String(value)) as { kind: string }),
+  });
+  closing.push(() => tail.stop());
+  const events: { kind: string }[] = [];
+
+  await write(aDestination('dst_made', '/made'), 0);
+  await write(aDestination('dst_switched', '/switched'), 1);
+  await write(aDestination('dst_corrected', '/corrected'), 1);
+  const message = { type: 'track', event: 'e', messageId: 'm1', userId: 'u1', timestamp: AT, receivedAt: AT };
+  const head = {
+    kind: 'message' as const,
+    sourceId: 'src_1',
+    messageId: 'm1',
+    acceptedAt: Date.now(),
+    traceparent: '',
+  };
+  const routed = decide(head, Buffer.from(JSON.stringify(message)), { config: control.config, windowMs: 3_600_000 });
+  if (routed.kind !== 'deliver') throw new Error(routed.kind);
+  await control.appender.append(routed.records);
+
+  await eventually(() => expect(events).toHaveLength(3), { deadlineMs: 30_000 });
+  expect(events.map(({ kind }) => kind)).toEqual(['attempt', 'attempt', 'attempt']);
+  expect(sink.requests.map(({ path }) => path).sort()).toEqual(['/corrected', '/made', '/switched']);
+}, 60_000);

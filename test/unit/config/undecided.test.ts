@@ -1,0 +1,63 @@
+import { type Knowledge, Undecided } from '../../../shared/config/undecided';
+import { fakeProgress } from '../../support/fakes';
+
+/** Items that are decided only by a `config` that is known as of the time when they came. */
+
+function held() {
+  const config = fakeProgress();
+  const asked: [item: string, knowledge: Knowledge][] = [];
+  const decidable = new Set<string>();
+  let rounds = 0;
+  const decide = (item: string, knowledge: Knowledge) => {
+    asked.push([item, knowledge]);
+    return decidable.has(item) || knowledge.current;
+  };
+  const undecided = new Undecided(config, decide, () => rounds++);
+  return { config, asked, decidable, undecided, rounds: () => rounds };
+}
+
+test('what can be decided at once is not held', () => {
+  const { undecided, decidable, config, asked } = held();
+  decidable.add('a');
+  undecided.offer('a');
+  config.readToEnd();
+  expect([undecided.size, asked]).toEqual([0, [['a', { current: false, changed: true }]]]);
+});
+
+test('an end of config that was known before an item came decides nothing', () => {
+  const { undecided, config } = held();
+  config.readToEnd();
+  undecided.offer('a');
+  expect(undecided.size).toBe(1);
+});
+
+test('an end that is known after it came decides it, in the order of coming', () => {
+  const { undecided, config, asked, rounds } = held();
+  for (const item of ['a', 'b']) undecided.offer(item);
+  asked.length = 0;
+  config.readToEnd();
+  expect(asked).toEqual(['a', 'b'].map((item) => [item, { current: true, changed: false }]));
+  expect([undecided.size, rounds()]).toEqual([0, 1]);
+});
+
+test('records that were read since are said, so that nothing is decided again where nothing has changed', () => {
+  const { undecided, config, asked } = held();
+  undecided.offer('a');
+  config.readToEnd(3);
+  expect(asked.at(-1)).toEqual(['a', { current: true, changed: true }]);
+});
+
+test('what is offered while others are decided is held behind them', () => {
+  const config = fakeProgress();
+  const order: string[] = [];
+  const undecided: Undecided<string> = new Undecided(config, (item, { current }) => {
+    if (!current) return false;
+    order.push(item);
+    if (item === 'a') undecided.offer('c');
+    return true;
+  });
+  for (const item of ['a', 'b']) undecided.offer(item);
+  config.readToEnd();
+  config.readToEnd();
+  expect(order).toEqual(['a', 'b', 'c']);
+});
