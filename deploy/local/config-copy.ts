@@ -50,8 +50,7 @@ async function backUp(kafka: Kafka, output: Writable): Promise<number> {
       output.write(`${JSON.stringify(line)}\n`);
       copied++;
     }
-    if (gone)
-      throw new AppError('kafka_unavailable', `config could not be read beyond offset ${String(offset)}.`);
+    if (gone) throw new AppError('kafka_unavailable', `config could not be read beyond offset ${String(offset)}.`);
     offset = next;
   }
   return copied;
