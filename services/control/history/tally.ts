@@ -40,7 +40,7 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): C
 }
 
 /** The attempts that a change of a delivery added. */
-export function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
+function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
   if (!before) return after.tries;
   if (before.tries === after.tries) return [];
   // A late addition replaces an attempt by itself with more URLs.

@@ -1,0 +1,235 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openPostgres } from '../../services/control/history/postgres';
+import { type DeliveryEvent } from '../../shared/domain/attempt';
+import { decodeDelivery, encodeDelivery } from '../../shared/domain/delivery';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Appender, type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { type PostgresServer, postgresServer } from '../support/database';
+import { eventually } from '../support/eventually';
+import { aFailure, anAttempt } from '../support/events';
+import { freePorts } from '../support/free-port';
+import { type Service, startService } from '../support/service';
+import { type Json } from '../support/system';
+
+/** Two control processes with one PostgreSQL server, as in every rolling update. */
+
+const TOKEN = 'integration-admin-token';
+const dataDir = mkdtempSync(join(tmpdir(), 'waypost-pair-'));
+
+interface Control extends Service {
+  call(method: string, path: string, body?: object): Promise<Json>;
+}
+
+let server: PostgresServer;
+let env: Record<string, string>;
+let kafka: Kafka;
+let appender: Appender;
+let controls: Control[] = [];
+beforeAll(async () => {
+  server = await postgresServer();
+  env = {
+    KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+    WAYPOST_TOPIC_PREFIX: `pair-${randomUUID().slice(0, 8)}.`,
+    WAYPOST_PARTITIONS: '4',
+    WAYPOST_REPLICATION: '1',
+    WAYPOST_HOST: '127.0.0.1',
+    WAYPOST_ADMIN_TOKEN: TOKEN,
+    WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
+    WAYPOST_DATA_DIR: dataDir,
+    WAYPOST_DATABASE_URL: server.url,
+    WAYPOST_LOG_LEVEL: 'info',
+  };
+  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  controls = [await startControl(), await startControl()];
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(controls.map((control) => control.kill()));
+  await appender.close(1_000);
+  await kafka.close();
+  await server.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function startControl(): Promise<Control> {
+  const [port, healthPort] = await freePorts(2);
+  const ports = { WAYPOST_CONTROL_PORT: String(port), WAYPOST_CONTROL_HEALTH_PORT: String(healthPort) };
+  const service = await startService('control', { ...env, ...ports });
+  const call = async (method: string, path: string, body?: object): Promise<Json> => {
+    const answer = await fetch(`http://127.0.0.1:${String(port)}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const json = (await answer.json()) as Json;
+    if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(json)}`);
+    return json;
+  };
+  return { ...service, call };
+}
+
+/** Both, the first of them the owner of what is begun below. */
+const both = () => controls as [Control, Control];
+const makeDestination = async (over: object = {}): Promise<string> => {
+  const body = { name: 'Hooks', type: 'webhooks', sources: [], enabled: true, ...over };
+  return (await both()[0].call('POST', '/destinations', { ...body, webhooks: [{ url: 'https://a.example/' }] })).id;
+};
+const told = (event: DeliveryEvent): OutRecord => ({
+  ...{ topic: 'attempts', key: event.delivery, value: JSON.stringify(event) },
+});
+
+describe('a replay', () => {
+  async function bury(count: number): Promise<string> {
+    const destination = await makeDestination();
+    const prefix = randomUUID().slice(0, 8);
+    const letters = Array.from({ length: count }, (_, i): OutRecord => {
+      const delivery = {
+        ...{ id: `${prefix}-${i}`, messageId: 'm', sourceId: 'src_1', destinationId: destination, traceparent: '' },
+        ...{ type: 'track' as const, acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
+      };
+      return { topic: 'webhooks.dead', key: `${destination}:${i}`, value: '{}', headers: encodeDelivery(delivery) };
+    });
+    await appender.append(letters);
+    return destination;
+  }
+  /** How often each delivery of a destination was sent again. */
+  async function sent(destination: string): Promise<Map<string, number>> {
+    const times = new Map<string, number>();
+    const count = ({ headers }: InRecord) => {
+      const decoded = decodeDelivery(headers);
+      if (decoded.kind !== 'delivery' || decoded.delivery.destinationId !== destination) return;
+      times.set(decoded.delivery.id, (times.get(decoded.delivery.id) ?? 0) + 1);
+    };
+    for (const { partition, low, high } of await kafka.ranges('webhooks.due')) {
+      for (let offset = low; offset < high;) {
+        const { records, next } = await kafka.read({ topic: 'webhooks.due', partition, offset, maxBytes: 1e6 });
+        records.forEach(count);
+        offset = next;
+      }
+    }
+    return times;
+  }
+  const most = (times: Map<string, number>) => Math.max(...times.values());
+  const begin = async (by: Control, destination: string) =>
+    (await by.call('POST', '/replays', { destination, maxPerSecond: 2_500 })).id as string;
+  const reaches = (by: Control, id: string, expected: (job: Json) => void) =>
+    eventually(
+      async () => {
+        const job = await by.call('GET', `/replays/${id}`);
+        expected(job);
+        return job;
+      },
+      { deadlineMs: 60_000 },
+    );
+  const hasSent = (count: number) => (job: Json) => expect(job.sent).toBeGreaterThanOrEqual(count);
+  const isDone = (job: Json) => expect(job.status).toBe('done');
+
+  it('of 10,000 that is cancelled through the other process stops, and sends each at most once', async () => {
+    const [owner, other] = both();
+    const destination = await bury(10_000);
+    const id = await begin(owner, destination);
+    await reaches(other, id, hasSent(2_000));
+    const cancelled = await other.call('POST', `/replays/${id}/cancel`);
+    expect(cancelled).toMatchObject({ status: 'cancelled', matched: 10_000 });
+    const times = await sent(destination);
+    expect([times.size, most(times)]).toEqual([cancelled.sent, 1]);
+    expect(times.size).toBeLessThan(10_000);
+    expect((await owner.call('GET', `/replays/${id}`)).status).toBe('cancelled');
+    expect((await sent(destination)).size).toBe(times.size);
+    await other.call('POST', `/replays/${id}/resume`);
+    expect(await reaches(owner, id, isDone)).toMatchObject({ sent: 10_000 });
+    const all = await sent(destination);
+    expect([all.size, most(all)]).toEqual([10_000, 1]);
+  }, 120_000);
+
+  it('of 10,000 goes on in the other process when its own is frozen, which sends nothing more when it wakes up', async () => {
+    const [owner, other] = both();
+    const destination = await bury(10_000);
+    const id = await begin(owner, destination);
+    await reaches(other, id, hasSent(2_000));
+    owner.child.kill('SIGSTOP');
+    try {
+      await reaches(other, id, isDone);
+    } finally {
+      owner.child.kill('SIGCONT');
+    }
+    await eventually(() => expect(owner.output()).toContain('replay.lost'));
+    expect(await other.call('GET', `/replays/${id}`)).toMatchObject({ status: 'done', sent: 10_000 });
+    const times = await sent(destination);
+    expect([times.size, most(times)]).toEqual([10_000, 1]);
+  }, 120_000);
+
+  it('of 10,000 goes on in the other process when its own is killed, and sends each once', async () => {
+    const [owner, other] = both();
+    const destination = await bury(10_000);
+    const id = await begin(owner, destination);
+    await reaches(other, id, hasSent(2_000));
+    await owner.kill();
+    expect(await reaches(other, id, isDone)).toMatchObject({ matched: 10_000, sent: 10_000 });
+    const times = await sent(destination);
+    expect([times.size, most(times)]).toEqual([10_000, 1]);
+    controls[0] = await startControl();
+  }, 120_000);
+});
+
+it('a user who was deleted through one process does not come back through the other', async () => {
+  const [one] = both();
+  const source = (await one.call('POST', '/sources', { name: 'Site' })).id as string;
+  const events = (user: string, count: number) =>
+    Array.from({ length: count }, (_, i) =>
+      anAttempt({ delivery: `${user}-${i}`, userId: user, source, acceptedAt, at: acceptedAt }),
+    );
+  const acceptedAt = new Date(Date.now() - 60_000).toISOString();
+  const known = async (by: Control, user: string) =>
+    ((await by.call('GET', `/deliveries?user=${user}&limit=200`)).data as unknown[]).length;
+  const shown = async (by: Control) =>
+    ((await by.call('GET', `/events?source=${source}`)).data as { call: Json }[]).map(({ call }) => call.userId).sort();
+  const call = (userId: string): OutRecord => ({
+    ...{ topic: 'messages', key: userId, value: JSON.stringify({ type: 'track', userId }), headers: { source } },
+  });
+  await appender.append([call('kim'), call('lee')]);
+  for (const control of both()) await eventually(async () => expect(await shown(control)).toEqual(['kim', 'lee']));
+
+  await one.call('POST', '/deletions', { userIds: ['kim'] });
+  await appender.append([...events('kim', 100), ...events('lee', 100)].map(told));
+  for (const control of both()) {
+    await eventually(async () => expect(await shown(control)).toEqual(['lee']));
+    await eventually(async () => expect(await known(control, 'lee')).toBe(100), { deadlineMs: 30_000 });
+    expect(await known(control, 'kim')).toBe(0);
+  }
+}, 60_000);
+
+it('destinations that fail are told of and switched off, and those that are well again, while the history stands still', async () => {
+  const [one] = both();
+  await one.call('PATCH', '/alerts', { failingFor: '10s' });
+  const [sick, hopeless] = [await makeDestination(), await makeDestination({ switchOffAfter: '20s' })];
+  const seconds = (ago: number) => new Date(Date.now() - ago * 1_000).toISOString();
+  const fails = (destination: string, ago: number) =>
+    told(aFailure({ delivery: randomUUID(), destination, at: seconds(ago), nextAttemptAt: seconds(ago) }));
+  const notices = async () =>
+    ((await one.call('GET', '/notices')).data as { destination: string; kind: string }[])
+      .map(({ destination, kind }) => `${destination === sick ? 'sick' : 'hopeless'} ${kind}`)
+      .sort();
+  const database = await openPostgres(server.url);
+  try {
+    await database.transaction(async ({ query }) => {
+      await query('lock table waypost.deliveries in access exclusive mode');
+      await appender.append([fails(sick, 15), fails(sick, 1), fails(hopeless, 30), fails(hopeless, 1)]);
+      await eventually(
+        async () => expect(await notices()).toEqual(['hopeless failing', 'hopeless switched_off', 'sick failing']),
+        { deadlineMs: 30_000 },
+      );
+      expect((await one.call('GET', `/destinations/${hopeless}`)).enabled).toBe(false);
+      const well = anAttempt({ delivery: randomUUID(), destination: sick, at: seconds(0) });
+      await appender.append([told(well)]);
+      await eventually(async () => expect(await notices()).toContain('sick recovered'), { deadlineMs: 30_000 });
+    });
+  } finally {
+    await database.close();
+  }
+}, 90_000);
