@@ -6,6 +6,7 @@ import { kafkaAddress } from './address';
 import { KafkaAppender } from './appender';
 import { installCodec } from './codec/install';
 import { connectCluster } from './cluster';
+import { type Place } from './committed';
 import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
@@ -107,7 +108,8 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       const joining = { partitionAssigners: [membership.assigner], heartbeatInterval: SHARED_HEARTBEAT_MS };
       const make = () => consumer(groupId, { ...joining, ...fetching });
       const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
-      const parts = { make, admin, membership, groupId, prefix, log, partitionOf, sessionMs: SESSION_MS };
+      const appendedAt = timeOf(reader, prefix);
+      const parts = { make, admin, membership, groupId, prefix, log, partitionOf, appendedAt, sessionMs: SESSION_MS };
       const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
       return consumption;
@@ -127,6 +129,14 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
       await reader.close();
       await admin.disconnect();
     },
+  };
+}
+
+/** When the record at an offset was appended, ms since 1970. */
+function timeOf(reader: DirectReader, prefix: string) {
+  return async ({ topic, number: partition }: Place, offset: number): Promise<number | undefined> => {
+    const { records } = await reader.read({ topic: topic.slice(prefix.length), partition, offset, maxBytes: 1 });
+    return records[0]?.timestampMs;
   };
 }
 

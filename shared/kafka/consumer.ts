@@ -7,12 +7,14 @@ import { idOf, placesOf, type Place } from './committed';
 import { LeaderCheck } from './group';
 import { Holdings, type Orders } from './holdings';
 import { type Membership, reportAssignments } from './membership';
+import { readUnread } from './unread';
 import { Offers } from './offers';
 import { Partition } from './partition';
 import { Loop } from './loop';
-import { type ConsumerMeter, meterConsumer } from './meters';
-import { readEnds } from './offsets';
+import { type ConsumerMeter, meterConsumer, type Missed } from './meters';
+import { readBounds } from './offsets';
 import { type Consumption, type ConsumeOptions } from './port';
+import { COMPACTED } from './topics';
 
 /**
  * A consumer group whose records complete out of order, and whose planned changes repeat nothing.
@@ -39,6 +41,8 @@ interface Parts {
   prefix: string;
   /** A member that is not heard of for so long is out of its group. */
   sessionMs: number;
+  /** when the record at this offset was appended, ms since 1970; undefined where there is none */
+  appendedAt: (place: Place, offset: number) => Promise<number | undefined>;
   log: Log;
 }
 
@@ -68,20 +72,23 @@ export class KafkaConsumption implements Consumption {
       // Nothing can be told to a consumer that does not run yet, and what was refused is read again by the next one.
       for (const partition of this.#held()) partition.putDown();
     };
-    this.#holdings = new Holdings({ ...parts, ...options, orders: this.#orders(), stopping: () => this.#stopping });
+    this.#holdings = new Holdings({
+      ...{ ...parts, ...options, orders: this.#orders() },
+      stopping: () => this.#stopping,
+      onTruncated: (partition, offsets) => this.#missed(partition, 'truncated', offsets),
+    });
     this.#leaderCheck = new LeaderCheck(parts);
     this.#offers = new Offers({
       onRecord: (record) => options.onRecord(record),
       tell: (what, { topic, number }) => this.#orders()[what]([{ topic: parts.prefix + topic, number }]),
       stopping: () => this.#stopping,
     });
-    const ends = (topic: string) => readEnds(parts.admin, parts.prefix + topic);
+    const { admin, groupId, prefix, appendedAt } = parts;
     this.#meter = meterConsumer({
-      ...options,
-      ends,
-      of: this,
-      loop: this.#loop,
-      partitions: this.#holdings.partitions,
+      ...{ ...options, of: this, loop: this.#loop, partitions: this.#holdings.partitions },
+      bounds: (topic) => readBounds(admin, prefix + topic),
+      unread: (bounds) =>
+        readUnread({ admin, groupId, prefix, appendedAt, memberId: () => this.#holdings.memberId }, bounds),
     });
     this.#committer = new Committer({
       partitions: () => (this.joined ? this.#held() : []),
@@ -224,10 +231,23 @@ export class KafkaConsumption implements Consumption {
     }
     if (partition.draining || partition.waits) return;
     const records = fetchedRecords(batch);
+    const cut = partition.isCut(records, Number(batch.highWatermark));
+    if (cut) {
+      this.#holdings.beginAgain(id, partition, cut);
+      return;
+    }
+    const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
+    if (gap > 0) this.#missed(partition, 'retention', gap);
     this.#meter.read(partition, records);
     this.#offers.all(partition, records);
     // What was refused is kept here: it need not be fetched again.
     payload.resolveOffset(batch.lastOffset());
+  }
+
+  #missed({ topic, number: partition }: Pick<Partition, 'topic' | 'number'>, reason: Missed, offsets: number): void {
+    const about = { group: this.options.group, topic, partition, offsets };
+    this.parts.log.error(about, reason === 'retention' ? 'consumer.records_expired' : 'consumer.log_truncated');
+    this.#meter.missed(topic, reason, offsets);
   }
 
   /** Orders that a consumer takes while it is in its group: kafkajs throws where it has crashed meanwhile. */

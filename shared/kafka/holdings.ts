@@ -1,9 +1,11 @@
 import { type Admin } from 'kafkajs';
+import { atMost } from '../at-most';
 import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 import { idOf, type Place, readCommitted } from './committed';
 import { type Membership } from './membership';
-import { type Partition } from './partition';
+import { readBounds } from './offsets';
+import { type Cut, Partition } from './partition';
 import { type ConsumeOptions } from './port';
 
 /**
@@ -12,6 +14,7 @@ import { type ConsumeOptions } from './port';
  */
 
 const RESTORE_RETRY_MS = 200;
+const ENDS_MS = 1_000;
 
 /** Orders to the consumer of the moment; topics have their whole names. */
 export interface Orders {
@@ -28,6 +31,8 @@ interface Parts extends Pick<ConsumeOptions, 'keeper' | 'onLeaving'> {
   prefix: string;
   orders: Orders;
   stopping: () => boolean;
+  /** a partition's log ended before what the group had read; it begins at that end */
+  onTruncated: (partition: Partition, offsets: number) => void;
   log: Log;
 }
 
@@ -38,7 +43,8 @@ export class Holdings {
   readonly #restoring = new Map<string, object>();
   /** partitions of a session that is lost: taken back where no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
-  #memberId = '';
+  /** of the present session */
+  memberId = '';
 
   constructor(private readonly parts: Parts) {}
 
@@ -46,9 +52,9 @@ export class Holdings {
   enter(memberId: string, places: ReadonlyMap<string, Place>): void {
     const { membership, keeper } = this.parts;
     // Another member id: the session was lost, and others may have had its partitions.
-    const sameSession = memberId === this.#memberId;
+    const sameSession = memberId === this.memberId;
     if (!sameSession) this.#orphanAll();
-    this.#memberId = memberId;
+    this.memberId = memberId;
     membership.enter(places, sameSession);
     const fresh = new Map(places);
     for (const id of this.#restoring.keys()) if (!fresh.delete(id)) this.#restoring.delete(id);
@@ -129,9 +135,14 @@ export class Holdings {
    * Takes a partition as it was committed last: from the lost session, where no other owner has committed since.
    * @returns whether what is left of the lost session is another's now
    */
-  #adopt(id: string, committed: Partition): boolean {
+  #adopt(id: string, committed: Partition, end: number): boolean {
     const orphan = this.#orphans.get(id);
     this.#orphans.delete(id);
+    if (committed.committed > end) {
+      orphan?.fence();
+      this.#beginAt(id, committed, end);
+      return orphan !== undefined;
+    }
     if (orphan?.isLastOwner(committed)) {
       orphan.reopen();
       this.partitions.set(id, orphan);
@@ -150,32 +161,87 @@ export class Holdings {
    */
   async #restore(places: Place[]): Promise<void> {
     const { admin, groupId, prefix, log, orders } = this.parts;
-    const memberId = this.#memberId;
+    const memberId = this.memberId;
     for (const place of places) this.#restoring.set(idOf(place), places);
     for (;;) {
       try {
-        const partitions = await readCommitted({ admin, groupId, prefix, places });
-        if (memberId !== this.#memberId) return;
+        const [partitions, ends] = await Promise.all([
+          readCommitted({ admin, groupId, prefix, places }),
+          this.#readEnds(places),
+        ]);
+        if (memberId !== this.memberId) return;
         let leaves = false;
         for (const [i, partition] of partitions.entries()) {
           const id = idOf(places[i] ?? { topic: '', number: -1 });
           // It may be lost again, or have come back and be looked up once more.
           if (this.#restoring.get(id) !== places) continue;
           this.#restoring.delete(id);
-          leaves = this.#adopt(id, partition) || leaves;
+          leaves = this.#adopt(id, partition, ends.get(id) ?? Infinity) || leaves;
         }
         if (leaves) this.parts.onLeaving?.();
         break;
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'offsets.not_read');
         // In another session others look, and nothing of theirs may stay paused.
-        if (memberId !== this.#memberId) return;
+        if (memberId !== this.memberId) return;
         if (!places.some((place) => this.#restoring.get(idOf(place)) === places)) return;
         orders.pause(places);
         await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
       }
     }
     if (!this.parts.stopping()) orders.resume(places);
+  }
+
+  /** The log of a partition was cut, or made again, while it was read: reading goes on with what came since. */
+  beginAgain(id: string, partition: Partition, cut: Cut): void {
+    this.partitions.delete(id);
+    void this.#findNewer(id, partition, cut);
+  }
+
+  async #findNewer(id: string, partition: Partition, cut: Cut): Promise<void> {
+    const { admin, log } = this.parts;
+    const { topic, number } = this.#placeOf(partition);
+    this.#restoring.set(id, partition);
+    while (this.#restoring.get(id) === partition) {
+      try {
+        const end = (await readBounds(admin, topic)).get(number)?.high ?? 0;
+        // What is older than the newest that was read was read as well, or is gone.
+        const newer = await admin.fetchTopicOffsetsByTimestamp(topic, (partition.newestAtMs ?? Date.now()) + 1);
+        const offset = Number(newer.find((found) => found.partition === number)?.offset ?? end);
+        if (this.#restoring.get(id) !== partition) return;
+        this.#restoring.delete(id);
+        if (cut === 'ends_before' && end >= partition.ledger.next) {
+          this.partitions.set(id, partition);
+          this.#keep(partition);
+          return;
+        }
+        partition.fence();
+        this.parts.onLeaving?.();
+        this.#beginAt(id, partition, offset);
+      } catch (error) {
+        log.warn({ reason: messageOf(error) }, 'offsets.not_read');
+        await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
+      }
+    }
+  }
+
+  #beginAt(id: string, { topic, number, committed }: Partition, offset: number): void {
+    const partition = Partition.atEnd(topic, number, offset);
+    this.parts.onTruncated(partition, Math.max(1, committed - offset));
+    this.partitions.set(id, partition);
+    this.parts.orders.seek(this.#placeOf(partition), offset);
+  }
+
+  /** The ends of partitions, by id, as far as they can be had at once: a partition without a leader must not hold up others. */
+  async #readEnds(places: readonly Place[]): Promise<Map<string, number>> {
+    const ends = new Map<string, number>();
+    const topics = new Set(places.map(({ topic }) => topic));
+    const looks = [...topics].map(async (topic) => {
+      for (const [number, { high }] of await readBounds(this.parts.admin, topic))
+        ends.set(idOf({ topic, number }), high);
+    });
+    await atMost(ENDS_MS, Promise.allSettled(looks));
+    return ends;
   }
 
   #placeOf({ topic, number }: Partition): Place {

@@ -6,6 +6,7 @@ import { type Loop } from './loop';
 import { type Partition } from './partition';
 import { type Appender, type AppenderOptions, type ConsumeOptions, type Consumption, type OutRecord } from './port';
 import { tierDelayMs } from './topics';
+import { type Bounds, type Unread } from './unread';
 
 /** What a process tells of its dealings with Kafka. Counted by request and by fetch, never by record. */
 
@@ -15,6 +16,7 @@ const POLL = { ...KAFKA, 'messaging.operation.name': 'poll' };
 
 const sent = metrics.counter({ name: 'messaging.client.sent.messages', help: 'Records acknowledged.' });
 const consumed = metrics.counter({ name: 'messaging.client.consumed.messages', help: 'Records read by a group.' });
+const missed = metrics.counter({ name: 'waypost.consumer.missed', help: 'Offsets that the log no longer has.' });
 const duration = metrics.histogram(
   { name: 'messaging.client.operation.duration', help: 'One produce request.', unit: 's' },
   LATENCY_BOUNDS,
@@ -61,9 +63,14 @@ export function meterAppender(appender: Appender, options: AppenderOptions): App
   };
 }
 
+/** `retention`: deleted before they were read; `truncated`: read before, and the log now ends below them */
+export type Missed = 'retention' | 'truncated';
+
 export interface ConsumerMeter {
   /** Records were fetched. */
   read(partition: Partition, records: readonly FetchedRecord[]): void;
+  /** Offsets of a topic are gone: deleted before they were read, or cut off behind them. */
+  missed(topic: string, reason: Missed, offsets: number): void;
   end(): void;
 }
 
@@ -72,13 +79,19 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   of: Pick<Consumption, 'joined' | 'open'>;
   loop: Pick<Loop, 'turnedMs'>;
   partitions: ReadonlyMap<string, Partition>;
-  /** where a topic ends, by partition */
-  ends: (topic: string) => Promise<ReadonlyMap<number, number>>;
+  /** where a topic begins and ends, by partition */
+  bounds: (topic: string) => Promise<ReadonlyMap<number, Bounds>>;
+  /** what no member of the group reads; undefined: not known now */
+  unread: (
+    bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+  ) => Promise<ReadonlyMap<string, Unread> | undefined>;
 }
 
 interface Watched extends Metered {
   /** by topic and partition, as of the last look */
-  known: Map<string, ReadonlyMap<number, number>>;
+  known: Map<string, ReadonlyMap<number, Bounds>>;
+  /** by topic, as of the last look */
+  without: ReadonlyMap<string, Unread>;
   lookedAt: number;
 }
 
@@ -90,7 +103,7 @@ const LOOK_MS = 1_000;
 
 export function meterConsumer(metered: Metered): ConsumerMeter {
   const group = metered.label ?? metered.group;
-  const watched: Watched = { ...metered, group, known: new Map(), lookedAt: -Infinity };
+  const watched: Watched = { ...metered, group, known: new Map(), without: new Map(), lookedAt: -Infinity };
   consumers.add(watched);
   return {
     read: (partition, records) => {
@@ -98,6 +111,9 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
       const labels = { 'messaging.destination.name': topic, 'messaging.consumer.group.name': group };
       consumed.of({ ...POLL, ...labels }).value += records.length;
       partition.fetched(records);
+    },
+    missed: (topic, reason, offsets) => {
+      missed.of({ group, topic, reason }).value += offsets;
     },
     end: () => void consumers.delete(watched),
   };
@@ -110,8 +126,8 @@ metrics.beforeReading(async () => {
 async function look(watched: Watched): Promise<void> {
   if (performance.now() - watched.lookedAt < LOOK_EVERY_MS) return;
   watched.lookedAt = performance.now();
-  const topics = new Set([...watched.partitions.values()].map(({ topic }) => topic));
-  await Promise.allSettled([...topics].map(async (topic) => watched.known.set(topic, await watched.ends(topic))));
+  await Promise.allSettled(watched.topics.map(async (topic) => watched.known.set(topic, await watched.bounds(topic))));
+  watched.without = (await watched.unread(watched.known)) ?? watched.without;
 }
 
 /** One sample a group. */
@@ -132,21 +148,33 @@ function placesOf({ partitions }: Watched, topic: string) {
 }
 
 function lagOf(watched: Watched, topic: string): number {
-  const ends = watched.known.get(topic);
-  const lags = placesOf(watched, topic).map(({ partition, committable }) => (ends?.get(partition) ?? 0) - committable);
-  return lags.reduce((sum, lag) => sum + Math.max(0, lag), 0);
+  const bounds = watched.known.get(topic);
+  const lags = placesOf(watched, topic).map(
+    ({ partition, committable }) => (bounds?.get(partition)?.high ?? 0) - committable,
+  );
+  return lags.reduce((sum, lag) => sum + Math.max(0, lag), watched.without.get(topic)?.lag ?? 0);
 }
 
 /** seconds */
 function ageOf(watched: Watched, topic: string): number {
   const now = Date.now();
-  return Math.max(0, ...placesOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs)) / 1_000;
+  const { oldestAtMs: unreadAtMs = now } = watched.without.get(topic) ?? {};
+  return (
+    Math.max(0, now - unreadAtMs, ...placesOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs)) / 1_000
+  );
 }
 
-metrics.gauge({ name: 'waypost.consumer.lag', help: 'Records not done, of the partitions here.' }, byTopic(lagOf));
 metrics.gauge(
-  { name: 'waypost.consumer.oldest', help: 'Age of the oldest record that was read and is not done.', unit: 's' },
+  { name: 'waypost.consumer.lag', help: 'Records not done, of the partitions here and of those without a reader.' },
+  byTopic(lagOf),
+);
+metrics.gauge(
+  { name: 'waypost.consumer.oldest', help: 'Age of the oldest record that is not done.', unit: 's' },
   byTopic(ageOf),
+);
+metrics.gauge(
+  { name: 'waypost.consumer.unassigned', help: 'Partitions that no member of the group reads.' },
+  byTopic(({ without }, topic) => without.get(topic)?.partitions ?? 0),
 );
 metrics.gauge(
   { name: 'waypost.consumer.open', help: 'Records taken and not done.' },

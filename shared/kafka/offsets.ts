@@ -1,5 +1,6 @@
 import { type Admin } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
+import { type Bounds } from './unread';
 
 /**
  * Asks brokers for offsets, and again while leaders are being found: a topic that another process made a moment ago is
@@ -33,6 +34,12 @@ function isLeaderless(error: unknown): boolean {
 export async function readEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
   const offsets = await admin.fetchTopicOffsets(topic);
   return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
+}
+
+/** The first offset of each partition of a topic, and its end. */
+export async function readBounds(admin: Admin, topic: string): Promise<Map<number, Bounds>> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return new Map(offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]));
 }
 
 /** What kafkajs throws where brokers are away, as what those who ask of the port understand. */

@@ -28,6 +28,10 @@ export class Partition {
   #sent: Commit | undefined;
   #committedChanges = 0;
   #committedAt = 0;
+  /** until then it commits although nothing has changed, by `performance.now()` */
+  #insistsUntil = -Infinity;
+  /** when the newest record that was fetched was appended, ms since 1970; undefined: none was */
+  newestAtMs: number | undefined;
   /** of each fetch that is not done: its first offset, and when that was appended */
   #fetches: { offset: number; atMs: number }[] = [];
   readonly ledger: Ledger;
@@ -36,12 +40,21 @@ export class Partition {
   constructor(
     readonly topic: string,
     readonly number: number,
-    start: number,
+    private readonly start: number,
     metadata = '',
   ) {
     this.ledger = new Ledger(start, decodeRuns(metadata));
     this.committed = start;
     this.#metadata = metadata;
+  }
+
+  /** A partition that begins where the log's end is now: its commit was beyond it. */
+  static atEnd(topic: string, number: number, end: number): Partition {
+    const partition = new Partition(topic, number, end);
+    // kafkajs may find the old commit out of range, and commit "from the beginning" in the next moments.
+    partition.committed = -1;
+    partition.#insistsUntil = performance.now() + INSISTS_MS;
+    return partition;
   }
 
   /** Whether what is committed now is what was committed here last: no other owner has come so far. */
@@ -58,11 +71,35 @@ export class Partition {
   }
 
   /** Records were fetched. */
-  fetched([first]: readonly FetchedRecord[]): void {
+  fetched(records: readonly FetchedRecord[]): void {
+    const [first] = records;
     if (!first) return;
+    let newest = this.newestAtMs ?? 0;
+    for (const { timestamp } of records) if (timestamp > newest) newest = timestamp;
+    this.newestAtMs = newest;
     const done = this.#fetches.findLastIndex(({ offset }) => offset <= this.ledger.committable);
     if (done > 0) this.#fetches.splice(0, done);
     this.#fetches.push({ offset: first.offset, atMs: first.timestamp });
+  }
+
+  /**
+   * Whether the log was cut off below offsets that were read here, or was made again: it ends before them, or holds other
+   * records there. (An unclean change of leaders, a power cut, a topic that was deleted.)
+   * @param highWatermark the log's end as of this fetch; a new leader's may be behind for a moment
+   */
+  isCut(records: readonly FetchedRecord[], highWatermark: number): Cut | undefined {
+    const { next } = this.ledger;
+    const [first] = records;
+    if (highWatermark < next) return 'ends_before';
+    if (!first || first.offset >= next || this.newestAtMs === undefined) return undefined;
+    const newest = this.newestAtMs;
+    const other = records.some(({ offset, timestamp }) => offset >= this.start && offset < next && timestamp > newest);
+    return other ? 'rewritten' : undefined;
+  }
+
+  /** How many offsets lie between what was read and these records. */
+  gapBefore([first]: readonly FetchedRecord[]): number {
+    return first ? Math.max(0, first.offset - this.ledger.next) : 0;
   }
 
   /** For metrics. */
@@ -121,7 +158,8 @@ export class Partition {
   commit(nowMs: number): Commit | undefined {
     const { committable, changes } = this.ledger;
     const moved = committable > this.committed;
-    if (!moved && (changes === this.#committedChanges || nowMs - this.#committedAt < RUNS_EVERY_MS)) return undefined;
+    const idle = changes === this.#committedChanges && nowMs >= this.#insistsUntil;
+    if (!moved && (idle || nowMs - this.#committedAt < RUNS_EVERY_MS)) return undefined;
     const metadata = encodeRuns(this.ledger.doneRuns());
     return (this.#sent = { partition: this, offset: committable, metadata, changes, atMs: nowMs });
   }
@@ -136,8 +174,12 @@ export class Partition {
 
 /** Where only what lies above the offset has changed, its runs are committed this often. */
 const RUNS_EVERY_MS = 200;
+/** Longer than kafkajs takes for the first fetches of an assignment. */
+const INSISTS_MS = 3_000;
 /** Each makes a run that is open and one that is done, of two bytes at most as a rule: what `encodeRuns` has room for. */
 const MOST_RELEASED = 700;
+
+export type Cut = 'ends_before' | 'rewritten';
 
 /** How it stands with a partition, for who looks after it. */
 export interface PlaceState {

@@ -43,6 +43,8 @@ export const PROFILE_STATUS = 'profiles.status';
 /** What control asks of those who keep profiles, and what they answer: read by whoever is there, of use for a moment. */
 export const PROFILE_QUESTIONS = 'profiles.questions';
 export const PROFILE_ANSWERS = 'profiles.answers';
+/** Topics that leave out offsets by nature. In all others a gap is what retention took away. */
+export const COMPACTED: ReadonlySet<string> = new Set([CONFIG, PROFILES, PROFILE_STATUS]);
 /** Of the topics of tiers, each of which ends in its delay. */
 export const TIER_PREFIX = 'webhooks.retry.';
 

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { AssignerProtocol, Kafka as KafkaJs, logLevel, type PartitionAssigner } from 'kafkajs';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Consumption, type Kafka, type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
+import { metrics } from '../../shared/telemetry/metrics';
+import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { eventually } from '../support/eventually';
 
 const prefix = `port-${randomUUID().slice(0, 8)}.`;
@@ -208,6 +211,128 @@ describe('a consumer group', () => {
       expect(second.seen.length).toBeGreaterThan(0);
     });
     await Promise.all([first.consumption.stop(5_000), second.consumption.stop(5_000)]);
+    await appender.close(1_000);
+  });
+
+  async function consumeAll(group: string, topic: string) {
+    const seen: string[] = [];
+    const kafka = await connect();
+    const consumption = await kafka.consume({
+      ...{ group, topics: [topic], onFatal: fatal },
+      onRecord: (record) => {
+        seen.push(String(record.value));
+        record.done();
+        return 'taken';
+      },
+    });
+    running.add(consumption);
+    await eventually(() => expect(consumption.joined).toBe(true));
+    return { consumption, seen };
+  }
+
+  /** So many records in one partition, named by what they are for. */
+  const numbered = (topic: string, count: number, name: string): OutRecord[] =>
+    Array.from({ length: count }, (_, i) => ({ topic, key: null, value: `${name}${String(i)}`, partition: 0 }));
+
+  test('a committed offset beyond the end of the log: what comes next is read, and nothing else', async () => {
+    const kafka = await connect();
+    const [topic, group] = ['webhooks.retry.2m', 'beyond'];
+    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    await appender.append(numbered(topic, 10, 'before'));
+    await admin.connect();
+    const groupId = `${prefix}waypost-${group}`;
+    await admin.setOffsets({ groupId, topic: prefix + topic, partitions: [{ partition: 0, offset: '60' }] });
+    const first = await consumeAll(group, topic);
+    const committed = async () => (await admin.fetchOffsets({ groupId, topics: [prefix + topic] }))[0]?.partitions[0];
+    await eventually(async () => expect(await committed()).toMatchObject({ offset: '10' }));
+    await appender.append(numbered(topic, 40, 'after'));
+    const after = numbered(topic, 40, 'after').map(({ value }) => value);
+    await eventually(() => expect(first.seen).toEqual(after));
+    await first.consumption.stop(5_000);
+    expect(await committed()).toMatchObject({ offset: '50' });
+    await admin.disconnect();
+    await appender.close(1_000);
+  });
+
+  test('a topic that is deleted and made again while it is read: what the new one holds is read', async () => {
+    const kafka = await connect();
+    const [topic, group] = ['webhooks.retry.20s', 'again'];
+    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const { consumption, seen } = await consumeAll(group, topic);
+    await appender.append(numbered(topic, 100, 'old'));
+    await eventually(() => expect(seen).toHaveLength(100));
+    await admin.connect();
+    await admin.deleteTopics({ topics: [prefix + topic] });
+    const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
+    await eventually(async () => {
+      await admin.createTopics({ topics: [{ topic: prefix + topic, numPartitions: 4, configEntries }] });
+    });
+    await appender.append(numbered(topic, 40, 'new'));
+    const all = [...numbered(topic, 100, 'old'), ...numbered(topic, 40, 'new')].map(({ value }) => value);
+    await eventually(() => expect(seen).toEqual(all), { deadlineMs: 40_000 });
+    await consumption.stop(5_000);
+    await admin.disconnect();
+    await appender.close(1_000);
+  });
+
+  test('records that retention deletes before they are read are counted', async () => {
+    const kafka = await connect();
+    const [topic, group] = ['webhooks.retry.15m', 'expired'];
+    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const at = (await kafka.ranges(topic))[0]!;
+    await appender.append(numbered(topic, 5, 'read'));
+    const first = await consumeAll(group, topic);
+    await eventually(() => expect(first.seen.filter((value) => value.startsWith('read'))).toHaveLength(5));
+    await first.consumption.stop(5_000);
+    await appender.append(numbered(topic, 10, 'gone'));
+    await admin.connect();
+    const offset = String(at.high + 15);
+    // kafkajs deletes only from topics whose leaders it knows.
+    await admin.fetchTopicOffsets(prefix + topic);
+    await admin.deleteTopicRecords({ topic: prefix + topic, partitions: [{ partition: 0, offset }] });
+    await appender.append(numbered(topic, 5, 'kept'));
+    const second = await consumeAll(group, topic);
+    await eventually(() => expect(second.seen).toContain('kept4'));
+    expect(second.seen.filter((value) => value.startsWith('gone'))).toEqual([]);
+    const line = `waypost_consumer_missed_total{group="${group}",topic="${topic}",reason="retention"} 10`;
+    expect((await renderMetrics(metrics)).split('\n')).toContain(line);
+    await second.consumption.stop(5_000);
+    await admin.disconnect();
+    await appender.close(1_000);
+  });
+
+  test('metrics count partitions that no member reads, the records in them and the age of the oldest', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    const topic = 'webhooks.retry.5m';
+    // The leader is of another kind: it gives partitions 2 and 3 to no member.
+    // Its name is the last of both members': the first one counts the records.
+    const brokers = [process.env.KAFKA_BROKERS!];
+    const leader = new KafkaJs({ clientId: 'z', brokers, logLevel: logLevel.NOTHING }).consumer({
+      groupId: `${prefix}waypost-unread`,
+      partitionAssigners: [halfAssigner(prefix + topic)],
+    });
+    await leader.subscribe({ topic: prefix + topic });
+    await leader.run({ eachMessage: () => Promise.resolve() });
+    const { consumption } = await join('unread', topic);
+    running.add(consumption);
+    await appender.append(
+      [2, 3].flatMap((partition) => [1, 2, 3].map(() => ({ topic, key: null, value: 'x', partition }))),
+    );
+    const read = async (name: string) => {
+      const line = (await renderMetrics(metrics)).split('\n').find((l) => l.startsWith(name) && l.includes('"unread"'));
+      return Number(line?.split(' ').at(-1));
+    };
+    // Between two assignments nothing is known; brokers are asked every five seconds at most.
+    await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(2), { deadlineMs: 40_000 });
+    expect(await read('waypost_consumer_lag')).toBe(6);
+    expect(await read('waypost_consumer_oldest_seconds')).toBeGreaterThan(0);
+    await leader.disconnect();
+    await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(0), { deadlineMs: 40_000 });
+    await consumption.stop(5_000);
     await appender.close(1_000);
   });
 
@@ -417,6 +542,25 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 });
+
+/** Gives the first two partitions to its own member, and nothing to any other. */
+function halfAssigner(topic: string): PartitionAssigner {
+  const name = 'waypost-cooperative';
+  return () => ({
+    ...{ name, version: 1 },
+    protocol: ({ topics }) => ({
+      name,
+      metadata: AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.alloc(0) }),
+    }),
+    assign: ({ members }) =>
+      Promise.resolve(
+        members.map(({ memberId }, i) => {
+          const parts = { version: 1, assignment: { [topic]: i === 0 ? [0, 1] : [] }, userData: Buffer.alloc(0) };
+          return { memberId, memberAssignment: AssignerProtocol.MemberAssignment.encode(parts) };
+        }),
+      ),
+  });
+}
 
 /** How many records the topics of the cooperative test hold already, from the tests before. */
 async function ends(kafka: Kafka): Promise<number> {

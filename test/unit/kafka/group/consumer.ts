@@ -198,7 +198,7 @@ export class ModelConsumer {
       if (this.#seeks.has(id) || this.#paused.has(id)) continue;
       const [topic = '', number] = id.split('/');
       const messages = Array.from({ length: end - from }, (_, i) => ({
-        ...{ offset: from + i, timestamp: Date.now(), key: null, value: null, headers: {} },
+        ...{ offset: from + i, timestamp: from + i, key: null, value: null, headers: {} },
       }));
       const lastOffset = () => String(end - 1);
       const batch = { topic, partition: Number(number), messages, highWatermark: String(ends.get(id)), lastOffset };

@@ -28,11 +28,11 @@ afterEach(() => jest.restoreAllMocks());
 
 test('members come and go, and every partition has one owner at most two rounds later', async () => {
   expect(await failing({ mixed: false })).toEqual([]);
-}, 300_000);
+}, 900_000);
 
 test('members of two versions come and go, and every partition that the leader knows has one owner', async () => {
   expect(await failing({ mixed: true })).toEqual([]);
-}, 300_000);
+}, 900_000);
 
 test('the model sees partitions without an owner where members forget to ask for a round', async () => {
   const enter = Membership.prototype.enter;

@@ -23,7 +23,7 @@ interface Process {
   name: string;
   old: boolean;
   fate: Fate;
-  /** its session was lost while it lived: what it does may be done twice */
+  /** its session was lost while it lived, or it stopped undrained: what it did may be done twice */
   lost: boolean;
   leaving: boolean;
   topics: string[];
@@ -39,6 +39,7 @@ const SETTLED_WITHIN_MS = 60_000;
 /** An owner has let go after the next commit, which is never later. */
 const LET_GO_MS = 250;
 const MOST_ROUNDS = 2;
+const STOP_MS = 5_000;
 const log = createLog('model', 'silent');
 
 export class GroupWorld {
@@ -105,7 +106,9 @@ export class GroupWorld {
     else if (roll < 0.75) {
       const process = random.one(living);
       process.leaving = true;
-      void process.consumption.stop(5_000);
+      const until = this.#time.now + STOP_MS;
+      // Where the group's leader hangs meanwhile, its last commits are refused: what it did is done again.
+      void process.consumption.stop(STOP_MS).then(() => (process.lost ||= this.#time.now >= until));
     } else if (roll < 0.9) random.one(living).fate.dead = true;
     else {
       const process = random.one(living);
@@ -147,6 +150,7 @@ export class GroupWorld {
       make: () => (process.consumer = new ModelConsumer(this.#around, fate, membership.assigner)).asConsumer,
       ...{ admin: this.#admin(fate), membership, groupId: 'model', prefix: '', log, sessionMs: SESSION_MS },
       partitionOf: () => 0,
+      appendedAt: () => Promise.resolve(undefined),
     };
     process.consumption = new KafkaConsumption(parts, {
       ...{ group: 'model', topics },
