@@ -31,8 +31,8 @@ export interface ProduceInput {
   topicData: { topic: string; partitions: { partition: number; messages: OutMessage[] }[] }[];
 }
 
-interface FetchInput {
-  topics: { topic: string; partitions: { partition: number }[] }[];
+interface Broker {
+  fetch(request: { maxWaitTime: number }): Promise<unknown>;
 }
 
 /** All versions from the first to the last that kafkajs knows have this form. */
@@ -42,18 +42,22 @@ const FETCH = 11;
 
 /* eslint-disable @typescript-eslint/no-require-imports -- these parts of kafkajs have no types and no other name */
 const produce = require('kafkajs/src/protocol/requests/produce') as Lookup<ProduceInput>;
-const fetch = require('kafkajs/src/protocol/requests/fetch') as Lookup<FetchInput>;
+const fetch = require('kafkajs/src/protocol/requests/fetch') as Lookup<unknown>;
+const brokers = require('kafkajs/src/broker') as { prototype: Broker };
 const compression = require('kafkajs/src/protocol/message/compression') as {
   lookupCodecByAttributes(attributes: number): Codec | null;
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
 
 const FETCH_SPACE_MS = 10;
-const pace = new FetchPace(FETCH_SPACE_MS);
+/** kafkajs has a Broker for each consumer and node, and one fetch at a time by each. */
+const paces = new WeakMap<Broker, FetchPace>();
 
-/** Tells the fetch loops of a process apart: there is one for each consumer and broker. */
-function nameOf({ topics: [first] }: FetchInput): string {
-  return first ? `${first.topic}/${String(first.partitions[0]?.partition)}` : '';
+async function waitForTurn(broker: Broker): Promise<void> {
+  let pace = paces.get(broker);
+  if (!pace) paces.set(broker, (pace = new FetchPace(FETCH_SPACE_MS)));
+  const waitMs = pace.wait(performance.now());
+  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
 }
 
 let installed = false;
@@ -83,14 +87,15 @@ export function installCodec(): void {
     if (version !== FETCH) return original;
     return (input) => {
       const made = original(input);
-      const encode = made.request.encode.bind(made.request);
-      made.request.encode = async () => {
-        const waitMs = pace.wait(nameOf(input), performance.now());
-        if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-        return encode();
-      };
       return { ...made, response: { decode: decodeFetch, parse: (data) => made.response.parse(data) } };
     };
+  };
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below
+  const { fetch: send } = brokers.prototype;
+  brokers.prototype.fetch = async function (request) {
+    // One that does not wait for records is not part of a loop.
+    if (request.maxWaitTime > 0) await waitForTurn(this);
+    return send.call(this, request);
   };
 }
 
