@@ -79,7 +79,7 @@ export function grantsOf(prefix: string, user: string): Grant[] {
       // Each service looks at its start whether all topics are there and as they should be.
       return topicGrant(principal, prefix + topic, [...may, 'Describe', 'DescribeConfigs']);
     });
-    // Besides the group that shares partitions, readers that are alone have throw-away ones.
+    // By prefix, and with Delete: processes of older versions read `config` by groups with random names, and delete them.
     const group = { resource: 'group', name: `${prefix}waypost-${service}`, prefixed: true } as const;
     return [...topics, { principal, ...group, operations: ['Read', 'Delete'] } satisfies Grant];
   });

@@ -38,7 +38,11 @@ export function candidateOf(
     (scope.from === null || scope.from <= acceptedAt) &&
     acceptedAt < scope.to &&
     !test;
-  return wanted ? found : undefined;
+  if (!wanted) return undefined;
+  // A destination that was corrected a moment ago is not replayed to as it was.
+  const version = config.destination(destinationId)?.version;
+  if (version !== undefined) found.delivery.destinationVersion = version;
+  return found;
 }
 
 /** The delivery that a record of any webhooks topic holds; undefined where it cannot be read. */
