@@ -27,7 +27,10 @@ export interface IngestProcess {
 }
 
 /** Starts it and waits until it is ready. @param brokers host:port, … */
-export async function startIngestProcess(brokers: string): Promise<IngestProcess> {
+export async function startIngestProcess(
+  brokers: string,
+  { more = {}, within = [] }: { more?: Record<string, string>; within?: readonly string[] } = {},
+): Promise<IngestProcess> {
   const [port, healthPort] = await freePorts(2);
   const env = {
     KAFKA_BROKERS: brokers,
@@ -37,8 +40,9 @@ export async function startIngestProcess(brokers: string): Promise<IngestProcess
     WAYPOST_HOST: '127.0.0.1',
     WAYPOST_INGEST_PORT: String(port),
     WAYPOST_INGEST_HEALTH_PORT: String(healthPort),
+    ...more,
   };
-  const ingest = await startService('ingest', env);
+  const ingest = await startService('ingest', env, within);
   const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
   return {
     process: ingest,

@@ -15,10 +15,19 @@ export interface Service extends Supervised {
 
 const READY_MS = 60_000;
 
-/** Starts it and waits until it is ready. @param env with a health port of its own */
-export async function startService(name: ServiceName, env: Record<string, string>): Promise<Service> {
+/**
+ * Starts it and waits until it is ready.
+ * @param env with a health port of its own
+ * @param within a command that runs its arguments (memory-limit.ts)
+ */
+export async function startService(
+  name: ServiceName,
+  env: Record<string, string>,
+  within: readonly string[] = [],
+): Promise<Service> {
   const entry = `dist/services/${name}/main.js`;
-  const supervised = startSupervised(process.execPath, ['--enable-source-maps', entry], env);
+  const [command, ...args] = [...within, process.execPath, '--enable-source-maps', entry];
+  const supervised = startSupervised(command!, args, env);
   const port = env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
   const notReady = () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(

@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent, request } from 'node:http';
+import { type Broker } from '../../deploy/local/broker';
+import { findKafka } from '../../deploy/local/kafka-source';
+import { eventually } from '../support/eventually';
+import { aSource } from '../support/fakes';
+import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
+import { limitMemory } from '../support/memory-limit';
+
+/** Ingest in the container of the chart: 512 MiB, of which the heap may take 320 MB. The kernel kills what takes more. */
+
+const MIB = 1024 * 1024;
+/** A minute by hand: FROZEN_S=60. */
+const FROZEN_MS = Number(process.env.FROZEN_S ?? 10) * 1_000;
+const CLIENTS = 1_000;
+/** Beyond it clients would be taken for strangers that never end. */
+const TEST_MS = 120_000 + FROZEN_MS;
+
+const limit = limitMemory(512 * MIB);
+let dir: string;
+let broker: Broker;
+let ingest: IngestProcess;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'waypost-ingest-memory-'));
+  broker = await (await findKafka(() => undefined))({ dir });
+  await broker.ready(60_000);
+  const more = { NODE_OPTIONS: '--max-old-space-size=320', WAYPOST_SOURCE_MAX_PER_SECOND: '1000000' };
+  ingest = await startIngestProcess(broker.address, { more, within: limit.command });
+  await ingest.addSources(aSource(), aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
+}, 120_000);
+afterAll(async () => {
+  await ingest.close();
+  await broker.stop(2_000);
+  limit.remove();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const track = (userId: string) => ({ type: 'track', userId, event: 'e', properties: { pad: 'x'.repeat(900) } });
+const basic = (key: string) => `Basic ${Buffer.from(`${key}:`).toString('base64')}`;
+const single = JSON.stringify(track('u'));
+const batch = JSON.stringify({ batch: Array.from({ length: 100 }, (_, i) => track(`u${i}`)) });
+const accepted = (key: string) =>
+  eventually(async () => expect(await ingest.post(key, '/v1/t', track('u'))).toMatchObject({ status: 200 }), {
+    deadlineMs: 60_000,
+  });
+
+/** The most memory that the process has had at once, MiB. */
+const peakMib = () =>
+  Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${ingest.process.pid}/status`, 'utf8'))?.[1]) / 1_024;
+
+/** A body of which all but its last byte arrives. */
+function stall(bytes: number, key: string): Socket {
+  const { hostname, port } = new URL(ingest.url);
+  const socket = connect(Number(port), hostname);
+  // A refusal ends with a reset where the client still writes.
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(key)}\r\nContent-Length: ${bytes}\r\n\r\n`,
+  );
+  socket.write(Buffer.alloc(bytes - 1, ' '));
+  return socket.resume();
+}
+
+test(
+  '700 bodies that stall refuse no other source',
+  async () => {
+    await accepted('key-2');
+    const stalled = Array.from({ length: 700 }, () => stall(500_000, 'key-1'));
+    await eventually(() =>
+      expect(stalled.every(({ writableLength, destroyed }) => destroyed || writableLength === 0)).toBe(true),
+    );
+    for (let i = 0; i < 20; i++) {
+      expect(await ingest.post('key-2', '/v1/batch', { batch: [track('u')] })).toMatchObject({ status: 200 });
+    }
+    for (const socket of stalled) socket.destroy();
+    await accepted('key-1');
+  },
+  TEST_MS,
+);
+
+/** One client after the other until the time is over, each answer by its status. */
+async function load(untilMs: number): Promise<Map<number, number>> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+  const statuses = new Map<number, number>();
+  const send = (body: string) =>
+    new Promise<number>((resolve) => {
+      const headers = { authorization: basic('key-1'), 'content-length': Buffer.byteLength(body) };
+      const path = body === single ? '/v1/t' : '/v1/batch';
+      request(`${ingest.url}${path}`, { agent, method: 'POST', headers }, (res) => {
+        res.resume().on('end', () => resolve(res.statusCode ?? 0));
+      })
+        .on('error', () => resolve(0))
+        .end(body);
+    });
+  const client = async (body: string) => {
+    while (Date.now() < untilMs) {
+      const status = await send(body);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, (_, i) => client(i % 2 === 0 ? single : batch)));
+  agent.destroy();
+  return statuses;
+}
+
+test(
+  'while Kafka stands still it answers 503 and lives, and takes calls again afterwards',
+  async () => {
+    await accepted('key-1');
+    process.kill(broker.pid, 'SIGSTOP');
+    let statuses: Map<number, number>;
+    try {
+      statuses = await load(Date.now() + FROZEN_MS);
+    } finally {
+      process.kill(broker.pid, 'SIGCONT');
+    }
+    expect([...statuses.keys()]).toEqual([503]);
+    expect(statuses.get(503)).toBeGreaterThan(CLIENTS);
+    expect(peakMib()).toBeLessThan(512);
+    expect(ingest.process.child.exitCode).toBeNull();
+    await accepted('key-1');
+    process.stdout.write(`${statuses.get(503)} answers of 503, at most ${peakMib().toFixed(0)} MiB\n`);
+  },
+  TEST_MS,
+);
