@@ -27,7 +27,7 @@ export async function startService(
 ): Promise<Service> {
   const entry = `dist/services/${name}/main.js`;
   const [command, ...args] = [...within, process.execPath, '--enable-source-maps', entry];
-  const supervised = startSupervised(command!, args, env);
+  const supervised = startSupervised(command, args, env);
   const port = env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
   const notReady = () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(
