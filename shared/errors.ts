@@ -9,6 +9,8 @@ export type ErrorCode =
   | 'overloaded'
   /** Kafka did not acknowledge in time */
   | 'kafka_unavailable'
+  /** Kafka does not take the record: a right or a topic is missing, or the record itself is wrong */
+  | 'kafka_refused'
   /** settings are wrong: every mistake is in the message */
   | 'bad_settings'
   /** something that must be there before the start is missing (Java, a port, a broker, a lock) */

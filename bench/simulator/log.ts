@@ -1,4 +1,4 @@
-import { createPartitioner } from '../../shared/kafka/codec/partitioner';
+import { partitionOf } from '../../shared/kafka/codec/partitioner';
 import { type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 
 /**
@@ -84,16 +84,11 @@ const never = () => false;
 
 /** Which partition a key belongs to, as Kafka's producers say; remembered, since there are few keys. */
 export function partitioner(partitions: number): (key: string) => number {
-  const of = createPartitioner();
-  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
-    ...{ partitionId, partitionErrorCode: 0, leader: 1 },
-    ...{ replicas: [1], isr: [1] },
-  }));
   const known = new Map<string, number>();
   return (key) => {
     let partition = known.get(key);
     if (partition === undefined) {
-      partition = of({ topic: '', partitionMetadata, message: { key, value: null } });
+      partition = partitionOf(key, partitions);
       known.set(key, partition);
     }
     return partition;

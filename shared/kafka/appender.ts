@@ -1,234 +1,273 @@
-import { type Producer } from 'kafkajs';
 import { atMost } from '../at-most';
 import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 import { type AppenderMeter, meterAppender } from './meters';
 import { type Appender, type AppenderOptions, type OutRecord } from './port';
+import { NO_ANSWER, NOT_CONNECTED, type ProduceError, REMEDIES } from './produce/errors';
+import { FailureLog } from './produce/failure-log';
+import { Outbox } from './produce/outbox';
+import { type PartitionQueue, type Ticket, type Waiting } from './produce/partition-queue';
+import { NotSent, type Producer } from './produce/producer';
+import { Closed, type Refused, type Request } from './produce/request';
 
 /**
- * Writes records in few, large requests (kafkajs has no linger of its own): at once while nothing is in flight, so that
- * an idle system adds no delay; gathered while something is, so that a busy one makes big batches.
+ * Writes records in few, large requests: at once while nothing is in flight, so that an idle system adds no delay;
+ * gathered while something is, so that a busy one makes big batches. `outbox.ts` decides what goes where.
  *
- * Invariant: an `append` is resolved only by Kafka's acknowledgement of each of its records; what a request failed to
- * write stays at the head of the queue, in order, until it is written or its caller has given up.
+ * Invariants: an `append` is resolved only by Kafka's acknowledgement of each of its records. A record that was
+ * acknowledged is never sent again. The records of a partition are written in the order in which they were given.
  */
 
-/** A broker refuses a batch over 1 MB for a partition, and kafkajs never splits one: a request stays below as a whole. */
-const MAX_REQUEST_BYTES = 900_000;
-const MAX_REQUEST_RECORDS = 2_000;
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1_000;
+/** The shortest and the longest time between two readings of metadata that did not help, ms. */
+const FIRST_REFRESH_MS = 50;
+const LONGEST_REFRESH_MS = 1_000;
+/** Partitions that are added to a topic are used after so long. */
+const METADATA_MAX_AGE_MS = 300_000;
 /** What a record costs beside key, value and headers. */
 const RECORD_OVERHEAD_BYTES = 64;
+/** A broker that does not answer must not keep the process. */
+const GOODBYE_MS = 1_000;
+/** Settled tickets that may lie behind an open one before they are cleared away. */
+const MOST_SETTLED = 1_000;
 
-/** One `append` in progress. */
-interface Ticket {
-  left: number;
+interface Append extends Ticket {
+  /** ms since 1970 */
   at: number;
-  settled: boolean;
   resolve(): void;
   reject(error: Error): void;
 }
-
-interface Waiting {
-  record: OutRecord;
-  bytes: number;
-  ticket: Ticket;
+interface Item extends Waiting {
+  readonly ticket: Append;
+  /** where it was put; undefined where its partition is not known yet */
+  readonly queue: PartitionQueue | undefined;
 }
 
+const ignore = () => undefined;
+
 export class KafkaAppender implements Appender {
-  #queue: Waiting[] = [];
-  #pendingBytes = 0;
-  #flushing: Promise<void> | undefined;
-  #oldest: Ticket[] = [];
-  #expiry: NodeJS.Timeout | undefined;
-  #closing = false;
-  /** when the last request was begun */
-  #begunAt = -Infinity;
+  readonly #outbox: Outbox;
   readonly #meter: AppenderMeter;
+  readonly #failures: FailureLog;
+  /** in the order in which they were given */
+  #appends: Append[] = [];
+  #settled = 0;
+  #scheduled = false;
+  #timer: NodeJS.Timeout | undefined;
+  #expiry: NodeJS.Timeout | undefined;
+  #refreshing = false;
+  #refreshPauseMs = FIRST_REFRESH_MS;
+  #refreshNotBefore = 0;
+  #refreshedAt = Infinity;
+  #closing = false;
+  #ended = false;
+  #drained: () => void = () => undefined;
 
   constructor(
     private readonly producer: Producer,
-    private readonly prefix: string,
     private readonly options: AppenderOptions,
-    private readonly log: Log,
+    log: Log,
   ) {
-    this.#meter = meterAppender(this, options);
-    if (options.giveUpAfterMs !== 'retry') {
-      this.#expiry = setInterval(() => this.#giveUpOnOld(), Math.min(250, options.giveUpAfterMs)).unref();
+    const { giveUpAfterMs, divert = false, gatherMs = 0 } = options;
+    const outbox = new Outbox({ divert, holds: giveUpAfterMs === 'retry', gatherMs });
+    this.#outbox = outbox;
+    this.#meter = meterAppender(this, options, () => outbox.blocked(performance.now()));
+    this.#failures = new FailureLog(log);
+    if (giveUpAfterMs !== 'retry') {
+      this.#expiry = setInterval(() => this.#giveUpOnOld(giveUpAfterMs), Math.min(250, giveUpAfterMs)).unref();
     }
   }
 
   get pendingBytes(): number {
-    return this.#pendingBytes;
+    return this.#outbox.countedBytes;
   }
 
   get oldestPendingAt(): number | undefined {
-    this.#dropSettled();
-    return this.#oldest[0]?.at;
+    this.#clear();
+    return this.#appends[0]?.at;
   }
 
   append(records: OutRecord[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();
-    const waiting: Waiting[] = [];
+    const now = performance.now();
+    const ticket: Append = { left: records.length, at: 0, settled: false, resolve: ignore, reject: ignore };
+    const items: Item[] = [];
     let bytes = 0;
     for (const record of records) {
-      const size = sizeOf(record);
-      bytes += size;
-      waiting.push({ record, bytes: size, ticket: undefined as unknown as Ticket });
+      const queue = this.#outbox.find(record, now);
+      if (queue instanceof Closed) return Promise.reject(refusalOf(queue.place, queue.error));
+      const item: Item = { record, bytes: sizeOf(record), ticket, unsure: false, queue };
+      bytes += item.bytes;
+      items.push(item);
     }
-    if (this.#closing || (this.#pendingBytes > 0 && this.#pendingBytes + bytes > this.options.maxPendingBytes)) {
+    const pending = this.#outbox.countedBytes;
+    if (this.#closing || (pending > 0 && pending + bytes > this.options.maxPendingBytes)) {
       const why = this.#closing ? 'this process is stopping' : 'the buffer before Kafka is full';
       return Promise.reject(new AppError('overloaded', `${why}; try again shortly`, true));
     }
-    this.#pendingBytes += bytes;
     return new Promise((resolve, reject) => {
-      const ticket: Ticket = { left: records.length, at: Date.now(), settled: false, resolve, reject };
-      for (const item of waiting) {
-        item.ticket = ticket;
-        this.#queue.push(item);
-      }
-      this.#oldest.push(ticket);
-      this.#flushing ??= this.#flush();
+      Object.assign(ticket, { at: Date.now(), resolve, reject });
+      this.#appends.push(ticket);
+      let freeAt = Infinity;
+      for (const item of items) freeAt = Math.min(freeAt, this.#outbox.push(item, item.queue));
+      // The answer to a request begins the next one, and so does the timer.
+      if (freeAt <= now || (freeAt < Infinity && this.#timer === undefined)) this.#schedule();
     });
   }
 
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
-    if (this.#flushing) await atMost(deadlineMs, this.#flushing);
+    this.#outbox.hurry();
+    this.#pump();
+    if (this.#open > 0) await atMost(deadlineMs, new Promise<void>((resolve) => (this.#drained = resolve)));
+    this.#ended = true;
+    clearTimeout(this.#timer);
     clearInterval(this.#expiry);
     this.#meter.end();
-    await this.producer.disconnect();
+    await atMost(GOODBYE_MS, this.producer.disconnect());
   }
 
-  /** The only writer: one request in flight, until the queue is empty. */
-  async #flush(): Promise<void> {
-    // Callers of the same turn of the event loop share the first request.
-    await Promise.resolve();
-    let pauseMs = FIRST_PAUSE_MS;
-    while (this.#queue.length > 0) {
-      await this.#gather();
-      const batch = this.#nextBatch();
-      try {
-        await this.#send(batch);
-        pauseMs = FIRST_PAUSE_MS;
-        this.#settle(batch);
-      } catch (error) {
-        if (tooLarge(error)) {
-          await this.#sendOneByOne(batch);
-          continue;
-        }
-        this.log.warn({ reason: messageOf(error), records: batch.length }, 'append.failed');
-        this.#queue = [...batch, ...this.#queue].filter((item) => this.#stillWanted(item));
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
-        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-      }
-    }
-    this.#flushing = undefined;
+  get #open(): number {
+    return this.#appends.length - this.#settled;
   }
 
-  async #gather(): Promise<void> {
-    const leftMs = this.#begunAt + (this.options.gatherMs ?? 0) - performance.now();
-    if (leftMs > 0 && this.#pendingBytes < MAX_REQUEST_BYTES && !this.#closing) {
-      await new Promise((resolve) => setTimeout(resolve, leftMs));
-    }
-    this.#begunAt = performance.now();
-  }
-
-  #nextBatch(): Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    for (const item of this.#queue) {
-      if (count > 0 && (bytes + item.bytes > MAX_REQUEST_BYTES || count === MAX_REQUEST_RECORDS)) break;
-      bytes += item.bytes;
-      count++;
-    }
-    if (count === this.#queue.length) {
-      const all = this.#queue;
-      this.#queue = [];
-      return all;
-    }
-    return this.#queue.splice(0, count);
-  }
-
-  async #send(batch: Waiting[]): Promise<void> {
-    const byTopic = new Map<string, OutRecord[]>();
-    for (const { record } of batch) {
-      const records = byTopic.get(record.topic);
-      if (records) records.push(record);
-      else byTopic.set(record.topic, [record]);
-    }
-    const sending = this.producer.sendBatch({
-      acks: -1,
-      topicMessages: [...byTopic].map(([topic, messages]) => ({
-        topic: this.prefix + topic,
-        // An OutRecord is a kafkajs message but for `topic`, which it ignores: no copy per record.
-        messages,
-      })),
+  /** Callers of the same turn of the event loop share the first request. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#pump();
     });
-    await this.#meter.sent(byTopic, sending);
   }
 
-  /** One record that the broker finds too large must not take its neighbours with it. */
-  async #sendOneByOne(batch: Waiting[]): Promise<void> {
-    for (const item of batch) {
-      try {
-        await this.#send([item]);
-        this.#settle([item]);
-      } catch (error) {
-        if (tooLarge(error)) {
-          this.#pendingBytes -= item.bytes;
-          item.ticket.settled = true;
-          item.ticket.reject(
-            new AppError('overloaded', 'a record is larger than the broker takes', false, { cause: error }),
-          );
-        } else {
-          this.#queue.push(item);
-        }
-      }
+  #pump(): void {
+    if (this.#ended) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const now = performance.now();
+    const { requests, wakeAt } = this.#outbox.next(now);
+    for (const request of requests) void this.#send(request, now);
+    let sleepUntil = wakeAt;
+    if ((this.#outbox.stale || now - this.#refreshedAt > METADATA_MAX_AGE_MS) && !this.#refreshing) {
+      if (now >= this.#refreshNotBefore) void this.#refresh();
+      else sleepUntil = Math.min(sleepUntil, this.#refreshNotBefore);
+    }
+    if (sleepUntil < Infinity) {
+      this.#timer = setTimeout(() => this.#pump(), Math.max(0, sleepUntil - now));
     }
   }
 
-  #settle(batch: Waiting[]): void {
-    for (const { ticket, bytes } of batch) {
-      this.#pendingBytes -= bytes;
+  async #send(request: Request, begunAt: number): Promise<void> {
+    const parts = request.parts.map(({ queue: { topic, partition }, items }) => {
+      return { topic, partition, messages: items.map(({ record }) => record) };
+    });
+    try {
+      const codes = await this.producer.send(request.node, parts, request.spare);
+      const now = performance.now();
+      const { acknowledged, refused } = this.#outbox.answered(request, codes, now);
+      this.#meter.answered(acknowledged, now - begunAt);
+      for (const { items } of acknowledged) this.#acknowledge(items as Item[]);
+      this.#giveBack(refused);
+      if (acknowledged.length < request.parts.length) this.#failures.failed(request);
+    } catch (error) {
+      const now = performance.now();
+      this.#outbox.failed(request, error instanceof NotSent ? NOT_CONNECTED : NO_ANSWER, now);
+      this.#meter.failed(now - begunAt);
+      this.#failures.failed(request, messageOf(error));
+    }
+    if (this.#outbox.isBlocked || this.#failures.isOpen) this.#failures.report(this.#outbox.blocked(performance.now()));
+    this.#pump();
+  }
+
+  async #refresh(): Promise<void> {
+    this.#refreshing = true;
+    const startedAt = performance.now();
+    try {
+      const topics = await this.producer.refresh(this.#outbox.topics);
+      this.#refreshedAt = performance.now();
+      this.#giveBack(this.#outbox.learned(topics, startedAt, this.#refreshedAt));
+    } catch (error) {
+      this.#failures.unknown(messageOf(error));
+    }
+    this.#refreshing = false;
+    this.#refreshPauseMs = this.#outbox.stale
+      ? Math.min(2 * this.#refreshPauseMs, LONGEST_REFRESH_MS)
+      : FIRST_REFRESH_MS;
+    this.#refreshNotBefore = performance.now() + this.#refreshPauseMs;
+    this.#failures.report(this.#outbox.blocked(performance.now()));
+    this.#pump();
+  }
+
+  #acknowledge(items: readonly Item[]): void {
+    for (const { ticket } of items) {
       if (--ticket.left === 0 && !ticket.settled) {
-        ticket.settled = true;
         ticket.resolve();
+        this.#settle(ticket);
       }
     }
-    this.#dropSettled();
+    this.#clear();
   }
 
-  #dropSettled(): void {
-    let settled = 0;
-    while (this.#oldest[settled]?.settled) settled++;
-    if (settled > 0) this.#oldest.splice(0, settled);
+  #giveBack(refused: readonly Refused[]): void {
+    if (refused.length === 0) return;
+    for (const { item, place, error } of refused) {
+      const { ticket } = item as Item;
+      if (ticket.settled) continue;
+      ticket.reject(refusalOf(place, error));
+      this.#failures.refused(place, error.name);
+      this.#settle(ticket);
+    }
+    this.#outbox.dropSettled();
+    this.#clear();
   }
 
-  /** What nobody waits for any more is not written again; what is in flight may still land. */
-  #stillWanted(item: Waiting): boolean {
-    if (!item.ticket.settled) return true;
-    this.#pendingBytes -= item.bytes;
-    return false;
+  #settle(ticket: Append): void {
+    ticket.settled = true;
+    this.#settled++;
+    if (this.#open === 0) this.#drained();
   }
 
-  #giveUpOnOld(): void {
-    if (this.options.giveUpAfterMs === 'retry') return;
-    const oldest = Date.now() - this.options.giveUpAfterMs;
-    for (const ticket of this.#oldest) {
+  #clear(): void {
+    if (this.#settled === 0) return;
+    if (this.#settled === this.#appends.length) {
+      this.#appends = [];
+      this.#settled = 0;
+      return;
+    }
+    let first = 0;
+    while (this.#appends[first]?.settled) first++;
+    if (first > 0) this.#appends.splice(0, first);
+    this.#settled -= first;
+    // Behind one that stays open, others must not pile up.
+    if (this.#settled > MOST_SETTLED + this.#open) {
+      this.#appends = this.#appends.filter(({ settled }) => !settled);
+      this.#settled = 0;
+    }
+  }
+
+  /** What may already be in a request can still be written. */
+  #giveUpOnOld(afterMs: number): void {
+    const oldest = Date.now() - afterMs;
+    let gaveUp = false;
+    for (const ticket of this.#appends) {
       if (ticket.at > oldest) break;
       if (ticket.settled) continue;
-      ticket.settled = true;
       ticket.reject(new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true));
+      this.#settle(ticket);
+      gaveUp = true;
     }
-    this.#dropSettled();
+    if (!gaveUp) return;
+    this.#outbox.dropSettled();
+    this.#clear();
   }
 }
 
-function tooLarge(error: unknown): boolean {
-  const type = (error as { type?: unknown; cause?: { type?: unknown } } | null)?.type;
-  return type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE';
+/** What the caller learns of a record that Kafka does not take. */
+function refusalOf(place: string, { name, fate }: ProduceError): AppError {
+  const text = `Kafka takes no records for ${place} (${name})`;
+  if (fate === 'record') return new AppError('kafka_refused', `Kafka refuses a record for ${place} (${name})`);
+  if (fate !== 'refused') return new AppError('kafka_unavailable', `${text}; try again`, true);
+  return new AppError('kafka_refused', `${text}; ${REMEDIES.get(name) ?? 'see the log of the broker'}`, true);
 }
 
 function sizeOf(record: OutRecord): number {

@@ -6,14 +6,15 @@ import { kafkaAddress } from './address';
 import { KafkaAppender } from './appender';
 import { installCodec } from './codec/install';
 import { connectCluster } from './cluster';
+import { partitionOf } from './codec/partitioner';
 import { type Place } from './committed';
-import { createPartitioner } from './codec/partitioner';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
 import { orUnavailable, whileLeadersAreFound } from './offsets';
 import { mendRequestQueues } from './request-queue';
 import { type Kafka, type Range } from './port';
+import { connectProducer } from './produce/producer';
 import { DirectReader } from './reader';
 import { KafkaTail } from './tail';
 import { ensureTopics } from './ensure';
@@ -89,16 +90,8 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
     committed: (group, topic) => orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
     ranges: (topic, sinceMs) => orUnavailable(readRanges(admin, prefix + topic, sinceMs)),
     appender: async (appenderOptions) => {
-      const producer = client.producer({
-        createPartitioner,
-        allowAutoTopicCreation: false,
-        // The appender itself tries again, and its callers know for how long. kafkajs must not: in a second try it leaves
-        // out every broker that answered the first, also for partitions that came to lead there meanwhile, and says that
-        // all is written. Each change of leaders lost records that way.
-        retry: { retries: 0 },
-      });
-      await producer.connect();
-      return new KafkaAppender(producer, prefix, appenderOptions, log);
+      const producer = await connectProducer(client, prefix);
+      return new KafkaAppender(producer, appenderOptions, log);
     },
     consume: async (consumeOptions) => {
       const membership = new Membership();
@@ -168,12 +161,8 @@ async function readRanges(admin: Admin, topic: string, sinceMs: number | undefin
 /** Where the producer puts a key, so that a consumer can tell whether it is its own. */
 async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
   const metadata = await admin.fetchTopicMetadata({ topics: topics.map((topic) => prefix + topic) });
-  const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions]));
-  const partitioner = createPartitioner();
-  return (topic: string, key: string): number => {
-    const partitionMetadata = partitions.get(prefix + topic) ?? [];
-    return partitioner({ topic, partitionMetadata, message: { key, value: null } });
-  };
+  const counts = new Map(metadata.topics.map(({ name, partitions }) => [name, partitions.length]));
+  return (topic: string, key: string): number => partitionOf(key, counts.get(prefix + topic) ?? 1);
 }
 
 /** What of kafkajs's configuration follows from the settings. */

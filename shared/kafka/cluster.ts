@@ -48,10 +48,7 @@ export interface Cluster {
 
 /** A cluster with connections of its own: a broker answers the requests of a connection one after the other. */
 export async function connectCluster(client: KafkaJs, topic?: string): Promise<Cluster> {
-  const symbol = Object.getOwnPropertySymbols(client).find((each) => each.description === CREATE_CLUSTER);
-  const create = symbol && (client as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
-  if (!create) throw new Error('this version of kafkajs is not the one that is known here');
-  const cluster = create({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+  const cluster = createCluster(client) as Cluster;
   try {
     await cluster.connect();
     if (topic !== undefined) await cluster.addTargetTopic(topic);
@@ -60,6 +57,14 @@ export async function connectCluster(client: KafkaJs, topic?: string): Promise<C
     throw error;
   }
   return cluster;
+}
+
+/** One that is not connected yet: whose parts are used is the caller's to declare. */
+export function createCluster(client: KafkaJs): unknown {
+  const symbol = Object.getOwnPropertySymbols(client).find((each) => each.description === CREATE_CLUSTER);
+  const create = symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
+  if (!create) throw new Error('this version of kafkajs is not the one that is known here');
+  return create({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
 }
 
 export function isOutOfRange(error: unknown): boolean {

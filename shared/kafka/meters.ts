@@ -4,7 +4,8 @@ import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics
 import { type FetchedRecord } from './codec/records';
 import { type Loop } from './loop';
 import { type Partition } from './partition';
-import { type Appender, type AppenderOptions, type ConsumeOptions, type Consumption, type OutRecord } from './port';
+import { type Blocked, type Part } from './produce/request';
+import { type Appender, type AppenderOptions, type ConsumeOptions, type Consumption } from './port';
 import { tierDelayMs } from './topics';
 import { type Bounds, type Unread } from './unread';
 
@@ -38,28 +39,53 @@ metrics.gauge({ name: 'waypost.appender.oldest', help: 'How long the oldest of i
   return only(Math.max(0, ...[...appenders.keys()].map(({ oldestPendingAt = now }) => now - oldestPendingAt)) / 1_000);
 });
 
+const blockedOf = new Map<Appender, () => Iterable<Blocked>>();
+metrics.gauge({ name: 'waypost.appender.blocked', help: 'Partitions that have taken no records for a second.' }, () => {
+  const samples = new Map<string, Sample>();
+  for (const blocked of blockedOf.values()) {
+    for (const { topic, error } of blocked()) {
+      const labels = { 'messaging.destination.name': topic, reason: error.name };
+      const sample = samples.get(`${topic} ${error.name}`);
+      samples.set(`${topic} ${error.name}`, { labels, value: (sample?.value ?? 0) + 1 });
+    }
+  }
+  return [...samples.values()];
+});
+const diverted = metrics.counter({
+  name: 'waypost.appender.diverted',
+  help: 'Records that went to another partition than that of their key.',
+});
+
+export function meterDiverted(topic: string, records: number): void {
+  diverted.of({ 'messaging.destination.name': topic }).value += records;
+}
+
 export interface AppenderMeter {
-  /** Passes on what comes of a request. */
-  sent(records: ReadonlyMap<string, OutRecord[]>, request: Promise<unknown>): Promise<void>;
+  /** A request was answered: what was acknowledged of it. */
+  answered(acknowledged: readonly Part[], ms: number): void;
+  failed(ms: number): void;
   end(): void;
 }
 
-export function meterAppender(appender: Appender, options: AppenderOptions): AppenderMeter {
+export function meterAppender(
+  appender: Appender,
+  options: AppenderOptions,
+  blocked: () => Iterable<Blocked>,
+): AppenderMeter {
   appenders.set(appender, options);
+  blockedOf.set(appender, blocked);
   return {
-    sent: async (records, request) => {
-      const begun = performance.now();
-      try {
-        await request;
-      } catch (error) {
-        failed.record((performance.now() - begun) / 1_000);
-        throw error;
+    answered: (acknowledged, ms) => {
+      succeeded.record(ms / 1_000);
+      for (const { queue, items } of acknowledged) {
+        sent.of({ ...SEND, 'messaging.destination.name': queue.topic }).value += items.length;
       }
-      succeeded.record((performance.now() - begun) / 1_000);
-      for (const [topic, { length }] of records)
-        sent.of({ ...SEND, 'messaging.destination.name': topic }).value += length;
     },
-    end: () => void appenders.delete(appender),
+    failed: (ms) => failed.record(ms / 1_000),
+    end: () => {
+      appenders.delete(appender);
+      blockedOf.delete(appender);
+    },
   };
 }
 

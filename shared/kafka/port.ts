@@ -33,10 +33,12 @@ export interface InRecord {
 export interface Appender {
   /**
    * Resolves when Kafka acknowledged every record (acks=all).
-   * @throws AppError `overloaded` at once where the buffer is full; `kafka_unavailable` where the appender gives up
+   * @throws AppError `overloaded` at once where the buffer is full; `kafka_unavailable` where the appender gives up;
+   *   `kafka_refused` where the broker refuses a record for good (not retriable), or its topic until somebody changes
+   *   something (retriable; with `giveUpAfterMs: 'retry'` such records are held until then)
    */
   append(records: OutRecord[]): Promise<void>;
-  /** bytes accepted and not yet acknowledged */
+  /** bytes accepted and not yet acknowledged, without what partitions that take nothing may hold (1 MB each) */
   readonly pendingBytes: number;
   /** when the oldest unacknowledged record was given, ms since 1970; undefined where there is none */
   readonly oldestPendingAt: number | undefined;
@@ -145,6 +147,11 @@ export interface AppenderOptions {
   maxPendingBytes: number;
   /** `retry`: keeps trying until acknowledged, however long; a number: gives up and throws after so many ms */
   giveUpAfterMs: number | 'retry';
+  /**
+   * A record whose partition has taken nothing for a second goes to the next partition of its topic that takes records:
+   * for those who keep records together by key, and can do without. Default: it waits.
+   */
+  divert?: boolean;
   /**
    * A busy appender starts a request at most once in so many ms (default 0), and one that has been quiet for so long at
    * once: small requests cost both sides several times as much a record as large ones.

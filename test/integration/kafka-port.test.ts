@@ -74,7 +74,7 @@ describe('an appender', () => {
     await first;
     const large = appender.append([{ topic: 'messages', key: 'large', value: Buffer.alloc(1_200_000) }]);
     const neighbour = appender.append([{ topic: 'messages', key: 'n', value: 'x' }]).catch((error: unknown) => error);
-    await expect(large).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(large).rejects.toMatchObject({ code: 'kafka_refused', retriable: false });
     await neighbour;
     await appender.append(records('messages', 1));
     await appender.close(1_000);

@@ -1,14 +1,12 @@
 import { type Batch } from 'kafkajs';
-import { ByteReader, ByteWriter } from './bytes';
+import { ByteReader } from './bytes';
 import { FetchPace } from './fetch-pace';
-import { type FetchedRecord, type OutMessage, readBatches, writeBatch } from './records';
+import { type FetchedRecord, readBatches } from './records';
 
 /**
- * Puts this codec in the place of kafkajs's for the two requests that carry records. kafkajs makes a 512-byte buffer for each
- * record and each header that it writes, and an object, three BigInts and a buffer for each header that it reads: half
- * of what a delivery costs. It is replaced where it looks its requests up, so that nothing else of it changes; the
- * version of kafkajs is pinned, and what is written and read is compared with its own in tests
- * (docs/decisions/0009-record-codec.md).
+ * Replaces kafkajs's codec for fetches, which makes an object, three BigInts and a buffer for each header that it reads.
+ * It is replaced where kafkajs looks its requests up, so that nothing else changes; the version of kafkajs is pinned, and
+ * tests compare both (docs/decisions/0009-record-codec.md). Produce requests are made by `producer.ts`.
  */
 
 interface Protocol<In> {
@@ -23,25 +21,14 @@ interface Codec {
   decompress(buffer: Buffer): Promise<Buffer>;
 }
 
-/** The input of kafkajs's produce request. */
-export interface ProduceInput {
-  transactionalId?: string | null;
-  acks: number;
-  timeout: number;
-  topicData: { topic: string; partitions: { partition: number; messages: OutMessage[] }[] }[];
-}
-
 interface Broker {
   fetch(request: { maxWaitTime: number }): Promise<unknown>;
 }
 
-/** All versions from the first to the last that kafkajs knows have this form. */
-const PRODUCE_FROM = 3;
 /** The only version that kafkajs speaks with brokers of Kafka 2.3 and later. */
 const FETCH = 11;
 
 /* eslint-disable @typescript-eslint/no-require-imports -- these parts of kafkajs have no types and no other name */
-const produce = require('kafkajs/src/protocol/requests/produce') as Lookup<ProduceInput>;
 const fetch = require('kafkajs/src/protocol/requests/fetch') as Lookup<unknown>;
 const brokers = require('kafkajs/src/broker') as { prototype: Broker };
 const compression = require('kafkajs/src/protocol/message/compression') as {
@@ -71,16 +58,6 @@ export function fetchedRecords(batch: Batch): FetchedRecord[] {
 export function installCodec(): void {
   if (installed) return;
   installed = true;
-  const produceOf = produce.protocol.bind(produce);
-  produce.protocol = ({ version }) => {
-    const original = produceOf({ version });
-    if (version < PRODUCE_FROM) return original;
-    return (input) => {
-      const made = original(input);
-      made.request.encode = () => Promise.resolve(encodeProduce(input, Date.now()));
-      return made;
-    };
-  };
   const fetchOf = fetch.protocol.bind(fetch);
   fetch.protocol = ({ version }) => {
     const original = fetchOf({ version });
@@ -97,30 +74,6 @@ export function installCodec(): void {
     if (request.maxWaitTime > 0) await waitForTurn(this);
     return send.call(this, request);
   };
-}
-
-const writer = new ByteWriter();
-
-/** As kafkajs's own encoder, as far as its caller looks. */
-export function encodeProduce(input: ProduceInput, nowMs: number): { buf: Buffer; buffer: Buffer } {
-  writer.length = 0;
-  writer.string(input.transactionalId ?? null);
-  writer.int16(input.acks);
-  writer.int32(input.timeout);
-  writer.int32(input.topicData.length);
-  for (const { topic, partitions } of input.topicData) {
-    writer.string(topic);
-    writer.int32(partitions.length);
-    for (const { partition, messages } of partitions) {
-      writer.int32(partition);
-      const sizeAt = writer.length;
-      writer.int32(0);
-      writeBatch(writer, messages, nowMs);
-      writer.int32At(writer.length - sizeAt - 4, sizeAt);
-    }
-  }
-  const buffer = writer.take();
-  return { buf: buffer, buffer };
 }
 
 /**

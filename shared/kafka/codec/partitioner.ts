@@ -1,5 +1,3 @@
-import { type ICustomPartitioner } from 'kafkajs';
-
 /**
  * Where a key belongs: murmur2 as Kafka's Java client has it, so that any producer finds the same partition. kafkajs's own
  * computes with BigInt, at twenty times the cost.
@@ -27,14 +25,7 @@ export function murmur2(key: Buffer): number {
   return hash ^ (hash >>> 15);
 }
 
-/** The same for kafkajs: records without a key go round. */
-export const createPartitioner: ICustomPartitioner = () => {
-  let turn = 0;
-  return ({ partitionMetadata, message }) => {
-    const { key } = message;
-    const count = partitionMetadata.length;
-    if (message.partition !== undefined) return message.partition;
-    if (key === null || key === undefined) return turn++ % count;
-    return (murmur2(typeof key === 'string' ? Buffer.from(key) : key) & 0x7fffffff) % count;
-  };
-};
+/** @returns the partition of a key, of so many */
+export function partitionOf(key: string | Buffer, partitions: number): number {
+  return (murmur2(typeof key === 'string' ? Buffer.from(key) : key) & 0x7fffffff) % partitions;
+}

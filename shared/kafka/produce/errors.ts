@@ -1,0 +1,63 @@
+/**
+ * What an error of a partition means for its records (https://kafka.apache.org/protocol#protocol_error_codes).
+ *
+ * - `again`: nothing was written, and another try may succeed.
+ * - `unsure`: the records may have been written all the same, and another try may succeed.
+ * - `record`: one record of the batch will never be taken.
+ * - `refused`: nothing was written, and another try succeeds only after somebody has changed something.
+ */
+export type Fate = 'again' | 'unsure' | 'record' | 'refused';
+
+export interface ProduceError {
+  name: string;
+  fate: Fate;
+}
+
+const KNOWN = new Map<number, ProduceError>([
+  [2, { name: 'CORRUPT_MESSAGE', fate: 'again' }],
+  // A broker that stops leading a partition says so also of what it has appended and its followers may have.
+  [3, { name: 'UNKNOWN_TOPIC_OR_PARTITION', fate: 'unsure' }],
+  [5, { name: 'LEADER_NOT_AVAILABLE', fate: 'unsure' }],
+  [6, { name: 'NOT_LEADER_FOR_PARTITION', fate: 'unsure' }],
+  [7, { name: 'REQUEST_TIMED_OUT', fate: 'unsure' }],
+  [10, { name: 'MESSAGE_TOO_LARGE', fate: 'record' }],
+  [17, { name: 'INVALID_TOPIC_EXCEPTION', fate: 'refused' }],
+  [18, { name: 'RECORD_LIST_TOO_LARGE', fate: 'record' }],
+  [19, { name: 'NOT_ENOUGH_REPLICAS', fate: 'again' }],
+  [20, { name: 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', fate: 'unsure' }],
+  [29, { name: 'TOPIC_AUTHORIZATION_FAILED', fate: 'refused' }],
+  [31, { name: 'CLUSTER_AUTHORIZATION_FAILED', fate: 'refused' }],
+  [32, { name: 'INVALID_TIMESTAMP', fate: 'record' }],
+  [35, { name: 'UNSUPPORTED_VERSION', fate: 'refused' }],
+  [43, { name: 'UNSUPPORTED_FOR_MESSAGE_FORMAT', fate: 'record' }],
+  [44, { name: 'POLICY_VIOLATION', fate: 'record' }],
+  [56, { name: 'KAFKA_STORAGE_ERROR', fate: 'unsure' }],
+  [87, { name: 'INVALID_RECORD', fate: 'record' }],
+]);
+
+const UNKNOWN_TOPIC = 3;
+/** The leader is not known, or no connection to it could be made: nothing was sent. */
+export const NO_LEADER: ProduceError = { name: 'LEADER_NOT_AVAILABLE', fate: 'again' };
+export const NOT_CONNECTED: ProduceError = { name: 'BROKER_UNREACHABLE', fate: 'again' };
+/** A record names a partition that its topic does not have. */
+export const UNKNOWN_PARTITION: ProduceError = { name: 'UNKNOWN_PARTITION', fate: 'record' };
+/** The connection broke, or the answer did not come. */
+export const NO_ANSWER: ProduceError = { name: 'NO_ANSWER', fate: 'unsure' };
+
+/** @param code not 0 */
+export function produceError(code: number): ProduceError {
+  return KNOWN.get(code) ?? { name: `ERROR_${String(code)}`, fate: 'unsure' };
+}
+
+/** Of a topic that the metadata has no partitions of. */
+export function topicError(code: number): ProduceError {
+  const error = produceError(code);
+  return code === UNKNOWN_TOPIC ? { ...error, fate: 'refused' } : error;
+}
+
+/** What an operator does about a refusal. */
+export const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ['TOPIC_AUTHORIZATION_FAILED', 'allow the user of this service to write the topic'],
+  ['CLUSTER_AUTHORIZATION_FAILED', 'allow the user of this service to write to the cluster'],
+  ['UNKNOWN_TOPIC_OR_PARTITION', 'create the topic'],
+]);

@@ -1,0 +1,69 @@
+import { type Log } from '../../telemetry/log';
+import { REMEDIES } from './errors';
+import { type Blocked, type Request } from './request';
+
+/** Logs what Kafka does not take: each attempt that failed at most once a second, each blocked partition once. */
+
+const EVERY_MS = 1_000;
+
+export class FailureLog {
+  #loggedAt = -Infinity;
+  /** since when, by place */
+  readonly #known = new Map<string, { blocked: Blocked; since: number }>();
+
+  constructor(private readonly log: Log) {}
+
+  /** whether something was reported as blocked */
+  get isOpen(): boolean {
+    return this.#known.size > 0;
+  }
+
+  /** A request was not, or not in all its parts, acknowledged. */
+  failed({ node, parts }: Request, reason?: string): void {
+    const now = performance.now();
+    if (now - this.#loggedAt < EVERY_MS) return;
+    this.#loggedAt = now;
+    const failing = parts.filter(({ queue }) => queue.backoff.error !== undefined);
+    const first = failing[0]?.queue;
+    this.log.warn(
+      {
+        ...{ broker: node, topic: first?.topic, partition: first?.partition, partitions: failing.length },
+        reason: reason ?? first?.backoff.error?.name,
+      },
+      'append.failed',
+    );
+  }
+
+  /** A record was given back to its caller. */
+  refused(place: string, reason: string): void {
+    this.log.error({ place, reason }, 'append.refused');
+  }
+
+  /** No broker says who leads the partitions. */
+  unknown(reason: string): void {
+    const now = performance.now();
+    if (now - this.#loggedAt < EVERY_MS) return;
+    this.#loggedAt = now;
+    this.log.warn({ reason }, 'append.no_metadata');
+  }
+
+  /** Reports what became blocked, and what takes records again. */
+  report(blocked: Iterable<Blocked>): void {
+    const now = performance.now();
+    const over = new Set(this.#known.keys());
+    for (const each of blocked) {
+      const { topic, partition, error } = each;
+      const place = `${topic}/${String(partition)}`;
+      over.delete(place);
+      if (this.#known.has(place)) continue;
+      this.#known.set(place, { blocked: each, since: now });
+      this.log.error({ topic, partition, reason: error.name, remedy: REMEDIES.get(error.name) }, 'partition.blocked');
+    }
+    for (const place of over) {
+      const { blocked: was, since } = this.#known.get(place) ?? {};
+      this.#known.delete(place);
+      const lastedMs = Math.round(now - (since ?? now));
+      this.log.info({ topic: was?.topic, partition: was?.partition, lastedMs }, 'partition.writable');
+    }
+  }
+}

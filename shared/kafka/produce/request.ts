@@ -1,0 +1,44 @@
+import { type ProduceError } from './errors';
+import { type PartitionQueue, type Waiting } from './partition-queue';
+
+/** What goes to a broker, and what comes of it. */
+
+/** A partition that has taken nothing for a second; without a number, a topic that is not known for as long. */
+export interface Blocked {
+  topic: string;
+  partition?: number;
+  error: ProduceError;
+}
+
+/** The records of one partition in a request. */
+export interface Part {
+  queue: PartitionQueue;
+  items: Waiting[];
+}
+
+export interface Request {
+  node: number;
+  /** It is for partitions that fail. */
+  spare: boolean;
+  parts: Part[];
+}
+
+export interface Refused {
+  item: Waiting;
+  /** where it was to go */
+  place: string;
+  error: ProduceError;
+}
+
+/** A partition that takes no records, and neither does any other of its topic. */
+export class Closed {
+  constructor(
+    readonly place: string,
+    readonly error: ProduceError,
+  ) {}
+}
+
+export interface Answered {
+  acknowledged: Part[];
+  refused: Refused[];
+}

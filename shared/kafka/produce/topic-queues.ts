@@ -1,0 +1,71 @@
+import { partitionOf } from '../codec/partitioner';
+import { type OutRecord } from '../port';
+import { Backoff } from './backoff';
+import { topicError, UNKNOWN_PARTITION } from './errors';
+import { PartitionQueue, type Waiting } from './partition-queue';
+import { type TopicMetadata } from './producer';
+
+/** The queues of a topic's partitions, and the records that no partition is known for yet. */
+export class TopicQueues {
+  readonly queues: PartitionQueue[] = [];
+  /** The topic is not known, or the partition that a record names. */
+  readonly backoff = new Backoff();
+  #unplaced: Waiting[] = [];
+  /** records without a key go round */
+  #turn = 0;
+
+  constructor(readonly name: string) {}
+
+  get unplaced(): number {
+    return this.#unplaced.length;
+  }
+
+  /** Finds the partition of a record; undefined where it is not known. */
+  queueOf({ key, partition }: OutRecord): PartitionQueue | undefined {
+    if (partition !== undefined) return this.queues[partition];
+    const count = this.queues.length;
+    if (count === 0) return undefined;
+    return this.queues[key === null ? this.#turn++ % count : partitionOf(key, count)];
+  }
+
+  /** Finds the next partition that takes records; undefined where none does. */
+  neighbourOf({ partition }: PartitionQueue): PartitionQueue | undefined {
+    const count = this.queues.length;
+    for (let step = 1; step < count; step++) {
+      const queue = this.queues[(partition + step) % count];
+      if (queue?.backoff.error === undefined) return queue;
+    }
+    return undefined;
+  }
+
+  hold(item: Waiting): void {
+    this.#unplaced.push(item);
+  }
+
+  /** Takes out the records without a partition that fulfil a condition. */
+  withdraw(wanted: (item: Waiting) => boolean): Waiting[] {
+    const withdrawn = this.#unplaced.filter(wanted);
+    if (withdrawn.length > 0) this.#unplaced = this.#unplaced.filter((item) => !wanted(item));
+    return withdrawn;
+  }
+
+  /** @param metadata undefined where the answer does not name the topic */
+  learned(metadata: TopicMetadata | undefined, startedAt: number, now: number): void {
+    if (metadata === undefined) return;
+    if (metadata.errorCode !== 0) {
+      this.backoff.failed(topicError(metadata.errorCode), startedAt, now);
+      return;
+    }
+    for (const [partition, leader] of metadata.leaders.entries()) {
+      const queue = (this.queues[partition] ??= new PartitionQueue(this.name, partition));
+      queue.leader = leader;
+    }
+    const isMisplaced = this.#unplaced.some(({ record }) => !this.#has(record));
+    if (isMisplaced) this.backoff.failed(UNKNOWN_PARTITION, startedAt, now);
+    else this.backoff.succeeded();
+  }
+
+  #has({ partition }: OutRecord): boolean {
+    return partition === undefined ? this.queues.length > 0 : this.queues[partition] !== undefined;
+  }
+}
