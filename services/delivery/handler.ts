@@ -4,6 +4,7 @@ import { decodeDelivery } from '../../shared/domain/delivery';
 import { createForks } from '../../shared/domain/forks';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
+import { ATTEMPTS } from '../../shared/kafka/topics';
 import { Attempts, type AttemptsOptions } from './attempts';
 import { admit, type Admission, divert, isOwedOneTry, needsCurrentConfig, type Timing } from './decide';
 import { outcomeOf, setAside, type Held } from './report';
@@ -165,8 +166,13 @@ export class Deliverer {
         record.done();
         this.makeRoom();
       },
-      // Only a stopping process refuses: the record stays open, and is read again by the next one.
-      () => undefined,
+      (error: unknown) => {
+        // A stopping process refuses for the moment: the record stays open, and the next one reads it again.
+        if (!(error instanceof AppError) || error.retriable) return;
+        // Kafka refuses a record for good, an event that is too large. The delivery goes on without its events.
+        const rest = outcome.filter(({ topic }) => topic !== ATTEMPTS);
+        if (rest.length < outcome.length) this.#finish(held, record, rest, admission);
+      },
     );
   }
 

@@ -102,7 +102,7 @@ run('delivery', log, async (fatal) => {
 
 /** Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits. */
 async function openAppenders(kafka: Kafka, tiersMs: number[]): Promise<{ appender: Appender; parking: Appender }> {
-  const options = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const };
+  const options = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const, divert: true };
   const parkingGatherMs = Math.min(PARKING_GATHER_MS, Math.min(...tiersMs) / 10);
   return {
     appender: await kafka.appender({ ...options, gatherMs: GATHER_MS }),

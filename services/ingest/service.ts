@@ -27,6 +27,8 @@ export function appenderOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets,
     giveUpAfterMs: 4_000,
     /** Of two calls within it, the second waits for it to end: single calls else cost Kafka a request each. */
     gatherMs: 8,
+    /** A batch of many users touches nearly all partitions: one that is blocked would refuse nearly every batch. */
+    divert: true,
   };
 }
 

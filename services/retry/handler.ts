@@ -51,7 +51,7 @@ export class Returner {
           onRoom();
         }
       },
-      // Only a stopping process refuses: the record stays open, and the next process reads it again.
+      // A stopping process refuses, or Kafka refuses the record for good (the appender logs it): it stays open in its tier.
       () => undefined,
     );
     return 'taken';

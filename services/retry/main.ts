@@ -32,7 +32,12 @@ run('retry', log, async (fatal) => {
   const healthServer = await serveHealth({ host, port, health });
 
   const kafka = await connectKafka(settings, { clientId: 'retry', log });
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
+  const appender = await kafka.appender({
+    maxPendingBytes: Infinity,
+    giveUpAfterMs: 'retry',
+    divert: true,
+    gatherMs: GATHER_MS,
+  });
   const returner = new Returner({ appender, now: Date.now, onRoom: () => health.consumption?.resume() });
   // Also the tiers that are no longer configured: what waits in them is owed.
   const topics = (await kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);

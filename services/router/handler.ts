@@ -199,7 +199,7 @@ export class Router {
     this.counts.rejected++;
     this.options.log.warn({ partition, offset, reason }, 'message.rejected');
     const append = this.options.appender.append([rejectedRecord(record, what, reason, this.options.now())]);
-    // Refused only by a stopping process: the record stays open.
+    // Refused by a stopping process, or for good by Kafka: the record stays open.
     append
       .then(() => this.#finish(record))
       .catch((error: unknown) => {

@@ -30,7 +30,12 @@ run('router', log, async (onFatal) => {
   const kafka = await connectKafka(settings, { clientId: 'router', log });
   // In memory before the first message: there is no waiting for it later.
   const config = (health.config = await openConfig(kafka, { name: 'router', log, onFatal }));
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry', gatherMs: GATHER_MS });
+  const appender = await kafka.appender({
+    maxPendingBytes: Infinity,
+    giveUpAfterMs: 'retry',
+    divert: true,
+    gatherMs: GATHER_MS,
+  });
   const onRoom = () => health.consumption?.resume();
   const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
   observeRouter(router);

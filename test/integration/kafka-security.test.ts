@@ -15,8 +15,10 @@ import { findKafka } from '../../deploy/local/kafka-source';
 import { keptPorts } from '../../deploy/local/kept-ports';
 import { SERVICES } from '../../deploy/local/paths';
 import { kafkaAddress } from '../../shared/kafka/address';
+import { connectKafka } from '../../shared/kafka/client';
 import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
 import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
 import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';
@@ -133,6 +135,35 @@ const FORBIDDEN = [
   ['delivery', 'config'],
   ['retry', 'messages'],
 ] as const;
+
+test('a topic that may not be written delays no other, and its records are written once the right is there', async () => {
+  const settings = loadSettings({ ...shared, ...environment('ingest') });
+  const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+  const patient = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 'retry' });
+  const hurried = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
+  const record = (topic: string, value: string) => ({ topic, key: 'k', value });
+
+  let isWritten = false;
+  const before = await kafka.ranges('messages');
+  const held = patient.append([record('webhooks', 'held')]).then(() => (isWritten = true));
+  for (const value of ['a', 'b', 'c']) await patient.append([record('messages', value)]);
+  await expect(hurried.append([record('webhooks', 'refused')])).rejects.toMatchObject({
+    code: 'kafka_refused',
+    message: expect.stringMatching(/TOPIC_AUTHORIZATION_FAILED.*allow the user/),
+  });
+  await patient.append([record('messages', 'd')]);
+  expect(isWritten).toBe(false);
+  const count = (ranges: { high: number }[]) => ranges.reduce((sum, { high }) => sum + high, 0);
+  expect(count(await kafka.ranges('messages')) - count(before)).toBe(4);
+
+  const principal = `User:${USER}ingest`;
+  await grant({ ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' }, [
+    { principal, resource: 'topic', name: `${PREFIX}webhooks`, prefixed: false, operations: ['Write'] },
+  ]);
+  await held;
+  await Promise.all([patient.close(1_000), hurried.close(1_000)]);
+  await kafka.close();
+}, 60_000);
 
 test.each<[string, Record<string, string>, RegExp]>([
   ['a wrong password', { KAFKA_SASL_PASSWORD: 'another' }, /authentication failed/i],

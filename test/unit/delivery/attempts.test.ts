@@ -1,5 +1,6 @@
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/domain/delivery';
 import { type OpenRecord, type OutRecord, type Verdict } from '../../../shared/kafka/port';
+import { AppError } from '../../../shared/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress, recordingAppender } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';
@@ -479,6 +480,18 @@ describe('a process that stops', () => {
     ]);
     expect(story.waits()).toEqual(Array(2).fill({ tier: 'retry.10s', reason: 'lane_full', attempt: 0 }));
   });
+});
+
+test('a delivery whose event Kafka refuses for good ends all the same, and takes its next step', async () => {
+  story = new Story(['/a']);
+  story.answers = () => 503;
+  story.appender.behave = (records) => {
+    const refused = records.some(({ topic }) => topic === 'attempts');
+    return refused ? Promise.reject(new AppError('kafka_refused', 'too large')) : Promise.resolve();
+  };
+  await story.take();
+  expect(story.done).toEqual([0]);
+  expect(story.appender.appends.at(-1)?.map(({ topic }) => topic)).toEqual(['webhooks.retry.10s']);
 });
 
 describe('forks', () => {

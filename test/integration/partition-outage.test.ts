@@ -1,0 +1,183 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { appenderOptions, startIngest } from '../../services/ingest/service';
+import { type IngestServer } from '../../services/ingest/server';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Appender, type Kafka } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { metrics } from '../../shared/telemetry/metrics';
+import { renderMetrics } from '../../shared/telemetry/prometheus';
+import { type Cluster, startCluster } from '../chaos/cluster';
+import { eventually } from '../support/eventually';
+import { aSource, fakeConfig } from '../support/fakes';
+
+/**
+ * Three brokers, `min.insync.replicas=2`. Two of the ten partitions have only two replicas, one of them on the third
+ * broker: without it they take no records, and all others do.
+ */
+
+const PREFIX = 'outage.';
+const PARTITIONS = 10;
+const BLOCKED = [4, 9];
+const USERS = 300;
+const settings = { maxPendingBytes: 1e9, giveUpAfterMs: 'retry' as const };
+
+let dir: string;
+let cluster: Cluster | undefined;
+let admin: Admin | undefined;
+let kafka: Kafka | undefined;
+let held: Appender | undefined;
+let ingest: IngestServer | undefined;
+let ingestAppender: Appender | undefined;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'waypost-outage-'));
+  cluster = await startCluster(dir, 3);
+  const brokers = cluster.brokers.split(',');
+  admin = new KafkaJs({ clientId: 'test', brokers, logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const replicaAssignment = Array.from({ length: PARTITIONS }, (_, partition) => {
+    const [one, other] = partition % 2 === 0 ? [1, 2] : [2, 1];
+    return { partition, replicas: BLOCKED.includes(partition) ? [one, 3] : [one, other] };
+  });
+  const configEntries = [{ name: 'min.insync.replicas', value: '2' }];
+  await admin.createTopics({
+    waitForLeaders: false,
+    topics: ['messages', 'webhooks'].map((topic) => ({ topic: PREFIX + topic, replicaAssignment, configEntries })),
+  });
+  kafka = await connectKafka(
+    loadSettings({
+      KAFKA_BROKERS: cluster.brokers,
+      WAYPOST_TOPIC_PREFIX: PREFIX,
+      WAYPOST_PARTITIONS: '2',
+      WAYPOST_REPLICATION: '3',
+    }),
+    { clientId: 'test', log: createLog('test', 'silent') },
+  );
+  const log = createLog('test', 'silent');
+  held = await kafka.appender(settings);
+  ingestAppender = await kafka.appender(appenderOptions({ pendingBytes: 1e8 }));
+  ingest = await startIngest({
+    ...{ config: fakeConfig(aSource()), appender: ingestAppender, log, host: '127.0.0.1', port: 0 },
+    limits: { maxPerSecond: 1_000_000, processes: 1 },
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await ingest?.stop(100);
+  await held?.close(100);
+  await ingestAppender?.close(100);
+  await kafka?.close();
+  await admin?.disconnect();
+  await cluster?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test('partitions without enough replicas block no others: ingest answers 200, no record is written twice, and all recover', async () => {
+  // Given a connection to every leader, and then the third broker stops.
+  const before = writeRound('before');
+  await eventually(() => expect(before.every(({ done }) => done)).toBe(true));
+  await stopThird();
+
+  // When records go to all partitions, those that can be written are acknowledged, and the two others are held.
+  const rounds = ['first', 'second', 'third'].map((round) => writeRound(round));
+  await eventually(() =>
+    expect(rounds.flat().filter(({ done }) => done)).toHaveLength(3 * (PARTITIONS - BLOCKED.length)),
+  );
+  await eventually(async () => expect(await blockedPartitions('webhooks')).toBe(BLOCKED.length));
+  const later = writeRound('later');
+  await eventually(() => expect(later.filter(({ done }) => done)).toHaveLength(PARTITIONS - BLOCKED.length));
+  expect([...rounds.flat(), ...later].filter(({ done, partition }) => done && BLOCKED.includes(partition))).toEqual([]);
+
+  // And ingest refuses nothing, be it single calls or batches of 100 users.
+  const statuses = await Promise.all(Array.from({ length: USERS }, (_, i) => track(`single-${i}`)));
+  const batches: number[] = [];
+  for (let i = 0; i < USERS; i += 100)
+    batches.push(await batch(Array.from({ length: 100 }, (_, k) => `batch-${i + k}`)));
+  expect(new Set([...statuses, ...batches])).toEqual(new Set([200]));
+  const messages = await readAll('messages');
+  expect(messages.map(({ value }) => (JSON.parse(value) as { messageId: string }).messageId).sort()).toEqual(
+    Array.from({ length: USERS }, (_, i) => [`batch-${i}`, `single-${i}`])
+      .flat()
+      .sort(),
+  );
+  expect(messages.filter(({ partition }) => BLOCKED.includes(partition))).toEqual([]);
+
+  // When the broker returns, what was held is written, once and in order.
+  await cluster?.nodes[2]?.start();
+  await eventually(() => expect([...rounds.flat(), ...later].every(({ done }) => done)).toBe(true), {
+    deadlineMs: 60_000,
+  });
+  const written = await readAll('webhooks');
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const values = written.filter((record) => record.partition === partition).map(({ value }) => value);
+    expect(values).toEqual(['before', 'first', 'second', 'third', 'later']);
+  }
+  await eventually(async () => expect(await blockedPartitions('webhooks')).toBe(0));
+}, 150_000);
+
+interface Writing {
+  partition: number;
+  done: boolean;
+}
+
+/** One record to each partition of `webhooks`. */
+function writeRound(value: string): Writing[] {
+  return Array.from({ length: PARTITIONS }, (_, partition) => {
+    const writing = { partition, done: false };
+    void held?.append([{ topic: 'webhooks', key: null, value, partition }]).then(() => (writing.done = true));
+    return writing;
+  });
+}
+
+async function stopThird(): Promise<void> {
+  const third = cluster!.nodes[2]!;
+  await eventually(async () => expect(await inSync(BLOCKED[0]!)).toBe(2), { deadlineMs: 60_000 });
+  process.kill(third.pid!, 'SIGTERM');
+  await eventually(() => expect(third.pid).toBeUndefined());
+  await eventually(async () => expect(await inSync(BLOCKED[0]!)).toBe(1));
+}
+
+async function inSync(partition: number): Promise<number> {
+  const { topics } = await admin!.fetchTopicMetadata({ topics: [`${PREFIX}webhooks`] });
+  return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.isr.length ?? 0;
+}
+
+async function blockedPartitions(topic: string): Promise<number> {
+  const text = await renderMetrics(metrics);
+  const sample = new RegExp(`^waypost_appender_blocked{.*name="${topic}".*} (\\d+)$`, 'm').exec(text);
+  return Number(sample?.[1] ?? 0);
+}
+
+async function readAll(topic: string): Promise<{ partition: number; value: string }[]> {
+  const all: { partition: number; value: string }[] = [];
+  for (const { partition, low, high } of await kafka!.ranges(topic)) {
+    for (let offset = low; offset < high;) {
+      const fetched = await kafka!.read({ topic, partition, offset, maxBytes: 1_000_000 });
+      all.push(...fetched.records.map(({ value }) => ({ partition, value: String(value) })));
+      offset = fetched.next;
+    }
+  }
+  return all;
+}
+
+async function track(id: string): Promise<number> {
+  return post('/v1/track', { userId: id, event: 'e', messageId: id });
+}
+
+async function batch(ids: string[]): Promise<number> {
+  return post('/v1/batch', { batch: ids.map((id) => ({ type: 'track', userId: id, event: 'e', messageId: id })) });
+}
+
+async function post(path: string, body: unknown): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${ingest!.port}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from('key-1:').toString('base64')}` },
+    body: JSON.stringify(body),
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+}
