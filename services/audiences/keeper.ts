@@ -12,7 +12,7 @@ import { identifyRecord } from './out';
 import { type Glance } from './preview';
 import { type Progress } from './progress';
 import { refused, writeStep, type Writing } from './refusals';
-import { withPartitions } from './meta';
+import { otherPartitions, withPartitions } from './meta';
 import { restore } from './restore';
 import { type Report, type SyncResult, reportOf } from './status';
 import { type Store } from './store';
@@ -108,6 +108,7 @@ export class Keeper {
     const startedAt = now();
     this.#ends = await progress.messagesEnds();
     const ranges = await kafka.ranges(PROFILE_EVENTS);
+    if (ranges.length !== this.options.partitions) throw otherPartitions(ranges.length, this.options.partitions);
     const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
     const { store, meta, next, records, anew } = await restore(
       kafka,
@@ -115,7 +116,7 @@ export class Keeper {
       this.options.definitions(),
     );
     this.#store = store;
-    const engine: Engine = new Engine(store, withPartitions(meta, ranges.length, this.options.partitions), {
+    const engine: Engine = new Engine(store, withPartitions(meta, ranges.length), {
       partition,
       end,
       definitions: this.options.definitions(),

@@ -45,15 +45,19 @@ export const NEW_META: Meta = { live: BEGINNING, passes: 0, defs: {}, told: 0, s
  * Notes how many partitions the users are spread over. With more partitions a user's events would go to another one than
  * the profile is in.
  * @param now how many there are
- * @param begun how many there were when this process began
  * @throws AppError `cannot_start` where there are others than before
  */
-export function withPartitions(meta: Meta, now: number, begun: number): Meta {
-  const { partitions = begun } = meta;
-  if (partitions === now && begun === now) return { ...meta, partitions };
-  throw new AppError(
+export function withPartitions(meta: Meta, now: number): Meta {
+  const { partitions = now } = meta;
+  if (partitions !== now) throw otherPartitions(now, partitions);
+  return { ...meta, partitions };
+}
+
+/** Users and their profiles would be in other partitions. */
+export function otherPartitions(now: number, before: number): AppError {
+  return new AppError(
     'cannot_start',
-    `topic ${PROFILE_EVENTS} has ${now} partitions, and its profiles were made with ${partitions}: users would be split. ` +
+    `topic ${PROFILE_EVENTS} has ${now} partitions, and its profiles were made with ${before}: users would be split; ` +
       'see "More partitions" in docs/operations.md',
   );
 }

@@ -3,11 +3,12 @@ import { type Appender, type Consumption, type Kafka } from '../../shared/kafka/
 import { type Lock, takeLock } from '../../shared/lock';
 import { patient } from '../../shared/kafka/patient';
 import { recall } from '../../shared/kafka/recall';
-import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
+import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions';
 import { Rekey } from './handler';
 import { Keepers } from './keepers';
+import { otherPartitions } from './meta';
 import { Progress, REKEY_GROUP } from './progress';
 
 /**
@@ -49,13 +50,14 @@ export class Pipeline {
 
   static async #open(options: PipelineOptions, lock: Lock): Promise<Pipeline> {
     const { kafka, config, definitions, log, onFatal } = options;
+    const asked = patient(kafka, log);
+    const [partitions, before] = [(await asked.ranges(PROFILE_EVENTS)).length, (await asked.ranges(PROFILES)).length];
+    if (partitions !== before) throw otherPartitions(partitions, before);
     const appending = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const, gatherMs: GATHER_MS };
     const [rekeyed, kept] = await Promise.all([kafka.appender(appending), kafka.appender(appending)]);
     const consumptions: { rekeying?: Consumption; keeping?: Consumption } = {};
     const rekey = new Rekey({ config, appender: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
     await recall(kafka, rekey, { name: 'audiences-recall', log, onFatal });
-    const asked = patient(kafka, log);
-    const partitions = (await asked.ranges(PROFILE_EVENTS)).length;
     const keepers = new Keepers({
       ...{ kafka: asked, appender: kept, path: options.path, partitions, definitions, log, onFatal },
       progress: new Progress(asked, Date.now),

@@ -46,6 +46,7 @@ export class Service implements Health {
 
   notReady(): string[] {
     if (this.#stopping) return ['stopping'];
+    if (!this.#timer) return ['starting'];
     const joined = (this.pipeline?.consumptions ?? []).every((consumption) => consumption.joined);
     return joined ? [] : ['not yet in its consumer groups'];
   }
