@@ -1,0 +1,331 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { ATTEMPTS, MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
+import { loadSettings } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { newTraceparent } from '../../shared/telemetry/trace';
+import { type PostgresServer, postgresServer } from '../support/database';
+import { anAttempt } from '../support/events';
+import { eventually } from '../support/eventually';
+import { freePorts } from '../support/free-port';
+import { startService } from '../support/service';
+import { type Sink, startSink } from '../support/sink';
+import { type Json, type Source, startSystem, type System } from '../support/system';
+
+/**
+ * Records that nobody should send, through the whole system: what ingest takes goes through ingest, what only an older version has
+ * written goes straight to the topics. After each kind an ordinary user is delivered to, and at last is in the audience.
+ */
+
+const NOW = () => new Date().toISOString();
+/** Random: what repeats itself is compressed, and fits into an index. */
+const random = (bytes: number) =>
+  randomBytes(Math.ceil((bytes * 3) / 4))
+    .toString('base64')
+    .slice(0, bytes);
+const nested = (depth: number): Json => (depth === 0 ? 1 : { a: nested(depth - 1) });
+const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
+const text = (json: string) => ({ json });
+
+type Calls = (Record<string, Json> | { json: string })[];
+const identifies = (userId: string, traits: (i: number) => Json, count = 1): Calls =>
+  Array.from({ length: count }, (_, i) => ({ type: 'identify', userId, traits: traits(i) }));
+const track = (over: Record<string, Json>): Calls => [{ type: 'track', userId: 'poison', event: 'Seen', ...over }];
+
+/** Whether ingest takes them is its own matter: here nothing may stop because of them. */
+const CALLS: Record<string, Calls> = {
+  'ids of 20 KB': [...track({ userId: random(20_000) }), { type: 'alias', previousId: 'a', userId: random(20_000) }],
+  'ids of 512 bytes': [
+    ...track({ userId: random(512) }),
+    { type: 'alias', previousId: random(512), userId: random(512) },
+  ],
+  'an event whose name has 30 KB': track({ event: random(30_000) }),
+  'traits whose names have 30 KB': identifies('poison', (i) => ({ [`${i}${'n'.repeat(30_000)}`]: 1 }), 45),
+  'traits that fill a profile': identifies(
+    'fat',
+    (i) => Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`t${i}-${n}`, '重'.repeat(1_000)])),
+    20,
+  ),
+  'an alias of a full profile to another one': [
+    ...identifies(
+      'fat2',
+      (i) => Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`u${i}-${n}`, '重'.repeat(1_000)])),
+      12,
+    ),
+    { type: 'alias', previousId: 'fat2', userId: 'fat' },
+  ],
+  NUL: [
+    ...track({ userId: 'a\0b', event: 'S\0', properties: { '\0': '\0' } }),
+    ...identifies('a\0b', () => ({ plan: 'pro', 'x\0': '\0' })),
+  ],
+  'half of a surrogate pair': [
+    text('{"type":"track","userId":"a\\ud800b","event":"\\udfff","properties":{"\\ud800":"\\udc00"}}'),
+    text('{"type":"identify","userId":"a\\ud800b","traits":{"plan":"pro","\\ud800":"\\ud800"}}'),
+  ],
+  'the largest numbers': [
+    ...track({ properties: { total: 1e308 } }),
+    ...track({ properties: { total: 1e308 } }),
+    text('{"type":"track","userId":"poison","event":"Seen","properties":{"total":1e999,"n":-1e-999}}'),
+  ],
+  'times at the ends of the calendar': [
+    '9999-12-31T23:59:59.999Z',
+    '-271821-04-20T00:00:00.000Z',
+    '0000-01-01',
+    'x',
+  ].flatMap((timestamp) => track({ timestamp, sentAt: timestamp })),
+  'deep nesting': [...track({ properties: nested(90) }), ...track({ properties: nested(1_000) })],
+  'many keys': [...track({ properties: keys(2_400) }), ...identifies('poison', () => keys(2_400))],
+  'names that objects have': [
+    text(
+      '{"type":"identify","userId":"__proto__","traits":{"__proto__":{"plan":"pro"},"constructor":1,"toString":"x"}}',
+    ),
+    text(
+      '{"type":"track","userId":"constructor","event":"__proto__","properties":{"__proto__":{"total":1},"total":"x"}}',
+    ),
+  ],
+  'empty names': [
+    ...track({ event: ' ' }),
+    ...identifies('poison', () => ({ '': '' })),
+    ...track({ userId: ' ', properties: { '': 1 } }),
+  ],
+};
+
+/** As an older ingest would have written it. */
+function message(fields: Partial<Message>): OutRecord {
+  const whole = { messageId: `old-${randomUUID()}`, timestamp: NOW(), receivedAt: NOW(), ...fields } as Message;
+  const headers = messageHeaders(stage.source.id, whole.messageId, {
+    acceptedAtMs: Date.now(),
+    traceparent: newTraceparent(),
+  });
+  return { topic: MESSAGES, key: messageKey(stage.source.id, whole), value: JSON.stringify(whole), headers };
+}
+const event = (over: object): OutRecord => ({
+  ...{ topic: ATTEMPTS, key: 'dlv' },
+  value: JSON.stringify({ ...anAttempt({ delivery: `dlv_${randomUUID()}`, acceptedAt: NOW(), at: NOW() }), ...over }),
+});
+const profileEvent = (
+  value: string | null,
+  key: string | null = 'poison',
+  headers: Record<string, string> = { format: '1' },
+): OutRecord => ({
+  topic: PROFILE_EVENTS,
+  ...{ key, value, headers },
+});
+const identify = (traits: Json) => JSON.stringify({ kind: 'identify', source: 's', traits, atMs: 1 });
+
+const RECORDS: Record<string, () => OutRecord[]> = {
+  'messages with ids of 20 KB': () => [
+    message({ type: 'track', userId: random(20_000), event: 'Seen' }),
+    message({ type: 'identify', userId: random(20_000), traits: { plan: 'pro' } }),
+    message({ type: 'alias', previousId: 'poison', userId: random(20_000) }),
+    message({ type: 'alias', previousId: random(20_000), userId: 'poison' }),
+  ],
+  'events of deliveries that no database takes': () => [
+    event({ userId: random(20_000) }),
+    event({ destination: random(20_000) }),
+    event({ acceptedAt: '9999-12-31T00:00:00.000Z' }),
+    event({ acceptedAt: '-200000-01-01T00:00:00.000Z' }),
+    event({ hop: 2 ** 40 }),
+    event({ n: 1e300 }),
+    event({ urls: null }),
+    event({ userId: 7 }),
+    event({ expiresAt: '9999-12-31T00:00:00.000Z', nextAttemptAt: 'never' }),
+    { topic: ATTEMPTS, key: 'dlv', value: '{' },
+    { topic: ATTEMPTS, key: 'dlv', value: null },
+  ],
+  'events of profiles that cannot be applied': () => [
+    profileEvent('{'),
+    profileEvent('null'),
+    profileEvent('7'),
+    profileEvent(null),
+    profileEvent(identify({ a: 1 }), null),
+    profileEvent(identify({ a: 1 }), ''),
+    profileEvent(identify({ a: 1 }), random(20_000)),
+    profileEvent(identify(null)),
+    profileEvent('{"kind":"alias"}'),
+    profileEvent(JSON.stringify({ kind: 'alias', to: random(20_000) })),
+    profileEvent('{"kind":"merge","profile":null}'),
+    profileEvent('{"kind":"merge","profile":{"c":{"a":null},"t":{"s":7}}}'),
+    profileEvent(JSON.stringify({ kind: 'merge', profile: { t: { s: { ['n'.repeat(900_000)]: [1, 1] } } } })),
+    profileEvent('{"kind":"of tomorrow"}'),
+    ...Array.from({ length: 45 }, (_, i) => profileEvent(identify({ [`${i}${'n'.repeat(30_000)}`]: 1 }), 'legacy')),
+  ],
+};
+
+let stage: {
+  system: System;
+  sink: Sink;
+  kafka: Kafka;
+  appender: Appender;
+  admin: Admin;
+  source: Source;
+  audience: string;
+};
+
+async function open(env: Record<string, string>): Promise<typeof stage> {
+  const sink = await startSink({});
+  const system = await startSystem({ env });
+  const settings = loadSettings({ ...system.env, KAFKA_BROKERS: system.brokers });
+  const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  const admin = new KafkaJs({ brokers: [system.brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const source = await system.createSource();
+  const destination = await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/') }] });
+  const made = await system.control('POST', '/audiences', {
+    ...{ name: 'Pros', condition: 'user.traits.plan == "pro"', syncEvery: '1s', destinations: [destination.id] },
+  });
+  await system.control('POST', '/computed-traits', {
+    ...{
+      name: 'Spent',
+      compute: 'sum',
+      event: 'Seen',
+      property: 'total',
+      syncEvery: '1s',
+      destinations: [destination.id],
+    },
+  });
+  return { system, sink, kafka, appender, admin, source, audience: made.body.id };
+}
+
+async function call(each: Calls[number]): Promise<number> {
+  const { system, source } = stage;
+  const body = 'json' in each && typeof each.json === 'string' ? each.json : JSON.stringify(each);
+  const { type } = JSON.parse(body) as { type: string };
+  const answer = await fetch(`${system.ingestUrl}/v1/${type}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${source.writeKey}:`).toString('base64')}`,
+      'content-type': 'application/json',
+    },
+    body,
+  });
+  return answer.status;
+}
+
+/** An ordinary user's call is delivered, and the history tells of it. @returns the user */
+async function ordinary(): Promise<string> {
+  const userId = `ok-${randomUUID()}`;
+  // A destination that was made a moment ago may not be known everywhere.
+  await eventually(
+    async () => {
+      expect(await call({ type: 'identify', userId, traits: { plan: 'pro' } })).toBe(200);
+      await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), { deadlineMs: 15_000 });
+    },
+    { deadlineMs: 60_000 },
+  );
+  return userId;
+}
+
+async function statusOf(user: string): Promise<string | undefined> {
+  const { body } = await stage.system.control('GET', `/deliveries?user=${encodeURIComponent(user)}`);
+  return body.data?.[0]?.status;
+}
+
+const isMember = (user: string) =>
+  eventually(
+    async () => {
+      const { body } = await stage.system.control('GET', `/audiences/${stage.audience}/members?user=${user}`);
+      expect(body.data?.map(({ userId }: Json) => userId)).toEqual([user]);
+    },
+    { deadlineMs: 60_000 },
+  );
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await postgresServer();
+});
+afterAll(() => server.stop());
+
+describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
+  let pids: number[];
+  beforeAll(async () => {
+    stage = await open(database === 'PGlite' ? {} : { WAYPOST_DATABASE_URL: server.url });
+    await isMember(await ordinary());
+    pids = [...stage.system.pids('audiences'), ...stage.system.pids('control')];
+  }, 180_000);
+  afterAll(async () => {
+    const { appender, kafka, admin, system, sink } = stage;
+    await admin.disconnect();
+    await appender.close(1_000);
+    await kafka.close();
+    await system.stop();
+    await sink.close();
+  });
+
+  it.each(Object.entries(CALLS))('calls with %s stop nobody else', async (_, calls) => {
+    for (const each of calls) expect([200, 400, 413]).toContain(await call(each));
+    await ordinary();
+  });
+
+  it.each(Object.entries(RECORDS))('%s stop nobody else', async (_, records) => {
+    for (const record of records()) await stage.appender.append([record]);
+    await ordinary();
+  });
+
+  it('finds the delivery of a user whose id was too long, by the whole id', async () => {
+    const userId = random(3_000);
+    await stage.appender.append([message({ type: 'track', userId, event: 'Seen' })]);
+    await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), { deadlineMs: 30_000 });
+  });
+
+  it('a profile that Kafka refuses is left as it was, and the others are written', async () => {
+    const topic = `${stage.system.prefix}${PROFILES}`;
+    const limitTo = (bytes: number) =>
+      stage.admin.alterConfigs({
+        validateOnly: false,
+        resources: [
+          {
+            type: ConfigResourceTypes.TOPIC,
+            name: topic,
+            configEntries: [
+              { name: 'max.message.bytes', value: String(bytes) },
+              { name: 'cleanup.policy', value: 'compact' },
+            ],
+          },
+        ],
+      });
+    expect(await call({ type: 'identify', userId: 'refused', traits: { plan: 'pro' } })).toBe(200);
+    await isMember('refused');
+    await limitTo(20_000);
+    const traits = Object.fromEntries(Array.from({ length: 28 }, (_, i) => [`t${i}`, random(1_000)]));
+    expect(await call({ type: 'identify', userId: 'refused', traits })).toBe(200);
+    await isMember(await ordinary());
+    await limitTo(1_048_576);
+    const full = async () =>
+      (await stage.system.control('GET', `/audiences/${stage.audience}`)).body.status.full as number;
+    await eventually(async () => expect(await full()).toBeGreaterThanOrEqual(1), { deadlineMs: 30_000 });
+    expect(stage.system.output()).toContain('profile.refused');
+  }, 120_000);
+
+  it('in the end the same processes run, and members are told of', async () => {
+    await isMember(await ordinary());
+    expect([...stage.system.pids('audiences'), ...stage.system.pids('control')]).toEqual(pids);
+    const { body } = await stage.system.control('GET', '/notices');
+    expect(Array.isArray(body.data)).toBe(true);
+  });
+
+  it('a second audiences process with the same stores ends, and names the first', async () => {
+    const [port] = await freePorts(1);
+    const env = {
+      ...stage.system.env,
+      KAFKA_BROKERS: stage.system.brokers,
+      WAYPOST_AUDIENCES_HEALTH_PORT: String(port),
+    };
+    const pid = stage.system.pids('audiences')[0]!;
+    await expect(startService('audiences', env)).rejects.toThrow(`Another Waypost (pid ${pid}) uses the data dir`);
+  });
+
+  it('audiences refuse to go on where profiles have more partitions than they were made with', async () => {
+    const topic = `${stage.system.prefix}${PROFILE_EVENTS}`;
+    await stage.admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] });
+    stage.system.kill('audiences');
+    await eventually(
+      () => expect(stage.system.output()).toContain('has 6 partitions, and its profiles were made with 3'),
+      { deadlineMs: 90_000 },
+    );
+  }, 120_000);
+});
