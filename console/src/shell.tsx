@@ -17,7 +17,7 @@ const PLACES: [path: string, name: string, admin?: true][] = [
   ['/replays', 'Replays'],
   ['/notices', 'Notices'],
   ['/alerts', 'Alerts'],
-  ['/deletions', 'Deletions'],
+  ['/deletions', 'Deletions', true],
   ['/audit', 'Audit', true],
   ['/tokens', 'Tokens', true],
 ];

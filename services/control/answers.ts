@@ -158,6 +158,7 @@ const deletion = z.strictObject({
   at: time,
   users: count,
   userIds: z.array(z.string()).meta({ description: 'In a list the first 20' }),
+  anonymousIds: z.array(z.string()).meta({ description: 'The same' }),
   sources: z.array(z.string()).nullable().meta({ description: 'null: all' }),
   affected: z.array(z.string()).meta({ description: 'The sources that messages were sent for' }),
   messages: count,

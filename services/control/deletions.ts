@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ConfigView } from '../../shared/config/view';
 import { type Source } from '../../shared/domain/config';
+import { MAX_ID_BYTES } from '../../shared/domain/normalize';
 import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
 import { type FieldError, pointer } from '../../shared/http/problem';
 import { type OutRecord } from '../../shared/kafka/port';
@@ -14,14 +15,25 @@ import { pageParameters } from './query';
 const MAX_USERS = 5_000;
 const MAX_MESSAGES = 50_000;
 
+const ids = z
+  .array(
+    z
+      .string()
+      .min(1)
+      .refine((id) => Buffer.byteLength(id) <= MAX_ID_BYTES, `must have at most ${MAX_ID_BYTES} bytes of UTF-8`),
+  )
+  .max(MAX_USERS);
+
 export const deletionSchema = z.strictObject({
-  userIds: z.array(z.string().min(1).max(500)).min(1).max(MAX_USERS),
+  userIds: ids.optional().meta({ description: 'Required where there are no `anonymousIds`' }),
+  anonymousIds: ids.optional().meta({ description: 'Of visitors: what they sent without a `userId` is forgotten' }),
   sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources; absent: all' }),
 });
 export const deletionsQuery = pageParameters;
 
 export interface Wanted {
   users: string[];
+  anonymous: string[];
   /** null: all */
   sources: string[] | null;
   /** those that a message is sent for */
@@ -33,43 +45,50 @@ export interface Wanted {
  * @throws Problem `invalid_fields`
  */
 export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 'list' | 'destinationsOf'>): Wanted {
-  const { userIds, sources } = parseBody(deletionSchema, body);
+  const { userIds = [], anonymousIds = [], sources } = parseBody(deletionSchema, body);
+  if (userIds.length + anonymousIds.length === 0) {
+    throw invalidFields([
+      { pointer: pointer(['userIds']), detail: 'give at least one of `userIds` and `anonymousIds`' },
+    ]);
+  }
   const unknown = (sources ?? []).flatMap((id, i): FieldError[] =>
     config.source(id)
       ? []
       : [{ pointer: pointer(['sources', i]), detail: `there is no source ${JSON.stringify(id.slice(0, 100))}` }],
   );
   if (unknown.length > 0) throw invalidFields(unknown);
-  const users = [...new Set(userIds)];
+  const [users, anonymous] = [[...new Set(userIds)], [...new Set(anonymousIds)]];
+  const count = users.length + anonymous.length;
   const named = config
     .list('source')
     .map(({ data }) => data)
     .filter(({ id }) => sources === undefined || sources.includes(id));
   const affected = named.filter((source) => isAffected(source, config)).map(({ id }) => id);
-  if (users.length * affected.length > MAX_MESSAGES) {
-    const detail = `would be ${users.length * affected.length} messages (users times sources), and ${MAX_MESSAGES} are the most at once`;
+  if (count * affected.length > MAX_MESSAGES) {
+    const detail = `would be ${count * affected.length} messages (users times sources), and ${MAX_MESSAGES} are the most at once`;
     throw invalidFields([{ pointer: pointer(['userIds']), detail }]);
   }
-  return { users, sources: sources ? [...new Set(sources)] : null, affected };
+  return { users, anonymous, sources: sources ? [...new Set(sources)] : null, affected };
 }
 
 function isAffected({ id, enabled }: Source, config: Pick<ConfigView, 'destinationsOf'>): boolean {
   return enabled && config.destinationsOf(id).some(({ data }) => data.enabled);
 }
 
-/** One `delete` message for each user and affected source, routed like any other. */
+/** One `delete` message for each user, or visitor, and affected source, routed like any other. */
 export function deleteRecords(
-  { users, affected }: Wanted,
+  { users, anonymous, affected }: Wanted,
   made: { id: string; now: Date; traceparent: () => string },
 ): OutRecord[] {
   const at = made.now.toISOString();
-  return users.flatMap((userId, i) =>
+  const whose = [...users.map((userId) => ({ userId })), ...anonymous.map((anonymousId) => ({ anonymousId }))];
+  return whose.flatMap((id, i) =>
     affected.map((source) => {
       // The same for all sources: ids of messages are a source's own.
       const message: Message = {
         type: 'delete',
         messageId: `${made.id}-${String(i)}`,
-        userId,
+        ...id,
         timestamp: at,
         receivedAt: at,
       };
@@ -82,11 +101,14 @@ export function deleteRecords(
 
 const SHOWN_IN_LIST = 20;
 
-export function deletionView({ id, at, users, sources, affected, messages }: Deletion) {
-  return { id, at: new Date(at).toISOString(), users: users.length, userIds: users, sources, affected, messages };
+export function deletionView({ id, at, users, anonymous, sources, affected, messages }: Deletion) {
+  const ids = { users: users.length, userIds: users, anonymousIds: anonymous };
+  return { id, at: new Date(at).toISOString(), ...ids, sources, affected, messages };
 }
 
 /** In a list the first of many users stand for all. */
 export function deletionListView(deletion: Deletion) {
-  return { ...deletionView(deletion), userIds: deletion.users.slice(0, SHOWN_IN_LIST) };
+  const { users, anonymous } = deletion;
+  const shown = { userIds: users.slice(0, SHOWN_IN_LIST), anonymousIds: anonymous.slice(0, SHOWN_IN_LIST) };
+  return { ...deletionView(deletion), ...shown };
 }

@@ -8,6 +8,8 @@ import { pageParameters, timeParameter } from './query';
 /** Deliveries as the API shows them, and by what they are found. Pure. */
 
 const text = z.string().min(1).max(500);
+/** Records of older versions hold longer ids than ingest takes now; a longer query is refused by its length. */
+const MAX_USER_CHARACTERS = 8_000;
 
 /** By what deliveries are filtered; a replay's scope says the same words. */
 export const deliveryFilter = z.strictObject({
@@ -15,7 +17,7 @@ export const deliveryFilter = z.strictObject({
   source: text.optional(),
   status: z.enum(STATUSES).optional(),
   message: text.optional().meta({ description: "The message's id" }),
-  user: text.optional().meta({ description: "The user's id" }),
+  user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
   type: z.enum(MESSAGE_TYPES).optional(),
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),

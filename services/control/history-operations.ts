@@ -34,7 +34,7 @@ export const HISTORY_OPERATIONS = {
     stream: true,
   },
   'GET /deletions': {
-    role: 'read_only',
+    role: 'admin',
     summary: 'Deletions of users, the newest first, in pages',
     ok: [200, 'Deletions'],
     query: deletionsQuery,
@@ -42,11 +42,11 @@ export const HISTORY_OPERATIONS = {
   'POST /deletions': {
     act: { kind: 'deletion', action: 'created' },
     role: 'admin',
-    summary: 'Delete users: a message to each affected source, and the history forgets them',
+    summary: 'Delete users and visitors: a message to each affected source, and the history forgets them',
     ok: [202, 'Deletion'],
     body: deletionSchema,
   },
-  'GET /deletions/{id}': { role: 'read_only', summary: 'One deletion', ok: [200, 'Deletion'] },
+  'GET /deletions/{id}': { role: 'admin', summary: 'One deletion', ok: [200, 'Deletion'] },
   'POST /deliveries/{id}/replay': {
     act: { kind: 'delivery', action: 'replayed' },
     role: 'operator',

@@ -182,6 +182,7 @@ function about({ delivery, record }: Held, nowMs: number) {
     destination: delivery.destinationId,
     type: delivery.type,
     userId: delivery.userId,
+    anonymousId: delivery.anonymousId,
     acceptedAt: isoTime(delivery.acceptedAt),
     expiresAt: isoTime(delivery.expiresAt),
     replay: delivery.replay,

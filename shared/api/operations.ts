@@ -608,6 +608,8 @@ export type Deletion = {
   users: number;
   /** In a list the first 20 */
   userIds: string[];
+  /** The same */
+  anonymousIds: string[];
   /** null: all */
   sources: string[] | null;
   /** The sources that messages were sent for */
@@ -622,6 +624,8 @@ export type Deletions = {
     users: number;
     /** In a list the first 20 */
     userIds: string[];
+    /** The same */
+    anonymousIds: string[];
     /** null: all */
     sources: string[] | null;
     /** The sources that messages were sent for */
@@ -1522,11 +1526,14 @@ export interface Operations {
     body: undefined;
     answer: Deletions;
   };
-  /** Delete users: a message to each affected source, and the history forgets them */
+  /** Delete users and visitors: a message to each affected source, and the history forgets them */
   "POST /deletions": {
     query: undefined;
     body: {
-      userIds: string[];
+      /** Required where there are no `anonymousIds` */
+      userIds?: string[];
+      /** Of visitors: what they sent without a `userId` is forgotten */
+      anonymousIds?: string[];
       /** Ids of sources; absent: all */
       sources?: string[];
     };

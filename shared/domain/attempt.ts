@@ -42,6 +42,8 @@ interface About {
   destination: string;
   type: MessageType;
   userId?: string | undefined;
+  /** where there is no `userId` */
+  anonymousId?: string | undefined;
   acceptedAt: string;
   expiresAt: string;
   replay: number;

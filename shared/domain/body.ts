@@ -67,7 +67,12 @@ const BODY_BY_TYPE: Record<MessageType, (m: Message) => object> = {
     context: m.context,
     ...added(m),
   }),
-  delete: (m) => ({ type: m.type, userId: m.userId, timestamp: m.timestamp }),
+  delete: (m) => ({
+    type: m.type,
+    userId: m.userId,
+    anonymousId: m.userId === undefined ? m.anonymousId : undefined,
+    timestamp: m.timestamp,
+  }),
 };
 
 /**

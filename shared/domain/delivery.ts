@@ -15,6 +15,8 @@ export interface Delivery {
   type: MessageType;
   /** for the history: the body is never parsed again */
   userId?: string;
+  /** of a message without `userId`: by it the history is purged */
+  anonymousId?: string;
   /** ms since 1970 */
   acceptedAt: number;
   /** ms since 1970: nothing is sent after it, but one try of what waited for Waypost alone */
@@ -92,6 +94,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.destinationVersion !== undefined) headers['destination-version'] = String(d.destinationVersion);
   // Record headers are UTF-8; a user id may be anything that JSON may hold.
   if (d.userId !== undefined) headers.user = d.userId;
+  if (d.anonymousId !== undefined) headers.anonymous = d.anonymousId;
   if (d.attempt > 0) headers.attempt = String(d.attempt);
   if (d.hop > 0) headers.hop = String(d.hop);
   if (d.replay > 0) headers.replay = String(d.replay);
@@ -170,9 +173,10 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
 
 /** What stands at its default was left out. */
 function addOptional(delivery: Delivery, headers: RawHeaders): void {
-  const { user, reason, error, span } = headers;
+  const { user, anonymous, reason, error, span } = headers;
   if (user !== undefined) delivery.userId = user;
   if (headers['destination-version']) delivery.destinationVersion = Number(headers['destination-version']);
+  if (anonymous !== undefined) delivery.anonymousId = anonymous;
   if (headers['not-before']) delivery.notBefore = Number(headers['not-before']);
   if (headers.final) delivery.final = true;
   if (headers.test) delivery.test = true;

@@ -85,6 +85,7 @@ export function firstDelivery(from: {
   };
   if (version !== undefined) delivery.destinationVersion = version;
   if (message.userId !== undefined) delivery.userId = message.userId;
+  else if (message.anonymousId !== undefined) delivery.anonymousId = message.anonymousId;
   const user = message.userId ?? message.anonymousId ?? head.messageId;
   return { delivery, key: deliveryKey(destination.id, user, destination.shards ?? DEFAULT_SHARDS) };
 }

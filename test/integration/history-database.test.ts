@@ -130,21 +130,31 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('takes over the tables of an older version, with their rows, and makes their indexes when it looks at them', async () => {
-    await database.query('drop schema waypost cascade');
-    await migrate(database, 6);
+  /** A delivery in a part of its own, as versions wrote it that knew no anonymous ids. */
+  const writeAsOlder = async (delivery: string) => {
     await database.query(
       `create table waypost.deliveries_1 partition of waypost.deliveries for values from (${START - 10}) to (${START + 10})`,
     );
-    await database.query('insert into waypost.parts values ($1, $2, $3)', ['deliveries_1', START - 10, START + 10]);
-    const row = toCopy([applyEvent(undefined, anAttempt({ delivery: 'old' }))]);
-    await database.transaction(({ copy }) => copy('waypost.deliveries', COLUMNS, row));
+    await database.query('insert into waypost.parts (name, from_ms, to_ms) values ($1, $2, $3)', [
+      'deliveries_1',
+      START - 10,
+      START + 10,
+    ]);
+    const row = toCopy([applyEvent(undefined, anAttempt({ delivery }))]).replace(/\t[^\t]*\n$/, '\n');
+    const columns = COLUMNS.replace(', anonymous_id', '');
+    await database.transaction(({ copy }) => copy('waypost.deliveries', columns, row));
+  };
+
+  it('takes over the tables of an older version, with their rows, and makes their indexes when it looks at them', async () => {
+    await database.query('drop schema waypost cascade');
+    await migrate(database, 6);
+    await writeAsOlder('old');
     await migrate(database);
     parts = await readParts(database);
     expect(await list({ destination: 'dst_1' })).toEqual(['old']);
     expect(await indexesOf('deliveries_1')).toBe(1);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 11);
-    expect(await indexesOf('deliveries_1')).toBe(9);
+    expect(await indexesOf('deliveries_1')).toBe(10);
     await record(anAttempt({ delivery: 'new' }), anAttempt({ delivery: 'old' }));
     expect(await list({ status: 'delivered' })).toEqual(['old', 'new']);
   });
@@ -152,10 +162,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   it('makes the indexes of an older version anew, as they are now', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 7);
-    parts = [];
-    await record(anAttempt());
-    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
-    const [{ name: part }] = parts as [Part];
+    await writeAsOlder('old');
+    await database.query('update waypost.parts set indexed = true');
+    const part = 'deliveries_1';
     const definition = async () => {
       const [found] = await database.query<{ indexdef: string }>(
         'select indexdef from pg_indexes where indexname = $1',
@@ -163,7 +172,6 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       );
       return found?.indexdef;
     };
-    await database.query(`drop index waypost.${part}_by_destination`);
     await database.query(`create index ${part}_by_destination on waypost.${part} (destination, accepted_at)`);
     await migrate(database);
     expect(await definition()).toBeUndefined();
@@ -175,14 +183,14 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   it('makes the indexes of a part when it is complete, or on a server at once', async () => {
     await record(anAttempt());
     const [{ name: part }] = parts as [Part];
-    expect(await indexesOf(part)).toBe(database.kind === 'server' ? 9 : 1);
+    expect(await indexesOf(part)).toBe(database.kind === 'server' ? 10 : 1);
     const later = START + 2 * 86_400_000;
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later, {
       written: new Map([[part, 1]]),
     });
-    expect(await indexesOf(part)).toBe(database.kind === 'server' ? 9 : 1);
+    expect(await indexesOf(part)).toBe(database.kind === 'server' ? 10 : 1);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later);
-    expect(await indexesOf(part)).toBe(9);
+    expect(await indexesOf(part)).toBe(10);
     await record(anAttempt({ delivery: 'dlv_2', userId: 'user-2' }), aFailure({ n: 2, hop: 1, at: at(70) }));
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
@@ -253,8 +261,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: userId })).toEqual(['dlv_1']);
     expect((await getDelivery(database, 'dlv_1'))?.userId).toBe(`${userId.slice(0, 100)}…${hash('sha256', userId)}`);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
-    expect(await indexesOf(parts[0]!.name)).toBe(9);
-    const deletion = { at: START + 1, sources: null, affected: [], messages: 0 };
+    expect(await indexesOf(parts[0]!.name)).toBe(10);
+    const deletion = { at: START + 1, anonymous: [], sources: null, affected: [], messages: 0 };
     await recordDeletion(database, { id: 'del_1', ...deletion, users: [userId] });
     expect(await list()).toEqual(['dlv_2']);
   });
@@ -268,7 +276,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query('update waypost.parts set indexed = false');
     await database.query(`update waypost.${part!.name} set user_id = $1 where id = 'dlv_2'`, [userId]);
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
-    expect(await indexesOf(part!.name)).toBe(9);
+    expect(await indexesOf(part!.name)).toBe(10);
     expect(await list({ user: userId })).toEqual(['dlv_2']);
     expect(await list({ user: 'user-1' })).toEqual(['dlv_1']);
   });
@@ -290,7 +298,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const onFailure = (what: string) => failures.push(what);
     parts = await keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3), { onFailure });
     expect(failures).toEqual([bad]);
-    expect(await indexesOf(good!)).toBe(9);
+    expect(await indexesOf(good!)).toBe(10);
     parts = await keepWithin(database, { forMs: 86_400_000, maxBytes: 1e12 }, days(3), { onFailure });
     expect(await total('delivered')).toBe(0);
     await expect(keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3))).resolves.toEqual([]);
@@ -497,12 +505,32 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       { delivery: 'd4', userId: 'kim', acceptedAt: at(100) },
     ];
     await record(...about.map((each) => anAttempt(each)));
-    const deletion = { id: 'del_1', at: Date.parse(at(50)), users: ['kim', 'x\0'], affected: [], messages: 0 };
+    const deletion = {
+      id: 'del_1',
+      at: Date.parse(at(50)),
+      users: ['kim', 'x\0'],
+      anonymous: [],
+      affected: [],
+      messages: 0,
+    };
     expect(await recordDeletion(database, { ...deletion, sources: ['src_2'] })).toBe(1);
     expect(await list()).toEqual(['d4', 'd3', 'd1']);
     expect(await recordDeletion(database, { ...deletion, id: 'del_2', sources: null })).toBe(1);
     expect(await list()).toEqual(['d4', 'd3']);
-    expect(await getDeletion(database, 'del_1')).toMatchObject({ users: ['kim', 'x\ufffd'], sources: ['src_2'] });
+    const { userId: _, ...anonymous } = anAttempt();
+    await record(
+      { ...anonymous, delivery: 'd5', anonymousId: 'kim' },
+      { ...anonymous, delivery: 'd6', anonymousId: 'x' },
+    );
+    const visitor = { ...deletion, id: 'del_3', at: deletion.at - 1, users: [], anonymous: ['kim'], sources: null };
+    expect(await recordDeletion(database, visitor)).toBe(1);
+    expect(await list()).toEqual(['d4', 'd6', 'd3']);
+    await database.query(`delete from waypost.deletions where id = 'del_3'`);
+    expect(await getDeletion(database, 'del_1')).toMatchObject({
+      users: ['kim', 'x\ufffd'],
+      anonymous: [],
+      sources: ['src_2'],
+    });
     const page = { limit: 5, after: { at: deletion.at, id: 'del_2' } };
     expect((await listDeletions(database, page)).map(({ id }) => id)).toEqual(['del_1']);
   });
@@ -510,7 +538,15 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   describe('of a user whom another process deletes, keeps no row', () => {
     const kim = anAttempt({ delivery: 'd1', userId: 'kim' });
     const lee = anAttempt({ delivery: 'd2', userId: 'lee' });
-    const deletion = { id: 'del_1', at: START + 50_000, users: ['kim'], sources: null, affected: [], messages: 0 };
+    const deletion = {
+      id: 'del_1',
+      at: START + 50_000,
+      users: ['kim'],
+      anonymous: [],
+      sources: null,
+      affected: [],
+      messages: 0,
+    };
     /** What a process does that writes rows. */
     const admitter =
       (forgotten: Forgotten, then: () => Promise<void> = () => Promise.resolve()): Admit =>

@@ -28,7 +28,7 @@ export function Deletions() {
               </td>
               <td>{count(deletion.users)}</td>
               <td className="break">
-                {deletion.userIds.join(', ')}
+                {[...deletion.userIds, ...deletion.anonymousIds].join(', ')}
                 {deletion.users > deletion.userIds.length && ' …'}
               </td>
               <td>{deletion.affected.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>

@@ -23,6 +23,7 @@ const TYPES = {
   test: 'boolean',
   record: 'text',
   tries: 'text',
+  anonymous_id: 'text',
 } as const;
 type Column = keyof typeof TYPES;
 const NAMES = Object.keys(TYPES) as Column[];
@@ -56,6 +57,7 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
     record: row.record,
     // A text of its own: the database has no use for what is in it, and would take time to parse it.
     tries: JSON.stringify(row.tries),
+    anonymous_id: row.anonymousId,
   };
 }
 
@@ -73,9 +75,11 @@ const SPECIAL = /[\\\t\n\r\0]/;
 const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
 
 function lineOf(row: DeliveryRow): string {
-  const { id, message, source, destination, type, userId, reason, record } = row;
+  const { id, message, source, destination, type, userId, anonymousId, reason, record } = row;
   // Hardly ever has one of them anything to escape: they are looked at together.
-  const plain = !SPECIAL.test(id + message + source + destination + type + record + (userId ?? '') + (reason ?? ''));
+  const plain = !SPECIAL.test(
+    id + message + source + destination + type + record + (userId ?? '') + (anonymousId ?? '') + (reason ?? ''),
+  );
   const field = (value: string | null) => (value === null ? NULL : plain ? value : escaped(value));
   const tries = JSON.stringify(row.tries);
   return (
@@ -83,7 +87,7 @@ function lineOf(row: DeliveryRow): string {
     `${field(userId)}\t${row.status}\t${field(reason)}\t${row.expiresAt}\t${row.nextAt ?? NULL}\t${row.settledAt ?? NULL}\t` +
     `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
     // JSON has none of the others.
-    `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\n`
+    `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\n`
   );
 }
 
@@ -101,6 +105,7 @@ export function fromColumns(columns: Row): DeliveryRow {
     destination: row.destination,
     type: row.type,
     userId: row.user_id,
+    anonymousId: row.anonymous_id,
     status: row.status,
     reason: row.reason,
     expiresAt: row.expires_at,

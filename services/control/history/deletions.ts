@@ -1,3 +1,4 @@
+import { type DeliveryEvent } from '../../../shared/domain/attempt';
 import { type Database, type Queries, type Row } from './database';
 import { databaseJson } from './columns';
 import { storedIds } from './user-id';
@@ -10,6 +11,8 @@ export interface Deletion {
   /** ms since 1970 */
   at: number;
   users: string[];
+  /** visitors who have no user id */
+  anonymous: string[];
   /** whose rows are forgotten; null: of all sources */
   sources: string[] | null;
   /** the sources that a message was sent for */
@@ -20,20 +23,29 @@ export interface Deletion {
 
 /** Writes it down, and removes the users' rows. @returns how many */
 export async function recordDeletion(database: Database, deletion: Deletion): Promise<number> {
-  const { id, at, users, sources, affected, messages } = deletion;
+  const { id, at, users, anonymous, sources, affected, messages } = deletion;
   return database.transaction(async ({ query }) => {
     await query(
-      `insert into waypost.deletions (id, at, users, sources, affected, messages) values ($1, $2, $3, $4, $5, $6)`,
-      [id, at, databaseJson(users), databaseJson(sources), databaseJson(affected), messages],
+      `insert into waypost.deletions (id, at, users, anonymous, sources, affected, messages)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [
+        ...[id, at, databaseJson(users), databaseJson(anonymous)],
+        ...[databaseJson(sources), databaseJson(affected), messages],
+      ],
     );
-    const rows = await query(
-      `delete from waypost.deliveries
-       where user_id in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
-         and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
-       returning id`,
-      [databaseJson(users.flatMap(storedIds)), at, sources === null, databaseJson(sources ?? [])],
-    );
-    return rows.length;
+    let rows = 0;
+    for (const [column, ids] of [['user_id', users] as const, ['anonymous_id', anonymous] as const]) {
+      if (ids.length === 0) continue;
+      const removed = await query(
+        `delete from waypost.deliveries
+         where ${column} in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
+           and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
+         returning id`,
+        [databaseJson(ids.flatMap(storedIds)), at, sources === null, databaseJson(sources ?? [])],
+      );
+      rows += removed.length;
+    }
+    return rows;
   });
 }
 
@@ -56,11 +68,12 @@ export async function getDeletion(database: Database, id: string): Promise<Delet
 }
 
 function fromRow(row: Row): Deletion {
-  const { id, at, users, sources, affected, messages } = row as Record<keyof Deletion, never>;
+  const { id, at, users, anonymous, sources, affected, messages } = row as Record<keyof Deletion, never>;
   return {
     id,
     at,
     users: JSON.parse(users) as string[],
+    anonymous: JSON.parse(anonymous) as string[],
     sources: JSON.parse(sources) as string[] | null,
     affected: JSON.parse(affected) as string[],
     messages,
@@ -75,7 +88,8 @@ const REMEMBERED_MS = 8 * 86_400_000;
  * write deletions too: a process that writes rows learns of them first, in the same transaction.
  */
 export class Forgotten {
-  readonly #byUser = new Map<string, Pick<Deletion, 'at' | 'sources'>[]>();
+  readonly #byUser: ById = new Map();
+  readonly #byVisitor: ById = new Map();
   /** all deletions up to this one are known */
   #seq = 0;
   #latestAt = 0;
@@ -93,13 +107,19 @@ export class Forgotten {
     // Waits for deletions under way, also those of processes that know nothing of this. Without it one of them could
     // become visible after another with a higher number.
     await query('lock table waypost.deletions in share mode');
-    const rows = await query<{ seq: number; at: number; users: string; sources: string }>(
-      `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users
+    const rows = await query<{ seq: number; at: number; users: string; anonymous: string; sources: string }>(
+      `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
+         case when at >= $2::bigint then anonymous else '[]' end as anonymous
        from waypost.deletions where seq > $1::bigint order by seq`,
       [this.#seq, nowMs - REMEMBERED_MS],
     );
-    for (const { seq, at, users, sources } of rows) {
-      this.add({ at, users: JSON.parse(users) as string[], sources: JSON.parse(sources) as string[] | null });
+    for (const { seq, at, users, anonymous, sources } of rows) {
+      this.add({
+        at,
+        users: JSON.parse(users) as string[],
+        anonymous: JSON.parse(anonymous) as string[],
+        sources: JSON.parse(sources) as string[] | null,
+      });
       this.#seq = seq;
     }
   }
@@ -110,28 +130,38 @@ export class Forgotten {
     if (news.length > 0) await database.transaction((queries) => this.learn(queries, nowMs));
   }
 
-  add({ at, users, sources }: Pick<Deletion, 'at' | 'users' | 'sources'>): void {
-    for (const user of users.map(asStored)) {
-      this.#byUser.set(user, [...(this.#byUser.get(user) ?? []), { at, sources }]);
+  add({ at, users, anonymous, sources }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>): void {
+    for (const [ids, byId] of [[users, this.#byUser] as const, [anonymous, this.#byVisitor] as const]) {
+      for (const id of ids.map(asStored)) byId.set(id, [...(byId.get(id) ?? []), { at, sources }]);
+      if (ids.length > 0) this.#latestAt = Math.max(this.#latestAt, at);
     }
-    if (users.length > 0) this.#latestAt = Math.max(this.#latestAt, at);
   }
 
-  /** Whether an event is of a user who was deleted after it was accepted. */
-  has({ userId, source, acceptedAt }: { userId?: string | undefined; source: string; acceptedAt: string }): boolean {
-    return userId !== undefined && this.hides(() => [userId], source, Date.parse(acceptedAt));
-  }
-
-  /** Whether what was sent at this time is of any of these users, and they were deleted afterwards. */
-  hides(users: () => readonly string[], source: string, atMs: number): boolean {
+  /** Whether an event is of a user, or a visitor, who was deleted after it was accepted. */
+  has(event: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source' | 'acceptedAt'>): boolean {
+    const { userId, anonymousId, source } = event;
+    const atMs = Date.parse(event.acceptedAt);
     // Most are newer than any deletion: of these nothing is looked up.
     if (atMs >= this.#latestAt) return false;
-    const isDeleted = (user: string) =>
-      (this.#byUser.get(asStored(user)) ?? []).some(
-        ({ at, sources }) => atMs < at && (sources === null || sources.includes(source)),
-      );
-    return users().some(isDeleted);
+    const sent = { source, atMs };
+    return wasDeleted(this.#byUser, userId, sent) || wasDeleted(this.#byVisitor, anonymousId, sent);
   }
+
+  /** Whether what was sent at this time is of any of these users or visitors, and they were deleted afterwards. */
+  hides(ids: () => readonly string[], source: string, atMs: number): boolean {
+    if (atMs >= this.#latestAt) return false;
+    const sent = { source, atMs };
+    return ids().some((id) => wasDeleted(this.#byUser, id, sent) || wasDeleted(this.#byVisitor, id, sent));
+  }
+}
+
+type ById = Map<string, Pick<Deletion, 'at' | 'sources'>[]>;
+
+function wasDeleted(byId: ById, id: string | undefined, { source, atMs }: { source: string; atMs: number }): boolean {
+  if (id === undefined || byId.size === 0) return false;
+  return (byId.get(asStored(id)) ?? []).some(
+    ({ at, sources }) => atMs < at && (sources === null || sources.includes(source)),
+  );
 }
 
 /** A text as the database gives it back. */

@@ -39,6 +39,8 @@ export interface DeliveryRow {
   type: MessageType;
   /** as stored (user-id.ts) */
   userId: string | null;
+  /** as stored, where there is no `userId` */
+  anonymousId: string | null;
   status: Status;
   /** why it waits or ended */
   reason: string | null;
@@ -92,6 +94,7 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
     destination: event.destination,
     type: event.type,
     userId: event.userId === undefined ? null : storedId(event.userId),
+    anonymousId: event.anonymousId === undefined ? null : storedId(event.anonymousId),
     status: 'waiting',
     reason: null,
     expiresAt: Date.parse(event.expiresAt),

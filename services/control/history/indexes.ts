@@ -14,6 +14,8 @@ const INDEXES = {
   status: '(status, accepted_at, type)',
   type: '(type, accepted_at, status)',
   user: '(user_id, accepted_at)',
+  // For deletions alone.
+  anonymous: '(anonymous_id) where anonymous_id is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
   // What did not arrive, of one destination: few among many. The overview counts what is under way by it alone.

@@ -165,6 +165,12 @@ const STEPS: readonly (readonly string[])[] = [
     'create table waypost.ended_sessions (id text primary key, until bigint not null)',
     'create table waypost.token_uses (token text primary key, at bigint not null)',
   ],
+  [
+    // Visitors without a user id are deleted by it. The parts that there are get its index when they are next looked at.
+    'alter table waypost.deliveries add column anonymous_id text',
+    `alter table waypost.deletions add column anonymous text not null default '[]'`,
+    'update waypost.parts set indexed = false',
+  ],
 ];
 
 /** A lock of PostgreSQL's that no table needs to exist for: of two processes that start, one makes the tables. */

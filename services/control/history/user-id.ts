@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { MAX_ID_BYTES } from '../../../shared/domain/normalize';
 
 /**
  * How the history stores the id of a user: pure.
@@ -7,7 +8,6 @@ import { hash } from 'node:crypto';
  * PostgreSQL ends at 2,704 bytes. So a longer id is stored as its first 100 characters, `…`, and its SHA-256.
  */
 
-export const MAX_ID_BYTES = 512;
 const SHOWN_CHARACTERS = 100;
 
 /** The id as it is stored. A text of PostgreSQL holds no U+0000: U+FFFD takes its place. */

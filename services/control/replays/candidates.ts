@@ -114,6 +114,7 @@ export function replayRecords(
     destination: again.destinationId,
     type: again.type,
     ...(again.userId !== undefined && { userId: again.userId }),
+    ...(again.anonymousId !== undefined && { anonymousId: again.anonymousId }),
     acceptedAt: new Date(again.acceptedAt).toISOString(),
     expiresAt: new Date(again.expiresAt).toISOString(),
     replay,

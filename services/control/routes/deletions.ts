@@ -47,6 +47,9 @@ async function deleteUsers(deps: ControlDeps, body: unknown): Promise<Deletion> 
   const rows = await history.forget(deletion);
   events.ring.purge();
   // Who was deleted is nobody's business in a log.
-  log.info({ deletion: id, users: wanted.users.length, messages: records.length, rows }, 'users.deleted');
+  log.info(
+    { deletion: id, users: wanted.users.length + wanted.anonymous.length, messages: records.length, rows },
+    'users.deleted',
+  );
   return deletion;
 }

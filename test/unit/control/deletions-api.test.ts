@@ -1,5 +1,6 @@
 import { type Database } from '../../../services/control/history/database';
 import { Forgotten } from '../../../services/control/history/deletions';
+import { HISTORY_OPERATIONS } from '../../../services/control/history-operations';
 import { readParts, recordEvents } from '../../../services/control/history/record-events';
 import { AppError } from '../../../shared/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';
@@ -117,7 +118,36 @@ it('is listed, and shown', async () => {
   expect((await control.call('get', '/deletions/del_none')).status).toBe(404);
 });
 
+it('tells of visitors, and forgets what they sent without a user id', async () => {
+  const source = await makeSource();
+  await connect(source, true);
+  const { userId: _, ...anonymous } = anAttempt({ delivery: 'd1', source, anonymousId: 'visitor' });
+  const others = [
+    anAttempt({ delivery: 'd2', source, userId: 'visitor' }),
+    { ...anonymous, delivery: 'd3', anonymousId: 'lee' },
+  ];
+  await recordEvents(database, [anonymous, ...others], await readParts(database));
+  const answer = await post({ anonymousIds: ['visitor'] });
+  expect(answer.body).toMatchObject({ users: 0, userIds: [], anonymousIds: ['visitor'], messages: 1 });
+  expect(messages().map(({ key, value }) => [key, value.type, value.anonymousId])).toEqual([
+    [`${source}:visitor`, 'delete', 'visitor'],
+  ]);
+  const { data } = (await control.call('get', '/deliveries')).body as { data: { id: string }[] };
+  expect(data.map(({ id }) => id).sort()).toEqual(['d2', 'd3']);
+});
+
+it.each(['GET /deletions', 'GET /deletions/{id}'] as const)('%s is for administrators: it names users', (operation) => {
+  expect(HISTORY_OPERATIONS[operation].role).toBe('admin');
+});
+
+it('takes ids of 512 bytes', async () => {
+  const [ascii, three] = ['x'.repeat(512), '重'.repeat(170)];
+  expect((await post({ userIds: [ascii, three], anonymousIds: [ascii] })).status).toBe(202);
+});
+
 it.each([
+  ['an id of 513 bytes', { userIds: ['x'.repeat(513)] }],
+  ['a visitor of 513 bytes', { anonymousIds: [`${'重'.repeat(170)}xyz`] }],
   ['no users', {}],
   ['none of them', { userIds: [] }],
   ['an empty one', { userIds: [''] }],
@@ -147,9 +177,9 @@ it('sends nothing while the history is away, and forgets nothing while Kafka is'
 
 it('what is still to be read of a deleted user is known by the time of its acceptance', () => {
   const forgotten = new Forgotten();
-  const deletion = { id: 'del_1', at: Date.parse(at(10)), users: ['kim'], affected: [], messages: 0 };
+  const deletion = { id: 'del_1', at: Date.parse(at(10)), users: ['kim'], anonymous: [], affected: [], messages: 0 };
   forgotten.add({ ...deletion, sources: null });
-  forgotten.add({ ...deletion, users: ['lee'], sources: ['src_1'] });
+  forgotten.add({ ...deletion, users: ['lee'], anonymous: [], sources: ['src_1'] });
   const event = (userId: string, seconds: number, source = 'src_2') =>
     anAttempt({ userId, acceptedAt: at(seconds), source });
   expect(forgotten.has(event('kim', 9))).toBe(true);
@@ -159,6 +189,9 @@ it('what is still to be read of a deleted user is known by the time of its accep
   expect(forgotten.has(event('sam', 9))).toBe(false);
   const { userId: _, ...anonymous } = anAttempt();
   expect(forgotten.has(anonymous)).toBe(false);
+  forgotten.add({ ...deletion, users: [], anonymous: ['visitor'], sources: null });
+  expect(forgotten.has({ ...anonymous, anonymousId: 'visitor' })).toBe(true);
+  expect(forgotten.has(anAttempt({ userId: 'visitor' }))).toBe(false);
 });
 
 it('the debugger shows no call that a user made before another process deleted them', async () => {

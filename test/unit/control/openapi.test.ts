@@ -20,7 +20,15 @@ let database: Database;
 let keeper: Answering;
 beforeAll(async () => {
   database = await memoryDatabase();
-  await recordDeletion(database, { id: 'del_1', at: 0, users: ['lee'], sources: null, affected: [], messages: 0 });
+  await recordDeletion(database, {
+    id: 'del_1',
+    at: 0,
+    users: ['lee'],
+    anonymous: [],
+    sources: null,
+    affected: [],
+    messages: 0,
+  });
   await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
 });
 afterAll(() => database.close());

@@ -108,9 +108,9 @@ it('hides the calls of a user who was deleted after them, of the sources named, 
   const before = ring.bytes;
   const { atMs } = ring.newest({}, { limit: 1 })[0]!;
   const shown = () => ring.newest({}, { limit: 10 }).length;
-  forgotten.add({ at: atMs - 1_000, users: ['lee'], sources: null });
+  forgotten.add({ at: atMs - 1_000, users: ['lee'], anonymous: [], sources: null });
   expect(shown()).toBe(4);
-  forgotten.add({ at: atMs + 1_000, users: ['kim'], sources: ['src_1'] });
+  forgotten.add({ at: atMs + 1_000, users: ['kim'], anonymous: [], sources: ['src_1'] });
   expect(shown()).toBe(3);
   expect(ring.newest({ source: 'src_1', user: 'kim' }, { limit: 10 })).toEqual([]);
   expect(ring.bytes).toBe(before);
