@@ -1,0 +1,260 @@
+import { Agent, request } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { pino } from 'pino';
+import { createClientAddress } from '../../../shared/http/client-address';
+import { type Random, randomOf } from '../../chaos/random';
+import { aSource } from '../../support/fakes';
+import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../support/fuzz';
+import { basic, rawSocket, startTestIngest, type TestIngest } from './start';
+
+/** 10,000 odd requests to ingest, half of them with a valid key. `FUZZ_SEED=<number>` repeats a run. */
+
+const REQUESTS = 10_000;
+const AT_ONCE = 8;
+const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const random: Random = randomOf(SEED);
+const KEY = 'planted-write-key-0123456789';
+
+const at = '2026-11-21T08:19:04.000Z';
+/** Bodies as the clients of test/clients send them, by their paths. */
+const RECORDED: readonly [path: string, body: object][] = [
+  [
+    '/v1/batch',
+    {
+      ...{
+        context: { library: { name: 'analytics-go', version: '2.1.0' } },
+        messageId: 'cbd4',
+        sentAt: '2026-11-21T08:19:06+0000',
+      },
+      batch: [
+        {
+          type: 'group',
+          userId: 'u',
+          groupId: 'g',
+          traits: {},
+          integrations: { All: false, Webhooks: true },
+          messageId: 'ba75',
+          timestamp: '2026-11-21T08:19:04+0000',
+        },
+        {
+          type: 'track',
+          userId: 'u',
+          event: 'Order',
+          properties: { total: 1.5 },
+          messageId: 'ba76',
+          timestamp: '2026-11-21T08:19:04+0000',
+        },
+      ],
+    },
+  ],
+  ['/v1/batch', { batch: null, context: null, messageId: 'cbd5', sentAt: at }],
+  [
+    '/v1/batch',
+    {
+      ...{ writeKey: KEY, sentAt: at },
+      batch: [
+        {
+          type: 'identify',
+          userId: 'u',
+          traits: { plan: 'pro' },
+          context: { library: { name: '@segment/analytics-node' } },
+          integrations: {},
+          messageId: 'node-next-1',
+          timestamp: at,
+          _metadata: { nodeVersion: '20' },
+        },
+        { type: 'alias', userId: 'u', previousId: 'anonymous', messageId: 'node-next-2', timestamp: at },
+      ],
+    },
+  ],
+  [
+    '/v1/batch',
+    {
+      batch: [
+        {
+          type: 'page',
+          anonymousId: null,
+          userId: 7,
+          name: 'Home',
+          category: null,
+          properties: {},
+          channel: 'server',
+          timestamp: at,
+          messageId: 'py-1',
+          integrations: {},
+        },
+      ],
+      sentAt: '2026-11-21T08:19:06.123456+00:00',
+    },
+  ],
+  [
+    '/v1/p',
+    {
+      writeKey: KEY,
+      type: 'page',
+      anonymousId: 'ajs',
+      name: null,
+      properties: { url: 'https://a.example', title: '' },
+      context: { userAgent: 'x', page: {} },
+      integrations: {},
+      timestamp: at,
+      sentAt: at,
+      _metadata: { bundled: ['Segment.io'], unbundled: [] },
+    },
+  ],
+  [
+    '/v1/track',
+    { userId: 'u', event: 'e', properties: { list: [1, null, { a: 'b' }] }, originalTimestamp: at, sentAt: at },
+  ],
+];
+const PATHS = [
+  ...['/v1/batch', '/v1/import', '/v1/b', '/v1/t', '/v1/identify', '/v1/g', '/v1/a', '/v1/s', '/v1/m', '//v1/batch/'],
+  ...[`/v1/projects/${KEY}/settings`, '/v1/projects/nobody/settings', '/v1/pixel/track?data=e30=', '/v1/nowhere', '/'],
+];
+
+interface Odd {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+function anOdd(): Odd {
+  const [recordedPath, recorded] = random.one(RECORDED);
+  const path = random.next() < 0.7 ? recordedPath : random.one(PATHS);
+  const body = aBody(recorded);
+  const zipped = random.next() < 0.3;
+  return {
+    method: random.next() < 0.9 ? 'POST' : random.one(['GET', 'HEAD', 'PUT', 'OPTIONS', 'DELETE', 'TRACE']),
+    path: (random.next() < 0.9 ? path : mutatedText(random, path)).replace(/[^\x21-\x7e]/g, ''),
+    headers: {
+      // An address each for some, so that not all of them are limited.
+      'x-forwarded-for': `10.0.${random.between(0, 255)}.${random.between(0, 255)}`,
+      ...(zipped && { 'content-encoding': 'gzip' }),
+      ...(random.next() < 0.3 && oddHeaders(random)),
+      ...authorization(),
+    },
+    body: zipped ? squeezed(body) : body,
+  };
+}
+
+function authorization(): Record<string, string> {
+  if (random.next() < 0.5) return basic(KEY);
+  const odd = () => oddText(random).replace(/[^\x21-\x7e]/g, '');
+  return random.one([{}, basic('nobody'), basic(odd()), { authorization: `Basic ${odd()}` }, { authorization: odd() }]);
+}
+
+function aBody(recorded: object): Buffer {
+  const way = random.next();
+  if (way < 0.1) return oddBody(random);
+  if (way < 0.12) return Buffer.from(random.one(COSTLY)());
+  if (way < 0.3) return Buffer.from(mutatedText(random, JSON.stringify(recorded)));
+  let body: unknown = recorded;
+  for (let i = random.between(0, 4); i > 0; i--) body = mutatedJson(random, body);
+  return Buffer.from(JSON.stringify(body) || '');
+}
+
+const COSTLY: readonly (() => string)[] = [
+  () => `{"batch":[[${'[],'.repeat(150_000)}[]]]}`,
+  () => `{"batch":[${'{},'.repeat(2_600)}{}]}`,
+  () =>
+    `{"context":{${Array.from({ length: 2_500 }, (_, i) => `"k${i}":1`).join(',')}},"batch":[${'{"type":"page","userId":"u"},'.repeat(500)}{}]}`,
+  () =>
+    JSON.stringify({
+      batch: [{ type: 'track', userId: 'x'.repeat(20_000), event: '\ud800', properties: { a: 1e308 } }],
+    }),
+  () => `{"batch":[{"type":"track","event":"e","userId":"u","properties":{${'"\\u0000":1,'.repeat(3_000)}"a":1}}]}`,
+];
+
+function squeezed(body: Buffer): Buffer {
+  const zipped = gzipSync(body);
+  if (random.next() < 0.8) return zipped;
+  return random.next() < 0.5 ? zipped.subarray(0, random.between(0, zipped.length)) : Buffer.concat([zipped, body]);
+}
+
+let ingest: TestIngest;
+let lines: string[];
+const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+
+beforeAll(async () => {
+  process.stdout.write(`front door of ingest: FUZZ_SEED=${SEED}\n`);
+  lines = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+  ingest = await startTestIngest({ log, clientAddress: createClientAddress(['127.0.0.0/8']) });
+  ingest.config.add(aSource({ id: 'src_fuzz', writeKeys: [{ key: KEY }] }));
+});
+afterAll(async () => {
+  agent.destroy();
+  await ingest.stop();
+});
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+/** undefined where Node's client does not send such a request, or the connection was closed. */
+function send({ method, path, headers, body }: Odd): Promise<Answer | undefined> {
+  return new Promise((resolve) => {
+    try {
+      const length = headers['transfer-encoding'] === undefined && { 'content-length': String(body.length) };
+      const options = { agent, host: '127.0.0.1', port: ingest.port, method, path, headers: { ...length, ...headers } };
+      const asked = request(options, (response) => {
+        let text = JSON.stringify(response.headers);
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('close', () => resolve({ status: response.statusCode ?? 0, text }));
+      });
+      asked.on('error', () => resolve(undefined));
+      asked.end(body);
+    } catch {
+      resolve(undefined);
+    }
+  });
+}
+
+/** Bytes that are hardly HTTP. */
+async function sendRaw({ method, path, headers, body }: Odd): Promise<Answer | undefined> {
+  const head = [`${method} ${path} HTTP/1.1`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+  const text = mutatedText(
+    random,
+    `${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`,
+  );
+  const { socket, closed } = rawSocket(ingest.port);
+  socket.end(Buffer.concat([Buffer.from(text), body]));
+  const answer = await closed;
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+  return status ? { status, text: answer } : undefined;
+}
+
+/** What is wrong with an answer, if anything. */
+function faultOf({ path }: Odd, { status, text }: Answer): string | undefined {
+  if (status >= 500 && status !== 503) return `is answered ${status}`;
+  // Its own settings name it.
+  if (text.includes(KEY) && !path.includes('settings')) return 'shows the write key';
+  if (/node_modules|\.ts:\d|\.js:\d|\n\s+at /.test(text)) return 'shows a stack';
+  return undefined;
+}
+
+test('ten thousand odd requests get no 5xx but 503 and no secret, and calls are still taken', async () => {
+  const faults: string[] = [];
+  const statuses: Record<number, number> = {};
+  let left = REQUESTS;
+  const client = async () => {
+    while (left-- > 0) {
+      const odd = anOdd();
+      const answer = await (random.next() < 0.1 ? sendRaw(odd) : send(odd));
+      if (!answer) continue;
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+      const fault = faultOf(odd, answer);
+      if (fault) faults.push(`${odd.method} ${odd.path} ${fault}: ${odd.body.toString().slice(0, 300)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, client));
+  expect({ seed: SEED, faults }).toEqual({ seed: SEED, faults: [] });
+  // The requests reach what they are meant for.
+  for (const status of [200, 400, 401, 404, 405, 415]) expect(statuses[status]).toBeGreaterThan(10);
+  expect(ingest.appender.values('messages').length).toBeGreaterThan(1_000);
+  expect(lines.filter((line) => line.includes(KEY) || line.includes('request.failed'))).toEqual([]);
+  const track = { type: 'track', userId: 'u', event: 'e' };
+  expect(await ingest.post('/v1/t', track, basic(KEY))).toMatchObject({ status: 200 });
+}, 120_000);
