@@ -154,7 +154,7 @@ it('starts where the database cannot be opened, and opens it later', async () =>
     expect((await call(control, '/sources')).status).toBe(200);
     await server.start();
     await eventually(async () => expect((await call(control, '/overview')).status).toBe(200), { deadlineMs: 30_000 });
-    expect((await readyz(control)).body).toEqual({ ok: true, reasons: [] });
+    expect((await readyz(control)).body).toEqual({ ok: true, reasons: [], configAgeMs: expect.any(Number) });
   } finally {
     await control.stop(5_000);
   }

@@ -1,0 +1,57 @@
+import { type Admin } from 'kafkajs';
+import { type Cluster, type FetchResponse } from '../../shared/kafka/cluster';
+
+/** A broker that answers as no healthy one does: throttled, behind, or not at all. One partition, led by node 1. */
+
+/** What it answers a fetch with: an error that is thrown, or where its partition ends. */
+export type BrokerAnswer = Error | { throttledMs: number } | 'nothing' | { highWatermark: number; next?: number };
+
+export interface OddBroker {
+  cluster: Cluster;
+  admin: Admin;
+  /** for the fetches to come, the last repeating */
+  answers: BrokerAnswer[];
+  /** what leaders report as the end */
+  end: number;
+  /** offsets that were asked for */
+  asked: number[];
+}
+
+export function oddBroker(topic: string, answers: BrokerAnswer[], end: number): OddBroker {
+  const asked: number[] = [];
+  const broker: OddBroker = {
+    answers,
+    end,
+    asked,
+    admin: {
+      fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: '0', high: String(broker.end) }]),
+    } as unknown as Admin,
+    cluster: {
+      ...{ connect: done, disconnect: done, addTargetTopic: done, refreshMetadata: done },
+      refreshMetadataIfNecessary: done,
+      findTopicPartitionMetadata: () => [{ partitionId: 0, leader: 1 }],
+      findLeaderForPartitions: () => ({ '1': [0] }),
+      findBroker: () =>
+        Promise.resolve({
+          fetch: async ({ topics }) => {
+            asked.push(Number(topics[0]?.partitions[0]?.fetchOffset));
+            await new Promise((resolve) => setTimeout(resolve, 10));
+            const answer = broker.answers.length > 1 ? broker.answers.shift()! : broker.answers[0]!;
+            if (answer instanceof Error) throw answer;
+            return responseOf(topic, answer);
+          },
+        }),
+    },
+  };
+  return broker;
+}
+
+const done = () => Promise.resolve();
+
+function responseOf(topicName: string, answer: Exclude<BrokerAnswer, Error>): FetchResponse {
+  if (answer === 'nothing') return { clientSideThrottleTime: 0, responses: [] };
+  if ('throttledMs' in answer) return { clientSideThrottleTime: answer.throttledMs, responses: [] };
+  const { highWatermark, next } = answer;
+  const partitions = [{ partition: 0, highWatermark: String(highWatermark), messages: [], next }];
+  return { clientSideThrottleTime: 0, responses: [{ topicName, partitions }] };
+}

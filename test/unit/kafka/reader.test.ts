@@ -1,0 +1,38 @@
+import { type Kafka as KafkaJs } from 'kafkajs';
+import { DirectReader } from '../../../shared/kafka/reader';
+import { type BrokerAnswer, oddBroker } from '../../support/broker';
+
+/** What a direct read takes for the end of a partition. Reads from a real broker: kafka-port.test.ts. */
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+async function read(answers: BrokerAnswer[], at: { offset: number; until?: number }) {
+  const broker = oddBroker('profiles', answers, 50);
+  const client = { [Symbol('private:Kafka:createCluster')]: () => broker.cluster } as unknown as KafkaJs;
+  const reading = new DirectReader(client, '').read({ topic: 'profiles', partition: 0, maxBytes: 1_000, ...at });
+  const settled = reading.catch((error: unknown) => error);
+  await jest.advanceTimersByTimeAsync(120_000);
+  return settled;
+}
+
+test.each<[string, BrokerAnswer[]]>([
+  ['throttled', [{ throttledMs: 100 }, { throttledMs: 100 }, { highWatermark: 50, next: 20 }]],
+  ['without the partition', ['nothing', { highWatermark: 50, next: 20 }]],
+  ['of a new leader that is behind', [{ highWatermark: 10 }, { highWatermark: 50, next: 20 }]],
+])('an empty answer %s is asked for again', async (_, answers) => {
+  expect(await read(answers, { offset: 10, until: 50 })).toMatchObject({ next: 20, end: 50, gone: false });
+});
+
+test('what compaction has left empty is passed', async () => {
+  expect(await read([{ highWatermark: 50 }], { offset: 10, until: 50 })).toMatchObject({ next: 50, end: 50 });
+  expect(await read([{ highWatermark: 50, next: 12 }], { offset: 10 })).toMatchObject({ next: 12, end: 50 });
+});
+
+test.each<[string, BrokerAnswer]>([
+  ['throttles without end', { throttledMs: 100 }],
+  ['never names the partition', 'nothing'],
+  ['never reaches the end it had', { highWatermark: 10 }],
+])('a read fails where the broker %s', async (_, answer) => {
+  expect(await read([answer], { offset: 10, until: 50 })).toMatchObject({ code: 'kafka_unavailable', retriable: true });
+});

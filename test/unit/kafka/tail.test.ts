@@ -1,0 +1,90 @@
+import { KafkaTail } from '../../../shared/kafka/tail';
+import { createLog } from '../../../shared/telemetry/log';
+import { type BrokerAnswer, oddBroker } from '../../support/broker';
+
+/** What a tail takes for the end of its topic, and when it must be considered stuck. Real brokers: tail-cluster.test.ts. */
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+async function start(answers: BrokerAnswer[], end: number) {
+  const broker = oddBroker('config', answers, end);
+  const onFatal = (error: unknown) => {
+    throw error;
+  };
+  const tail = new KafkaTail(broker.admin, {
+    ...{ name: 'test', topic: 'config', from: 'beginning', prefix: '', minBytes: 1, onFatal },
+    ...{ onRecord: () => undefined, connect: () => Promise.resolve(broker.cluster), log: createLog('test', 'silent') },
+  });
+  await tail.start();
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+  const stop = () => Promise.all([tail.stop(), pass(2_000)]);
+  return { broker, tail, pass, stop };
+}
+
+const GIVEN = { highWatermark: 50, next: 50 };
+const NOTHING_NEW = { highWatermark: 50 };
+
+test.each<[string, BrokerAnswer]>([
+  ['a throttled answer', { throttledMs: 100 }],
+  ['an answer that does not name the partition', 'nothing'],
+  ['an error', new Error('away')],
+])('%s is not the end of the topic', async (_, answer) => {
+  const { tail, broker, pass, stop } = await start([answer], 50);
+  await pass(5_000);
+  expect(tail.completeAt).toBe(-Infinity);
+  broker.answers = [GIVEN, NOTHING_NEW];
+  await pass(2_000);
+  expect(tail.completeAt).toBeGreaterThan(0);
+  await stop();
+});
+
+test('all is known as of the time when the fetch began that reached the high watermark', async () => {
+  const { tail, pass, stop } = await start([{ highWatermark: 50, next: 20 }, GIVEN, NOTHING_NEW], 50);
+  const begunAt = performance.now();
+  await pass(15);
+  expect(tail.completeAt).toBe(-Infinity);
+  await pass(10);
+  expect(tail.completeAt).toBe(begunAt + 10);
+  await stop();
+});
+
+test('a new leader whose high watermark is behind proves nothing before the end that leaders report is reached', async () => {
+  const { tail, broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50);
+  await pass(100);
+  broker.end = 53;
+  broker.answers = [new Error('not the leader any more'), NOTHING_NEW];
+  await pass(20);
+  const before = tail.completeAt;
+  await pass(1_000);
+  expect(tail.completeAt).toBe(before);
+  broker.answers = [{ highWatermark: 53, next: 53 }, { highWatermark: 53 }];
+  await pass(100);
+  expect(tail.completeAt).toBeGreaterThan(before);
+  await stop();
+});
+
+test('what compaction has left empty is passed', async () => {
+  const { broker, pass, stop } = await start([{ highWatermark: 50 }], 50);
+  await pass(50);
+  expect([broker.asked[0], broker.asked.at(-1)]).toEqual([0, 50]);
+  await stop();
+});
+
+test('a tail whose broker answers and never says anything is stuck after a minute; one whose broker is away or throttles is not', async () => {
+  for (const [answer, stuck] of [
+    ['nothing', true],
+    [{ throttledMs: 100 }, false],
+    [NOTHING_NEW, false],
+  ] as const) {
+    const { tail, pass, stop } = await start([answer], 50);
+    await pass(61_000);
+    expect(tail.stuck() !== undefined).toBe(stuck);
+    await stop();
+  }
+  const { tail, broker, pass, stop } = await start([new Error('away')], 50);
+  broker.admin.fetchTopicOffsets = () => Promise.reject(new Error('away'));
+  await pass(61_000);
+  expect(tail.stuck()).toBeUndefined();
+  await stop();
+});
