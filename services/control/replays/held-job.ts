@@ -44,9 +44,9 @@ export class HeldJob {
     return !this.#lost && this.options.steadyMs() - this.#confirmedAt < SEND_WITHIN_MS;
   }
 
-  /** Resolves when it may send, or never again. @throws Problem `unavailable` */
+  /** Renews the lease where that was too long ago to send. @throws Problem `unavailable` */
   async confirm(): Promise<void> {
-    while (!this.#lost && !this.maySend) await this.renew();
+    if (!this.#lost && !this.maySend) await this.renew();
   }
 
   /** Also learns that another process has cancelled it. @throws Problem `unavailable` */
