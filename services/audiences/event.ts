@@ -81,7 +81,8 @@ export function encodeEvent(event: ProfileEvent, origin?: Origin): { value: stri
 /** @returns undefined where it cannot be used: of a newer version, or of an id that is too long for the store */
 export function decodeEvent(record: InRecord): Incoming | undefined {
   if (record.headers.format !== PROFILE_EVENT_FORMAT || record.value === null || record.key === null) return undefined;
-  if (!isUser(record.key.toString())) return undefined;
+  // As `isUser`, of what is still bytes.
+  if (record.key.length === 0 || record.key.length > MAX_USER_BYTES) return undefined;
   let event: { kind?: unknown; to?: unknown } | null;
   try {
     event = JSON.parse(record.value.toString()) as typeof event;
