@@ -1,4 +1,3 @@
-import { type Profile } from './profile';
 import { NO_SOURCES } from './trust';
 
 /**
@@ -25,7 +24,7 @@ export class Room {
    * @param bytes absent: there is enough
    */
   constructor(
-    private readonly profile: Profile,
+    private readonly profile: { t?: Record<string, object> },
     private readonly browser: ReadonlySet<string> = NO_SOURCES,
     private bytes = Infinity,
   ) {}

@@ -1,5 +1,5 @@
 import { type Count, metrics, only } from '../../shared/telemetry/metrics';
-import { type Pipeline } from './pipeline';
+import { type Rekey } from './handler';
 import { type Report } from './status';
 
 /** What is told of profiles and of what they are told by. */
@@ -29,8 +29,14 @@ export function watchRefused(count: number): void {
   refusals.value += count;
 }
 
+/** What is looked at of the pipeline, which itself counts by this file. */
+interface Observed {
+  rekey: Pick<Rekey, 'counts'>;
+  keepers: Iterable<[number, { report(): Report | undefined }]>;
+}
+
 /** The service counts; this is for those who ask. */
-export function observeAudiences(pipeline: () => Pipeline | undefined): void {
+export function observeAudiences(pipeline: () => Observed | undefined): void {
   metrics.counted(
     { name: 'waypost.profiles.events', help: 'Messages read for profiles, by what became of them.' },
     () => {
