@@ -2,24 +2,27 @@ import { Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, NavLink, useLocation } from 'react-router';
 import { useRead } from './lib/api';
-import { useMay, useSession } from './lib/session';
+import { type Name } from '../../shared/api/client';
+import { allows } from './lib/access';
+import { useSession } from './lib/session';
 import { counted } from './lib/words';
 
 /** What is around every page: where one can go, and who one is. */
 
-const PLACES: [path: string, name: string, admin?: true][] = [
-  ['/', 'Overview'],
-  ['/destinations', 'Destinations'],
-  ['/sources', 'Sources'],
-  ['/audiences', 'Audiences'],
-  ['/debugger', 'Debugger'],
-  ['/deliveries', 'Deliveries'],
-  ['/replays', 'Replays'],
-  ['/notices', 'Notices'],
-  ['/alerts', 'Alerts'],
-  ['/deletions', 'Deletions', true],
-  ['/audit', 'Audit', true],
-  ['/tokens', 'Tokens', true],
+/** The third: shown to those who may do it. */
+const PLACES: [path: string, name: string, needed: Name][] = [
+  ['/', 'Overview', 'GET /overview'],
+  ['/destinations', 'Destinations', 'GET /destinations'],
+  ['/sources', 'Sources', 'GET /sources'],
+  ['/audiences', 'Audiences', 'GET /audiences'],
+  ['/debugger', 'Debugger', 'GET /events'],
+  ['/deliveries', 'Deliveries', 'GET /deliveries'],
+  ['/replays', 'Replays', 'GET /replays'],
+  ['/notices', 'Notices', 'GET /notices'],
+  ['/alerts', 'Alerts', 'GET /alerts'],
+  ['/deletions', 'Deletions', 'GET /deletions'],
+  ['/audit', 'Audit', 'GET /audit'],
+  ['/tokens', 'Tokens', 'GET /tokens'],
 ];
 
 export function Shell({ children }: { children: ReactNode }) {
@@ -85,10 +88,10 @@ function Unseen() {
 }
 
 function Places() {
-  const admin = useMay('admin');
+  const { session } = useSession();
   return (
     <ul>
-      {PLACES.filter(([, , needsAdmin]) => admin || !needsAdmin).map(([path, name]) => (
+      {PLACES.filter(([, , needed]) => allows(session, needed)).map(([path, name]) => (
         <li key={path}>
           <NavLink to={path} end={path === '/'}>
             {name}

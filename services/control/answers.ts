@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TRUSTS } from '../../shared/domain/config';
 import { MESSAGE_TYPES } from '../../shared/domain/message';
 import { OUTCOMES } from '../../shared/domain/route';
-import { actor, audit, token } from './access/answers';
+import { audit, session, token } from './access/answers';
 import { notice } from './alerts/answers';
 import { sourceEvents, trial } from './filter-answers';
 import { calls, overview } from './overview-answers';
@@ -253,7 +253,7 @@ export const ANSWERS = {
   Token: token,
   Tokens: list(token),
   NewToken: token.extend({ token: z.string().meta({ description: 'Shown this once' }) }),
-  Session: actor.extend({ expiresAt: time.nullable() }),
+  Session: session,
   Audit: list(audit),
   Overview: overview,
   Calls: calls,

@@ -19,6 +19,8 @@ interface Schema {
 type Content = Record<string, { schema: Schema }>;
 interface Operation {
   summary: string;
+  'x-waypost-role': string;
+  'x-waypost-right'?: string;
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
   requestBody?: { content: Content };
   responses: Record<string, { content?: Content }>;
@@ -38,7 +40,24 @@ export function apiTypes({ paths, components }: Document): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationOf(`${method.toUpperCase()} ${path}`, operation)),
   );
-  return [HEAD, ...schemas, `export interface Operations {\n${operations.join('\n')}\n}`].join('\n\n') + '\n';
+  const types = [...schemas, `export interface Operations {\n${operations.join('\n')}\n}`];
+  return [HEAD, ...types, accessOf(paths)].join('\n\n') + '\n';
+}
+
+/** The only values among the types: what a page shows depends on what its reader may do. */
+function accessOf(paths: Document['paths']): string {
+  const lines = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { 'x-waypost-role': role, 'x-waypost-right': right = null }]) => {
+      const name = `${method.toUpperCase()} ${path}`;
+      return `  ${JSON.stringify(name)}: { role: ${JSON.stringify(role)}, right: ${JSON.stringify(right)} },`;
+    }),
+  );
+  return [
+    '/** The least role of each operation, and the right that a token with a list of rights needs; null: none. */',
+    'export const ACCESS: Readonly<Record<keyof Operations, { role: "none" | Session["role"]; right: string | null }>> = {',
+    ...lines,
+    '};',
+  ].join('\n');
 }
 
 function operationOf(name: string, { summary, parameters = [], requestBody, responses }: Operation): string {

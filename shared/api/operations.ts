@@ -849,6 +849,8 @@ export type Session = {
   id: string;
   name: string;
   role: "admin" | "operator" | "read_only";
+  /** null: all rights of the role */
+  rights: string[] | null;
   expiresAt: string | null;
 };
 
@@ -1740,3 +1742,78 @@ export interface Operations {
     answer: Audit;
   };
 }
+
+/** The least role of each operation, and the right that a token with a list of rights needs; null: none. */
+export const ACCESS: Readonly<Record<keyof Operations, { role: "none" | Session["role"]; right: string | null }>> = {
+  "GET /openapi.json": { role: "none", right: null },
+  "GET /catalog": { role: "read_only", right: "catalog:read" },
+  "GET /sources": { role: "read_only", right: "sources:read" },
+  "POST /sources": { role: "admin", right: "sources:write" },
+  "GET /sources/{id}": { role: "read_only", right: "sources:read" },
+  "PATCH /sources/{id}": { role: "operator", right: "sources:write" },
+  "DELETE /sources/{id}": { role: "admin", right: "sources:write" },
+  "GET /sources/{id}/events": { role: "read_only", right: "sources:read" },
+  "POST /sources/{id}/rotate-key": { role: "admin", right: "sources:write" },
+  "GET /destinations": { role: "read_only", right: "destinations:read" },
+  "POST /destinations": { role: "admin", right: "destinations:write" },
+  "GET /destinations/{id}": { role: "read_only", right: "destinations:read" },
+  "PATCH /destinations/{id}": { role: "operator", right: "destinations:write" },
+  "DELETE /destinations/{id}": { role: "admin", right: "destinations:write" },
+  "POST /destinations/{id}/rotate-secret": { role: "admin", right: "destinations:write" },
+  "POST /destinations/{id}/test": { role: "operator", right: "destinations:write" },
+  "GET /destinations/{id}/filter": { role: "read_only", right: "destinations:read" },
+  "POST /filters/try": { role: "read_only", right: "filters:write" },
+  "GET /alerts": { role: "read_only", right: "alerts:read" },
+  "PATCH /alerts": { role: "admin", right: "alerts:write" },
+  "POST /alerts/rotate-secret": { role: "admin", right: "alerts:write" },
+  "POST /alerts/test": { role: "operator", right: "alerts:write" },
+  "GET /audiences": { role: "read_only", right: "audiences:read" },
+  "POST /audiences": { role: "admin", right: "audiences:write" },
+  "POST /audiences/preview": { role: "read_only", right: "audiences:write" },
+  "GET /audiences/previews/{id}": { role: "read_only", right: "audiences:read" },
+  "DELETE /audiences/previews/{id}": { role: "read_only", right: "audiences:write" },
+  "GET /audiences/{id}": { role: "read_only", right: "audiences:read" },
+  "PATCH /audiences/{id}": { role: "operator", right: "audiences:write" },
+  "DELETE /audiences/{id}": { role: "admin", right: "audiences:write" },
+  "GET /audiences/{id}/members": { role: "read_only", right: "audiences:read" },
+  "PUT /audiences/{id}/members": { role: "operator", right: "audiences:write" },
+  "PATCH /audiences/{id}/members": { role: "operator", right: "audiences:write" },
+  "GET /audiences/{id}/syncs": { role: "read_only", right: "audiences:read" },
+  "GET /audiences/{id}/sizes": { role: "read_only", right: "audiences:read" },
+  "GET /computed-traits": { role: "read_only", right: "computed-traits:read" },
+  "POST /computed-traits": { role: "admin", right: "computed-traits:write" },
+  "GET /computed-traits/{id}": { role: "read_only", right: "computed-traits:read" },
+  "PATCH /computed-traits/{id}": { role: "operator", right: "computed-traits:write" },
+  "DELETE /computed-traits/{id}": { role: "admin", right: "computed-traits:write" },
+  "GET /computed-traits/{id}/members": { role: "read_only", right: "computed-traits:read" },
+  "GET /computed-traits/{id}/syncs": { role: "read_only", right: "computed-traits:read" },
+  "GET /computed-traits/{id}/sizes": { role: "read_only", right: "computed-traits:read" },
+  "GET /deliveries": { role: "read_only", right: "deliveries:read" },
+  "GET /deliveries/{id}": { role: "read_only", right: "deliveries:read" },
+  "GET /events": { role: "read_only", right: "events:read" },
+  "GET /events/stream": { role: "read_only", right: "events:read" },
+  "GET /deletions": { role: "admin", right: "deletions:read" },
+  "POST /deletions": { role: "admin", right: "deletions:write" },
+  "GET /deletions/{id}": { role: "admin", right: "deletions:read" },
+  "POST /deliveries/{id}/replay": { role: "operator", right: "deliveries:write" },
+  "GET /replays": { role: "read_only", right: "replays:read" },
+  "POST /replays": { role: "operator", right: "replays:write" },
+  "GET /replays/{id}": { role: "read_only", right: "replays:read" },
+  "POST /replays/{id}/cancel": { role: "operator", right: "replays:write" },
+  "POST /replays/{id}/resume": { role: "operator", right: "replays:write" },
+  "GET /notices": { role: "read_only", right: "notices:read" },
+  "GET /notices/{id}": { role: "read_only", right: "notices:read" },
+  "POST /notices/{id}/acknowledge": { role: "operator", right: "notices:write" },
+  "GET /overview": { role: "read_only", right: "overview:read" },
+  "GET /overview/calls": { role: "read_only", right: "overview:read" },
+  "GET /about": { role: "read_only", right: "about:read" },
+  "POST /session": { role: "none", right: null },
+  "GET /session": { role: "read_only", right: null },
+  "DELETE /session": { role: "read_only", right: null },
+  "GET /tokens": { role: "admin", right: "tokens:read" },
+  "POST /tokens": { role: "admin", right: "tokens:write" },
+  "GET /tokens/{id}": { role: "admin", right: "tokens:read" },
+  "PATCH /tokens/{id}": { role: "admin", right: "tokens:write" },
+  "DELETE /tokens/{id}": { role: "admin", right: "tokens:write" },
+  "GET /audit": { role: "admin", right: "audit:read" },
+};

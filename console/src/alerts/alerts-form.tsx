@@ -18,7 +18,7 @@ interface Props {
 
 /** When alerts are raised, and where they are sent. */
 export function AlertsForm({ alerts, etag, onSaved }: Props) {
-  const admin = useMay('admin');
+  const admin = useMay('PATCH /alerts');
   const [draft, setDraft] = useState(() => alertsDraftOf(alerts));
   const saving = useSaving(useChange('PATCH /alerts', { onDone: onSaved }), () => call('GET /alerts', {}));
   const patch = alertsPatch(alerts, draft);

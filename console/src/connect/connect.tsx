@@ -32,7 +32,7 @@ const NAMES: Readonly<Record<Step, string>> = {
 export function Connect() {
   const { id, step } = useParams();
   const [search] = useSearchParams();
-  const admin = useMay('admin');
+  const admin = useMay('POST /destinations');
   if (!admin) {
     return (
       <AdminsOnly title="Connect">

@@ -2,7 +2,7 @@ import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { type Destination } from '../../../shared/api/operations';
 import { fieldProblems } from '../lib/problems';
-import { useMay } from '../lib/session';
+import { useIsAdmin } from '../lib/session';
 import { DESTINATION_FIELDS } from './conflict';
 import { draftOf, patchOf, problemsOf, type WebhookDraft } from './draft';
 import { FilterField } from './filter-field';
@@ -21,7 +21,7 @@ interface Props {
 
 export function EditForm({ destination, etag, onSaved, disabled }: Props) {
   const [draft, setDraft] = useState(() => draftOf(destination));
-  const admin = useMay('admin');
+  const admin = useIsAdmin();
   const patch = patchOf(destination, draft);
   const save = useSaveDestination(destination.id, onSaved);
   // Who may not change URLs cannot mend them either.

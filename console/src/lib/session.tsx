@@ -1,10 +1,11 @@
 import { createContext, type ReactNode, useContext } from 'react';
+import { type Name } from '../../../shared/api/client';
 import { type Session } from '../../../shared/api/operations';
+import { allows } from './access';
 
 /** Who is signed in. The page knows a name and a role; the token is in no script's reach. */
 
 export type Role = Session['role'];
-const RANK: Readonly<Record<Role, number>> = { read_only: 0, operator: 1, admin: 2 };
 
 interface SignedIn {
   session: Session;
@@ -23,7 +24,12 @@ export function useSession(): SignedIn {
   return value;
 }
 
-/** Whether the one who is signed in may do what asks for this role. */
-export function useMay(role: Role): boolean {
-  return RANK[useSession().session.role] >= RANK[role];
+/** Whether the reader may do this. */
+export function useMay(name: Name): boolean {
+  return allows(useSession().session, name);
+}
+
+/** Whether the reader sees and sets secrets. */
+export function useIsAdmin(): boolean {
+  return useSession().session.role === 'admin';
 }

@@ -28,7 +28,8 @@ export function Alerts() {
 }
 
 function Loaded({ alerts, etag }: { alerts: Answer; etag: string }) {
-  const [admin, operator] = [useMay('admin'), useMay('operator')];
+  const mayRotate = useMay('POST /alerts/rotate-secret');
+  const mayTest = useMay('POST /alerts/test');
   // As of a destination: the form goes on with what it was begun with.
   const [begun, setBegun] = useState({ alerts, etag, times: 0 });
   const restart = ({ data, etag: tag = '' }: Read<Answer>) =>
@@ -42,12 +43,12 @@ function Loaded({ alerts, etag }: { alerts: Answer; etag: string }) {
       <Section title="Rules">
         <AlertsForm key={begun.times} {...begun} onSaved={restart} />
       </Section>
-      {operator && alerts.webhooks.length > 0 && (
+      {mayTest && alerts.webhooks.length > 0 && (
         <Section title="Test">
           <Sample alerts={alerts} />
         </Section>
       )}
-      {admin && alerts.hasSharedSecret && (
+      {mayRotate && alerts.hasSharedSecret && (
         <Group>
           <RotateAlertsSecret alerts={alerts} etag={etag} onRotated={beside} />
         </Group>

@@ -29,7 +29,7 @@ function every(last: Definition | undefined): number {
 export function AudiencePage() {
   const { id = '' } = useParams();
   const read = useRead('GET /audiences/{id}', { id }, { every });
-  const operator = useMay('operator');
+  const operator = useMay('PATCH /audiences/{id}/members');
   if (!read.data || read.error) return <Unloaded title="Audience" read={read} what="audience" />;
   const { data: audience } = read.data;
   return (
@@ -80,7 +80,7 @@ function Unloaded({
 }
 
 function Frame({ of: { id, name, source }, children }: { of: Definition; children: ReactNode }) {
-  const admin = useMay('admin');
+  const admin = useMay('GET /audit');
   return (
     <Page
       title={name}
@@ -107,8 +107,8 @@ interface WholeProps<T extends Definition> {
 function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>) {
   const { data: entry, etag = '' } = read;
   const filters = useFilters();
-  const operator = useMay('operator');
-  const admin = useMay('admin');
+  const operator = useMay(`PATCH /${kind}/{id}`);
+  const admin = useMay(`DELETE /${kind}/{id}`);
   // A form goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
   const [begun, setBegun] = useState({ entry, etag, times: 0 });
   const restart = ({ data, etag: tag = '' }: Read<T>) =>

@@ -37,7 +37,7 @@ export function Audiences() {
 }
 
 function NoAudience() {
-  const admin = useMay('admin');
+  const admin = useMay('POST /audiences');
   return (
     <Empty title="No audience yet">
       <Text>
@@ -78,7 +78,7 @@ export function ComputedTraits() {
 }
 
 function NoTrait() {
-  const admin = useMay('admin');
+  const admin = useMay('POST /computed-traits');
   return (
     <Empty title="No computed trait yet">
       <Text>
@@ -98,7 +98,7 @@ interface ListsProps {
 }
 
 function Lists({ make, any, children }: ListsProps) {
-  const admin = useMay('admin');
+  const admin = useMay('POST /audiences');
   const actions =
     admin && any ? (
       <LinkButton primary to={make.to}>

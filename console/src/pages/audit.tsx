@@ -10,7 +10,7 @@ const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
 /** Who changed what. Secrets read *** before and after. */
 export function Audit() {
   const filters = useFilters();
-  const admin = useMay('admin');
+  const admin = useMay('GET /audit');
   const read = useRead('GET /audit', { query: filters.query(FILTERS) }, { enabled: admin, keep: true });
   if (!admin) return <AdminsOnly title="Audit" />;
   return (

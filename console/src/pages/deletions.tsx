@@ -9,7 +9,7 @@ import { Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
 /** Deletions of users: those there were, and a new one. */
 export function Deletions() {
   const filters = useFilters();
-  const admin = useMay('admin');
+  const admin = useMay('POST /deletions');
   const names = useNames('sources');
   const read = useRead('GET /deletions', { query: filters.query(['after']) });
   return (

@@ -112,7 +112,7 @@ interface ReplayProps {
 }
 
 function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
-  const operator = useMay('operator');
+  const operator = useMay('POST /deliveries/{id}/replay');
   const replay = useChange('POST /deliveries/{id}/replay', { onDone: ({ data }) => onSent(data.replay) });
   if (!operator || isUnderWay(status)) return null;
   return (

@@ -14,7 +14,7 @@ import { State } from './destinations';
 /** One destination: its state, its settings, a test, and its end. */
 export function DestinationPage() {
   const { id = '' } = useParams();
-  const admin = useMay('admin');
+  const admin = useMay('GET /audit');
   const read = useRead('GET /destinations/{id}', { id });
   if (!read.data || read.error) {
     return (
@@ -46,8 +46,9 @@ interface Props {
 }
 
 function Loaded({ destination, etag }: Props) {
-  const operator = useMay('operator');
-  const admin = useMay('admin');
+  const mayTest = useMay('POST /destinations/{id}/test');
+  const mayChange = useMay('PATCH /destinations/{id}');
+  const admin = useMay('DELETE /destinations/{id}');
   // A form goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
   const [begun, setBegun] = useState({ destination, etag, times: 0 });
   const restart: Saved = ({ data, etag: tag = '' }) => {
@@ -63,13 +64,13 @@ function Loaded({ destination, etag }: Props) {
   return (
     <Stack>
       <Switches destination={destination} onChanged={beside} />
-      {operator && (
+      {mayTest && (
         <Section title="Test">
           <TestSend destination={destination} />
         </Section>
       )}
       <Section title="Settings">
-        <EditForm key={begun.times} {...begun} onSaved={restart} disabled={!operator} />
+        <EditForm key={begun.times} {...begun} onSaved={restart} disabled={!mayChange} />
       </Section>
       {admin && (
         <Group>
@@ -84,7 +85,7 @@ function Loaded({ destination, etag }: Props) {
 type Saved = (answer: { data: Destination; etag: string | undefined }) => void;
 
 function Switches({ destination, onChanged }: { destination: Destination; onChanged: Saved }) {
-  const operator = useMay('operator');
+  const operator = useMay('PATCH /destinations/{id}');
   const change = useChange('PATCH /destinations/{id}', { onDone: onChanged });
   const { id, enabled, paused } = destination;
   // Without If-Match: to stop something is meant whatever else was changed.

@@ -9,7 +9,7 @@ import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread } from '../ui/ui
 export function Destinations() {
   const filters = useFilters();
   const read = useRead('GET /destinations', { query: filters.query(['after']) });
-  const admin = useMay('admin');
+  const admin = useMay('POST /destinations');
   const actions = admin ? (
     <LinkButton primary to="/connect">
       Connect an integration

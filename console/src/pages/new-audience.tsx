@@ -30,7 +30,7 @@ export function NewAudience() {
   const own = audienceProblems(draft);
   const counting = useCounting(draft, true);
   const naming = useNaming(draft.name);
-  if (!useMay('admin')) return <AdminsOnly title="Build an audience">{FOR_ADMINS}</AdminsOnly>;
+  if (!useMay('POST /audiences')) return <AdminsOnly title="Build an audience">{FOR_ADMINS}</AdminsOnly>;
   return (
     <Page title="Build an audience">
       <form
@@ -84,7 +84,7 @@ export function NewTrait() {
   });
   const own = traitProblems(draft);
   const naming = useNaming(draft.name);
-  if (!useMay('admin')) return <AdminsOnly title="Compute a trait">{FOR_ADMINS}</AdminsOnly>;
+  if (!useMay('POST /computed-traits')) return <AdminsOnly title="Compute a trait">{FOR_ADMINS}</AdminsOnly>;
   return (
     <Page title="Compute a trait">
       <form

@@ -55,7 +55,7 @@ function List({ notices }: { notices: Notice[] }) {
 }
 
 function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
-  const operator = useMay('operator');
+  const operator = useMay('POST /notices/{id}/acknowledge');
   const { id, at, kind, destination, name, delivery, alert, acknowledged } = notice;
   return (
     <tr>

@@ -19,7 +19,7 @@ const SPANS: readonly { value: string; label: string; ms: number }[] = [
 /** How everything fares: at a glance, over time, and for each destination. */
 export function Overview() {
   const filters = useFilters();
-  const admin = useMay('admin');
+  const admin = useMay('POST /destinations');
   const span = filters.get('span');
   const since = sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
   const query = { since, ...filters.query(['destination']) };

@@ -70,7 +70,7 @@ function Loaded({ replay }: { replay: Replay }) {
 }
 
 function Steer({ replay }: { replay: Replay }) {
-  const operator = useMay('operator');
+  const operator = useMay('POST /replays/{id}/cancel');
   const cancel = useChange('POST /replays/{id}/cancel');
   const resume = useChange('POST /replays/{id}/resume');
   if (!operator) return null;

@@ -8,7 +8,7 @@ import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 /** Replays of a scope: those there were, and a new one. */
 export function Replays() {
   const filters = useFilters();
-  const operator = useMay('operator');
+  const operator = useMay('POST /replays');
   return (
     <Page title="Replays">
       {operator && <NewReplay destination={filters.get('destination')} />}

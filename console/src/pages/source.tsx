@@ -32,7 +32,7 @@ export function SourcePage() {
 }
 
 function Loaded({ source, etag }: Props) {
-  const admin = useMay('admin');
+  const admin = useMay('DELETE /sources/{id}');
   const told = useTelling().get(source.id);
   if (told) {
     return (
@@ -63,7 +63,7 @@ function Loaded({ source, etag }: Props) {
 }
 
 function Switch({ source: { id, enabled }, etag }: Props) {
-  const operator = useMay('operator');
+  const operator = useMay('PATCH /sources/{id}');
   const change = useChange('PATCH /sources/{id}');
   const set = (on: boolean) => change.mutate({ id, ifMatch: etag, body: { enabled: on } });
   return (

@@ -10,7 +10,7 @@ import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui
 /** All sources, and a new one. */
 export function Sources() {
   const filters = useFilters();
-  const admin = useMay('admin');
+  const admin = useMay('POST /sources');
   const telling = useTelling();
   const read = useRead('GET /sources', { query: filters.query(['after']) });
   return (

@@ -9,7 +9,7 @@ import { AdminsOnly, Code, Confirmed, Empty, Failure, Page, Table, TextLink, Unr
 /** Who may use the API and this console. */
 export function Tokens() {
   const filters = useFilters();
-  const admin = useMay('admin');
+  const admin = useMay('GET /tokens');
   const read = useRead('GET /tokens', { query: filters.query(['after']) }, { enabled: admin });
   const remove = useChange('DELETE /tokens/{id}');
   if (!admin) return <AdminsOnly title="Tokens" />;

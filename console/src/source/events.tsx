@@ -11,7 +11,7 @@ const LOOK_AGAIN_MS = 10_000;
 
 export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: Source; etag: string }) {
   const read = useRead('GET /sources/{id}/events', { id }, { every: LOOK_AGAIN_MS });
-  const operator = useMay('operator');
+  const operator = useMay('PATCH /sources/{id}');
   const change = useChange('PATCH /sources/{id}');
   const set = (names: string[]) => change.mutate({ id, ifMatch: etag, body: { blockedEvents: names } });
   const events = read.data?.data.data;

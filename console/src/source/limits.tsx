@@ -10,7 +10,7 @@ import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems } from './lim
 /** How much a source may send, and whether its write key is public. */
 export function SourceLimits({ source, etag }: { source: Source; etag: string }) {
   const [draft, setDraft] = useState<LimitsDraft>(() => limitsDraft(source));
-  const operator = useMay('operator');
+  const operator = useMay('PATCH /sources/{id}');
   const change = useChange('PATCH /sources/{id}');
   const unsent = limitsProblems(draft);
   const problems = unsent.size > 0 ? unsent : fieldProblems(change.error);

@@ -15,7 +15,11 @@ export const token = z.strictObject({
   expiresAt: time.nullable().meta({ description: 'null: it does not expire' }),
   lastUsedAt: time.nullable().meta({ description: 'To the minute; null: not known' }),
 });
-export const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
+const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
+export const session = actor.extend({
+  rights: z.array(z.string()).nullable().meta({ description: 'null: all rights of the role' }),
+  expiresAt: time.nullable(),
+});
 export const audit = z.strictObject({
   at: time,
   by: actor,

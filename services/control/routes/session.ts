@@ -8,7 +8,7 @@ import {
   sessionCookie,
   sessionOf,
 } from '../access/authenticate';
-import { type Actor } from '../access/identities';
+import { type Identity } from '../access/identities';
 import { sessionSchema } from '../access/session-schema';
 import { SESSION_MS } from '../access/sessions';
 import { parseBody } from '../fields';
@@ -19,7 +19,7 @@ import { type Call, type HandlersOf } from '../mount';
 export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'session'> {
   return {
     'POST /session': (call) => begin(access, now(), call),
-    'GET /session': ({ by, req, res }) => void res.json(view(by, sessionOf(access, req)?.until ?? null)),
+    'GET /session': ({ identity, req, res }) => void res.json(view(identity, sessionOf(access, req)?.until ?? null)),
     'DELETE /session': async ({ req, res }) => {
       const session = sessionOf(access, req);
       if (session) await access.sessions.end(session);
@@ -44,13 +44,13 @@ function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
   const until = Math.min(now.getTime() + SESSION_MS, identity.expiresAt ?? Infinity);
   const cookie = access.sessions.begin({ token: identity.actor.id, mark: identity.mark, host, until });
   res.cookie(sessionCookie(req), cookie, { ...cookieOptions(req), maxAge: until - now.getTime() });
-  res.json(view(identity.actor, until));
+  res.json(view(identity, until));
 }
 
 function cookieOptions(req: Request) {
   return { httpOnly: true, sameSite: 'strict', path: '/', secure: isOverTls(req) } as const;
 }
 
-function view({ id, name, role }: Actor, until: number | null) {
-  return { id, name, role, expiresAt: until === null ? null : new Date(until).toISOString() };
+function view({ actor: { id, name, role }, rights }: Identity, until: number | null) {
+  return { id, name, role, rights: rights ?? null, expiresAt: until === null ? null : new Date(until).toISOString() };
 }

@@ -1,0 +1,22 @@
+import { allows } from '../../../console/src/lib/access';
+import { OPERATION_IDS, operationOf, rightFor } from '../../../services/control/operations';
+import { ACCESS } from '../../../shared/api/operations';
+
+it('pages decide by the table of operations that control serves', () => {
+  const table = OPERATION_IDS.map((id) => [id, { role: operationOf(id).role, right: rightFor(id) ?? null }]);
+  expect(ACCESS).toEqual(Object.fromEntries(table));
+});
+
+it.each([
+  ['read_only', null, 'GET /sources', true],
+  ['read_only', null, 'PATCH /sources/{id}', false],
+  ['operator', null, 'PATCH /sources/{id}', true],
+  ['operator', null, 'POST /sources', false],
+  ['admin', null, 'POST /sources', true],
+  ['admin', ['sources:read'], 'POST /sources', false],
+  ['admin', ['sources:write'], 'POST /sources', true],
+  ['read_only', ['sources:write'], 'POST /sources', false],
+  ['read_only', ['sources:read'], 'GET /session', true],
+] as const)('a session of %s with the rights %j: %s is offered: %s', (role, rights, name, expected) => {
+  expect(allows({ role, rights: rights && [...rights] }, name)).toBe(expected);
+});
