@@ -6,6 +6,7 @@ import { run } from '../../shared/lifecycle';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Returner } from './handler';
+import { TierReader } from './tiers';
 import { watchTiers } from './watch';
 
 /** Deliveries wait in the tiers, and come back when they are due. */
@@ -39,22 +40,23 @@ run('retry', log, async (fatal) => {
     gatherMs: GATHER_MS,
   });
   const returner = new Returner({ appender, now: Date.now, onRoom: () => health.consumption?.resume() });
-  // Also the tiers that are no longer configured: what waits in them is owed.
-  const topics = (await kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);
-  watchTiers(topics);
-  const consumption = (health.consumption = await kafka.consume({
-    group: 'retry',
-    topics,
-    maxBytesPerPartition: FETCH_BYTES,
-    fetchWaitMs: fetchWaitMs(topics),
-    onRecord: returner.onRecord.bind(returner),
-    onFatal: fatal,
-  }));
+  const tiers = new TierReader({
+    ...{ kafka, log },
+    consume: (topics) => {
+      watchTiers(topics);
+      return kafka.consume({
+        ...{ group: 'retry', topics, onRecord: returner.onRecord.bind(returner), onFatal: fatal },
+        ...{ maxBytesPerPartition: FETCH_BYTES, fetchWaitMs: fetchWaitMs(topics) },
+      });
+    },
+    onConsumption: (consumption) => (health.consumption = consumption),
+  });
+  await tiers.start();
 
   return {
     async stop(deadlineMs) {
       health.stopping = true;
-      await consumption.stop(deadlineMs - 2_000);
+      await tiers.stop(deadlineMs - 2_000);
       await appender.close(1_000);
       await kafka.close();
       healthServer.close();

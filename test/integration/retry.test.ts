@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { decodeDelivery, type Delivery, deliveryKey, encodeDelivery } from '../../shared/domain/delivery';
 import { createForks } from '../../shared/domain/forks';
 import { connectKafka } from '../../shared/kafka/client';
@@ -147,4 +148,25 @@ test('a process that is killed: none is lost, and what is given back again deliv
   await returned(() => ids, WAITING);
   allOnce(ids);
   process.stdout.write(`killed: ${returnedOf(ids).length - WAITING} of ${WAITING} were given back twice\n`);
+}, 120_000);
+
+test('a tier that is made while retry runs is read without a restart', async () => {
+  const tier = tierTopic(7_000);
+  const admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const topic = `${env.WAYPOST_TOPIC_PREFIX}${tier}`;
+  const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
+  await admin.createTopics({ topics: [{ topic, numPartitions: 6, replicationFactor: 1, configEntries }] });
+  await admin.disconnect();
+  const waiting = Array.from({ length: 30 }, (_, i) => aDelivery(`user-${i}`));
+  const ids = new Set(waiting.map(({ id }) => id));
+  await appender.append(
+    waiting.map((delivery) => ({
+      ...{ topic: tier, value: `body of ${delivery.id}`, headers: encodeDelivery(delivery) },
+      key: deliveryKey(delivery.destinationId, delivery.userId!, 12),
+    })),
+  );
+  // Topics are listed every thirty seconds.
+  await returned(() => ids, ids.size);
+  allOnce(ids);
 }, 120_000);
