@@ -11,7 +11,7 @@ import { type Place } from './committed';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
 import { kafkaLogger } from './logger';
-import { orUnavailable, whileLeadersAreFound } from './offsets';
+import { orUnavailable, START_WITHIN_MS, whileLeadersAreFound } from './offsets';
 import { mendRequestQueues } from './request-queue';
 import { type Kafka, type Range } from './port';
 import { connectProducer } from './produce/producer';
@@ -160,7 +160,8 @@ async function readRanges(admin: Admin, topic: string, sinceMs: number | undefin
 
 /** Where the producer puts a key, so that a consumer can tell whether it is its own. */
 async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
-  const metadata = await admin.fetchTopicMetadata({ topics: topics.map((topic) => prefix + topic) });
+  const names = topics.map((topic) => prefix + topic);
+  const metadata = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: names }), START_WITHIN_MS);
   const counts = new Map(metadata.topics.map(({ name, partitions }) => [name, partitions.length]));
   return (topic: string, key: string): number => partitionOf(key, counts.get(prefix + topic) ?? 1);
 }

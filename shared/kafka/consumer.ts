@@ -12,7 +12,7 @@ import { Offers } from './offers';
 import { Partition } from './partition';
 import { Loop } from './loop';
 import { type ConsumerMeter, meterConsumer, type Missed } from './meters';
-import { readBounds } from './offsets';
+import { readBounds, START_WITHIN_MS, whileLeadersAreFound } from './offsets';
 import { type Consumption, type ConsumeOptions } from './port';
 import { COMPACTED } from './topics';
 
@@ -143,7 +143,8 @@ export class KafkaConsumption implements Consumption {
     consumer.on(GROUP_JOIN, (event) => {
       if (consumer === this.#consumer) this.#assigned(event);
     });
-    await consumer.subscribe({ topics: this.options.topics.map((t) => prefix + t), fromBeginning: true });
+    const topics = this.options.topics.map((topic) => prefix + topic);
+    await whileLeadersAreFound(() => consumer.subscribe({ topics, fromBeginning: true }), START_WITHIN_MS);
     await consumer.run({
       autoCommit: false,
       // Else a handler that returns early (a refused record) would skip the rest of its batch.

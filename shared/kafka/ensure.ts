@@ -1,13 +1,12 @@
 import { ConfigResourceTypes, type Admin } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
-import { whileLeadersAreFound } from './offsets';
+import { START_WITHIN_MS, whileLeadersAreFound } from './offsets';
 import { TOMBSTONES_MS, type TopicSpec } from './topics';
 
 /** Makes the topics that are missing and reports where those that exist are not as they should be. */
 
 const HOUR_MS = 3_600_000;
-const LEADERS_WITHIN_MS = 60_000;
 const WEEK_MS = 168 * HOUR_MS;
 const TOMBSTONES = 'delete.retention.ms';
 
@@ -41,7 +40,7 @@ export async function ensureTopics(admin: Admin, options: EnsureOptions): Promis
       });
       // A new leader refuses records for a moment, and a request that fails in part is written again as a whole.
       for (const spec of missing) {
-        await whileLeadersAreFound(() => admin.fetchTopicOffsets(prefix + spec.name), LEADERS_WITHIN_MS);
+        await whileLeadersAreFound(() => admin.fetchTopicOffsets(prefix + spec.name), START_WITHIN_MS);
       }
       options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
     } catch (error) {
@@ -109,7 +108,9 @@ export async function findDifferences(
   specs: TopicSpec[],
 ): Promise<TopicDifference[]> {
   if (specs.length === 0) return [];
-  const { topics } = await admin.fetchTopicMetadata({ topics: specs.map((spec) => prefix + spec.name) });
+  const names = specs.map((spec) => prefix + spec.name);
+  // Another process may have made them a moment ago.
+  const { topics } = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: names }), START_WITHIN_MS);
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: specs.map((spec) => ({ type: ConfigResourceTypes.TOPIC, name: prefix + spec.name })),

@@ -8,6 +8,8 @@ import { type Bounds } from './unread';
  */
 
 const WITHIN_MS = 10_000;
+/** At a start. A loaded broker needs so long for the leaders of some hundred new partitions. */
+export const START_WITHIN_MS = 60_000;
 const PAUSE_MS = 100;
 
 /** @throws what `look` throws, where it is not worth another try or none has helped within `withinMs` */
@@ -23,11 +25,12 @@ export async function whileLeadersAreFound<T>(look: () => Promise<T>, withinMs =
   }
 }
 
+const LEADERLESS = new Set<unknown>(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION']);
+
+/** kafkajs wraps the broker's error where it has given up its own tries. */
 function isLeaderless(error: unknown): boolean {
-  const type = (error as { type?: unknown } | null)?.type;
-  return (
-    type === 'NOT_LEADER_FOR_PARTITION' || type === 'LEADER_NOT_AVAILABLE' || type === 'UNKNOWN_TOPIC_OR_PARTITION'
-  );
+  const { type, cause } = (error ?? {}) as { type?: unknown; cause?: unknown };
+  return LEADERLESS.has(type) || (cause !== undefined && cause !== error && isLeaderless(cause));
 }
 
 /** The end of each partition of a topic. */

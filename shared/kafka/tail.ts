@@ -5,7 +5,7 @@ import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './cluster';
 import { Loop } from './loop';
-import { whileLeadersAreFound } from './offsets';
+import { START_WITHIN_MS, whileLeadersAreFound } from './offsets';
 import { Partition, TakenRecord } from './partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { nextOffset } from './reader';
@@ -87,7 +87,7 @@ export class KafkaTail implements Tail {
   /** Where to begin in each partition. */
   async #findStart(): Promise<void> {
     const { from } = this.options;
-    const ends = await whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
+    const ends = await whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic), START_WITHIN_MS);
     const since =
       typeof from === 'string'
         ? []
