@@ -21,6 +21,7 @@ import {
   troubled,
 } from '../../services/control/history/alerts';
 import { COLUMNS, toCopy } from '../../services/control/history/columns';
+import { endedSessions, recordTokenUses, sessionKeys, tokenUses } from '../../services/control/history/access';
 import { type Database } from '../../services/control/history/database';
 import { applyEvent } from '../../services/control/history/delivery-row';
 import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/history/audit';
@@ -110,6 +111,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       'notices',
       'syncs',
       'leases',
+      'session_keys',
+      'ended_sessions',
+      'token_uses',
     ])
       await database.query(`delete from waypost.${table}`);
     parts = [];
@@ -752,5 +756,48 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await sizes(now - HOUR)).map(({ members }) => members)).toEqual([3, 5]);
     await thinSyncs(database, now + 91 * 24 * HOUR, now + 1);
     expect(await found()).toEqual([]);
+  });
+
+  it('gives all control processes the same keys of sessions, and drops keys whose sessions are over', async () => {
+    const key = (period: number, by: string) => ({ period, madeAt: period * 1_000, key: by });
+    const both = await Promise.all([
+      sessionKeys(database, key(1, 'mine'), 0),
+      sessionKeys(database, key(1, 'theirs'), 0),
+    ]);
+    expect(both[0]).toHaveLength(1);
+    expect(both[1]).toEqual(both[0]);
+    expect(await sessionKeys(database, key(1, 'late'), 0)).toEqual(both[0]);
+    const two = await sessionKeys(database, key(2, 'second'), 0);
+    expect(two).toEqual([key(2, 'second'), ...both[0]!]);
+    expect(await sessionKeys(database, key(3, 'third'), 2_500)).toEqual([key(3, 'third'), key(2, 'second')]);
+  });
+
+  it('tells every control process which sessions were ended, until their time is over', async () => {
+    const [one, two] = [
+      { id: 'one', until: 1_000 },
+      { id: 'two', until: 2_000 },
+    ];
+    expect(await endedSessions(database, [one], 500)).toEqual([one]);
+    expect(await endedSessions(database, [one, two], 600)).toEqual(expect.arrayContaining([one, two]));
+    expect(await endedSessions(database, [], 1_000)).toEqual([two]);
+    await endedSessions(database, [{ id: 'three', until: 9_000 }], 5_000);
+    expect(await endedSessions(database, [], 0)).toEqual([{ id: 'three', until: 9_000 }]);
+  });
+
+  it('keeps the last use of each token, whoever writes it last', async () => {
+    await recordTokenUses(
+      database,
+      new Map([
+        ['tok_1', 120_000],
+        ['tok_2', 60_000],
+      ]),
+    );
+    await recordTokenUses(database, new Map([['tok_1', 60_000]]));
+    expect(await tokenUses(database)).toEqual(
+      new Map([
+        ['tok_1', 120_000],
+        ['tok_2', 60_000],
+      ]),
+    );
   });
 });
