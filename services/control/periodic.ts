@@ -10,7 +10,13 @@ export class Periodic {
   ) {}
 
   start(): void {
-    this.#timer = setInterval(() => void this.now(), this.everyMs).unref();
+    let waiting = false;
+    this.#timer = setInterval(() => {
+      // Work that takes longer than its interval must not queue up.
+      if (waiting) return;
+      waiting = true;
+      void this.now().finally(() => (waiting = false));
+    }, this.everyMs).unref();
   }
 
   /** After what is under way. */

@@ -242,6 +242,11 @@ test('tokens are made, changed and revoked; the secret is shown once, or goes to
   const list = (await done('tokens', 'list')).out;
   expect(list).toMatch(/A robot +operator[^]*Another +admin/);
   for (const shown of [secret, out.trim()]) expect(list).not.toContain(shown);
+  const until = ['--expires', '2100-01-31T00:00:00Z', '--rights', 'events:read'];
+  expect((await done('tokens', 'edit', 'Another', ...until)).out).toMatch(/events:read[^]*2100-01-31T00:00:00.000Z/);
+  expect((await done('tokens', 'edit', 'Another', '--expires', 'never', '--rights', 'all')).out).toMatch(
+    /all of its role[^]*never/,
+  );
   await done('tokens', 'revoke', 'A robot');
   await eventually(async () =>
     expect(await waypost(['sources', 'list'], theirs)).toMatchObject({

@@ -1,9 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import { copyConfig } from '../../deploy/local/config-copy';
+import { reseal } from '../../deploy/local/config-reseal';
 import { openConfig } from '../../shared/config/reader';
+import { createSealer, type Sealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
-import { type Source } from '../../shared/domain/config';
+import { type Destination, type Source } from '../../shared/domain/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/settings';
@@ -131,6 +133,34 @@ it('is copied into a new system, and never mixed into another', async () => {
   expect(copy.list('source')).toEqual(original.config.list('source'));
   expect(copy.source('copied')?.version).toBe(2);
   await expect(restore()).rejects.toThrow(/not empty/);
+});
+
+it('is resealed while control follows it, so that the old secret key can go', async () => {
+  const [old, newer] = [randomBytes(32), randomBytes(32)];
+  const control = await openControl();
+  const destination = (sealer: Sealer): Destination => ({
+    ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [] },
+    webhooks: [
+      { id: 'whk_1', url: sealer.seal('https://a.example/in', 'dst_1'), origin: 'https://a.example', headers: {} },
+    ],
+    ...{ createdAt: AT, updatedAt: AT },
+  });
+  await control.writer.write('source', 'site', aSource('site', 'Site'), { replaces: 0 });
+  await control.writer.write('destination', 'dst_1', destination(createSealer([old])), { replaces: 0 });
+  const run = async (...keys: Buffer[]) => {
+    const said: string[] = [];
+    const key = keys.map((each) => each.toString('base64')).join(',');
+    await reseal({ ...env, WAYPOST_SECRET_KEY: key }, (line) => said.push(line));
+    await control.config.refresh(5_000);
+    return said.at(-1);
+  };
+  await expect(run(newer)).rejects.toThrow(/opens: destination:dst_1/);
+  expect(await run(newer, old)).toMatch(/^1 of \d+ entries sealed/);
+  const { url } = control.config.destination('dst_1')!.data.webhooks[0]!;
+  expect(createSealer([newer]).open(url, 'dst_1').text).toBe('https://a.example/in');
+  expect(control.config.source('site')!.data.writeKeys[0]).not.toEqual({ key: 'key-site' });
+  expect(control.config.sourceByWriteKey('key-site', 0)?.data.id).toBe('site');
+  expect(await run(newer)).toMatch(/^0 of/);
 });
 
 it('ends a reader that meets a newer format', async () => {
