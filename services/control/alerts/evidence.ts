@@ -1,6 +1,6 @@
 import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/domain/attempt';
 
-/** What a record of `attempts` says of its destination's health: pure. */
+/** Reads the health of a destination from a record of `attempts`. Pure. */
 
 /** Times are ms since 1970. */
 export type Evidence =
@@ -9,7 +9,7 @@ export type Evidence =
   | { kind: 'failed'; destination: string; at: number; until: number; error: string }
   | { kind: 'dead'; destination: string; at: number };
 
-/** @returns undefined where it says nothing, or cannot be read. Tests say nothing: a person sits before them. */
+/** @returns undefined for records without an outcome, unreadable ones, and test sends, which a person watches anyway */
 export function evidenceOf(value: Buffer | null): Evidence | undefined {
   if (!value) return undefined;
   try {
@@ -23,8 +23,8 @@ const BEFORE_URLS = Buffer.from(',"urls":[');
 const AFTER_URLS = Buffer.from(']}');
 
 /**
- * The part of a successful attempt before its URLs, where these are its last field: nearly all records are such, and the
- * answers that URLs hold are most of what there is to parse. Quotes within a text are escaped, so no text looks like the mark.
+ * Parses a successful attempt up to its URLs, if they are its last field. Nearly all records are successful attempts, and the
+ * kept answers make up most of their length. JSON escapes quotes within a text, so no text can look like the mark.
  */
 function successOf(value: Buffer): DeliveryEvent | undefined {
   const end = value.indexOf(BEFORE_URLS);
@@ -33,7 +33,7 @@ function successOf(value: Buffer): DeliveryEvent | undefined {
     const head = JSON.parse(`${value.toString('utf8', 0, end)}}`) as AttemptEvent;
     return head.outcome === 'delivered' ? head : undefined;
   } catch {
-    // Another order of fields than that of today's writers.
+    // The writer used another order of fields.
     return undefined;
   }
 }
@@ -43,14 +43,14 @@ function judge(event: DeliveryEvent): Evidence | undefined {
   const at = Date.parse(event.at);
   if (event.test || typeof destination !== 'string' || Number.isNaN(at)) return undefined;
   if (event.kind === 'dead') return { kind: 'dead', destination, at };
-  // What came late belongs to an attempt that another URL's success has settled.
+  // A late event adds to an attempt that another URL's success has settled.
   if (event.kind !== 'attempt' || event.late) return undefined;
   if (event.outcome === 'delivered') return { kind: 'ok', destination, at };
   const next = event.nextAttemptAt === undefined ? at : Date.parse(event.nextAttemptAt);
   return { kind: 'failed', destination, at, until: Math.max(at, next || at), error: errorOf(event.urls) };
 }
 
-/** Of several URLs the last one that failed. No message of an error has a path or a secret in it. */
+/** Describes the last URL that failed. Error messages hold no path and no secret. */
 function errorOf(urls: readonly UrlAttempt[]): string {
   const failed = urls.findLast(({ outcome }) => outcome !== 'delivered');
   return failed ? wordsFor(failed) : 'no answer is known';

@@ -8,14 +8,14 @@ import { type Evidence, evidenceOf } from './evidence';
  * Reads `attempts` for the health of destinations alone, apart from the history: it writes a row for each destination
  * and no row for a delivery, so it keeps up where the history does not.
  *
- * Invariant: what records say and the positions behind them are written in one transaction, and only where the positions
- * are still those that this reader began at. So each record counts once, although control processes take turns.
+ * Invariant: one transaction writes the evidence of records and the positions behind them, on condition that the stored
+ * positions are those this reader began at. So each record counts once, although control processes take turns.
  */
 
 const READ_BYTES = 1024 * 1024;
-/** A reader that is far behind writes after so many: what failed among them waits in memory. */
+/** Records between two writes while the reader is far behind. Their failures wait in memory. */
 const WRITE_AFTER = 20_000;
-/** Where the database knows no position yet. Older trouble is noticed by what comes. */
+/** How far back a new database begins. Older trouble shows in later records. */
 const LOOK_BACK_MS = 3_600_000;
 
 export interface ReaderOptions {
@@ -27,7 +27,7 @@ export interface ReaderOptions {
 export class AttemptReader {
   /** by partition, as the database has them; undefined: not known */
   #stored: Map<number, number> | undefined;
-  /** where to read on */
+  /** the next offset to read, by partition */
   #next = new Map<number, number>();
   #failures: Evidence[] = [];
   /** the last success of each destination, ms since 1970 */
@@ -42,10 +42,10 @@ export class AttemptReader {
   }
 
   /**
-   * Reads to the ends that the topic has at the time of the call, and writes what it says.
+   * Reads to the ends that the topic has at the time of the call, and writes the evidence.
    * @param goOn asked before each piece that is written
-   * @returns whether all of it is in the database; an empty answer is no end
-   * @throws what Kafka or the database throws; nothing is lost or counted twice by it
+   * @returns whether all of it is in the database. An empty answer does not count as the end
+   * @throws errors of Kafka and of the database; they lose no record and count none twice
    */
   async readToEnds(goOn: () => Promise<boolean>): Promise<boolean> {
     const { kafka } = this.options;
@@ -98,7 +98,7 @@ export class AttemptReader {
     } else if (evidence) this.#failures.push(evidence);
   }
 
-  /** @returns false where another process has read meanwhile */
+  /** @returns false if another process has read meanwhile */
   async #write(): Promise<boolean> {
     const stored = this.#stored ?? new Map<number, number>();
     const moves = [...this.#next].flatMap(([partition, to]) => {
@@ -119,7 +119,7 @@ export class AttemptReader {
       this.#reset(moved ? new Map(this.#next) : undefined);
       return moved;
     } catch (error) {
-      // Whether it was committed is not known.
+      // The transaction may have been committed: the next look asks the database.
       this.#reset(undefined);
       throw error;
     }

@@ -19,19 +19,19 @@ import { alertRecord, isAddressed } from './record';
 import { settingsOf } from './settings';
 
 /**
- * Reads what became of deliveries (reader.ts), looks at the destinations that are not well, and does what is decided
- * about them. One control process does so at a time, by a lease.
+ * Follows `attempts` (reader.ts), evaluates the destinations that are not well, and acts on the decisions. A lease lets
+ * one control process do so at a time.
  *
- * Invariants: what is decided at a moment is decided when all that lay in `attempts` at that moment was read. A notice is in the database together with the state that says so, and its alert is due there until Kafka
+ * Invariants: a decision as of some moment follows only after the reader has read all that `attempts` held at that moment. A notice is in the database together with the state that says so, and its alert is due there until Kafka
  * has it: a process that is killed anywhere leaves to the next one just what is still to be done. A destination is
  * switched off only after it was written down that it would be, so that its notice follows, whoever writes it.
  */
 
 const LEASE = 'alerts';
-/** How long alerts stand still when the process that decides was killed. */
+/** Alerts pause for so long when the process that decides is killed. */
 const LEASE_MS = 12_000;
 const RENEW_AFTER_MS = 3_000;
-/** What takes longer to read was true too long ago to act on: it is looked at once more. */
+/** Evidence that took longer to read is too old to act on: the runner looks again. */
 const FRESH_MS = 10_000;
 /** Soon enough for people; a query of a few rows each time, and one for the ends of `attempts`. */
 const LOOK_EVERY_MS = 1_000;
@@ -53,7 +53,7 @@ export class Alerts {
   readonly #reader: AttemptReader;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
-  /** when this process knew last that what is decided on is complete, here or in the process that has the lease */
+  /** when this process last knew that evidence was complete, here or in the process that holds the lease */
   #soundAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -64,7 +64,7 @@ export class Alerts {
     this.#reader = new AttemptReader(options);
   }
 
-  /** How long nothing could be decided, since `attempts` was not read to its end: seconds. */
+  /** Seconds since a decision was last possible: since `attempts` was last read to its end. */
   get behindSeconds(): number {
     return (performance.now() - this.#soundAt) / 1_000;
   }
@@ -102,14 +102,14 @@ export class Alerts {
     if (this.#stopped || askedAt - this.#leasedAt < RENEW_AFTER_MS) return !this.#stopped;
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     const leads = await this.options.history.ask((database) => takeLease(database, LEASE, lease));
-    // Without a lease in between, nobody has read but this process.
+    // Another process may have read while this one had no lease.
     if (askedAt - this.#leasedAt > LEASE_MS) this.#reader.forget();
     this.#leasedAt = leads ? askedAt : -Infinity;
     if (!leads) this.#soundAt = askedAt;
     return leads;
   }
 
-  /** @param at all that had happened by then is known */
+  /** @param at the moment up to which the evidence is complete */
   async #decideAt(at: Date): Promise<void> {
     const known = await this.options.history.ask(troubled);
     const news = [...known].filter(([id, health]) => isNews(health, decide(health, this.#context(id, at))));

@@ -13,7 +13,7 @@ import { Streams } from './streams';
 /** So that a control that has just started is not blind: the last of the last hour. */
 const LOOK_BACK_MS = 3_600_000;
 const LOOK_BACK_RECORDS = 2_000;
-/** How soon users that another process deleted are gone from here. One look at an index each time. */
+/** How soon calls of users that another process deleted are hidden. One look at an index each time. */
 const DELETIONS_EVERY_MS = 1_000;
 
 export interface Events {
@@ -52,7 +52,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
   let purged = 0;
   const deletions = new Periodic(DELETIONS_EVERY_MS, async () => {
-    // While the database is away nobody can be deleted.
+    // No user can be deleted while the database is away.
     await history.learnDeletions().catch(() => undefined);
     if (forgotten.latestSeq === purged) return;
     purged = forgotten.latestSeq;

@@ -158,12 +158,12 @@ export class EventRing {
       .sort((a, b) => a.order - b.order);
   }
 
-  /** Whether it is a call of a user who was deleted after it. */
+  /** Returns whether the user of a call was deleted after the call. */
   hides(entry: Entry): boolean {
     return this.forgotten.hides(() => entry.traits.users, entry.source, entry.atMs);
   }
 
-  /** Frees what is hidden. */
+  /** Frees hidden calls. */
   purge(): void {
     for (const kept of this.#bySource.values()) {
       const left: Entry[] = [];

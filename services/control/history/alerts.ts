@@ -6,7 +6,7 @@ import { type Database, type Queries, type Row } from './database';
 
 /** What alerts are decided from, and what was decided, in the database. */
 
-/** Adds what records of `attempts` say, in the transaction that moves the positions behind them. */
+/** Adds evidence. Call it in the transaction that moves the positions behind the evidence. */
 export async function addToHealth(queries: Queries, evidence: readonly Evidence[]): Promise<void> {
   if (evidence.length === 0) return;
   const byDestination = new Map<string, Evidence[]>();
@@ -56,7 +56,7 @@ export async function troubled({ query }: Queries): Promise<Map<string, Health>>
   return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
 }
 
-/** Where `attempts` is read from, of partitions that have no position yet. */
+/** Stores positions for partitions that have none. */
 export async function beginPositions({ query }: Queries, positions: ReadonlyMap<number, number>): Promise<void> {
   const given = [...positions].map(([partition, next]) => ({ partition, next }));
   await query(
@@ -67,7 +67,7 @@ export async function beginPositions({ query }: Queries, positions: ReadonlyMap<
   );
 }
 
-/** @returns false where one of them is not where it was, and nothing may be written */
+/** @returns false if a stored position differs from `from`; then the caller must write nothing */
 export async function movePositions(
   { query }: Queries,
   moves: readonly { partition: number; from: number; to: number }[],
@@ -89,7 +89,7 @@ export async function movePositions(
   return true;
 }
 
-/** How far `attempts` was read for the health of destinations: by partition the next offset. */
+/** Returns the next offset of `attempts` to read for the health of destinations, by partition. */
 export async function readPositions({ query }: Queries): Promise<Map<number, number>> {
   const rows = await query<{ partition: number; next: number }>('select partition, next from waypost.positions');
   return new Map(rows.map(({ partition, next }) => [partition, next]));

@@ -84,8 +84,8 @@ function fromRow(row: Row): Deletion {
 const REMEMBERED_MS = 8 * 86_400_000;
 
 /**
- * The deletions that this process knows, of those that events still to be read may be older than. Other control processes
- * write deletions too: a process that writes rows learns of them first, in the same transaction.
+ * Remembers the deletions that later events may still predate. Other control processes write deletions too: a process
+ * that writes rows reads new deletions first, in the same transaction.
  */
 export class Forgotten {
   readonly #byUser: ById = new Map();
@@ -94,18 +94,18 @@ export class Forgotten {
   #seq = 0;
   #latestAt = 0;
 
-  /** changes with each deletion that is learned */
+  /** changes with each new deletion */
   get latestSeq(): number {
     return this.#seq;
   }
 
   /**
-   * Learns all deletions, and holds off others until the transaction ends: a deletion that comes then finds the rows
-   * that the transaction has written, and removes them.
+   * Reads all new deletions, and blocks further ones until the transaction ends: such a deletion then finds the rows that
+   * the transaction wrote, and removes them.
    */
   async learn({ query }: Queries, nowMs: number): Promise<void> {
-    // Waits for deletions under way, also those of processes that know nothing of this. Without it one of them could
-    // become visible after another with a higher number.
+    // Waits for deletions under way, also those of older versions: every insert takes the conflicting lock. Without it a
+    // deletion could become visible after one with a higher number.
     await query('lock table waypost.deletions in share mode');
     const rows = await query<{ seq: number; at: number; users: string; anonymous: string; sources: string }>(
       `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
@@ -124,7 +124,7 @@ export class Forgotten {
     }
   }
 
-  /** The same where nothing is to be written. */
+  /** Reads new deletions outside a transaction that writes rows. */
   async refresh(database: Database, nowMs: number): Promise<void> {
     const news = await database.query('select 1 from waypost.deletions where seq > $1::bigint limit 1', [this.#seq]);
     if (news.length > 0) await database.transaction((queries) => this.learn(queries, nowMs));
@@ -141,7 +141,7 @@ export class Forgotten {
   has(event: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source' | 'acceptedAt'>): boolean {
     const { userId, anonymousId, source } = event;
     const atMs = Date.parse(event.acceptedAt);
-    // Most are newer than any deletion: of these nothing is looked up.
+    // Most records are newer than any deletion and need no look-up.
     if (atMs >= this.#latestAt) return false;
     const sent = { source, atMs };
     return wasDeleted(this.#byUser, userId, sent) || wasDeleted(this.#byVisitor, anonymousId, sent);
@@ -164,7 +164,7 @@ function wasDeleted(byId: ById, id: string | undefined, { source, atMs }: { sour
   );
 }
 
-/** A text as the database gives it back. */
+/** Returns a text as the database stores it. */
 function asStored(text: string): string {
   return JSON.parse(databaseJson(text)) as string;
 }

@@ -27,7 +27,7 @@ import { thinSyncs } from './syncs';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
-/** Longer than the indexes of a large part take. After a crash the next process keeps the room in order so much later. */
+/** Longer than the indexes of a large part take. After a crash another process takes over retention after this time. */
 const KEEP_LEASE_MS = 600_000;
 /** Who catches up writes more in a minute than there may be room for: about 15 MB. */
 const KEEP_EVERY_ROWS = 20_000;
@@ -131,7 +131,7 @@ export class History {
   }
 
   /**
-   * Whether all that lay before these ends of `attempts` is in the database, whichever process read it.
+   * Returns whether the database holds everything before these ends of `attempts`, whichever process read it.
    * @throws Problem `unavailable`; AppError `kafka_unavailable`
    */
   async hasRead(ends: readonly Range[]): Promise<boolean> {
@@ -240,7 +240,7 @@ export class History {
     this.#unlooked = 0;
     try {
       await this.#writing(async (database) => {
-        // Two processes that drop the same part meet.
+        // Two processes must not drop the same part.
         if (!(await takeLease(database, 'retention', { owner: this.#owner, forMs: KEEP_LEASE_MS }))) {
           this.#parts = await readParts(database);
           return;

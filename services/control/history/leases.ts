@@ -1,8 +1,8 @@
 import { type Database } from './database';
 
 /**
- * Leases: which of several control processes does a job that only one may do. Times are by the database's clock, so that
- * clocks of processes that differ change nothing.
+ * Leases choose the control process that does a job only one may do. The database's clock counts, so clocks of processes
+ * may differ.
  */
 
 /** SQL: the time now, ms since 1970, also within a long transaction. */

@@ -7,14 +7,14 @@ import { type Lease, NOW_MS } from './leases';
 /**
  * Replays in the database, and what they ask it.
  *
- * Invariant: a job is written by its owner alone, and only `cancelJob` and `resumeJob` change a status that another
- * process may be working under. Each of them is one conditional update.
+ * Invariant: only its owner writes a job. Only `cancelJob` and `resumeJob` change a status that another process may be
+ * working under, and each of them is conditional.
  */
 
 const ACTIVE = `status in ('counting', 'running')`;
-/** No owner, or one whose lease ran out. */
+/** SQL: the job has no owner, or its lease ran out. */
 const FREE = `(owner is null or lease_until < ${NOW_MS})`;
-/** A process of a version without leases writes a job at least every 10 s, except while Kafka is away. */
+/** A version without leases saves a running job at least every 10 s, except while Kafka is away. */
 const UNLEASED_MS = 60_000;
 
 /** Adds a job that its maker runs. */
@@ -26,9 +26,9 @@ export async function addJob(database: Database, job: Job, { owner, forMs }: Lea
 }
 
 /**
- * Writes a job down and renews its lease; a job that has ended is given up.
- * @returns `cancelled` where another process has cancelled it: its progress is written, its status stays;
- *   `lost` where another process owns it: nothing is written
+ * Saves a job and renews its lease; releases a job that has ended.
+ * @returns `cancelled` if another process has cancelled it: the progress is saved, the status stays;
+ *   `lost` if another process owns it: nothing is saved
  */
 export async function saveJob(
   database: Database,
@@ -51,7 +51,7 @@ export async function saveJob(
   return cancelled.length > 0 ? 'cancelled' : 'lost';
 }
 
-/** @returns its status; undefined where another process owns it */
+/** @returns its status; undefined if another process owns it */
 export async function renewJob(
   database: Database,
   id: string,
@@ -64,7 +64,7 @@ export async function renewJob(
   return row?.status;
 }
 
-/** Makes jobs without a living owner the owner's, the oldest first. An embedded database has one process: any other is gone. */
+/** Takes over jobs without a living owner, the oldest first. An embedded database has one process: any other owner has ended. */
 export async function claimJobs(database: Database, limit: number, { owner, forMs }: Lease): Promise<Job[]> {
   const rows = await database.query(
     `update waypost.replays set owner = $1, lease_until = ${NOW_MS} + $2::bigint
@@ -81,7 +81,7 @@ export async function claimJobs(database: Database, limit: number, { owner, forM
   return rows.map(fromRow);
 }
 
-/** Lets the next process take over at once. */
+/** Releases a job, so that the next process need not wait for the lease. */
 export async function releaseJob(database: Database, id: string, owner: string): Promise<void> {
   await database.query('update waypost.replays set owner = null, lease_until = 0 where id = $1 and owner = $2', [
     id,
@@ -89,7 +89,7 @@ export async function releaseJob(database: Database, id: string, owner: string):
   ]);
 }
 
-/** @returns false where it was not under way */
+/** @returns false if it was not under way */
 export async function cancelJob(database: Database, id: string): Promise<boolean> {
   const rows = await database.query(
     `update waypost.replays set job = jsonb_set(job::jsonb, '{status}', '"cancelled"')::text
@@ -99,15 +99,15 @@ export async function cancelJob(database: Database, id: string): Promise<boolean
   return rows.length > 0;
 }
 
-/** Whether no process may be sending it. */
+/** Returns whether no process can be sending it. */
 export async function isFree(database: Database, id: string): Promise<boolean> {
   const rows = await database.query(`select 1 from waypost.replays where id = $1 and ${FREE}`, [id]);
   return rows.length > 0;
 }
 
 /**
- * Begins a job again that was cancelled or failed.
- * @returns undefined where it is not so, or its last owner may still be sending; else whether that owner ended in order
+ * Restarts a job that was cancelled or failed.
+ * @returns undefined if it has another status, or its last owner may still be sending; else whether that owner released it
  */
 export async function resumeJob(
   database: Database,

@@ -7,11 +7,11 @@ import { releaseJob, renewJob, saveJob } from '../history/replays';
 import { isActive, type Job } from './job';
 
 /**
- * Longer than an append that was begun under the lease may take to reach Kafka (10 s, `GIVE_UP_MS` of service.ts, after
- * `SEND_WITHIN_MS`): the next owner then finds in `attempts` all that this one has sent.
+ * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of service.ts) together: the next owner then finds
+ * in `attempts` every record that this one sent.
  */
 export const LEASE_MS = 13_000;
-/** A record is given to Kafka so soon after the lease was last confirmed, or not at all. */
+/** The runner gives a record to Kafka within this time after the lease was confirmed, or not at all. */
 const SEND_WITHIN_MS = 2_000;
 
 /** A job that this process runs, and the lease under which it does. */
@@ -26,7 +26,7 @@ export class HeldJob {
       history: Pick<History, 'ask'>;
       owner: string;
       now: () => Date;
-      /** ms by a clock that nobody sets; it must go on while the process is frozen */
+      /** ms by a monotonic clock, which must go on while the process is stopped */
       steadyMs: () => number;
       log: Log;
     },
@@ -34,17 +34,17 @@ export class HeldJob {
     this.#confirmedAt = options.steadyMs();
   }
 
-  /** Whether another process may own it by now. */
+  /** True once another process may own the job. */
   get lost(): boolean {
     return this.#lost;
   }
 
-  /** Whether records may be given to Kafka at this moment. */
+  /** True while the runner may give records to Kafka. */
   get maySend(): boolean {
     return !this.#lost && this.options.steadyMs() - this.#confirmedAt < SEND_WITHIN_MS;
   }
 
-  /** Renews the lease where that was too long ago to send. @throws Problem `unavailable` */
+  /** Renews the lease if it is too old to send under. @throws Problem `unavailable` */
   async confirm(): Promise<void> {
     if (!this.#lost && !this.maySend) await this.renew();
   }
@@ -54,13 +54,13 @@ export class HeldJob {
     const { job } = this;
     await this.#ask(async (database, lease) => {
       const status = await renewJob(database, job.id, lease);
-      // Its progress is written by `save`, when nothing more of it is on its way to Kafka.
+      // `save` writes the progress, once no append is under way.
       if (status === 'cancelled') job.status = status;
       return status !== undefined;
     });
   }
 
-  /** Writes down how far it is. Where another process has cancelled it, that holds. @throws Problem `unavailable` */
+  /** Saves the progress. A cancel through another process stays in force. @throws Problem `unavailable` */
   async save(): Promise<void> {
     const { job, options } = this;
     if (this.#ended) return;
@@ -73,7 +73,7 @@ export class HeldJob {
     });
   }
 
-  /** Writes down how it ended; or, where it is to go on elsewhere, lets the next process begin at once. */
+  /** Saves how the job ended, or releases an unfinished job to the next process. */
   async end(): Promise<void> {
     const { job, options } = this;
     try {
@@ -81,7 +81,7 @@ export class HeldJob {
       if (isActive(job)) await options.history.ask((database) => releaseJob(database, job.id, options.owner));
       else await this.save();
     } catch (error) {
-      // Its lease runs out, and the process that takes it over finds out what was sent.
+      // The lease runs out, and the next owner finds out what was sent.
       options.log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.not_ended');
     }
   }

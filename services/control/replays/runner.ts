@@ -27,7 +27,7 @@ const READ_BYTES = 512 * 1024;
 /** More at once would share the same Kafka and the same database. */
 const MAX_ACTIVE = 5;
 const PAUSE_MS = 1_000;
-/** How soon a job is taken over, and a cancel through another process is seen. One small query each time. */
+/** How often a process looks for jobs to take over and for cancels through other processes. One small query each time. */
 const LOOK_EVERY_MS = 1_000;
 const CANCEL_LOOK_MS = 50;
 /** A message is appended at most so long after it was accepted. */
@@ -63,13 +63,13 @@ export class Replays {
 
   constructor(private readonly options: ReplaysOptions) {}
 
-  /** Goes on with what processes that have ended left, now and from time to time. */
+  /** Takes over jobs of processes that have ended, now and every second. */
   watch(): void {
     this.#looking.start();
     void this.#looking.now();
   }
 
-  /** Renews the leases of the jobs that run here, and takes over those without a living owner. @throws Problem `unavailable` */
+  /** Renews the leases of its jobs, and takes over jobs without a living owner. @throws Problem `unavailable` */
   async look(): Promise<void> {
     for (const { held } of this.#active.values()) await held.renew();
     const room = this.#stopping ? 0 : MAX_ACTIVE - this.#active.size;
@@ -100,7 +100,7 @@ export class Replays {
   }
 
   /**
-   * Resolves when nothing more of it is sent, also where another process runs it.
+   * Resolves when the process that runs it, this one or another, sends nothing more of it.
    * @throws Problem `not_found`, `conflict` where it has ended
    */
   async cancel(id: string): Promise<Job> {
@@ -145,7 +145,7 @@ export class Replays {
       await this.look();
       this.#trouble = false;
     } catch (error) {
-      // The history says by itself that it is away.
+      // The history reports by itself that its database is away.
       if (!this.#trouble) this.options.log.debug({ reason: messageOf(error) }, 'replays.not_looked_at');
       this.#trouble = true;
     }
@@ -197,7 +197,7 @@ export class Replays {
     log.info({ replay: job.id, status: job.status, matched: job.matched, sent: job.sent }, 'replay.ended');
   }
 
-  /** A history that lags does not know yet what was delivered: it would be sent again. */
+  /** A history that lags does not know of recent deliveries, and the replay would repeat them. */
   async #historyIsThere(job: Job): Promise<boolean> {
     if (job.historyUpTo && !(await this.options.history.hasRead(job.historyUpTo))) return false;
     delete job.historyUpTo;
