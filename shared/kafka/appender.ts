@@ -12,7 +12,7 @@ import { Closed, type Refused, type Request } from './produce/request';
 
 /**
  * Writes records in few, large requests: at once while nothing is in flight, so that an idle system adds no delay;
- * gathered while something is, so that a busy one makes big batches. `outbox.ts` decides what goes where.
+ * gathered while something is, so that a busy one makes big batches. `outbox.ts` chooses the records of each request.
  *
  * Invariants: an `append` is resolved only by Kafka's acknowledgement of each of its records. A record that was
  * acknowledged is never sent again. The records of a partition are written in the order in which they were given.
@@ -245,7 +245,7 @@ export class KafkaAppender implements Appender {
     }
   }
 
-  /** What may already be in a request can still be written. */
+  /** Gives up on old records. Kafka may still write those that are in a request. */
   #giveUpOnOld(afterMs: number): void {
     const oldest = Date.now() - afterMs;
     let gaveUp = false;

@@ -10,7 +10,7 @@ export interface ProduceInput {
   topicData: { topic: string; partitions: { partition: number; messages: readonly OutMessage[] }[] }[];
 }
 
-export interface ProducedPartition {
+interface ProducedPartition {
   topic: string;
   partition: number;
   /** 0: written and acknowledged */

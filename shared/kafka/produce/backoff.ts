@@ -1,8 +1,8 @@
 import { type ProduceError } from './errors';
 
 /**
- * How long a partition, or a topic, has taken no records, and when it is tried next. Times are those of
- * `performance.now()`, ms.
+ * Tracks since when a partition or a topic takes no records, and when to try it next. Times are in ms, by
+ * `performance.now()`.
  */
 
 const FIRST_PAUSE_MS = 50;

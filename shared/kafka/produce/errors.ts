@@ -1,12 +1,12 @@
 /**
- * What an error of a partition means for its records (https://kafka.apache.org/protocol#protocol_error_codes).
+ * Says what an error of a partition means for its records (https://kafka.apache.org/protocol#protocol_error_codes).
  *
  * - `again`: nothing was written, and another try may succeed.
  * - `unsure`: the records may have been written all the same, and another try may succeed.
  * - `record`: one record of the batch will never be taken.
  * - `refused`: nothing was written, and another try succeeds only after somebody has changed something.
  */
-export type Fate = 'again' | 'unsure' | 'record' | 'refused';
+type Fate = 'again' | 'unsure' | 'record' | 'refused';
 
 export interface ProduceError {
   name: string;
@@ -49,13 +49,13 @@ export function produceError(code: number): ProduceError {
   return KNOWN.get(code) ?? { name: `ERROR_${String(code)}`, fate: 'unsure' };
 }
 
-/** Of a topic that the metadata has no partitions of. */
+/** Reads the error that metadata has instead of a topic's partitions. */
 export function topicError(code: number): ProduceError {
   const error = produceError(code);
   return code === UNKNOWN_TOPIC ? { ...error, fate: 'refused' } : error;
 }
 
-/** What an operator does about a refusal. */
+/** Names what an operator can do about a refusal. */
 export const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['TOPIC_AUTHORIZATION_FAILED', 'allow the user of this service to write the topic'],
   ['CLUSTER_AUTHORIZATION_FAILED', 'allow the user of this service to write to the cluster'],

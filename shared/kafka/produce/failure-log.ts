@@ -13,7 +13,7 @@ export class FailureLog {
 
   constructor(private readonly log: Log) {}
 
-  /** whether something was reported as blocked */
+  /** whether a partition was reported as blocked, and not yet as writable */
   get isOpen(): boolean {
     return this.#known.size > 0;
   }

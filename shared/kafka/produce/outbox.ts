@@ -8,7 +8,7 @@ import { type Answered, type Blocked, Closed, type Part, type Refused, type Requ
 import { TopicQueues } from './topic-queues';
 
 /**
- * Decides which records go into the next requests, and what follows from their answers. It does no I/O and has no clock:
+ * Chooses the records of the next requests, and draws the consequences of each answer. It does no I/O and has no clock:
  * times are those of `performance.now()`, ms.
  *
  * Each leader has one request under way, and a second one for partitions that fail, so that a partition that is slow to
@@ -75,7 +75,7 @@ export class Outbox {
     return this.#blocked.size > 0;
   }
 
-  /** What is blocked now. A partition that has held nothing for a while, and so was not tried, is taken for well. */
+  /** Lists blocked partitions and topics. A partition that has held no record for 30 s is no longer listed. */
   *blocked(now: number): Generator<Blocked> {
     for (const { name, backoff } of this.#topics.values()) {
       if (backoff.blocked && backoff.error) yield { topic: name, error: backoff.error };
@@ -91,7 +91,7 @@ export class Outbox {
 
   /**
    * Finds the queue of a record.
-   * @returns undefined where its partition is not known; a `Closed` where no partition takes it and it would not be held
+   * @returns undefined if the metadata does not know its partition; `Closed` if no partition takes it and the caller does not wait
    */
   find(record: OutRecord, now: number): PartitionQueue | Closed | undefined {
     const topic = this.#topic(record.topic);

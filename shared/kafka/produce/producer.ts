@@ -10,7 +10,7 @@ import { type OutRecord } from '../port';
  */
 
 /** Below the 10 s after which the client gives a request up: else it is sent again while the broker still works on it. */
-export const PRODUCE_TIMEOUT_MS = 9_000;
+const PRODUCE_TIMEOUT_MS = 9_000;
 const PRODUCE_KEY = 0;
 const METADATA_KEY = 3;
 /** Of the two connections that kafkajs has to a broker, the one that only fetches use. */
@@ -26,7 +26,7 @@ export interface TopicMetadata {
 export const NO_NODE = -1;
 
 /** The records of one partition in a request. */
-export interface Part {
+interface Part {
   topic: string;
   partition: number;
   messages: readonly OutRecord[];

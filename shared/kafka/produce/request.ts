@@ -1,7 +1,7 @@
 import { type ProduceError } from './errors';
 import { type PartitionQueue, type Waiting } from './partition-queue';
 
-/** What goes to a broker, and what comes of it. */
+/** A request to a broker, and its result. */
 
 /** A partition that has taken nothing for a second; without a number, a topic that is not known for as long. */
 export interface Blocked {
@@ -25,7 +25,7 @@ export interface Request {
 
 export interface Refused {
   item: Waiting;
-  /** where it was to go */
+  /** the partition or topic that it was meant for */
   place: string;
   error: ProduceError;
 }
