@@ -48,6 +48,16 @@ export interface FiltersFigure {
   cases: { name: string; turns: DrainFigure[] }[];
 }
 
+/** Answers of ingest to honest single calls, without and with hostile requests. */
+export interface HostileFigure {
+  /** honest calls */
+  perSecond: number;
+  cleanP99Ms: number;
+  hostileP99Ms: number;
+  /** of hostile requests in the last phase, by the status of their answer */
+  statuses: Record<string, number>;
+}
+
 /** The audiences service over a backlog, and what it costs to have it. */
 export interface AudiencesFigure {
   users: number;
@@ -232,6 +242,7 @@ export interface Round {
   waiting?: WaitingFigure | undefined;
   filters?: FiltersFigure | undefined;
   audiences?: AudiencesFigure | undefined;
+  hostile?: HostileFigure | undefined;
   /** what could not be measured, and why */
   failures: { part: string; why: string }[];
 }

@@ -30,6 +30,7 @@ export const GOALS = {
   backlogHops: most(1),
   reopened: most(0),
   latenessMs: most(1_000),
+  hostileRatio: most(1.5),
 } as const;
 
 /** What endpoints that hang may cost the others, as a multiple of the clean p99: a fifth more, or 10 ms where that is little. */

@@ -26,6 +26,8 @@ export function howTaken({ rounds, settings }: Results): string[] {
     backlog: 'to a lane that is new, then again; ideal: the lane at its widest from the first moment on',
     outage: 'open loop of single calls for one endpoint, which answers 503 and then 200',
     waiting: 'written to the two longest tiers; lateness of a flow through the shortest, by the time of the broker',
+    hostile:
+      'control and ingest alone; a gzip bomb without a key and with a wrong one, and a large envelope with the public key of another source; time until the answer of ingest',
     audiences:
       'topic messages filled beforehand, then the router alone, then the audiences service alone, until all is counted and the first sync is done; then without its store, and on',
   };

@@ -20,6 +20,7 @@ export const PARTS = [
   'outage',
   'waiting',
   'audiences',
+  'hostile',
 ] as const;
 export type Part = (typeof PARTS)[number];
 

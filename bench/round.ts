@@ -5,6 +5,7 @@ import { measureBare } from './bare';
 import { measureDelivery } from './delivery';
 import { type BareFigure, type Round } from './figures';
 import { measureFilters } from './filters';
+import { measureHostile } from './hostile';
 import { measureIsolation } from './isolation';
 import { type Part } from './options';
 import { measureOutage } from './outage';
@@ -42,6 +43,7 @@ export async function runRound(
   const outage = await attempts.run('outage', 'outage', (p) => measureOutage(bench, sizes.outage, p));
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
   const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
-  const alone = { delivery, telemetry, filters, isolation, backlog, outage, waiting, audiences };
+  const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
+  const alone = { delivery, telemetry, filters, isolation, backlog, outage, waiting, audiences, hostile };
   return { bare, ...alone, ...together, failures: attempts.failures };
 }

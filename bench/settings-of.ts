@@ -7,7 +7,7 @@ import { BODY_BYTES } from './payload';
 /** What the figures were taken with, in words: pure. */
 export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Results['settings'] {
   const { bare, delivery, batches, singles, latency, sustained, isolation, backlog, outage, waiting } = sizes;
-  const { filters, audiences } = sizes;
+  const { filters, audiences, hostile } = sizes;
   const defaults = loadSettings({});
   const after = (size: { warmUp: number; count: number }) =>
     `${String(size.count)} after ${String(size.warmUp)} to warm up`;
@@ -25,6 +25,7 @@ export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Re
     outage: `${String(outage.perSecond)}/s, dead for ${String(outage.deadSeconds)} s`,
     waiting: `${String(waiting.count)} in tiers, ${String(waiting.perSecond)}/s falling due, ${String(waiting.seconds)} s a phase`,
     audiences: `${String(audiences.users)} users, ${String(audiences.passes)} messages of each, then ${String(audiences.traffic)} more; ${String(DEFINITIONS.audiences)} audiences, ${String(DEFINITIONS.traits)} computed traits`,
+    hostile: `${String(hostile.perSecond)}/s hostile, honest calls at ${String(hostile.loadPercent)} % of capacity, ${String(hostile.seconds)} s a phase`,
   };
   return {
     parts: [...only].join(','),

@@ -1,6 +1,7 @@
 import { type AudiencesSize } from './audiences';
 import { type BacklogSize } from './backlog';
 import { type FiltersSize } from './filters';
+import { type HostileSize } from './hostile';
 import { type IsolationSize } from './isolation';
 import { type LatencySize } from './latency';
 import { type OutageSize } from './outage';
@@ -27,6 +28,7 @@ export interface Sizes {
   waiting: WaitingSize;
   filters: FiltersSize;
   audiences: AudiencesSize;
+  hostile: HostileSize;
 }
 
 const BATCHES = { callsPerRequest: 100, connections: 8 };
@@ -51,6 +53,7 @@ export const WHOLE: Sizes = {
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
   waiting: { count: 1_000_000, perSecond: 200, seconds: 30 },
+  hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
   audiences: { users: 100_000, passes: 3, warmUp: 20_000, router: 200_000, traffic: 100_000, idleSeconds: 15 },
 };
@@ -79,6 +82,7 @@ export const QUICK: Sizes = {
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
   waiting: { count: 20_000, perSecond: 100, seconds: 12 },
+  hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
   audiences: { users: 10_000, passes: 3, warmUp: 5_000, router: 25_000, traffic: 20_000, idleSeconds: 5 },
 };

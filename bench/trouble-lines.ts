@@ -5,7 +5,20 @@ import { type Line } from './line';
 /** The lines of the table for a backlog, an outage, and what waits: pure. */
 
 export function troubleLines(rounds: readonly Round[]): Line[] {
-  return [...backlogLines(), ...outageLines(), ...waitingLines(rounds)];
+  return [...backlogLines(), ...outageLines(), ...waitingLines(rounds), ...hostileLines()];
+}
+
+function hostileLines(): Line[] {
+  return [
+    { what: 'hostile: honest calls', unit: 'calls/s', of: ({ hostile }) => hostile?.perSecond },
+    { what: 'hostile: p99 without hostile requests', unit: 'ms', of: ({ hostile }) => hostile?.cleanP99Ms },
+    {
+      what: 'hostile: p99 with hostile requests',
+      unit: '× without',
+      goal: GOALS.hostileRatio,
+      of: ({ hostile: h }) => h && h.hostileP99Ms / h.cleanP99Ms,
+    },
+  ];
 }
 
 function backlogLines(): Line[] {
