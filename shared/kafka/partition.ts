@@ -71,7 +71,7 @@ export class Partition {
   }
 
   /** Records were fetched. */
-  fetched(records: readonly FetchedRecord[]): void {
+  fetched(records: readonly Stamped[]): void {
     const [first] = records;
     if (!first) return;
     let newest = this.newestAtMs ?? 0;
@@ -87,7 +87,7 @@ export class Partition {
    * records there. (An unclean change of leaders, a power cut, a topic that was deleted.)
    * @param highWatermark the log's end as of this fetch; a new leader's may be behind for a moment
    */
-  isCut(records: readonly FetchedRecord[], highWatermark: number): Cut | undefined {
+  isCut(records: readonly Stamped[], highWatermark: number): Cut | undefined {
     const { next } = this.ledger;
     const [first] = records;
     if (highWatermark < next) return 'ends_before';
@@ -178,6 +178,8 @@ const RUNS_EVERY_MS = 200;
 const INSISTS_MS = 3_000;
 /** Each makes a run that is open and one that is done, of two bytes at most as a rule: what `encodeRuns` has room for. */
 const MOST_RELEASED = 700;
+
+type Stamped = Pick<FetchedRecord, 'offset' | 'timestamp'>;
 
 export type Cut = 'ends_before' | 'rewritten';
 

@@ -43,4 +43,37 @@ describe('a partition that is to be let go', () => {
     const again = records.filter(({ offset }) => offset >= partition.committed && heir.ledger.take(offset));
     expect(again).toEqual(apart.filter((record) => !kept.includes(record)));
   });
+
+  test('gives back without limit where its session is lost: the next owner reads from the last commit', () => {
+    const { partition, records } = taken(5_000);
+    partition.fence();
+    expect(records.filter((record) => !record.release())).toEqual([]);
+    expect(partition.ledger.open).toBe(0);
+  });
+});
+
+describe('a partition after a lost session', () => {
+  const at = (metadata: string) => new Partition('webhooks', 3, 0, metadata);
+
+  test('is still its own where the commit is the one that it made, and another owner has added nothing', () => {
+    const { partition, records, commit } = taken(4);
+    records[2]!.done();
+    const made = commit()!.metadata;
+    expect(partition.isLastOwner(at(made))).toBe(true);
+    expect(partition.isLastOwner(at(encodeRuns([1, 1])))).toBe(false);
+  });
+});
+
+describe('a log that was cut off', () => {
+  const fetched = (from: number, count: number, timestamp: number) =>
+    Array.from({ length: count }, (_, i) => ({ offset: from + i, timestamp }));
+
+  test('ends before what was read, or holds newer records at offsets that were read', () => {
+    const { partition } = taken(10);
+    partition.fetched(fetched(0, 10, 1_000));
+    expect(partition.isCut(fetched(5, 5, 1_000), 10)).toBeUndefined();
+    expect(partition.isCut(fetched(10, 5, 2_000), 15)).toBeUndefined();
+    expect(partition.isCut(fetched(5, 2, 1_000), 7)).toBe('ends_before');
+    expect(partition.isCut(fetched(5, 10, 2_000), 15)).toBe('rewritten');
+  });
 });
