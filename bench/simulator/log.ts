@@ -50,7 +50,7 @@ export class PartitionLog {
       if (!stored) break;
       const verdict = onRecord(this.#opened(stored));
       if (verdict === 'taken') this.#drop();
-      else this.#waits = verdict === 'full' ? 'full' : verdict.againAtMs;
+      else this.#waits = verdict === 'full' ? 'full' : nowMs + verdict.againInMs;
     }
     return typeof this.#waits === 'number' ? this.#waits : undefined;
   }

@@ -20,6 +20,10 @@ export class ProcessTime implements Time {
     return EPOCH_MS + this.agenda.now;
   }
 
+  brokerMs(): number {
+    return this.wallMs();
+  }
+
   steadyMs(): number {
     return this.agenda.now;
   }

@@ -163,7 +163,7 @@ export class Attempts {
 
   #context(): Timing {
     const { tiersMs, windowMs } = this.options;
-    return { nowMs: this.#time.wallMs(), tiersMs, windowMs };
+    return { nowMs: this.#time.brokerMs(), tiersMs, windowMs };
   }
 
   #conclude(held: Held, record: OpenRecord, tried: Tried, context: Timing): void {

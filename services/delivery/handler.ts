@@ -203,7 +203,7 @@ export class Deliverer {
 
   #context(): Timing {
     const { time = MACHINE, tiersMs, windowMs } = this.options;
-    return { nowMs: time.wallMs(), tiersMs, windowMs };
+    return { nowMs: time.brokerMs(), tiersMs, windowMs };
   }
 }
 

@@ -5,6 +5,7 @@ import { openConfig } from '../../shared/config/reader';
 import { createAddressGuard } from '../../shared/domain/address';
 import { shardKeys } from '../../shared/domain/delivery';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
+import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
@@ -112,7 +113,7 @@ async function openAppenders(kafka: Kafka, tiersMs: number[]): Promise<{ appende
 
 function tellOfCircuit(turn: CircuitTurn, appender: Appender): void {
   circuitTurned(log, turn);
-  appender.append([circuitRecord(turn, Date.now())]).catch(() => undefined);
+  appender.append([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }
 
 /** At least one of them: what was read before its partition moved is still sent. */

@@ -6,17 +6,17 @@
  */
 const LEAST_PAUSE_MS = 200;
 
-/** `now`, or the time (ms since 1970) at which to read it again. */
-export type Due = 'now' | { againAtMs: number };
+/** `now`, or how long to wait before it is read again, ms. */
+export type Due = 'now' | { againInMs: number };
 
 /**
- * @param appendedAtMs the broker's time of the record: file order is due order, since each tier has one delay
+ * @param appendedAtMs the broker's stamp of the record: file order is due order, since each tier has one delay
  * @param delayMs of the tier
+ * @param nowMs by the brokers' clock as well
  */
 export function dueOf(appendedAtMs: number, delayMs: number, nowMs: number): Due {
   const dueMs = appendedAtMs + delayMs;
   if (dueMs <= nowMs) return 'now';
-  // A broker's clock that runs ahead must not hold a record longer than its tier, again and again.
   const waitMs = Math.min(dueMs - nowMs, delayMs);
-  return { againAtMs: nowMs + Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
+  return { againInMs: Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
 }

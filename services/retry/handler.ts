@@ -19,7 +19,14 @@ export class Returner {
   #forksDropped = 0;
   #refused = false;
 
-  constructor(private readonly options: { appender: Appender; now: () => number; onRoom: () => void }) {}
+  constructor(
+    private readonly options: {
+      appender: Appender;
+      /** by the brokers' clock, ms since 1970 */
+      now: () => number;
+      onRoom: () => void;
+    },
+  ) {}
 
   /** Second records of a delivery's step that were dropped. */
   get forksDropped(): number {

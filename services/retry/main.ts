@@ -1,5 +1,6 @@
 import './telemetry';
 import { ConsumerHealth, serveHealth } from '../../shared/http/health';
+import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
 import { tierDelayMs } from '../../shared/kafka/topics';
 import { run } from '../../shared/lifecycle';
@@ -39,7 +40,7 @@ run('retry', log, async (fatal) => {
     divert: true,
     gatherMs: GATHER_MS,
   });
-  const returner = new Returner({ appender, now: Date.now, onRoom: () => health.consumption?.resume() });
+  const returner = new Returner({ appender, now: () => brokerClock.now(), onRoom: () => health.consumption?.resume() });
   const tiers = new TierReader({
     ...{ kafka, log },
     consume: (topics) => {

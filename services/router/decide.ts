@@ -1,7 +1,7 @@
 import { type ConfigView } from '../../shared/config/view';
 import { renderBody } from '../../shared/domain/body';
 import { encodeDelivery } from '../../shared/domain/delivery';
-import { firstDelivery, type Head, parseMessage, type Rejected } from '../../shared/domain/message-record';
+import { firstDelivery, type Head, parseMessage, windowStart, type Rejected } from '../../shared/domain/message-record';
 import { route, type Routed } from '../../shared/domain/route';
 import { filtersOf } from '../../shared/expression/filter';
 import { type OutRecord } from '../../shared/kafka/port';
@@ -42,7 +42,7 @@ export function decide(head: Head, value: Buffer | null, routing: Routing): Deci
   }
   // One body for all of them: rendered once, never again.
   const body = Buffer.from(renderBody(message));
-  const expiresAt = head.acceptedAt + routing.windowMs;
+  const expiresAt = windowStart(head) + routing.windowMs;
   return {
     kind: 'deliver',
     filters,

@@ -108,6 +108,7 @@ export class Router {
   }
 
   #meet(record: OpenRecord, head: Head): Met {
+    head.appendedAt = record.timestampMs;
     const seenAs = sighting(head.sourceId, head.messageId, record.partition, record.offset);
     return { record, head, value: record.value, sighting: seenAs };
   }

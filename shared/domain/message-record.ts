@@ -9,8 +9,10 @@ export interface Head {
   kind: 'message';
   sourceId: string;
   messageId: string;
-  /** ms since 1970 */
+  /** ms since 1970, by the clock of ingest */
   acceptedAt: number;
+  /** ms since 1970, by the broker's clock; absent where the reader has no use for it */
+  appendedAt?: number;
   traceparent: string;
 }
 
@@ -35,6 +37,17 @@ export function readHead(headers: RawHeaders): HeadDecision {
   const acceptedAt = Number(headers['accepted-at']);
   if (!(acceptedAt > 0 && acceptedAt < Infinity)) return rejected('its header accepted-at is not a time');
   return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' };
+}
+
+/** A record is appended in the 5 s in which ingest answers, or a little later: beyond that its clock is wrong. */
+const LARGEST_DELAY_MS = 10_000;
+
+/**
+ * Returns when the window of a message begins, ms since 1970: when it was accepted, or appended where ingest's clock must be
+ * wrong. Else a clock that is hours behind would leave its deliveries a single try.
+ */
+export function windowStart({ acceptedAt, appendedAt = acceptedAt }: Head): number {
+  return Math.abs(appendedAt - acceptedAt) <= LARGEST_DELAY_MS ? acceptedAt : appendedAt;
 }
 
 /** @returns the message, or what is wrong with it. Checked is what is relied on here; ingest checked the rest. */

@@ -1,5 +1,6 @@
 import { type Admin, type Consumer, type ConsumerGroupJoinEvent, type EachBatchPayload } from 'kafkajs';
 import { type Log } from '../telemetry/log';
+import { brokerClock } from './broker-clock';
 import { fetchedRecords } from './codec/install';
 import { Committer } from './committer';
 import { LastingConsumer } from './lasting';
@@ -232,6 +233,7 @@ export class KafkaConsumption implements Consumption {
     }
     if (partition.draining || partition.waits) return;
     const records = fetchedRecords(batch);
+    brokerClock.read(records.at(-1)?.timestamp ?? 0);
     const cut = partition.isCut(records, Number(batch.highWatermark));
     if (cut) {
       this.#holdings.beginAgain(id, partition, cut);

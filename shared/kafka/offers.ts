@@ -49,11 +49,10 @@ export class Offers {
       if (verdict === 'taken') continue;
       this.#keep(partition, messages.slice(i));
       if (verdict === 'full') return;
-      const waitMs = Math.max(0, verdict.againAtMs - Date.now());
       partition.timer = setTimeout(() => {
         partition.timer = undefined;
         this.rest(partition);
-      }, waitMs);
+      }, verdict.againInMs);
       return;
     }
   }

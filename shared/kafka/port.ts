@@ -63,8 +63,8 @@ export interface OpenRecord extends InRecord {
   release(): boolean;
 }
 
-/** `taken`; or `full`: read it again after `Consumption.resume()`; or a time, ms since 1970: read it again then. */
-export type Verdict = 'taken' | 'full' | { againAtMs: number };
+/** `taken`; or `full`: read it again after `Consumption.resume()`; or a wait, ms: read it again after that. */
+export type Verdict = 'taken' | 'full' | { againInMs: number };
 
 export interface Consumption {
   /** Partitions that were refused with `full` are read again. Cheap where there are none. */

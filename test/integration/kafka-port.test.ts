@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AssignerProtocol, Kafka as KafkaJs, logLevel, type PartitionAssigner } from 'kafkajs';
+import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Consumption, type Kafka, type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/settings';
@@ -79,6 +80,16 @@ describe('an appender', () => {
     await appender.append(records('messages', 1));
     await appender.close(1_000);
   });
+});
+
+test('the stamps of records that are written tell the time of the brokers', async () => {
+  // Given a clock that is an hour ahead, which reading alone cannot tell; then one write mends it.
+  brokerClock.read(Date.now() + 3_600_000);
+  const kafka = await connect();
+  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 'retry' });
+  await appender.append([{ topic: 'messages', key: 'clock', value: '{}' }]);
+  expect(Math.abs(brokerClock.now() - Date.now())).toBeLessThan(60_000);
+  await appender.close(1_000);
 });
 
 describe('a tail', () => {
@@ -354,7 +365,7 @@ describe('a consumer group', () => {
         }
         if (mode === 'later') {
           refusals++;
-          return { againAtMs: Date.now() + 200 };
+          return { againInMs: 200 };
         }
         const id = `${String(record.partition)}/${String(record.offset)}`;
         seen.set(id, (seen.get(id) ?? 0) + 1);

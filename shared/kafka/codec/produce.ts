@@ -15,6 +15,8 @@ interface ProducedPartition {
   partition: number;
   /** 0: written and acknowledged */
   errorCode: number;
+  /** the broker's stamp (LogAppendTime), ms since 1970; -1 where the topic keeps the client's */
+  appendedAt: number;
 }
 
 export interface ProduceResult {
@@ -62,9 +64,9 @@ export function decodeProduce(raw: Buffer, version: number): ProduceResult {
       const partition = reader.int32();
       const errorCode = reader.int16();
       reader.int64(); // base offset
-      reader.int64(); // append time
+      const appendedAt = reader.int64();
       if (version >= LOG_START_FROM) reader.int64();
-      partitions.push({ topic, partition, errorCode });
+      partitions.push({ topic, partition, errorCode, appendedAt });
     }
   }
   const throttleMs = reader.int32();

@@ -1,4 +1,5 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
+import { brokerClock } from '../broker-clock';
 import { decodeProduce, encodeProduce, type ProduceInput, type ProduceResult } from '../codec/produce';
 import { createCluster } from '../cluster';
 import { type OutRecord } from '../port';
@@ -148,7 +149,11 @@ async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): 
   const input: ProduceInput = { acks: -1, timeout: PRODUCE_TIMEOUT_MS, topicData: byTopic(parts, prefix) };
   const { request } = broker.lookupRequest(PRODUCE_KEY, produceRequest)(input);
   const version = request.apiVersion;
-  request.encode = () => Promise.resolve(encodeProduce(input, Date.now()));
+  let mark = brokerClock.mark();
+  request.encode = () => {
+    mark = brokerClock.mark();
+    return Promise.resolve(encodeProduce(input, Date.now()));
+  };
   const response = {
     decode: (raw: Buffer) => Promise.resolve(decodeProduce(raw, version)),
     parse: (data: unknown) => Promise.resolve(data),
@@ -160,6 +165,9 @@ async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): 
     // A connection that broke or does not answer is not used again.
     forget();
     throw error;
+  }
+  for (const { errorCode, appendedAt } of result.partitions) {
+    if (errorCode === 0 && appendedAt > 0) brokerClock.wrote(appendedAt, mark);
   }
   const codes = new Map(
     result.partitions.map(({ topic, partition, errorCode }) => [`${topic}/${partition}`, errorCode]),

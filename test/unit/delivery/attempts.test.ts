@@ -9,6 +9,7 @@ import { Lanes } from '../../../services/delivery/lanes';
 import { circuitRecord } from '../../../services/delivery/report';
 import { type SendRequest, type SendResult } from '../../../services/delivery/send';
 import { type OpenDestination, type Target } from '../../../services/delivery/targets';
+import { MACHINE } from '../../../services/delivery/time';
 
 /** Stories of deliveries and endpoints, with a sender that answers as each story says and a clock that it moves. */
 
@@ -63,7 +64,8 @@ class Story {
       appender: this.appender,
       parking: { ...this.appender, append: (records) => this.#append(records) },
       tiersMs: TIERS,
-      windowMs: 14_400_000,
+      windowMs: WINDOW_MS,
+      time: { ...MACHINE, brokerMs: () => Date.now() },
       limits: { maxBytes, maxUnacknowledgedBytes: 1e9 },
       log: createLog('test', 'silent'),
       onRoom: () => undefined,

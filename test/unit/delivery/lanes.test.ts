@@ -12,6 +12,7 @@ function setUp() {
   const ticks: (() => void)[] = [];
   const time = {
     wallMs: () => clock.at,
+    brokerMs: () => clock.at,
     steadyMs: () => clock.at,
     busyMs: () => clock.at,
     every: (_: number, act: () => void) => {

@@ -7,6 +7,7 @@ function loop() {
   let tick: () => void = () => undefined;
   const time: Time = {
     wallMs: () => at.steadyMs,
+    brokerMs: () => at.steadyMs,
     steadyMs: () => at.steadyMs,
     busyMs: () => at.busyMs,
     every: (_, act) => {

@@ -1,8 +1,10 @@
 import { Returner } from '../../../services/retry/handler';
+import { BrokerClock } from '../../../shared/kafka/broker-clock';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { recordingAppender } from '../../support/fakes';
 
 const NOW = 1_700_000_000_000;
+const own = { ms: NOW };
 
 /** A record of the tier of 10 s, due since a second. */
 function due(offset: number, headers: Record<string, string>, done: () => void): OpenRecord {
@@ -19,6 +21,19 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
     release: () => false,
   };
 }
+
+test('a retry service whose clock is hours ahead or behind gives records back when they are due', () => {
+  // Given the brokers' clock, as the stamps of the records tell it; then its own clock decides nothing.
+  const clock = new BrokerClock(() => own.ms);
+  for (const wrongByMs of [-7_200_000, 7_200_000]) {
+    own.ms = NOW + wrongByMs;
+    clock.wrote(NOW, clock.mark());
+    const returner = new Returner({ appender: recordingAppender(), now: () => clock.now(), onRoom: () => undefined });
+    const record = (timestampMs: number) => ({ ...due(1, {}, () => undefined), timestampMs });
+    expect(returner.onRecord(record(NOW - 4_000))).toEqual({ againInMs: expect.closeTo(6_000, -1) });
+    expect(returner.onRecord(record(NOW - 11_000))).toBe('taken');
+  }
+});
 
 test('of two records of the same step, one is given back; the other is done without a trace', async () => {
   const appender = recordingAppender();

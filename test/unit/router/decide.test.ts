@@ -178,6 +178,31 @@ describe('decide', () => {
   );
 });
 
+describe('the end of the window', () => {
+  const expiresAt = (appendedAt: number) => {
+    const decision = decide({ ...head, appendedAt }, value(MESSAGE), routing([aDestination()]));
+    if (decision.kind !== 'deliver') throw new Error(decision.kind);
+    return Number(decision.records[0]?.headers?.['expires-at']);
+  };
+
+  test.each([
+    ['counts from acceptance where the record was appended soon after', ACCEPTED_MS + 4_000, ACCEPTED_MS],
+    ['counts from acceptance where the clocks differ by a moment', ACCEPTED_MS - 500, ACCEPTED_MS],
+    [
+      'counts from the append where the clock of ingest is an hour behind',
+      ACCEPTED_MS + 3_600_000,
+      ACCEPTED_MS + 3_600_000,
+    ],
+    [
+      'counts from the append where the clock of ingest is an hour ahead',
+      ACCEPTED_MS - 3_600_000,
+      ACCEPTED_MS - 3_600_000,
+    ],
+  ])('%s', (_, appendedAt, from) => {
+    expect(expiresAt(appendedAt)).toBe(from + WINDOW_MS);
+  });
+});
+
 describe('the work that one message may cause', () => {
   const costly = '!(2 in properties.list) && !(3 in properties.list)';
   const message = value({ ...MESSAGE, properties: { list: Array(5_000).fill(1), plan: 'pro' } });

@@ -54,7 +54,7 @@ describe('a partition', () => {
         if (verdict === 'taken') read.push(String(key));
         return verdict;
       }, now);
-    verdict = { againAtMs: 2_000 };
+    verdict = { againInMs: 500 };
     expect([reader(1_500), reader(1_600)]).toEqual([2_000, 2_000]);
     verdict = 'taken';
     expect(reader(1_999)).toBe(2_000);

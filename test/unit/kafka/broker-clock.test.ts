@@ -1,0 +1,50 @@
+import { BrokerClock } from '../../../shared/kafka/broker-clock';
+
+/** A process whose own clock is wrong by so many ms. */
+function aClock(wrongByMs: number) {
+  const at = { ms: 1_000_000 };
+  const clock = new BrokerClock(() => at.ms + wrongByMs);
+  /** A produce request that takes so long; the broker stamps it in the middle. */
+  const write = (tookMs: number) => {
+    const mark = clock.mark();
+    at.ms += tookMs;
+    clock.wrote(at.ms - Math.floor(tookMs / 2), mark);
+  };
+  return { at, clock, write, errorMs: () => Math.abs(clock.now() - at.ms) };
+}
+
+test.each([0, 3_600_000, -3_600_000, 5, -5])(
+  'a clock that is wrong by %d ms tells the time of the brokers after one write',
+  (wrongByMs) => {
+    const { write, errorMs } = aClock(wrongByMs);
+    write(10);
+    expect(errorMs()).toBeLessThanOrEqual(6);
+  },
+);
+
+test('a clock that is behind tells the time of the brokers after one read', () => {
+  const { at, clock, errorMs } = aClock(-3_600_000);
+  clock.read(at.ms - 3);
+  expect(errorMs()).toBe(3);
+});
+
+test('an old record that is read changes nothing', () => {
+  const { at, clock, errorMs } = aClock(0);
+  clock.read(at.ms - 86_400_000);
+  expect(errorMs()).toBe(0);
+});
+
+test('a slow write changes nothing where the clock is right', () => {
+  const { write, errorMs } = aClock(0);
+  write(4_000);
+  expect(errorMs()).toBe(0);
+});
+
+test('time goes on between stamps', () => {
+  const { at, clock, write, errorMs } = aClock(-3_600_000);
+  write(10);
+  const error = errorMs();
+  at.ms += 1_800_000;
+  expect(errorMs()).toBe(error);
+  expect(clock.now()).toBeGreaterThan(1_000_000 + 1_800_000);
+});
