@@ -27,7 +27,7 @@ export interface Stored {
   from: RequestStart | undefined;
 }
 
-export interface RequestStart {
+interface RequestStart {
   req: Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
   /** by `performance.now()` */
   startedAt: number;

@@ -86,7 +86,7 @@ metrics.gauge({ name: 'waypost.config.age', help: 'Since config was known to its
 );
 
 /** ms since all of `config` was known; Infinity where it never was */
-export function configAgeMs({ completeAt }: Pick<Tail, 'completeAt'>): number {
+function configAgeMs({ completeAt }: Pick<Tail, 'completeAt'>): number {
   return performance.now() - completeAt;
 }
 

@@ -24,7 +24,7 @@ interface Resealed<T> {
 }
 
 /** Pure, but for the random parts of sealed texts. */
-export function resealDestination(destination: Destination, sealer: Sealer): Resealed<Destination> {
+function resealDestination(destination: Destination, sealer: Sealer): Resealed<Destination> {
   const { id, webhooks, secrets } = destination;
   const again = resealer(id, sealer);
   const data: Destination = {
@@ -46,7 +46,7 @@ export function resealDestination(destination: Destination, sealer: Sealer): Res
 }
 
 /** Pure, but for the random parts of sealed texts. */
-export function resealSource(source: Source, sealer: Sealer): Resealed<Source> {
+function resealSource(source: Source, sealer: Sealer): Resealed<Source> {
   let [changed, unreadable] = [false, false];
   const writeKeys = source.writeKeys.map((writeKey) => {
     if (writeKey.sealed !== undefined && sealer.isCurrent(writeKey.sealed)) return writeKey;

@@ -7,7 +7,7 @@ export interface LimitedRecord {
   sources: Record<string, number>;
 }
 
-export const LIMITED_FORMAT = 1;
+const LIMITED_FORMAT = 1;
 
 export function limitedRecord(at: Date, counts: ReadonlyMap<string, number>) {
   const value: LimitedRecord = { at: at.toISOString(), sources: Object.fromEntries(counts) };

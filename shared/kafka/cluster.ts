@@ -25,7 +25,7 @@ export interface FetchResponse {
   responses: { topicName: string; partitions: FetchedPartition[] }[];
 }
 
-export interface FetchRequest {
+interface FetchRequest {
   /** ms */
   maxWaitTime: number;
   minBytes: number;

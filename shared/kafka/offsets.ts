@@ -33,12 +33,6 @@ function isLeaderless(error: unknown): boolean {
   return LEADERLESS.has(type) || (cause !== undefined && cause !== error && isLeaderless(cause));
 }
 
-/** The end of each partition of a topic. */
-export async function readEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
-  const offsets = await admin.fetchTopicOffsets(topic);
-  return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
-}
-
 /** The first offset of each partition of a topic, and its end. */
 export async function readBounds(admin: Admin, topic: string): Promise<Map<number, Bounds>> {
   const offsets = await admin.fetchTopicOffsets(topic);

@@ -25,7 +25,7 @@ interface Member {
   sync?: { resolve: (assignment: Buffer) => void; reject: (error: Error) => void } | undefined;
 }
 
-export const refusal = (type: string) => Object.assign(new Error(type), { type, retriable: true });
+const refusal = (type: string) => Object.assign(new Error(type), { type, retriable: true });
 
 export class Coordinator {
   state: 'Empty' | 'PreparingRebalance' | 'CompletingRebalance' | 'Stable' = 'Empty';
