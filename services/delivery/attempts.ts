@@ -92,10 +92,12 @@ export class Attempts {
   #post(attempt: Attempt, target: Target): void {
     const { delivery, body } = attempt.run.held;
     // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
-    const fresh = this.#fresh(delivery, target);
-    if (!('target' in fresh)) {
+    // Another process may send a record that is leaving.
+    const fresh = attempt.record.leaving ? undefined : this.#fresh(delivery, target);
+    if (!fresh || !('target' in fresh)) {
       const place = attempt.placed.get(target);
-      const overdue = place && isOverdue(fresh) ? place.lane.overdue(place.job, this.options.lanes.now()) : undefined;
+      const late = place && fresh && isOverdue(fresh);
+      const overdue = late ? place.lane.overdue(place.job, this.options.lanes.now()) : undefined;
       queueMicrotask(() => {
         this.#free(attempt, target, { kind: 'withdrawn' });
         this.#skip(attempt, target, overdue);

@@ -439,6 +439,21 @@ describe('what would end a delivery, or was decided by an older destination', ()
   });
 });
 
+describe('a process that lost its session', () => {
+  test('gives back a record that is leaving when its turn in the lane comes, and sends nothing of it', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(30);
+    // The partition is lost, and the deliverer has not been told yet.
+    story.leaving = true;
+    for (const { answer } of [...story.open]) answer(resultOf(200));
+    await settle();
+    await story.pass(100);
+    expect([story.sent.length, story.released, story.done]).toEqual([20, range(20, 30), range(0, 20)]);
+    expect(story.deliverer.load).toBe(0);
+  });
+});
+
 describe('a process that stops', () => {
   test('gives back what was not begun, waits for what was, and repeats neither', async () => {
     story = new Story(['/a']);
