@@ -90,7 +90,8 @@ export function meterAppender(
 }
 
 /** `retention`: deleted before they were read; `truncated`: read before, and the log now ends below them */
-export type Missed = 'retention' | 'truncated';
+export type Missed = (typeof MISSED)[number];
+const MISSED = ['retention', 'truncated'] as const;
 
 export interface ConsumerMeter {
   /** Records were fetched. */
@@ -130,6 +131,8 @@ const LOOK_MS = 1_000;
 export function meterConsumer(metered: Metered): ConsumerMeter {
   const group = metered.label ?? metered.group;
   const watched: Watched = { ...metered, group, known: new Map(), without: new Map(), lookedAt: -Infinity };
+  // There from the start, so that the first offsets that are missed are seen as an increase.
+  for (const topic of metered.topics) for (const reason of MISSED) missed.of({ group, topic, reason });
   consumers.add(watched);
   return {
     read: (partition, records) => {
