@@ -116,14 +116,15 @@ export class KafkaConsumption implements Consumption {
 
   #tick(): void {
     const now = performance.now();
-    if (now - this.#tickedAt > this.parts.sessionMs) this.#stoodStill();
+    // The last heartbeat was sent some time before the standstill began.
+    if (now - this.#tickedAt > this.parts.sessionMs / 2) this.#stoodStill();
     this.#tickedAt = now;
     void this.#committer.run(now);
   }
 
   /**
-   * The process stood still for longer than its session lasts: others have its partitions by now, most likely. What has not
-   * been begun is given back at once, before kafkajs finds out. If the session is not lost, the next round lets it be read again.
+   * Gives back at once what has not been begun, before kafkajs finds out that the session is lost: the process stood still
+   * for so long that others may have its partitions. If the session is not lost, the next round lets it be read again.
    */
   #stoodStill(): void {
     if (this.#stopping || this.#holdings.partitions.size === 0) return;

@@ -1,0 +1,182 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { createSealer } from '../../shared/config/seal';
+import { configKey, type ConfigRecord, type Destination } from '../../shared/domain/config';
+import { type Delivery, deliveryKey, encodeDelivery } from '../../shared/domain/delivery';
+import { connectKafka } from '../../shared/kafka/client';
+import { describeGroup, unreadPlaces } from '../../shared/kafka/group';
+import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { CONFIG, DUE, WEBHOOKS } from '../../shared/kafka/topics';
+import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from '../support/eventually';
+import { freePorts } from '../support/free-port';
+import { type Service, startService } from '../support/service';
+import { type Sink, startSink } from '../support/sink';
+
+/**
+ * Two delivery processes with a slow endpoint and thousands of deliveries queued. One process is frozen for longer than its
+ * session lasts: the other takes over its partitions and sends what it had not committed.
+ */
+
+const PARTITIONS = 6;
+const SHARDS = 60;
+const DELIVERIES = 16_000;
+const QUEUED = 5_000;
+const SLOW_MS = 300;
+/** Outcomes reach Kafka some tens of milliseconds after the answer, and commits follow every 100 ms; a loaded machine takes longer. */
+const UNCOMMITTED_MS = 1_000;
+const AT = '2026-11-21T08:00:00.000Z';
+
+const prefix = `frozen-${randomUUID().slice(0, 8)}.`;
+const env = {
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+  WAYPOST_TOPIC_PREFIX: prefix,
+  WAYPOST_PARTITIONS: String(PARTITIONS),
+  WAYPOST_REPLICATION: '1',
+  WAYPOST_HOST: '127.0.0.1',
+  WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
+  WAYPOST_RETRY_DELAYS: '10s',
+  WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
+};
+
+let kafka: Kafka;
+let appender: Appender;
+let admin: Admin;
+let sink: Sink;
+const running: Service[] = [];
+
+beforeAll(async () => {
+  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  sink = await startSink();
+}, 60_000);
+
+afterAll(async () => {
+  await Promise.all(running.map((service) => service.kill()));
+  await appender.close(1_000);
+  await Promise.all([kafka.close(), admin.disconnect(), sink.close()]);
+}, 60_000);
+
+type Process = Service & { metric(name: string): Promise<number> };
+
+async function start(name: 'delivery' | 'retry'): Promise<Process> {
+  const [port] = await freePorts(1);
+  const service = await startService(name, { ...env, [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) });
+  running.push(service);
+  const metric = async (wanted: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${wanted}{`))
+        ?.split(' ')
+        .at(-1),
+    );
+  };
+  return { ...service, metric };
+}
+
+function destination(): OutRecord {
+  const sealer = createSealer(requireSecretKeys(loadSettings(env)));
+  const url = { id: 'whk_1', origin: sink.url(''), headers: {}, url: sealer.seal(sink.url('/hook'), 'dst_1') };
+  const data: Destination = {
+    ...{ id: 'dst_1', name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
+    ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
+  };
+  const entry = { format: 1 as const, version: 1, replaces: 0, at: AT };
+  const record: ConfigRecord = { ...entry, kind: 'destination', id: data.id, data };
+  return { topic: CONFIG, key: configKey('destination', data.id), value: JSON.stringify(record) };
+}
+
+function deliveries(): OutRecord[] {
+  const now = Date.now();
+  return Array.from({ length: DELIVERIES }, (_, i) => {
+    const userId = `user-${String(i)}`;
+    const delivery: Delivery = {
+      ...{ id: `dlv_${String(i)}`, messageId: `m-${String(i)}`, sourceId: 'src_1', destinationId: 'dst_1' },
+      ...{ type: 'track', userId, acceptedAt: now, expiresAt: now + 3_600_000, attempt: 0, hop: 0, replay: 0 },
+      ...{ closed: [], traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+    };
+    const key = deliveryKey('dst_1', userId, SHARDS);
+    return { topic: WEBHOOKS, key, value: '{}', headers: encodeDelivery(delivery), partition: i % PARTITIONS };
+  });
+}
+
+/** Waits until so many members read all partitions. @param except a member that must not be one of them */
+async function shared(members: number, except?: ReadonlySet<string>): Promise<Set<string>> {
+  return eventually(
+    async () => {
+      const view = await describeGroup(admin, `${prefix}waypost-delivery`);
+      const counts = new Map([WEBHOOKS, DUE].map((topic) => [prefix + topic, PARTITIONS]));
+      expect([view?.members.length, view && unreadPlaces(view, counts)]).toEqual([members, []]);
+      const ids = new Set(view!.members.map(({ memberId }) => memberId));
+      expect(except && [...ids].every((id) => except.has(id))).not.toBe(true);
+      return ids;
+    },
+    { deadlineMs: 60_000 },
+  );
+}
+
+/** All that the group has read is committed. */
+async function finished(): Promise<void> {
+  await eventually(
+    async () => {
+      const ends = new Map((await admin.fetchTopicOffsets(prefix + WEBHOOKS)).map((end) => [end.partition, end.high]));
+      const [group] = await admin.fetchOffsets({ groupId: `${prefix}waypost-delivery`, topics: [prefix + WEBHOOKS] });
+      const committed = new Map(group!.partitions.map(({ partition, offset }) => [partition, offset]));
+      expect(committed).toEqual(ends);
+    },
+    { deadlineMs: 90_000 },
+  );
+}
+
+test('a delivery process that is frozen for longer than its session repeats what was in flight, not what it had queued', async () => {
+  await appender.append([destination()]);
+  const [one] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
+  const before = await shared(2);
+  const frozen = one;
+  const unanswered = new Set<string>();
+  const answeredAt = new Map<string, number>();
+  let delayMs = SLOW_MS;
+  sink.on('/hook', async ({ headers }) => {
+    const id = headers['webhook-id']!;
+    unanswered.add(id);
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    unanswered.delete(id);
+    answeredAt.set(id, Date.now());
+    return {};
+  });
+
+  void appender.append(deliveries());
+  await eventually(async () => expect(await frozen.metric('waypost_lanes_queued')).toBeGreaterThan(QUEUED), {
+    everyMs: 20,
+  });
+  process.kill(frozen.pid, 'SIGSTOP');
+  const frozenAt = Date.now();
+  const inFlight = unanswered.size;
+  const answered = [...answeredAt.values()].filter((at) => at > frozenAt - UNCOMMITTED_MS).length;
+  // An endpoint that is quick again would be sent the whole queue in a moment.
+  delayMs = 0;
+  try {
+    await shared(1);
+  } finally {
+    process.kill(frozen.pid, 'SIGCONT');
+  }
+  await shared(2, before);
+  await eventually(() => expect(sink.deliveries('/hook').distinct).toBe(DELIVERIES), { deadlineMs: 90_000 });
+  await finished();
+  await eventually(async () => {
+    expect([await frozen.metric('waypost_lanes_queued'), await frozen.metric('waypost_requests_in_flight')]).toEqual([
+      0, 0,
+    ]);
+  });
+  const { repeats } = sink.deliveries('/hook');
+  const counts = `${String(inFlight)} were in flight, ${String(answered)} answered just before`;
+  process.stdout.write(`frozen: ${String(repeats)} repeats; ${counts}\n`);
+  // Each answer that arrived meanwhile lets one more request go, before the process sees how late it is.
+  expect(repeats).toBeLessThanOrEqual(2 * inFlight + answered);
+  expect(2 * inFlight + answered).toBeLessThan(QUEUED / 2);
+}, 240_000);
