@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { openConfig } from '../../shared/config/reader';
 import { resealConfig, type ResealReport } from '../../shared/config/reseal';
 import { createSealer } from '../../shared/config/seal';
@@ -18,9 +16,17 @@ const GIVE_UP_MS = 10_000;
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const PROGRESS_EVERY = 100;
 
-/** @throws AppError `cannot_start` where an entry opens by no key of the list; the others are resealed */
-export async function reseal(env: NodeJS.ProcessEnv, say: (line: string) => void): Promise<void> {
-  const settings = loadSettings(withLocalKey(env));
+/**
+ * @param keyLost reseals also where no key of the list opens anything
+ * @throws AppError `cannot_start` where no key of the list opens `config`, and nothing is written; also where an entry opens by no
+ * key of the list, and the others are resealed
+ */
+export async function reseal(
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+  { keyLost = false }: { keyLost?: boolean } = {},
+): Promise<void> {
+  const settings = loadSettings(env);
   const sealer = createSealer(requireSecretKeys(settings));
   const log = createLog('config', 'silent');
   const kafka = await connectKafka(settings, { clientId: 'config', log });
@@ -32,7 +38,7 @@ export async function reseal(env: NodeJS.ProcessEnv, say: (line: string) => void
     const progress = (report: ResealReport) => {
       if (report.entries % PROGRESS_EVERY === 0) say(`${String(report.entries)} entries looked at`);
     };
-    const report = await resealConfig({ config, writer, sealer, progress });
+    const report = await resealConfig({ config, writer, sealer, keyLost, progress });
     if (fatal !== undefined) throw fatal as Error;
     say(`${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`);
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
@@ -49,11 +55,4 @@ function unreadable(entries: readonly string[]): AppError {
     'cannot_start',
     `No key of WAYPOST_SECRET_KEY opens: ${entries.join(', ')}. Add the key that sealed them to the end of the list and run it again, or set their URLs, headers and secrets again; a write key by rotation.`,
   );
-}
-
-/** The key of `npm start`, where the environment has none. It is read, and never made: a new key would open nothing. */
-function withLocalKey(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const file = join(env.WAYPOST_DATA_DIR || '.waypost', 'secret-key');
-  if (env.WAYPOST_SECRET_KEY || !existsSync(file)) return env;
-  return { ...env, WAYPOST_SECRET_KEY: readFileSync(file, 'utf8').trim() };
 }

@@ -19,7 +19,7 @@ async function main([command = '', ...args]: string[]): Promise<void> {
       return process.exit(await demo(process.env, { once: args.includes('--once') }));
     }
     case 'service': {
-      if (args[0] === 'config') return configure(args[1]);
+      if (args[0] === 'config') return configure(args.slice(1));
       const { becomeService } = await import('./single');
       return becomeService(args[0], process.env);
     }
@@ -33,16 +33,18 @@ async function main([command = '', ...args]: string[]): Promise<void> {
       return;
     }
     case 'config':
-      return configure(args[0]);
+      return configure(args);
     default:
       throw new AppError('cannot_start', USAGE);
   }
 }
 
-async function configure(command: string | undefined): Promise<void> {
+async function configure([command, ...options]: string[]): Promise<void> {
   if (command === 'reseal') {
     const { reseal } = await import('./config-reseal');
-    return reseal(process.env, (line) => process.stderr.write(`${line}\n`));
+    return reseal(process.env, (line) => process.stderr.write(`${line}\n`), {
+      keyLost: options.includes('--key-lost'),
+    });
   }
   const { copyConfig } = await import('./config-copy');
   return copyConfig(command, process.env, { input: process.stdin, output: process.stdout });

@@ -26,7 +26,7 @@ export function keyTrouble(config: Pick<ConfigView, 'system' | 'list'>, sealer: 
   if (fits) return undefined;
   return (
     'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery the same list of keys; if that ' +
-    'key is lost, run `config reseal`, and set URLs, headers and secrets again'
+    'key is lost, run `config reseal --key-lost`, and set URLs, headers and secrets again'
   );
 }
 

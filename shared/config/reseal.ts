@@ -1,6 +1,6 @@
 import { type Destination, type Kind, type Kinds, type Sealed, type Source, SYSTEM_ID } from '../domain/config';
 import { AppError } from '../errors';
-import { newSystemEntry } from './canary';
+import { keyTrouble, newSystemEntry } from './canary';
 import { type Sealer } from './seal';
 import { type ConfigReader, type Entry } from './view';
 import { openWriteKey, sealWriteKey } from './write-keys';
@@ -86,13 +86,20 @@ interface ResealOptions {
   config: ConfigReader;
   writer: Pick<ConfigWriter, 'write'>;
   sealer: Sealer;
+  /** seals with a key that opens nothing of `config`: for a system whose key is lost */
+  keyLost?: boolean;
   /** told after each entry */
   progress?: (report: ResealReport) => void;
 }
 
-/** @throws AppError `kafka_unavailable`: what was written stays, and the next run goes on */
+/**
+ * @throws AppError `cannot_start` before the first write where no key of the ring opens `config`; `kafka_unavailable`: what was
+ * written stays, and the next run goes on
+ */
 export async function resealConfig(options: ResealOptions): Promise<ResealReport> {
-  const { config, sealer, progress } = options;
+  const { config, sealer, keyLost = false, progress } = options;
+  // A canary under a wrong key would make every process with the right key not ready.
+  if (!keyLost && keyTrouble(config, sealer) !== undefined) throw wrongKey();
   const report: ResealReport = { resealed: 0, entries: 0, unreadable: [] };
   const one = async <K extends Kind>(kind: K, id: string, find: Find<K>, decide: Decide<K>) => {
     const { written, unreadable } = await resealEntry(options, { kind, id, find, decide });
@@ -114,6 +121,14 @@ export async function resealConfig(options: ResealOptions): Promise<ResealReport
     await one('destination', data.id, () => config.destination(data.id), decided(resealDestination, sealer));
   }
   return report;
+}
+
+function wrongKey(): AppError {
+  return new AppError(
+    'cannot_start',
+    'No key of WAYPOST_SECRET_KEY opens config, so nothing was written. Run it with the list of keys that control has. If that ' +
+      'key is lost, run `config reseal --key-lost`, then set URLs, headers and secrets again.',
+  );
 }
 
 type Find<K extends Kind> = () => Entry<Kinds[K]> | undefined;

@@ -110,9 +110,22 @@ it('loses no change that control makes at the same time', async () => {
 
 it('leaves what no key opens as it is, and names the entry', async () => {
   const { config, writer } = await anOldSystem();
-  const report = await resealConfig({ config, writer, sealer: only });
+  const report = await resealConfig({ config, writer, sealer: only, keyLost: true });
   expect(report).toEqual({ resealed: 2, entries: 3, unreadable: ['destination:dst_1'] });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
+});
+
+it.each([
+  ['a canary that its keys do not open', true],
+  ['no canary and no destination that its keys open', false],
+])('a reseal with another key, and %s, writes nothing', async (_, canary) => {
+  const { memory, config, writer } = await anOldSystem();
+  if (canary) await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
+  const records = memory.records('config').length;
+  await expect(resealConfig({ config, writer, sealer: only })).rejects.toThrow(
+    /No key of WAYPOST_SECRET_KEY opens config/,
+  );
+  expect(memory.records('config')).toHaveLength(records);
 });
 
 describe('a process with another key', () => {
