@@ -31,7 +31,7 @@ export interface Call<Id extends OperationId = OperationId> {
   /** of the request, without the query */
   path: string;
   query: Query<Id>;
-  /** undefined where there is none, and where the operation takes lines */
+  /** undefined where there is none, and where the table has no `body` for the operation: then it is not read */
   body: Json | undefined;
   ifMatch: string | undefined;
   /** An operation without a token sets this when it knows who asks. */
@@ -72,7 +72,7 @@ export function mount(handlers: Handlers, access: Access, deps: ActDeps): Reques
   };
 
   async function serve(operation: OperationId, id: string, { req, res }: { req: Request; res: Response }) {
-    const { role, adminFields = [], lines, query: parameters, act } = operationOf(operation);
+    const { role, adminFields = [], body: takes, query: parameters, act } = operationOf(operation);
     const allow = (): Identity | undefined => {
       if (role === 'none') return undefined;
       const identity = identify(access, req, deps.now().getTime());
@@ -81,7 +81,7 @@ export function mount(handlers: Handlers, access: Access, deps: ActDeps): Reques
     };
     const identity = allow();
     if (identity) access.uses.note(identity.actor.id);
-    const body = lines ? undefined : await readJson(req, res);
+    const body = takes && (await readJson(req, res, role === 'none'));
     if (identity) requireFields(adminFields, body, identity);
     const query = parameters && parseQuery(parameters, req.query);
     const [path = ''] = req.url.split('?', 1);

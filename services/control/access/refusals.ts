@@ -17,6 +17,8 @@ const MAX_ADDRESSES = 10_000;
 const LOG_INTERVAL_MS = 60_000;
 const LOG_MAX_KEYS = 1_000;
 const LOGGED: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Of a request without a known token these count as much as a wrong token does: control has read its body. */
+const COUNTED: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 export interface RefusalsOptions {
   clientAddress: ClientAddress;
@@ -35,21 +37,24 @@ export class Refusals {
   /**
    * Takes note of what a request is answered with.
    * @param token id of the request's token, where that is known
-   * @returns the error to answer with: the same, or `rate_limited` in place of the 401 where the address has had too many
+   * @returns the error to answer with: the same, or `rate_limited` in its place where the address has had too many
    */
   answerTo(error: unknown, req: Request, about: { operation: string; token: string | undefined }): unknown {
-    if (!(error instanceof Problem) || !LOGGED.has(error.status)) return error;
+    const given = statusOf(error);
+    const isLimited = given === 401 || (about.token === undefined && COUNTED.has(given));
+    if (!isLimited && !LOGGED.has(given)) return error;
     const { clientAddress, log } = this.options;
     const address = clientAddress(req.socket.remoteAddress, req.get('x-forwarded-for'));
-    const answer = error.status === 401 ? this.#limited(address, error) : error;
-    const { status } = answer;
+    const answer = isLimited ? this.#limited(address, error) : error;
+    const status = statusOf(answer);
+    if (!LOGGED.has(status)) return answer;
     // A failed login is logged beside other refusals of its address.
     const kind = about.operation === 'POST /session' ? 'login' : (about.token ?? '');
     if (this.#mayLog(`${status} ${kind} ${address}`)) log.warn({ ...about, status, address }, 'request.refused');
     return answer;
   }
 
-  #limited(address: string, refusal: Problem): Problem {
+  #limited(address: string, refusal: unknown): unknown {
     const key = addressKey(address);
     const nowMs = this.options.now();
     const waitMs = this.#buckets.waitMs(key, RATE, nowMs);
@@ -61,4 +66,9 @@ export class Refusals {
       headers: { 'Retry-After': String(Math.ceil(waitMs / 1_000)) },
     });
   }
+}
+
+/** @returns 0 for an error without one; the errors of Express's parser have one */
+function statusOf(error: unknown): number {
+  return typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 0;
 }

@@ -70,6 +70,7 @@ describe('bodies', () => {
     ['a list', '[]', 422],
     ['a key named __proto__', '{"name":"a","__proto__":{"enabled":false}}', 400],
     ['deep nesting', `{"name":${'['.repeat(40)}${']'.repeat(40)}}`, 400],
+    ['half a million lists', `[${'[],'.repeat(340_000)}[]]`, 400],
     ['very deep nesting', `{"name":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400],
     ['more than 1 MB', JSON.stringify({ name: 'x'.repeat(1024 * 1024) }), 413],
   ])('%s: %#', async (_, body, status) => {
@@ -81,6 +82,16 @@ describe('bodies', () => {
   it('are JSON whatever the Content-Type says', async () => {
     const answer = await control.call('post', '/sources').type('form').send('{"name":"from curl"}');
     expect(answer.status).toBe(201);
+  });
+
+  it.each([
+    ['get', '/openapi.json', 200],
+    ['get', '/catalog', 200],
+    ['delete', '/sources/src_none', 404],
+    ['post', '/replays/rpl_none/cancel', 503],
+  ] as const)('are not read where the operation takes none: %s %s', async (method, path, status) => {
+    const answer = await control.call(method, path).type('json').send('{');
+    expect(answer.status).toBe(status);
   });
 
   it('are counted in depth without recursion', () => {

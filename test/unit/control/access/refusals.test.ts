@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import supertest from 'supertest';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
@@ -27,6 +28,28 @@ it.each([
   ]);
   control.clock.now = new Date(control.clock.now.getTime() + 1_000);
   expect((await ask()).status).toBe(401);
+});
+
+it.each([
+  ['broken JSON', '{', 400],
+  ['a body without a token', '{"token":7}', 422],
+  ['more than 4 KB', JSON.stringify({ token: 'x'.repeat(4_096) }), 413],
+])('too many logins with %s from one address are answered 429', async (_, body, status) => {
+  const ask = () => supertest(control.app).post('/api/v1/session').type('json').send(body);
+  for (let i = 0; i < BURST; i++) expect((await ask()).status).toBe(status);
+  expect((await ask()).status).toBe(429);
+});
+
+it('a login with a compressed body is answered 415 before it is inflated, and too many of them 429', async () => {
+  const zip = gzipSync(`[${'[],'.repeat(300_000)}[]]`);
+  const ask = () =>
+    supertest(control.app).post('/api/v1/session').set('Content-Encoding', 'gzip').type('json').send(zip);
+  for (let i = 0; i < BURST; i++) expect((await ask()).status).toBe(415);
+  expect((await ask()).status).toBe(429);
+});
+
+it('bad bodies with a valid token do not count against the address', async () => {
+  for (let i = 0; i <= BURST; i++) expect((await control.call('post', '/sources').send({})).status).toBe(422);
 });
 
 it('a valid token is never refused for its address, neither in a header nor at a login', async () => {
