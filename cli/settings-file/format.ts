@@ -37,6 +37,7 @@ const file = z.strictObject({
       name: z.string().min(1),
       enabled: z.boolean().default(true),
       blockedEvents: z.array(z.string()).default([]),
+      // Files of earlier versions have neither of these two: an import leaves them as they are.
       limits: z
         .strictObject({
           maxPerSecond: z.number().nullable().default(null),
@@ -44,8 +45,8 @@ const file = z.strictObject({
           burst: z.string().nullable().default(null),
         })
         .nullable()
-        .default(null),
-      trust: z.enum(TRUSTS).default('server'),
+        .optional(),
+      trust: z.enum(TRUSTS).optional(),
     }),
   ),
   destinations: z.array(destination),
@@ -107,7 +108,7 @@ export function toFile(present: Present, at: Date): SettingsFile {
 
 /** The fields of a source that a file holds, in a fixed order. */
 export function sourceFields({ enabled, blockedEvents, limits, trust }: Omit<FileSource, 'name'>) {
-  return { enabled, blockedEvents, limits, trust };
+  return { enabled, blockedEvents, ...(limits !== undefined && { limits }), ...(trust !== undefined && { trust }) };
 }
 
 function lost(name: string): never {

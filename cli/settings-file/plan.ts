@@ -51,7 +51,8 @@ export function planImport(file: SettingsFile, present: Present, secrets: Secret
     const [same, ...others] = present.sources.filter((source) => source.name === name);
     if (others.length > 0) faults.push(`Several sources here are named "${name}": rename all but one.`);
     if (!same) return { kind: 'source', act: 'create', name, body };
-    if (JSON.stringify(sourceFields(same)) === JSON.stringify(body)) return { kind: 'source', act: 'keep', name };
+    const here = Object.entries(sourceFields(same)).filter(([field]) => field in body);
+    if (JSON.stringify(Object.fromEntries(here)) === JSON.stringify(body)) return { kind: 'source', act: 'keep', name };
     return { kind: 'source', act: 'change', name, id: same.id, body };
   });
   for (const name of Object.keys(secrets)) {

@@ -220,6 +220,16 @@ test('a file of an older version has no audiences, and those here stay', () => {
   expect(steps.map(({ kind }) => kind)).toEqual(['source', 'destination']);
 });
 
+test('a file of an older version leaves the trust and the limits of a source as they are', () => {
+  const older = { ...FILE, sources: [{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }] };
+  const stepOf = (file: typeof older) => planImport(parseFile(JSON.stringify(file)), HERE, {}, false).steps[0];
+  expect(stepOf(older)).toEqual({ kind: 'source', act: 'keep', name: 'Site' });
+  expect(stepOf({ ...older, sources: [{ name: 'Site', enabled: false, blockedEvents: ['Noise'] }] })).toEqual({
+    ...{ kind: 'source', act: 'change', name: 'Site', id: 'src_1' },
+    body: { enabled: false, blockedEvents: ['Noise'] },
+  });
+});
+
 test.each([
   ['{', 'is not JSON'],
   ['{"waypost":2,"sources":[],"destinations":[]}', 'waypost: '],
