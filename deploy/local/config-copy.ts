@@ -1,16 +1,17 @@
 import { createInterface } from 'node:readline';
 import { type Readable, type Writable } from 'node:stream';
+import { ConfigState } from '../../shared/config/state';
 import { AppError } from '../../shared/errors';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**
- * `main.js config backup` writes topic `config` to stdout, a record a line, and `config restore` puts such lines into an empty
- * one. Records are copied as they lie, in their order: which of them count says the same rule there as here. Secrets stay
- * sealed: a copy is worth nothing without WAYPOST_SECRET_KEY, and a restored one nothing without the same key.
+ * `main.js config backup` writes the entries of topic `config` to stdout, a record a line, and `config restore` writes such lines
+ * into an empty topic. Superseded records stay out of a backup: they may hold write keys in the clear, or texts that a retired key
+ * opens. Secrets stay sealed: a backup is worth nothing without WAYPOST_SECRET_KEY, and so is a restored topic.
  */
 
 const READ_BYTES = 1024 * 1024;
@@ -41,19 +42,41 @@ export async function copyConfig(
 
 async function backUp(kafka: Kafka, output: Writable): Promise<number> {
   const [range = { low: 0, high: 0 }] = await kafka.ranges(CONFIG);
-  let copied = 0;
+  const current = new CurrentRecords();
   for (let offset = range.low; offset < range.high;) {
     const at = { topic: CONFIG, partition: 0, offset, until: range.high, maxBytes: READ_BYTES };
     const { records, next, gone } = await kafka.read(at);
-    for (const { key, value, headers } of records) {
-      const line = { key: key?.toString() ?? null, value: value?.toString() ?? null, headers };
-      output.write(`${JSON.stringify(line)}\n`);
-      copied++;
-    }
+    for (const record of records) current.take(record);
     if (gone) throw new AppError('kafka_unavailable', `config could not be read beyond offset ${String(offset)}.`);
     offset = next;
   }
-  return copied;
+  const lines = current.lines();
+  for (const line of lines) output.write(`${JSON.stringify(line)}\n`);
+  return lines.length;
+}
+
+/** The record that counts for each key, by the rule of all readers: the last one of a key may have lost a race. */
+class CurrentRecords {
+  readonly #state = new ConfigState();
+  /** by key, in the order of first appearance; several where this version cannot read the last of them */
+  readonly #lines = new Map<string, Line[]>();
+
+  take(record: Pick<InRecord, 'key' | 'value' | 'headers'>): void {
+    const [key, value] = [record.key?.toString() ?? null, record.value?.toString() ?? null];
+    // No reader takes a record without a key.
+    if (key === null) return;
+    const verdict = this.#state.apply(key, value);
+    if (verdict.kind === 'ignored') return;
+    const line = { key, value, headers: record.headers };
+    if (verdict.kind === 'removed' || (verdict.kind === 'applied' && verdict.record.data === undefined)) {
+      this.#lines.delete(key);
+    } else if (verdict.kind === 'applied') this.#lines.set(key, [line]);
+    else this.#lines.set(key, [...(this.#lines.get(key) ?? []), line]);
+  }
+
+  lines(): Line[] {
+    return [...this.#lines.values()].flat();
+  }
 }
 
 async function restore(kafka: Kafka, input: Readable): Promise<number> {

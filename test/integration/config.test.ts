@@ -113,6 +113,8 @@ it('is copied into a new system, and never mixed into another', async () => {
   const original = await openControl();
   await original.writer.write('source', 'copied', aSource('copied', 'one'), { replaces: 0 });
   await original.writer.write('source', 'copied', aSource('copied', 'two'), { replaces: 1 });
+  await original.writer.write('source', 'deleted', aSource('deleted', 'deleted'), { replaces: 0 });
+  await original.writer.write('source', 'deleted', undefined, { replaces: 1 });
   let lines = '';
   const output = new Writable({
     write: (chunk, _, done) => {
@@ -121,6 +123,12 @@ it('is copied into a new system, and never mixed into another', async () => {
     },
   });
   await copyConfig('backup', env, { input: Readable.from([]), output });
+  const keys = lines
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { key: string }).key);
+  expect(keys.filter((key) => key === 'source:copied')).toHaveLength(1);
+  expect(keys).not.toContain('source:deleted');
 
   const elsewhere = { ...env, WAYPOST_TOPIC_PREFIX: `copy-${randomUUID().slice(0, 8)}.` };
   const restore = () => copyConfig('restore', elsewhere, { input: Readable.from([lines]), output });
