@@ -111,6 +111,8 @@ export function sourceFields({ enabled, blockedEvents, limits, trust }: Omit<Fil
   return { enabled, blockedEvents, ...(limits !== undefined && { limits }), ...(trust !== undefined && { trust }) };
 }
 
+export type SourceFields = ReturnType<typeof sourceFields>;
+
 function lost(name: string): never {
   throw new CliError(
     `A URL of destination "${name}" was lost with its key. Give it anew by \`waypost destinations edit\`.`,

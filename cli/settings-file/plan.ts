@@ -2,13 +2,13 @@ import { type Destination, type Operations } from '../../shared/api/operations';
 import { type DefinitionStep, planAudience, planTrait } from './definitions';
 import {
   type FileDestination,
-  type FileSource,
   HIDDEN,
   namesOf,
   sourceFields,
   type Present,
   type SecretsFile,
   type SettingsFile,
+  type SourceFields,
 } from './format';
 
 /** What an import would do, before it does anything. What the file does not name stays as it is. */
@@ -18,8 +18,8 @@ type Patch = Operations['PATCH /destinations/{id}']['body'];
 type Webhook = Body['webhooks'][number];
 
 export type Step =
-  | { kind: 'source'; act: 'create'; name: string; body: Omit<FileSource, 'name'> }
-  | { kind: 'source'; act: 'change'; name: string; id: string; body: Omit<FileSource, 'name'> }
+  | { kind: 'source'; act: 'create'; name: string; body: SourceFields }
+  | { kind: 'source'; act: 'change'; name: string; id: string; body: SourceFields }
   | { kind: 'destination'; act: 'create'; name: string; body: Omit<Body, 'sources'>; sources: string[] }
   | ChangedDestination
   | { kind: 'source' | 'destination'; act: 'keep'; name: string }

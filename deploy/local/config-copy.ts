@@ -18,7 +18,11 @@ const READ_BYTES = 1024 * 1024;
 const WRITE_DEADLINE_MS = 30_000;
 const AT_ONCE = 500;
 
-type Line = Pick<OutRecord, 'key' | 'headers'> & { value: string | null };
+interface Line {
+  key: string | null;
+  value: string | null;
+  headers?: InRecord['headers'];
+}
 
 /** @throws AppError `cannot_start` where Kafka is away, or what is to be restored would be mixed with something else */
 export async function copyConfig(
@@ -102,7 +106,7 @@ async function restore(kafka: Kafka, input: Readable): Promise<number> {
 
 function recordOf(text: string, line: number): OutRecord {
   try {
-    const { key, value, headers } = JSON.parse(text) as Line;
+    const { key, value, headers } = JSON.parse(text) as Pick<OutRecord, 'key' | 'headers'> & Pick<Line, 'value'>;
     return { topic: CONFIG, key, value, ...(headers && { headers }) };
   } catch (error) {
     throw new AppError('cannot_start', `Line ${String(line)} is no record of config.`, false, { cause: error });
