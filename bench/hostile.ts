@@ -35,8 +35,12 @@ function hostileRequests(authorization: string): Hostile[] {
   const context = Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i.toString(36)}`, 1]));
   const call = { type: 'track', userId: 'u', event: 'e', context: { a: 1 } };
   const merges = gzipSync(JSON.stringify({ context, batch: Array.from({ length: 2_500 }, () => call) }), { level: 9 });
+  const keys = gzipSync(`{${Array.from({ length: 24_000 }, (_, i) => `"writeKey":"${String(i)}"`).join()}}`, {
+    level: 9,
+  });
   return [
     { headers: gzip, body: arrays },
+    { headers: gzip, body: keys },
     { headers: { ...gzip, authorization: 'Basic bm9ib2R5Og==' }, body: arrays },
     { headers: { ...gzip, authorization }, body: merges },
   ];

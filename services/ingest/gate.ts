@@ -80,6 +80,11 @@ export class Gate {
     return waitMs === 0 ? undefined : this.#rateLimited(waitMs);
   }
 
+  /** Charges an address that is over its limit for a search of its body that found no known key. */
+  searched(req: IncomingMessage): void {
+    this.#refused.take(this.#address(req), this.parts.now());
+  }
+
   /** The answer to a request without a valid key: the refusal, or 429 where its address has had too many of them. */
   refused(req: IncomingMessage, refusal: Answer): Answer {
     // A 503 is not the client's fault.

@@ -100,7 +100,10 @@ async function prepare(
   // Other requests of this source may have used up its limit while the body came.
   if (named) return gate.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
   const limited = gate.limitedUnknown(req);
-  if (limited && !namesKnownKey(body, parts.sources)) return limited;
+  if (limited && !namesKnownKey(body, parts.sources)) {
+    gate.searched(req);
+    return limited;
+  }
   return decideByBody(parts, read);
 }
 
@@ -142,10 +145,17 @@ function decide(
 }
 
 const WRITE_KEY = /"writeKey"\s*:\s*"([^"\\]{1,200})"/g;
+/** A key is hashed before it is looked up, and a small gzipped body can name 34,000 of them. */
+const MAX_CANDIDATES = 8;
 
-/** Whether a key that is known stands anywhere in the text: without parsing it, which costs ten times as much. */
+/** Whether one of the first keys in the text is known: without parsing it, which costs ten times as much. */
 function namesKnownKey(body: Buffer, sources: Sources): boolean {
   if (!body.includes('"writeKey"')) return false;
-  for (const [, key = ''] of body.toString('latin1').matchAll(WRITE_KEY)) if (sources.known(key)) return true;
+  const seen = new Set<string>();
+  for (const [, key = ''] of body.toString('latin1').matchAll(WRITE_KEY)) {
+    if (seen.has(key)) continue;
+    if (sources.known(key)) return true;
+    if (seen.add(key).size === MAX_CANDIDATES) return false;
+  }
   return false;
 }

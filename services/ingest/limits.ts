@@ -15,6 +15,8 @@ const MAX_SOURCES = 10_000;
  */
 const REFUSED: BucketRate = { perSecond: 5, burst: 100 };
 const MAX_ADDRESSES = 10_000;
+/** The debt of an address grows no further: it may be shared with clients that send few requests. */
+const MAX_WAIT_MS = 60_000;
 
 export interface LimitSettings {
   /** calls a second of a source without limits */
@@ -67,6 +69,7 @@ export class RefusedLimit {
   }
 
   take(address: string, nowMs: number): void {
+    if (this.waitMs(address, nowMs) > MAX_WAIT_MS) return;
     this.#buckets.take(address, 1, REFUSED, nowMs);
   }
 }

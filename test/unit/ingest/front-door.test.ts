@@ -4,7 +4,7 @@ import { type LimitedRecord } from '../../../shared/domain/limited';
 import { type SourceLimits } from '../../../shared/domain/config';
 import { eventually } from '../../support/eventually';
 import { aSource } from '../../support/fakes';
-import { basic, rawSocket, startTestIngest, type TestIngest } from './start';
+import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';
 
 let ingest: TestIngest;
 afterEach(() => ingest.stop());
@@ -109,6 +109,23 @@ describe('the limit of an address', () => {
     expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({ status: 200 });
     expect(await ingest.post('/v1/t', '{"broken', none)).toMatchObject({ status: 429 });
     expect(await ingest.post('/v1/t', '{"broken')).toMatchObject({ status: 400 });
+  });
+
+  test('a body that names thousands of keys has few of them looked up, and its address waits longer', async () => {
+    ingest = await startTestIngest();
+    for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
+    const lookUp = jest.spyOn(ingest.config, 'sourceByWriteKey');
+    const keys = gzipped(`{${Array.from({ length: 20_000 }, (_, i) => `"writeKey":"${i}"`).join()}}`);
+    const waits: number[] = [];
+    for (let i = 0; i < 50; i++) {
+      lookUp.mockClear();
+      const { status, headers } = await ingest.post('/v1/batch', keys, { ...none, 'content-encoding': 'gzip' });
+      expect([status, lookUp.mock.calls.length]).toEqual([429, 8]);
+      waits.push(Number(headers.get('retry-after')));
+    }
+    expect(waits.at(-1)).toBeGreaterThan(waits[0]!);
+    const other = JSON.stringify({ batch: [{ ...track, properties: { writeKey: 'nobody' } }], writeKey: 'key-1' });
+    expect(await ingest.post('/v1/batch', other, none)).toMatchObject({ status: 200 });
   });
 
   test('behind a trusted proxy each client has its own', async () => {
