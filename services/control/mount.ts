@@ -88,9 +88,15 @@ export function mount(handlers: Handlers, access: Access, deps: ActDeps): Reques
     const stillAllowed = () => isAllowed(allow, identity);
     const ifMatch = req.get('if-match');
     const call = { id, path, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
-    if (act) auditAct(act, call, deps);
     // The types of `Call` follow from the table, by which `query`, `by` and `identity` were just made.
-    await (handlers[operation] as (call: object) => void | Promise<void>)(call);
+    const handle = handlers[operation] as (call: object) => void | Promise<void>;
+    try {
+      await handle(call);
+      if (act) auditAct(act, call, deps);
+    } catch (error) {
+      if (act) auditAct(act, call, deps, error);
+      throw error;
+    }
   }
 }
 

@@ -43,4 +43,21 @@ describe('the audit trail', () => {
     const [row] = await trail();
     expect(row).toMatchObject({ version: null, changes: [], by: { id: 'admin', role: 'admin' } });
   });
+
+  it('has an act whose client closed the connection before the answer', async () => {
+    const waiting = await controlUnderTest({ database, timeoutMs: -9_000 });
+    const webhooks = [{ url: 'https://a.example/' }];
+    const made = { name: 'Hooks', type: 'webhooks', webhooks, sources: [] };
+    const { body } = await waiting.call('post', '/destinations').send(made);
+    const server = waiting.app.listen(0);
+    const test = supertest(server).post(`/api/v1/destinations/${body.id}/test`);
+    test.set('Authorization', `Bearer ${ADMIN_TOKEN}`).on('error', () => undefined);
+    void test.end(() => undefined);
+    await eventually(() => expect(waiting.memory.records('webhooks')).toHaveLength(1));
+    test.abort();
+    await eventually(async () =>
+      expect((await trail()).filter(({ entry }) => entry === body.id)).toMatchObject([{ action: 'tested' }]),
+    );
+    server.close();
+  });
 });
