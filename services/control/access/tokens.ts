@@ -35,21 +35,23 @@ export function newToken(): string {
   return `wpt_${randomBytes(32).toString('base64url')}`;
 }
 
-/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by` */
+/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by`, or end later */
 export function createToken(body: unknown, made: { id: string; hash: string; now: Date; by: Identity }): Token {
   const at = made.now.toISOString();
   const fields = parseBody(tokenSchema, body);
   requireFuture(fields, made.now);
   requireOwnRights(fields, made.by);
+  requireOwnEnd(endOf(fields), made.by);
   return { id: made.id, ...stored(fields), hash: made.hash, createdAt: at, updatedAt: at };
 }
 
-/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by` */
+/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by`, or end later */
 export function patchToken(token: Token, patch: Json, { now, by }: { now: Date; by: Identity }): Token {
   const { name: _, role: __, expiresAt, rights: ___, ...rest } = token;
   const fields = parseBody(tokenSchema, mergePatch(stored(token), patch));
   if (fields.expiresAt !== expiresAt) requireFuture(fields, now);
   requireOwnRights(fields, by);
+  if (endOf(fields) > endOf(token)) requireOwnEnd(endOf(fields), by);
   return { ...rest, ...stored(fields), updatedAt: now.toISOString() };
 }
 
@@ -68,6 +70,21 @@ function requireOwnRights({ rights }: TokenFields, { rights: own }: Identity): v
   const missing = rights?.filter((right) => !own.includes(right)) ?? ['all rights of its role'];
   if (missing.length === 0) return;
   throw new Problem('forbidden', `Your token cannot give rights that it does not have: ${missing.join(', ')}`);
+}
+
+/** Else a token could outlive its own end. */
+function requireOwnEnd(end: number, { expiresAt }: Identity): void {
+  if (expiresAt === undefined || end <= expiresAt) return;
+  const at = new Date(expiresAt).toISOString();
+  throw new Problem(
+    'forbidden',
+    `Your token ends at ${at}: it can neither make a token that ends later nor prolong one`,
+  );
+}
+
+/** @returns ms since 1970; Infinity: never */
+function endOf({ expiresAt }: Pick<TokenFields, 'expiresAt'>): number {
+  return expiresAt === undefined ? Infinity : Date.parse(expiresAt);
 }
 
 /** @param lastUsedAt ms since 1970 */

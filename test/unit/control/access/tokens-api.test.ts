@@ -61,6 +61,44 @@ it('a token with a list of rights makes no token that has more', async () => {
   expect((await send('patch', `/tokens/${id}`, { rights: null })).status).toBe(403);
 });
 
+describe('a token that expires', () => {
+  const end = '2026-02-01T00:00:00.000Z';
+  const later = '2026-02-02T00:00:00.000Z';
+  const made = async () => {
+    const { token, id } = (await post({ role: 'admin', expiresAt: end })).body as { token: string; id: string };
+    const send = (method: 'post' | 'patch', path: string, body: object) =>
+      supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`).send(body);
+    return { id, send };
+  };
+
+  it('makes no token that ends later than itself', async () => {
+    const { send } = await made();
+    const create = (fields: object) => send('post', '/tokens', { name: 'a', role: 'admin', ...fields });
+    const refused = await create({});
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining(`ends at ${end}`)]);
+    expect((await create({ expiresAt: later })).status).toBe(403);
+    expect((await create({ expiresAt: end })).status).toBe(201);
+  });
+
+  it('prolongs neither itself nor another token beyond its end', async () => {
+    const { id, send } = await made();
+    const other = (await post({ expiresAt: '2026-01-15T00:00:00Z' })).body.id as string;
+    for (const each of [id, other]) {
+      expect((await send('patch', `/tokens/${each}`, { expiresAt: null })).status).toBe(403);
+      expect((await send('patch', `/tokens/${each}`, { expiresAt: later })).status).toBe(403);
+    }
+    expect((await send('patch', `/tokens/${other}`, { expiresAt: end })).status).toBe(200);
+    expect((await send('patch', `/tokens/${id}`, { name: 'Kim again' })).status).toBe(200);
+  });
+
+  it('renames a token that has no end, and may give it one', async () => {
+    const { send } = await made();
+    const other = (await post({})).body.id as string;
+    expect((await send('patch', `/tokens/${other}`, { name: 'Lee' })).status).toBe(200);
+    expect((await send('patch', `/tokens/${other}`, { expiresAt: later })).status).toBe(200);
+  });
+});
+
 it('every path of the API has its resource among the rights', () => {
   const open = ['session', 'openapi.json'];
   const named = Object.keys(OPERATIONS).map((key) => key.replace(/^[A-Z]+ /, '').split('/')[1]!);
