@@ -7,6 +7,7 @@ import { encodeEvent, eventOf } from '../../services/audiences/event';
 import { EventLog } from '../../services/audiences/event-log';
 import { encodeProfile } from '../../services/audiences/profile';
 import { restore } from '../../services/audiences/restore';
+import { Forgotten } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
 import { Replays } from '../../services/control/replays/runner';
 import { openConfig } from '../../shared/config/reader';
@@ -148,10 +149,12 @@ test.concurrent(
       })),
     );
     const database = await memoryDatabase();
-    const history = { ask: (work) => work(database), hasRead: () => Promise.resolve(true) } as Pick<
-      History,
-      'ask' | 'hasRead'
-    >;
+    const history: Pick<History, 'ask' | 'hasRead' | 'forgotten' | 'learnDeletions'> = {
+      ask: (work) => work(database),
+      hasRead: () => Promise.resolve(true),
+      forgotten: new Forgotten(),
+      learnDeletions: () => Promise.resolve(),
+    };
     const config = { destination: () => ({ version: 1, data: { enabled: true } }) } as unknown as ConfigView;
     const appender = { append: () => Promise.resolve() };
     const parts = { appender, history, config, windowMs: 3_600_000, now: () => new Date(), log };

@@ -76,7 +76,7 @@ export async function controlUnderTest(
   const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
   const writer = openWriter({ config, appender, log, now });
   const tests = openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log });
-  const history = historyOn(options.database, options.historyHasRead);
+  const history = historyOn(options.database, () => clock.now.getTime(), options.historyHasRead);
   const seen = new SeenEvents(history, log);
   const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
@@ -131,11 +131,11 @@ export async function controlUnderTest(
 }
 
 /** A history that asks this database; without one, as where it cannot be opened. */
-function historyOn(database: Database | undefined, hasRead = () => true): ControlDeps['history'] {
+function historyOn(database: Database | undefined, nowMs: () => number, hasRead = () => true): ControlDeps['history'] {
   const forgotten = new Forgotten();
   const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
   if (!database) return { forgotten, ask: away, forget: away, hasRead: away, learnDeletions: away };
-  const learnDeletions = () => forgotten.refresh(database, 0);
+  const learnDeletions = () => forgotten.refresh(database, nowMs());
   return {
     forgotten,
     learnDeletions,

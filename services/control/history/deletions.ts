@@ -80,8 +80,8 @@ function fromRow(row: Row): Deletion {
   };
 }
 
-/** Longer than `attempts` keeps a record. */
-const REMEMBERED_MS = 8 * 86_400_000;
+/** Longer than any topic keeps a record: dead letters, which a replay sends again, stay 30 days and a segment of 7 days. */
+const REMEMBERED_MS = 38 * 86_400_000;
 
 /**
  * Remembers the deletions that later events may still predate. Other control processes write deletions too: a process

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/view';
+import { type Delivery } from '../../../shared/domain/delivery';
 import { AppError, messageOf } from '../../../shared/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type Appender, type Kafka } from '../../../shared/kafka/port';
@@ -42,7 +43,7 @@ interface Chosen {
 export interface ReplaysOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   appender: Pick<Appender, 'append'>;
-  history: Pick<History, 'ask' | 'hasRead'>;
+  history: Pick<History, 'ask' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   config: Pick<ConfigView, 'source' | 'destination'>;
   windowMs: number;
   now: () => Date;
@@ -215,9 +216,11 @@ export class Replays {
       place.next = await this.#skipTo(topic, place);
       return;
     }
+    await history.learnDeletions();
     const candidates = fetched.records
       .filter(({ offset }) => offset < place.end)
-      .flatMap((record) => candidateOf(record, job.scope, config) ?? []);
+      .flatMap((record) => candidateOf(record, job.scope, config) ?? [])
+      .filter(({ delivery }) => !history.forgotten.has(asEvent(delivery)));
     const ids = candidates.map(({ delivery }) => delivery.id);
     const known = await history.ask((database) => knownOf(database, ids));
     const chosen = candidates.flatMap((candidate): Chosen[] => {
@@ -285,6 +288,15 @@ export class Replays {
 
 function topicOf({ origin }: Scope): string {
   return origin === 'dead_letters' ? DEAD : MESSAGES;
+}
+
+/** As the history asks whether its user was deleted. */
+function asEvent({ userId, anonymousId, sourceId, acceptedAt }: Delivery) {
+  return {
+    ...(userId !== undefined && { userId }),
+    ...(anonymousId !== undefined && { anonymousId }),
+    ...{ source: sourceId, acceptedAt: new Date(acceptedAt).toISOString() },
+  };
 }
 
 function isPassing(error: unknown): boolean {

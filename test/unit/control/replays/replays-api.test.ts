@@ -20,6 +20,7 @@ beforeEach(async () => {
   control.clock.now = new Date(at(3_600));
   await database.query('delete from waypost.deliveries');
   await database.query('delete from waypost.replays');
+  await database.query('delete from waypost.deletions');
   const body = {
     name: 'Hooks',
     type: 'webhooks',
@@ -32,13 +33,14 @@ beforeEach(async () => {
 const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
 
 /** Dead letters, and what the history says of them. */
-async function bury(count: number, prefix = 'dlv') {
+async function bury(count: number, prefix = 'dlv', userId?: string) {
   const letters = Array.from({ length: count }, (_, i) => ({ id: `${prefix}_${i}`, offset: 0 }));
   for (const letter of letters) {
     letter.offset = control.memory.records('webhooks.dead').length;
     const delivery = {
       ...{ id: letter.id, messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' as const },
       ...{ acceptedAt: START, expiresAt: START, attempt: 1, hop: 0, replay: 0, closed: [], traceparent: '' },
+      ...(userId !== undefined && { userId }),
     };
     const headers = encodeDelivery(delivery);
     control.memory.append([
@@ -65,6 +67,21 @@ const ended = (id: string) =>
     expect(body.status).toMatch(/done|failed|cancelled/);
     return body;
   });
+
+it('a replay sends no dead letter of a user who was deleted after it', async () => {
+  await bury(2, 'kim', 'kim');
+  await bury(1, 'lee', 'lee');
+  await control.call('post', '/deletions').send({ userIds: ['kim'] });
+  // Another process, or this one after 37 days.
+  const later = await controlUnderTest({ database, memory: control.memory });
+  later.clock.now = new Date(control.clock.now.getTime() + 37 * 86_400_000);
+  const { body } = await later.call('post', '/replays').send({ destination, maxPerSecond: 10_000 });
+  await eventually(async () => {
+    const job = (await later.call('get', `/replays/${body.id}`)).body;
+    expect(job).toMatchObject({ status: 'done', matched: 1, sent: 1 });
+  });
+  expect(due()).toEqual(['lee_0/1']);
+});
 
 describe('one delivery', () => {
   it('is sent once more, with its body and a new window', async () => {
