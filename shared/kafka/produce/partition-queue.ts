@@ -34,8 +34,10 @@ export class PartitionQueue {
   #sending: Waiting[] = [];
   /** when the request was begun */
   #sentAt = 0;
-  /** so many records are sent one by one, since the broker refuses one of them */
-  #alone = 0;
+  /** So many records at the head are searched for one that the broker refuses. */
+  #suspects = 0;
+  /** of them in a request, at most: half of those that it refused */
+  #most = 0;
 
   constructor(
     readonly topic: string,
@@ -64,7 +66,7 @@ export class PartitionQueue {
    * @param room at least one record is taken where it is `empty`
    */
   take(room: { bytes: number; records: number; empty: boolean }, now: number): Waiting[] {
-    const most = this.#alone > 0 ? Math.min(1, room.records) : room.records;
+    const most = this.#suspects > 0 ? Math.min(this.#most, this.#suspects, room.records) : room.records;
     let { bytes } = room;
     let count = 0;
     for (const item of this.#waiting) {
@@ -85,7 +87,7 @@ export class PartitionQueue {
   /** All that was in the request is written. */
   acknowledged(): Waiting[] {
     const written = this.#endRequest();
-    this.#alone = Math.max(0, this.#alone - written.length);
+    this.#suspects = Math.max(0, this.#suspects - written.length);
     this.#forget(written);
     this.backoff.succeeded();
     return written;
@@ -99,18 +101,20 @@ export class PartitionQueue {
   }
 
   /**
-   * The broker refuses one of the records in the request.
-   * @returns that record; undefined where there were several: they are sent again, one by one
+   * The broker refuses one of the records in the request, or all of them as too large together.
+   * @returns that record; undefined where there were several: they are sent again, half as many at once
    */
   refused(): Waiting | undefined {
     this.backoff.succeeded();
     if (this.#sending.length > 1) {
-      this.#alone = this.#sending.length;
+      this.#suspects = Math.max(this.#suspects, this.#sending.length);
+      this.#most = Math.ceil(this.#sending.length / 2);
       this.#putBack(false);
       return undefined;
     }
     const items = this.#endRequest();
-    this.#alone = Math.max(0, this.#alone - 1);
+    this.#suspects = Math.max(0, this.#suspects - 1);
+    this.#most = this.#suspects;
     this.#forget(items);
     return items[0];
   }

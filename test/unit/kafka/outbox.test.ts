@@ -54,12 +54,12 @@ describe('an answer', () => {
     expect(sent(outbox, 51).map((each) => [each.spare, ...shown(each)])).toEqual([[true, '2:a,b,c']]);
   });
 
-  test('that refuses one record of several has them sent one by one, in their order, and gives back that one alone', () => {
+  test('that refuses one record of several has ever fewer of them sent, in their order, and gives back that one alone', () => {
     const { outbox, put } = start();
     for (const value of ['a', 'large', 'b', 'c']) put(value, { partition: 0 });
     const order: string[][] = [];
     const refused: string[] = [];
-    for (let i = 0; i < 6; i++) {
+    for (let i = 0; i < 7; i++) {
       const [request] = sent(outbox, 0);
       if (!request) break;
       const [values] = shown(request);
@@ -67,9 +67,21 @@ describe('an answer', () => {
       const answer = outbox.answered(request, [values!.includes('large') ? TOO_LARGE : OK], 0);
       refused.push(...answer.refused.map(({ item }) => String(item.record.value)));
     }
-    expect(order.flat()).toEqual(['0:a,large,b,c', '0:a', '0:large', '0:b', '0:c']);
+    expect(order.flat()).toEqual(['0:a,large,b,c', '0:a,large', '0:a', '0:large', '0:b,c']);
     expect(refused).toEqual(['large']);
     expect(outbox.bytes).toBe(0);
+  });
+
+  test('that refuses a request as too large has it sent again in halves', () => {
+    const { outbox, put } = start();
+    for (let i = 0; i < 600; i++) put('a', { partition: 0 });
+    const counts: number[] = [];
+    for (let [request] = sent(outbox, 0); request; [request] = sent(outbox, 0)) {
+      const count = request.parts[0]!.items.length;
+      counts.push(count);
+      expect(outbox.answered(request, [count > 200 ? TOO_LARGE : OK], 0).refused).toEqual([]);
+    }
+    expect(counts).toEqual([600, 300, 150, 150, 150, 150]);
   });
 
   test('that does not come leaves the order as it is', () => {

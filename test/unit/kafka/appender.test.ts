@@ -1,0 +1,39 @@
+import { KafkaAppender } from '../../../shared/kafka/appender';
+import { encodeProduce } from '../../../shared/kafka/codec/produce';
+import { type AppenderOptions, type OutRecord } from '../../../shared/kafka/port';
+import { type Producer } from '../../../shared/kafka/produce/producer';
+import { createLog } from '../../../shared/telemetry/log';
+
+type Parts = Parameters<Producer['send']>[1];
+
+const OPTIONS: AppenderOptions = { maxPendingBytes: 1e9, giveUpAfterMs: 'retry' };
+
+/** An appender before a topic `t` with two partitions, led by the brokers 1 and 2. `answer` gives the code of a partition. */
+function start(options: Partial<AppenderOptions> = {}, answer: (partition: number) => number = () => 0) {
+  const requests: Parts[] = [];
+  const producer: Producer = {
+    refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
+    send: (_, parts) => {
+      requests.push(parts);
+      return Promise.resolve(parts.map(({ partition }) => answer(partition)));
+    },
+    disconnect: () => Promise.resolve(),
+  };
+  const appender = new KafkaAppender(producer, { ...OPTIONS, ...options }, createLog('test', 'silent'));
+  return { appender, requests };
+}
+
+test('a request with ids of three-byte characters is no larger than one with ASCII', async () => {
+  const { appender, requests } = start();
+  const id = '字'.repeat(250);
+  const headers = { message: id, source: 'src_1' };
+  const record: OutRecord = { topic: 't', key: id, value: '{}', headers, partition: 0 };
+  await appender.append(Array.from({ length: 1_500 }, () => record));
+  const sizes = requests.map((parts) => {
+    const topicData = parts.map(({ topic, ...part }) => ({ topic, partitions: [part] }));
+    return encodeProduce({ acks: -1, timeout: 1, topicData }, 0).buffer.length;
+  });
+  expect(sizes.length).toBeGreaterThan(1);
+  expect(Math.max(...sizes)).toBeLessThan(910_000);
+  await appender.close(0);
+});
