@@ -69,16 +69,39 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined;
 }
 
+interface Cursor {
+  /** a time in ms since 1970, or another whole number that the list is ordered by */
+  at: number;
+  id: string;
+}
+
 /** `next` and `after` of a list that is ordered by time and id. */
 export function encodeCursor(at: number, id: string): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
-/** @throws Problem `invalid_fields` */
-export function decodeCursor(after: string | undefined): { at: number; id: string } | undefined {
+/**
+ * Reads a cursor of a list in the database.
+ * @throws Problem `invalid_fields`
+ */
+export function decodeCursor(after: string | undefined): Cursor | undefined {
+  const cursor = decodeAnyCursor(after);
+  if (hasNul(cursor?.id)) throw badCursor();
+  return cursor;
+}
+
+/**
+ * Reads a cursor of a list that is not in the database: its id may hold any character.
+ * @throws Problem `invalid_fields`
+ */
+export function decodeAnyCursor(after: string | undefined): Cursor | undefined {
   if (after === undefined) return undefined;
-  const [, at, id] = /^(\d{1,15}) ([^\0]+)$/.exec(Buffer.from(after, 'base64url').toString()) ?? [];
-  if (at !== undefined && id !== undefined) return { at: Number(at), id };
+  const [, at, id] = /^(\d{1,15}) (.+)$/s.exec(Buffer.from(after, 'base64url').toString()) ?? [];
+  if (at === undefined || id === undefined) throw badCursor();
+  return { at: Number(at), id };
+}
+
+function badCursor(): Problem {
   const errors = [{ parameter: 'after', detail: 'is not the `next` of a page before' }];
-  throw new Problem('invalid_fields', 'The page asked for cannot be read', { errors });
+  return new Problem('invalid_fields', 'The page asked for cannot be read', { errors });
 }

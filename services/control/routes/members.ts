@@ -7,7 +7,7 @@ import { type At } from '../entries';
 import { upload, withUpload } from '../members';
 import { type HandlersOf } from '../mount';
 import { type Place } from '../profiles/member-pages';
-import { decodeCursor, encodeCursor } from '../query';
+import { decodeAnyCursor, encodeCursor } from '../query';
 
 type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
@@ -68,7 +68,7 @@ export function showMembers({ entries, members, profiles }: ControlDeps, kind: K
 
 /** @throws Problem `invalid_fields` */
 function placeOf(cursor: string | undefined): Place {
-  const at = decodeCursor(cursor);
+  const at = decodeAnyCursor(cursor);
   if (!at) return { partition: 0 };
   return at.id === FIRST ? { partition: at.at } : { partition: at.at, after: at.id.slice(BEHIND.length) };
 }

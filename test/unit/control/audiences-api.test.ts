@@ -200,6 +200,23 @@ describe('a preview', () => {
 });
 
 describe('members and syncs', () => {
+  it('goes on behind a user whose id holds a NUL character or ends a line', async () => {
+    control = await controlUnderTest();
+    const { id } = (await make(BUYERS)).body as { id: string };
+    const told = { s: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
+    const ids = ['a\0b', 'c\nd', 'e'];
+    const keeper = await answering(control.memory, Object.fromEntries(ids.map((user) => [user, told])));
+    const found: string[] = [];
+    let next = '';
+    do {
+      const { body } = await control.call('get', `/audiences/${id}/members?limit=1${next && `&after=${next}`}`);
+      found.push((body.data as { userId: string }[])[0]!.userId);
+      next = body.next as string;
+    } while (next && found.length < ids.length);
+    expect(found).toEqual(ids);
+    await keeper.stop();
+  });
+
   it('are shown in pages', async () => {
     const database = await memoryDatabase();
     control = await controlUnderTest({ database });
