@@ -2,9 +2,9 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider, useQueryClient } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { BrowserRouter, Route, Routes } from 'react-router';
-import { ApiProblem } from '../../shared/api/client';
 import { type Session } from '../../shared/api/operations';
 import { call, createQueries } from './lib/api';
+import { isSignedOut } from './lib/problems';
 import { mayHaveSession, rememberUntil } from './lib/remembered';
 import { SessionProvider } from './lib/session';
 import { Connect } from './connect/connect';
@@ -94,7 +94,7 @@ function useGate() {
       ({ data }) => setSession(data),
       (error: unknown) => {
         // Where control is away the session is not over: it is asked again.
-        if (isRefusal(error)) expire();
+        if (isSignedOut(error)) expire();
         else setState({ at: 'away', error });
       },
     );
@@ -102,7 +102,7 @@ function useGate() {
   useEffect(() => {
     // Whatever page asks: the API's word that nobody is signed in is the end of the session.
     const heed = ({ type, action }: { type: string; action?: { type: string; error?: unknown } }) => {
-      if (type === 'updated' && action?.type === 'error' && isRefusal(action.error)) expire();
+      if (type === 'updated' && action?.type === 'error' && isSignedOut(action.error)) expire();
     };
     const stops = [queries.getQueryCache().subscribe(heed), queries.getMutationCache().subscribe(heed)];
     return () => {
@@ -125,10 +125,6 @@ function useGate() {
     );
   }, [queries, setSession]);
   return { state, setSession, askAgain, signOut };
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof ApiProblem && error.status === 401;
 }
 
 function Pages() {

@@ -7,6 +7,15 @@ export function sayProblem(error: unknown): string {
   return 'Waypost cannot be reached. Is the control service running?';
 }
 
+/**
+ * Whether control says that there is no session. It limits only requests without one, by their address, which may be that of a
+ * proxy for many people. A 429 of another kind is the proxy's own.
+ */
+export function isSignedOut(error: unknown): boolean {
+  if (!(error instanceof ApiProblem)) return false;
+  return error.status === 401 || error.problem.type === 'urn:waypost:problem:rate_limited';
+}
+
 export function isStale(error: unknown): boolean {
   return error instanceof ApiProblem && error.status === 412;
 }

@@ -1,5 +1,5 @@
 import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
-import { fieldProblems, sayProblem } from '../../../console/src/lib/problems';
+import { fieldProblems, isSignedOut, sayProblem } from '../../../console/src/lib/problems';
 import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
 import { everyStep, sinceOf, stepLabel } from '../../../console/src/lib/series';
 import { counted, isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/words';
@@ -104,6 +104,16 @@ describe('steps of a chart', () => {
     expect(stepLabel(at, 10_800)).toBe('Jan 2, 03:04');
     expect(stepLabel(at, 86_400)).toBe('Jan 2');
   });
+});
+
+it.each([
+  [401, 'urn:waypost:problem:unauthorized', true],
+  [429, 'urn:waypost:problem:rate_limited', true],
+  [429, undefined, false],
+  [403, 'urn:waypost:problem:forbidden', false],
+  [503, 'urn:waypost:problem:unavailable', false],
+])('an answer %d of type %s means that the session has ended: %s', (status, type, expected) => {
+  expect(isSignedOut(new ApiProblem(status, { ...(type && { type }), detail: 'Something' }))).toBe(expected);
 });
 
 describe('the scope of a replay', () => {

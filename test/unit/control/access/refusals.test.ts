@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import supertest from 'supertest';
+import { isSignedOut } from '../../../../console/src/lib/problems';
+import { ApiProblem } from '../../../../shared/api/client';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
 let control: ControlUnderTest;
@@ -46,6 +48,13 @@ it('a login with a compressed body is answered 415 before it is inflated, and to
     supertest(control.app).post('/api/v1/session').set('Content-Encoding', 'gzip').type('json').send(zip);
   for (let i = 0; i < BURST; i++) expect((await ask()).status).toBe(415);
   expect((await ask()).status).toBe(429);
+});
+
+it('the console learns from a limited address as well that its session has ended', async () => {
+  for (let i = 0; i <= BURST; i++) await get('wpt_wrong');
+  const { status, body } = await supertest(control.app).get('/api/v1/session').set('Cookie', 'waypost_session=a.b');
+  expect(status).toBe(429);
+  expect(isSignedOut(new ApiProblem(status, body as object))).toBe(true);
 });
 
 it('bad bodies with a valid token do not count against the address', async () => {
