@@ -13,7 +13,7 @@ export type Admission =
   /** not now: to a tier, without an attempt */
   | { kind: 'hold'; reason: HoldReason; wait: Wait };
 
-type HoldReason = Refusal['reason'] | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
+type HoldReason = Refusal['reason'] | 'handed_over' | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
 
 export interface Timing {
   nowMs: number;
@@ -85,14 +85,22 @@ function isEndpointWait(reason: string | undefined): reason is Refusal['reason']
 }
 
 /**
- * Waits without an attempt, longer with each hop, so that a long hold costs few appends. What is held by intent ends
- * with its window.
+ * Waits without an attempt, longer with each hop, so that a long hold costs few appends. A delivery that is held by intent
+ * ends with its window; one that this process cannot send is owed a try.
  */
-function hold(delivery: Delivery, reason: HoldReason, { nowMs, tiersMs, windowMs }: Timing): Admission {
-  if (nowMs > delivery.expiresAt) return { kind: 'bury', reason: 'window_closed' };
-  const expiresAt = lastReturnAt(delivery.expiresAt, windowMs);
+function hold(delivery: Delivery, reason: HoldReason, timing: Timing): Admission {
+  const { nowMs, tiersMs, windowMs } = timing;
+  const isLate = nowMs > delivery.expiresAt;
+  if (isLate && (reason === 'paused' || isOver(delivery, nowMs))) return { kind: 'bury', reason: 'window_closed' };
+  const expiresAt = lastReturnAt(isLate ? delivery.expiresAt + windowMs : delivery.expiresAt, windowMs);
   const expectedWaitMs = tiersMs[Math.min(delivery.hop, tiersMs.length - 1)] ?? 0;
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, tiersMs }));
+}
+
+/** Returns soon, by another process: this one ends, and cannot give it back otherwise. */
+export function handOver({ nowMs, tiersMs }: Timing): Admission & { kind: 'hold' } {
+  const tierMs = Math.min(...tiersMs);
+  return { kind: 'hold', reason: 'handed_over', wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs } };
 }
 
 const ROUND = { lane_full: 'nearest', rate_limited: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;

@@ -6,7 +6,7 @@ import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { Attempts, type AttemptsOptions } from './attempts';
-import { admit, type Admission, divert, isOwedOneTry, needsCurrentConfig, type Timing } from './decide';
+import { admit, type Admission, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './decide';
 import { outcomeOf, setAside, type Held } from './report';
 import { MACHINE } from './time';
 import { finished, released, taken, unreadable } from './watch';
@@ -57,7 +57,11 @@ export class Deliverer {
       again: (held, record) =>
         record.leaving ? this.#giveBack(held, record) : this.#undecided.offer({ held, record }),
     });
-    this.#undecided = new Undecided(options.config, (taken, { current }) => this.#admit(taken, current));
+    this.#undecided = new Undecided(
+      options.config,
+      (taken, { current }) => this.#admit(taken, current),
+      (error) => options.onFatal(error),
+    );
   }
 
   /** Second records of a delivery's step that were dropped. */
@@ -152,7 +156,7 @@ export class Deliverer {
       return;
     }
     const context = this.#context();
-    const refused = divert(held.delivery, [{ reason: 'lane_full', waitMs: 0 }], context);
+    const refused = handOver(context);
     this.#finish(held, record, outcomeOf(held, refused, context), refused);
   }
 

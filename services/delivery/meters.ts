@@ -40,7 +40,7 @@ export const meters = {
 // There from the start, so that the first of a kind is seen as an increase.
 for (const reason of ['backoff', 'retry_after']) meters.retried.of({ reason });
 const holds = ['paused', 'secrets_unreadable', 'destination_unreadable'];
-for (const reason of ['lane_full', 'rate_limited', 'circuit_open', 'retry_after', ...holds]) {
+for (const reason of ['lane_full', 'rate_limited', 'handed_over', 'circuit_open', 'retry_after', ...holds]) {
   meters.diverted.of({ reason });
 }
 const ends = ['rejected', 'window_closed', 'lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'unreadable'];

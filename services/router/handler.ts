@@ -71,7 +71,7 @@ export class Router {
 
   constructor(private readonly options: RouterOptions) {
     const decide = (met: Met, knowledge: Knowledge) => this.#route(met, knowledge);
-    this.#undecided = new Undecided(options.config, decide, () => this.#makeRoom());
+    this.#undecided = new Undecided(options.config, decide, options.onFatal, () => this.#makeRoom());
   }
 
   /** Remembers a record that was read back, routed or not. */
@@ -124,7 +124,11 @@ export class Router {
       met.decision = this.#decide(met);
     }
     const { decision } = met;
-    if (this.#goesNowhere(met, decision, current)) return false;
+    if (this.#goesNowhere(met, decision, current)) {
+      // A slice would keep the whole fetch in memory.
+      if (changed) met.value &&= Buffer.from(met.value);
+      return false;
+    }
     this.#perform(met, decision);
     return true;
   }

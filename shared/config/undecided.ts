@@ -24,6 +24,8 @@ export class Undecided<T> {
   constructor(
     private readonly config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>,
     private readonly decide: (item: T, knowledge: Knowledge) => boolean,
+    /** called with what `decide` throws: the item stays held */
+    private readonly onFatal: (error: unknown) => void,
     /** called after some were decided */
     private readonly onDecided: () => void = () => undefined,
   ) {
@@ -58,10 +60,19 @@ export class Undecided<T> {
     if (this.#held.length < before) this.onDecided();
   }
 
+  #guarded(held: Held<T>, take: (held: Held<T>) => boolean): boolean {
+    try {
+      return take(held);
+    } catch (error) {
+      this.onFatal(error);
+      return false;
+    }
+  }
+
   #keepUnless(take: (held: Held<T>) => boolean): void {
     const held = this.#held;
     this.#held = [];
-    const kept = held.filter((each) => !take(each));
+    const kept = held.filter((each) => !this.#guarded(each, take));
     // What was added meanwhile came later.
     this.#held = kept.concat(this.#held);
   }

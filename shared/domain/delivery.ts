@@ -149,8 +149,9 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     replay: count('replay'),
   };
   if (!(
-    numbers.acceptedAt > 0 &&
-    numbers.expiresAt > 0 &&
+    isTime(numbers.acceptedAt) &&
+    isTime(numbers.expiresAt) &&
+    isTime(Number(text('not-before') ?? 1)) &&
     numbers.attempt >= 0 &&
     numbers.hop >= 0 &&
     numbers.replay >= 0
@@ -170,6 +171,12 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
   addOptional(delivery, headers);
   return { kind: 'delivery', delivery };
 }
+
+/** Whether a `Date` can hold it, so that it can be written as text. */
+export function isTime(ms: number): boolean {
+  return ms > 0 && ms <= LATEST_MS;
+}
+const LATEST_MS = 8.64e15;
 
 /** What stands at its default was left out. */
 function addOptional(delivery: Delivery, headers: RawHeaders): void {

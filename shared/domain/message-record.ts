@@ -1,5 +1,5 @@
 import { DEFAULT_SHARDS, type Destination } from './config';
-import { type Delivery, deliveryId, deliveryKey } from './delivery';
+import { type Delivery, deliveryId, deliveryKey, isTime } from './delivery';
 import { type Message, MESSAGE_FORMAT, MESSAGE_TYPES } from './message';
 
 /** Reads the records of `messages`, for all who turn them into deliveries. */
@@ -35,7 +35,7 @@ export function readHead(headers: RawHeaders): HeadDecision {
   const messageId = headers.message;
   if (!sourceId || !messageId) return rejected('its header source or message is missing');
   const acceptedAt = Number(headers['accepted-at']);
-  if (!(acceptedAt > 0 && acceptedAt < Infinity)) return rejected('its header accepted-at is not a time');
+  if (!isTime(acceptedAt)) return rejected('its header accepted-at is not a time');
   return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' };
 }
 

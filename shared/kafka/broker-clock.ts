@@ -6,10 +6,15 @@ import { metrics, only } from '../telemetry/metrics';
  * every wait longer, and one that runs ahead would turn delay topics into loops.
  *
  * It advances with the monotonic clock, so that a jump of this machine's clock does not move it. The stamps of records
- * that this process reads and writes correct it.
+ * that this process writes correct it: the middle of the last ones, so that one broker whose clock is wrong does not
+ * decide. Until the first is written, a record that was read shows that the brokers' time is at least its stamp.
  */
 export class BrokerClock {
   #offsetMs = 0;
+  /** by how much the brokers' clock is ahead at least and at most, ms, as the last writes show; the oldest is replaced */
+  readonly #least: number[] = [];
+  readonly #most: number[] = [];
+  #writes = 0;
 
   /** @param steadyMs a monotonic clock that began near the time since 1970, ms */
   constructor(private readonly steadyMs = () => performance.timeOrigin + performance.now()) {}
@@ -24,15 +29,26 @@ export class BrokerClock {
     return this.steadyMs();
   }
 
-  /** A record was read that a broker stamped so: its clock has reached that time. */
+  /** A record was read that a broker stamped so. */
   read(stampMs: number): void {
-    this.#offsetMs = Math.max(this.#offsetMs, stampMs - this.steadyMs());
+    if (this.#writes === 0) this.#offsetMs = Math.max(this.#offsetMs, stampMs - this.steadyMs());
   }
 
   /** A record that was sent at `mark` was acknowledged now, and a broker stamped it so: between the two. */
   wrote(stampMs: number, mark: number): void {
-    this.#offsetMs = Math.min(stampMs + 1 - mark, Math.max(this.#offsetMs, stampMs - this.steadyMs()));
+    const place = this.#writes++ % REMEMBERED_WRITES;
+    this.#least[place] = stampMs - this.steadyMs();
+    this.#most[place] = stampMs + 1 - mark;
+    this.#offsetMs = Math.min(middleOf(this.#most), Math.max(this.#offsetMs, middleOf(this.#least)));
   }
+}
+
+/** Enough that the requests to one of three brokers are not the middle. */
+const REMEMBERED_WRITES = 15;
+
+function middleOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
 /** One for the process: it has one Kafka. */

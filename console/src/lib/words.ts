@@ -8,6 +8,7 @@ export const TYPES = [...CALL_TYPES, 'delete'] as const;
 const REASONS: Readonly<Record<string, string>> = {
   circuit_open: 'The endpoint keeps failing. Waypost tries it now and then, and sends on once it answers',
   lane_full: 'More is waiting for this endpoint than it takes at its pace',
+  handed_over: 'The process that held it has stopped; another one sends it',
   rate_limited: 'More is waiting for this destination than its maxPerSecond lets through',
   retry_after: 'The endpoint asked to be left alone until then',
   backoff: 'The last attempt failed; the next follows after a pause',

@@ -4,17 +4,18 @@ import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/words';
 import { Pager, useFilters } from '../ui/filters';
-import { Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
+import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
 
 /** Deletions of users: those there were, and a new one. */
 export function Deletions() {
   const filters = useFilters();
-  const admin = useMay('POST /deletions');
+  const may = { read: useMay('GET /deletions'), write: useMay('POST /deletions') };
   const names = useNames('sources');
-  const read = useRead('GET /deletions', { query: filters.query(['after']) });
+  const read = useRead('GET /deletions', { query: filters.query(['after']) }, { enabled: may.read });
+  if (!may.read) return <AdminsOnly title="Deletions" />;
   return (
     <Page title="Deletions">
-      {admin && <NewDeletion />}
+      {may.write && <NewDeletion />}
       {!read.data || read.error ? (
         <Unread read={read} what="deletions" />
       ) : read.data.data.data.length === 0 ? (

@@ -166,9 +166,9 @@ async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): 
     forget();
     throw error;
   }
-  for (const { errorCode, appendedAt } of result.partitions) {
-    if (errorCode === 0 && appendedAt > 0) brokerClock.wrote(appendedAt, mark);
-  }
+  // All of a response are stamped by one broker.
+  const stamped = result.partitions.find(({ errorCode, appendedAt }) => errorCode === 0 && appendedAt > 0);
+  if (stamped) brokerClock.wrote(stamped.appendedAt, mark);
   const codes = new Map(
     result.partitions.map(({ topic, partition, errorCode }) => [`${topic}/${partition}`, errorCode]),
   );

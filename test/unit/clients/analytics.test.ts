@@ -90,7 +90,7 @@ describe('what may succeed later is sent again under its id', () => {
   });
 
   test('until retryFor has passed', async () => {
-    rig = await startRig({ answer: refusal(503), retryForMs: 20 });
+    rig = await startRig({ answer: refusal(503), retryForMs: 500 });
     rig.analytics.track(aTrack('one'));
     await rig.analytics.flush();
     expect(rig.ids().length).toBeGreaterThan(1);

@@ -8,12 +8,18 @@ function held() {
   const asked: [item: string, knowledge: Knowledge][] = [];
   const decidable = new Set<string>();
   let rounds = 0;
+  const errors: unknown[] = [];
   const decide = (item: string, knowledge: Knowledge) => {
     asked.push([item, knowledge]);
     return decidable.has(item) || knowledge.current;
   };
-  const undecided = new Undecided(config, decide, () => rounds++);
-  return { config, asked, decidable, undecided, rounds: () => rounds };
+  const undecided = new Undecided(
+    config,
+    decide,
+    (error) => errors.push(error),
+    () => rounds++,
+  );
+  return { config, asked, decidable, undecided, errors, rounds: () => rounds };
 }
 
 test('what can be decided at once is not held', () => {
@@ -47,15 +53,41 @@ test('records that were read since are said, so that nothing is decided again wh
   expect(asked.at(-1)).toEqual(['a', { current: true, changed: true }]);
 });
 
+const fail = (error: unknown) => {
+  throw error;
+};
+
+test('an item that cannot be decided is reported and stays held, and those behind it are decided', () => {
+  const config = fakeProgress();
+  const errors: unknown[] = [];
+  const decided: string[] = [];
+  const undecided = new Undecided<string>(
+    config,
+    (item, { current }) => {
+      if (!current) return false;
+      if (item === 'b') throw new RangeError('no time');
+      return decided.push(item) > 0;
+    },
+    (error) => errors.push(error),
+  );
+  for (const item of ['a', 'b', 'c']) undecided.offer(item);
+  config.readToEnd();
+  expect([decided, undecided.size, errors]).toEqual([['a', 'c'], 1, [new RangeError('no time')]]);
+});
+
 test('what is offered while others are decided is held behind them', () => {
   const config = fakeProgress();
   const order: string[] = [];
-  const undecided: Undecided<string> = new Undecided(config, (item, { current }) => {
-    if (!current) return false;
-    order.push(item);
-    if (item === 'a') undecided.offer('c');
-    return true;
-  });
+  const undecided: Undecided<string> = new Undecided(
+    config,
+    (item, { current }) => {
+      if (!current) return false;
+      order.push(item);
+      if (item === 'a') undecided.offer('c');
+      return true;
+    },
+    fail,
+  );
   for (const item of ['a', 'b']) undecided.offer(item);
   config.readToEnd();
   config.readToEnd();

@@ -495,7 +495,7 @@ describe('a process that stops', () => {
       [20, 21, 22],
       [23, 24],
     ]);
-    expect(story.waits()).toEqual(Array(2).fill({ tier: 'retry.10s', reason: 'lane_full', attempt: 0 }));
+    expect(story.waits()).toEqual(Array(2).fill({ tier: 'retry.10s', reason: 'handed_over', attempt: 0 }));
   });
 });
 

@@ -48,3 +48,19 @@ test('time goes on between stamps', () => {
   expect(errorMs()).toBe(error);
   expect(clock.now()).toBeGreaterThan(1_000_000 + 1_800_000);
 });
+
+test('a record that one broker stamps hours ahead is not believed once a record was written', () => {
+  const { at, clock, write, errorMs } = aClock(0);
+  write(10);
+  clock.read(at.ms + 18_000_000);
+  expect(errorMs()).toBeLessThanOrEqual(6);
+});
+
+test('one broker of three whose clock is hours ahead does not decide', () => {
+  const { at, clock, write, errorMs } = aClock(0);
+  for (let i = 0; i < 60; i++) {
+    write(10);
+    if (i % 3 === 2) clock.wrote(at.ms + 18_000_000, clock.mark());
+    if (i >= 3) expect(errorMs()).toBeLessThanOrEqual(6);
+  }
+});

@@ -65,6 +65,7 @@ describe('readHead', () => {
     ['no message id', without('message')],
     ['no accepted-at', without('accepted-at')],
     ['an accepted-at that is no number', { ...headers, 'accepted-at': 'now' }],
+    ['an accepted-at beyond all dates', { ...headers, 'accepted-at': '1e300' }],
     ['an accepted-at of zero', { ...headers, 'accepted-at': '0' }],
     ['no headers', {}],
   ])('%s: rejected', (_, given) => expect(read(given)).toEqual({ kind: 'rejected', reason: expect.any(String) }));
