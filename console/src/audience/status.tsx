@@ -31,7 +31,7 @@ export function StatusView({ status }: { status: Audience['status'] }) {
           <dd>{count(waiting)}</dd>
         </div>
         {full > 0 && (
-          <div title="Some of what these users do no longer counts: their profiles have reached 256 KB">
+          <div title="Something of these users was refused: their profiles are full">
             <dt>Full profiles</dt>
             <dd>{count(full)}</dd>
           </div>

@@ -119,7 +119,13 @@ function NewToken() {
   const [role, setRole] = useState<Role>('read_only');
   const [expires, setExpires] = useState('');
   const [rights, setRights] = useState('');
-  const make = useChange('POST /tokens', { onDone: () => setName('') });
+  const clear = () => {
+    setName('');
+    setRole('read_only');
+    setExpires('');
+    setRights('');
+  };
+  const make = useChange('POST /tokens', { onDone: clear });
   const made = make.data?.data;
   return (
     <form
@@ -148,7 +154,7 @@ function NewToken() {
           />
           <TextInput
             label="Rights"
-            description="such as events:read, deliveries:read; none: all of its role"
+            description="such as events:read, deliveries:read. Empty: all rights of the role"
             value={rights}
             onChange={(event) => setRights(event.target.value)}
           />
@@ -157,20 +163,19 @@ function NewToken() {
           </Button>
         </Group>
         {make.error && <Failure error={make.error} what="the new token" />}
-        {made && (
-          <Alert color="yellow" title={`The token of ${made.name}, shown this once`}>
-            <Code label="new token" text={made.token} />
-            <Button
-              variant="default"
-              onClick={() => {
-                make.reset();
-              }}
-            >
-              I have it
-            </Button>
-          </Alert>
-        )}
+        {made && <ShownOnce {...made} onDone={() => make.reset()} />}
       </Stack>
     </form>
+  );
+}
+
+function ShownOnce({ name, token, onDone }: { name: string; token: string; onDone: () => void }) {
+  return (
+    <Alert color="yellow" title={`The token of ${name}, shown this once`}>
+      <Code label="new token" text={token} />
+      <Button variant="default" onClick={onDone}>
+        I have it
+      </Button>
+    </Alert>
   );
 }

@@ -20,17 +20,25 @@ export function limitsDraft({ limits, trust }: Source): LimitsDraft {
 /** What control cannot say, since a text in place of a number is not sent. */
 export function limitsProblems(draft: LimitsDraft): ReadonlyMap<string, string> {
   const wrong = (['maxPerSecond', 'maxBytesPerSecond'] as const).filter((field) => Number.isNaN(Number(draft[field])));
-  return new Map(wrong.map((field) => [`limits/${field}`, 'A number']));
+  return new Map(wrong.map((field) => [`limits/${field}`, 'Must be a number']));
 }
 
-export function limitsBody(draft: LimitsDraft): Operations['PATCH /sources/{id}']['body'] {
+/** The fields that differ from those of the source that the draft began with: others' changes of the rest stay. */
+export function limitsBody(draft: LimitsDraft, begun: Source): Operations['PATCH /sources/{id}']['body'] {
+  const before = limitsDraft(begun);
   const number = (text: string) => (text === '' ? null : Number(text));
-  return {
-    limits: {
-      maxPerSecond: number(draft.maxPerSecond),
-      maxBytesPerSecond: number(draft.maxBytesPerSecond),
-      burst: draft.burst === '' ? null : draft.burst,
-    },
-    trust: draft.trust,
+  const limits = {
+    ...(draft.maxPerSecond !== before.maxPerSecond && { maxPerSecond: number(draft.maxPerSecond) }),
+    ...(draft.maxBytesPerSecond !== before.maxBytesPerSecond && { maxBytesPerSecond: number(draft.maxBytesPerSecond) }),
+    ...(draft.burst !== before.burst && { burst: draft.burst === '' ? null : draft.burst }),
   };
+  return {
+    ...(Object.keys(limits).length > 0 && { limits }),
+    ...(draft.trust !== before.trust && { trust: draft.trust }),
+  };
+}
+
+/** Whether a source still has the limits that a draft began with. */
+export function sameLimits(source: Source, begun: Source): boolean {
+  return JSON.stringify(limitsDraft(source)) === JSON.stringify(limitsDraft(begun));
 }

@@ -5,13 +5,17 @@ import { useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { useMay } from '../lib/session';
 import { Failure, Section } from '../ui/ui';
-import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems } from './limits-draft';
+import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems, sameLimits } from './limits-draft';
 
-/** How much a source may send, and whether its write key is public. */
+/** Sets how much a source may send, and whether its write key is public. */
 export function SourceLimits({ source, etag }: { source: Source; etag: string }) {
-  const [draft, setDraft] = useState<LimitsDraft>(() => limitsDraft(source));
+  // A draft keeps the source that it began with: a change of the limits by others is a conflict, and is never undone silently.
+  const [begun, setBegun] = useState<{ draft: LimitsDraft; source: Source; etag: string }>();
   const operator = useMay('PATCH /sources/{id}');
-  const change = useChange('PATCH /sources/{id}');
+  const change = useChange('PATCH /sources/{id}', { onDone: () => setBegun(undefined) });
+  const { draft, ...start } = begun ?? { draft: limitsDraft(source), source, etag };
+  const setDraft = (next: LimitsDraft) => setBegun({ ...start, draft: next });
+  const body = limitsBody(draft, start.source);
   const unsent = limitsProblems(draft);
   const problems = unsent.size > 0 ? unsent : fieldProblems(change.error);
   const field = (name: 'maxPerSecond' | 'maxBytesPerSecond' | 'burst', label: string, description: string) => (
@@ -30,17 +34,19 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
         onSubmit={(event) => {
           event.preventDefault();
           if (unsent.size > 0) return;
-          change.mutate({ id: source.id, ifMatch: etag, body: limitsBody(draft) });
+          // Another part of this page may have changed the source beside.
+          const ifMatch = sameLimits(source, start.source) ? etag : start.etag;
+          change.mutate({ id: source.id, ifMatch, body });
         }}
       >
         <Stack gap="sm">
           <Group align="flex-end">
-            {field('maxPerSecond', 'Calls a second', 'Empty: the default. Beyond it: 429')}
-            {field('maxBytesPerSecond', 'Bytes a second', 'Of bodies, decompressed. Empty: the default')}
-            {field('burst', 'Burst', 'Saved up while it is quiet: 10s')}
+            {field('maxPerSecond', 'Calls a second', 'Empty: the default. Calls above it get 429')}
+            {field('maxBytesPerSecond', 'Bytes a second', 'Counts bodies after decompression. Empty: the default')}
+            {field('burst', 'Burst', 'Allowance that a quiet source saves up. Empty: 10s')}
             <NativeSelect
               label="Write key"
-              description="Known to servers alone, or public"
+              description="Only servers know a secret key"
               data={[
                 { value: 'server', label: 'server: secret' },
                 { value: 'browser', label: 'browser: public' },
@@ -52,7 +58,7 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
               disabled={!operator}
             />
             {operator && (
-              <Button type="submit" loading={change.isPending}>
+              <Button type="submit" loading={change.isPending} disabled={Object.keys(body).length === 0}>
                 Save the limits
               </Button>
             )}

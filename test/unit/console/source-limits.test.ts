@@ -1,19 +1,32 @@
-import { limitsBody, limitsDraft, limitsProblems } from '../../../console/src/source/limits-draft';
+import { limitsBody, limitsDraft, limitsProblems, sameLimits } from '../../../console/src/source/limits-draft';
 import { type Source } from '../../../shared/api/operations';
 
 const source = (limits: Source['limits']) => ({ limits, trust: 'browser' }) as Source;
 
 test.each([
-  ['no limits', null, { maxPerSecond: null, maxBytesPerSecond: null, burst: null }],
-  [
-    'all limits',
-    { maxPerSecond: 0.5, maxBytesPerSecond: 9, burst: '10s' },
-    { maxPerSecond: 0.5, maxBytesPerSecond: 9, burst: '10s' },
-  ],
-])('%s are written as they were read', (_, limits, written) => {
+  ['no limits', null],
+  ['all limits', { maxPerSecond: 0.5, maxBytesPerSecond: 9, burst: '10s' }],
+])('a draft of %s that is not edited changes nothing', (_, limits) => {
   const draft = limitsDraft(source(limits));
   expect(limitsProblems(draft).size).toBe(0);
-  expect(limitsBody(draft)).toEqual({ limits: written, trust: 'browser' });
+  expect(limitsBody(draft, source(limits))).toEqual({});
+});
+
+test.each([
+  [{ maxPerSecond: '7' }, { limits: { maxPerSecond: 7 } }],
+  [{ maxPerSecond: '' }, { limits: { maxPerSecond: null } }],
+  [{ maxBytesPerSecond: '8', burst: '' }, { limits: { maxBytesPerSecond: 8, burst: null } }],
+  [{ trust: 'server' as const }, { trust: 'server' }],
+])('only the edited fields are sent: %j', (edited, body) => {
+  const begun = source({ maxPerSecond: 0.5, maxBytesPerSecond: 9, burst: '10s' });
+  expect(limitsBody({ ...limitsDraft(begun), ...edited }, begun)).toEqual(body);
+});
+
+test('a change of the limits or the trust by others is a conflict with a draft, and a change of the name is not', () => {
+  const begun = source({ maxPerSecond: 5, maxBytesPerSecond: null, burst: null });
+  expect(sameLimits({ ...begun, name: 'Other' }, begun)).toBe(true);
+  expect(sameLimits({ ...begun, trust: 'server' }, begun)).toBe(false);
+  expect(sameLimits({ ...begun, limits: null }, begun)).toBe(false);
 });
 
 test('a text in place of a number is not sent', () => {
