@@ -1,4 +1,4 @@
-import { type TopicFindings } from '../../shared/kafka/inspect';
+import { type OffsetFindings, type TopicFindings } from '../../shared/kafka/inspect';
 
 /** What a doctor says: one thing looked at, how it is, and what to do where it is not well. Pure. */
 
@@ -77,6 +77,28 @@ export function topicChecks({ missing, differences, count }: TopicFindings): Che
     checks.push((one || GRAVE.has(setting) ? fail : warn)(`topic ${topic}`, found, todo));
   }
   return checks.length > 0 ? checks : [ok('topics', `${String(count)}, each as it should be`)];
+}
+
+export function offsetChecks({ uncommitted, retentionMinutes, longestMinutes }: OffsetFindings): Check[] {
+  const checks = uncommitted.map(({ group, topic, partitions }) =>
+    warn(
+      `group ${group}`,
+      `has no committed offset for ${topic}, partitions ${partitions.join(', ')}, which hold records`,
+      'In a new system this ends when the service has read them. Else its offsets have expired, and it would do everything ' +
+        'again: stop the service, and set them by kafka-consumer-groups.sh ' +
+        `--group ${group} --topic ${topic}:${partitions.join(',')} --reset-offsets --to-datetime <when it last ran> --execute`,
+    ),
+  );
+  if (checks.length === 0) checks.push(ok('offsets', 'each group has one for each partition with records'));
+  const name = 'offsets.retention.minutes';
+  const wants = String(longestMinutes);
+  if (typeof retentionMinutes === 'string') {
+    const todo = `It must be ${wants} at least, as long as records are kept: look at the settings of the brokers.`;
+    return [...checks, warn(name, `could not be read (${retentionMinutes})`, todo)];
+  }
+  const found = `${String(retentionMinutes)}; records are kept for up to ${wants} minutes`;
+  const todo = `Set ${name}=${wants} at each broker: a service that is stopped for longer loses its offsets and does all again.`;
+  return [...checks, retentionMinutes < longestMinutes ? warn(name, found, todo) : ok(name, found)];
 }
 
 /** @param lost names of destinations with something that the key does not open */

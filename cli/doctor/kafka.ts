@@ -3,13 +3,13 @@ import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/errors';
 import { kafkaAddress } from '../../shared/kafka/address';
 import { connectKafka } from '../../shared/kafka/client';
-import { inspectTopics } from '../../shared/kafka/inspect';
+import { inspectOffsets, inspectTopics } from '../../shared/kafka/inspect';
 import { type Kafka } from '../../shared/kafka/port';
 import { lookAtKafka } from '../../shared/kafka/ready';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
 import { type Settings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { type Check, clockCheck, fail, keyCheck, ok, topicChecks, warn } from './check';
+import { type Check, clockCheck, fail, keyCheck, offsetChecks, ok, topicChecks, warn } from './check';
 
 /** Brokers, topics, `config` and its key, as services find them. Nothing is made or changed. */
 
@@ -37,7 +37,8 @@ export async function kafkaChecks(settings: Settings): Promise<Check[]> {
   const findings = await inspectTopics(settings);
   const checks = [ok('kafka', `answers at ${brokers}`), ...topicChecks(findings)];
   // Services make what is missing as they connect, and so would this.
-  return findings.missing.length > 0 ? checks : [...checks, ...(await lookInside(settings))];
+  if (findings.missing.length > 0) return checks;
+  return [...checks, ...offsetChecks(await inspectOffsets(settings)), ...(await lookInside(settings))];
 }
 
 async function lookInside(settings: Settings): Promise<Check[]> {

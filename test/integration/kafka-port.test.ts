@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AssignerProtocol, Kafka as KafkaJs, logLevel, type PartitionAssigner } from 'kafkajs';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
+import { inspectOffsets } from '../../shared/kafka/inspect';
 import { type Consumption, type Kafka, type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -381,6 +382,24 @@ describe('a consumer group', () => {
     mode = 'take';
     await eventually(() => expect(seen.size).toBe(500));
     expect([...seen.values()].every((times) => times === 1)).toBe(true);
+    await consumption.stop(5_000);
+    await appender.close(1_000);
+  });
+
+  test('partitions that hold records and have no committed offset are found until their group commits', async () => {
+    const kafka = await connect();
+    const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    await appender.append(numbered('webhooks', 5, 'first'));
+    const delivery = async () => {
+      const { uncommitted } = await inspectOffsets(settings);
+      return uncommitted.filter(({ group }) => group === `${prefix}waypost-delivery`);
+    };
+    expect(await delivery()).toEqual([
+      { group: `${prefix}waypost-delivery`, topic: `${prefix}webhooks`, partitions: expect.arrayContaining([0]) },
+    ]);
+    expect(await inspectOffsets(settings)).toMatchObject({ retentionMinutes: 43_200, longestMinutes: 43_200 });
+    const { consumption } = await consumeAll('delivery', 'webhooks');
+    await eventually(async () => expect(await delivery()).toEqual([]));
     await consumption.stop(5_000);
     await appender.close(1_000);
   });

@@ -4,6 +4,7 @@ import {
   type Health,
   healthCheck,
   keyCheck,
+  offsetChecks,
   topicChecks,
 } from '../../../cli/doctor/check';
 
@@ -43,6 +44,24 @@ test.each<[string, { missing?: string[]; differences?: ReturnType<typeof differs
   ['wrong in two ways', { missing: ['config'], differences: [differs('segment.ms', '2', '1')] }, ['fail', 'warn']],
 ])('topics that are %s', (_, { missing = [], differences = [] }, results) => {
   expect(topicChecks({ missing, differences, count: 9 }).map(({ result }) => result)).toEqual(results);
+});
+
+const EXPIRED = { group: 'waypost-delivery', topic: 'webhooks', partitions: [0, 3] };
+test.each<[string, Partial<Parameters<typeof offsetChecks>[0]>, string[]]>([
+  ['are committed, and kept for as long as records', {}, ['ok', 'ok']],
+  ['are kept for longer than records', { retentionMinutes: 50_000 }, ['ok', 'ok']],
+  ['are kept for a shorter time than records', { retentionMinutes: 10_080 }, ['ok', 'warn']],
+  ['are kept for a time that cannot be read', { retentionMinutes: 'not authorized' }, ['ok', 'warn']],
+  ['have expired', { uncommitted: [EXPIRED, { ...EXPIRED, topic: 'webhooks.due' }] }, ['warn', 'warn', 'ok']],
+])('offsets that %s', (_, change, results) => {
+  const checks = offsetChecks({ uncommitted: [], retentionMinutes: 43_200, longestMinutes: 43_200, ...change });
+  expect(checks.map(({ result }) => result)).toEqual(results);
+});
+
+test('for offsets that have expired the doctor names the group, its partitions, and the command that sets them', () => {
+  const [check] = offsetChecks({ uncommitted: [EXPIRED], retentionMinutes: 43_200, longestMinutes: 43_200 });
+  expect(check).toMatchObject({ name: 'group waypost-delivery', found: expect.stringContaining('partitions 0, 3') });
+  expect(check!.todo).toContain('--group waypost-delivery --topic webhooks:0,3 --reset-offsets --to-datetime');
 });
 
 test('keys, circuits and dead letters', () => {
