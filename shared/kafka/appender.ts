@@ -54,6 +54,8 @@ export class KafkaAppender implements Appender {
   #settled = 0;
   #scheduled = false;
   #timer: NodeJS.Timeout | undefined;
+  /** when `#timer` is due, by `performance.now()`; Infinity without one */
+  #wakeAt = Infinity;
   #expiry: NodeJS.Timeout | undefined;
   #refreshing = false;
   #refreshPauseMs = FIRST_REFRESH_MS;
@@ -110,8 +112,8 @@ export class KafkaAppender implements Appender {
       this.#appends.push(ticket);
       let freeAt = Infinity;
       for (const item of items) freeAt = Math.min(freeAt, this.#outbox.push(item, item.queue));
-      // The answer to a request begins the next one, and so does the timer.
-      if (freeAt <= now || (freeAt < Infinity && this.#timer === undefined)) this.#schedule();
+      // The answer to a request begins the next one, and so does the timer, unless it is due only later.
+      if (freeAt <= now || freeAt < this.#wakeAt) this.#schedule();
     });
   }
 
@@ -153,6 +155,7 @@ export class KafkaAppender implements Appender {
       if (now >= this.#refreshNotBefore) void this.#refresh();
       else sleepUntil = Math.min(sleepUntil, this.#refreshNotBefore);
     }
+    this.#wakeAt = sleepUntil;
     if (sleepUntil < Infinity) {
       this.#timer = setTimeout(() => this.#pump(), Math.max(0, sleepUntil - now));
     }

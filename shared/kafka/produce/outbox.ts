@@ -115,7 +115,7 @@ export class Outbox {
     }
     queue.push(item);
     if (!queue.isSending) this.#ready.add(queue);
-    return this.#lanes.freeAt(queue, this.#isPlenty);
+    return Math.max(queue.backoff.notBefore, this.#lanes.freeAt(queue, this.#isPlenty));
   }
 
   /** Begins the requests that may begin. @returns them, and when to look again (Infinity: after the next answer) */

@@ -6,6 +6,7 @@ import { createLog } from '../../../shared/telemetry/log';
 
 type Parts = Parameters<Producer['send']>[1];
 
+const NOT_ENOUGH_REPLICAS = 19;
 const OPTIONS: AppenderOptions = { maxPendingBytes: 1e9, giveUpAfterMs: 'retry' };
 
 /** An appender before a topic `t` with two partitions, led by the brokers 1 and 2. `answer` gives the code of a partition. */
@@ -36,4 +37,25 @@ test('a request with ids of three-byte characters is no larger than one with ASC
   expect(sizes.length).toBeGreaterThan(1);
   expect(Math.max(...sizes)).toBeLessThan(910_000);
   await appender.close(0);
+});
+
+test('a record that is gathered does not wait for the next try of another partition', async () => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
+  try {
+    const { appender } = start({ gatherMs: 8 }, (partition) => (partition === 1 ? NOT_ENOUGH_REPLICAS : 0));
+    // Given a partition that has failed until its next try is nearly a second away.
+    void appender.append([{ topic: 't', key: null, value: 'blocked', partition: 1 }]);
+    await jest.advanceTimersByTimeAsync(2_000);
+    const write = () => appender.append([{ topic: 't', key: null, value: 'a', partition: 0 }]);
+    await write();
+    // When another record comes while the healthy leader gathers, it goes when that ends.
+    let written = false;
+    void write().then(() => (written = true));
+    await jest.advanceTimersByTimeAsync(8);
+    expect(written).toBe(true);
+    void appender.close(0);
+    await jest.advanceTimersByTimeAsync(1);
+  } finally {
+    jest.useRealTimers();
+  }
 });
