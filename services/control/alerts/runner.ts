@@ -22,9 +22,9 @@ import { settingsOf } from './settings';
  * Follows `attempts` (reader.ts), evaluates the destinations that are not well, and acts on the decisions. A lease lets
  * one control process do so at a time.
  *
- * Invariants: a decision as of some moment follows only after the reader has read all that `attempts` held at that moment. A notice is in the database together with the state that says so, and its alert is due there until Kafka
- * has it: a process that is killed anywhere leaves to the next one just what is still to be done. A destination is
- * switched off only after it was written down that it would be, so that its notice follows, whoever writes it.
+ * Invariants: a decision as of some moment follows only after the reader has read all that `attempts` held at that moment.
+ * A notice is in the database together with the state that says so, and its alert is due there until Kafka has it: a process
+ * that is killed anywhere leaves to the next one just what is still to be done. A destination is switched off only after it was written down that it would be, so that its notice follows, whoever writes it.
  */
 
 const LEASE = 'alerts';
@@ -53,7 +53,7 @@ export class Alerts {
   readonly #reader: AttemptReader;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
-  /** when this process last knew that evidence was complete, here or in the process that holds the lease */
+  /** as of when this process last decided, or last saw that another process holds the lease */
   #soundAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -64,7 +64,7 @@ export class Alerts {
     this.#reader = new AttemptReader(options);
   }
 
-  /** Seconds since a decision was last possible: since `attempts` was last read to its end. */
+  /** Seconds since the moment of the last decision: `attempts` was then read to its end, in time. */
   get behindSeconds(): number {
     return (performance.now() - this.#soundAt) / 1_000;
   }
@@ -90,9 +90,10 @@ export class Alerts {
   async look(): Promise<void> {
     if (!(await this.#leads())) return;
     const [at, askedAt] = [this.options.now(), performance.now()];
-    if (await this.#reader.readToEnds(() => this.#leads())) {
+    const isRead = await this.#reader.readToEnds(() => this.#leads());
+    if (isRead && performance.now() - askedAt < FRESH_MS) {
+      await this.#decideAt(at);
       this.#soundAt = askedAt;
-      if (performance.now() - askedAt < FRESH_MS) await this.#decideAt(at);
     }
     await this.#send();
   }

@@ -6,6 +6,7 @@ import { decodeDelivery, type Delivery } from '../../../../shared/domain/deliver
 import { AppError } from '../../../../shared/errors';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryLog } from '../../../support/memory-log';
 import { memoryDatabase } from '../../../support/database';
 import { type Json } from '../../../support/system';
 import { aDeath, aFailure, anAttempt, at, START } from '../../../support/events';
@@ -398,4 +399,26 @@ describe('/notices', () => {
     expect((await away.call('get', '/notices')).status).toBe(503);
     expect((await away.call('get', '/alerts')).status).toBe(200);
   });
+});
+
+it('alerts are behind while `attempts` is read too slowly to decide', async () => {
+  let ahead = 0;
+  let isSlow = false;
+  const now = performance.now.bind(performance);
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+  const memory = memoryLog();
+  const ranges: typeof memory.kafka.ranges = (...args) => {
+    if (isSlow) ahead += 11_000;
+    return memory.kafka.ranges(...args);
+  };
+  control = await controlUnderTest({ database, memory: { ...memory, kafka: { ...memory.kafka, ranges } } });
+  await look(1);
+  isSlow = true;
+  await look(2);
+  await look(3);
+  expect(control.alerts.behindSeconds).toBeGreaterThan(20);
+  isSlow = false;
+  await look(4);
+  expect(control.alerts.behindSeconds).toBeLessThan(11);
+  clock.mockRestore();
 });
