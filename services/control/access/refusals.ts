@@ -28,10 +28,13 @@ export interface RefusalsOptions {
 
 export class Refusals {
   readonly #buckets = new TokenBuckets(MAX_ADDRESSES);
-  readonly #mayLog: (key: string) => boolean;
+  readonly #mayLogStranger: (key: string) => boolean;
+  /** Apart from strangers, who may come from more addresses than there are keys. */
+  readonly #mayLogKnown: (key: string) => boolean;
 
   constructor(private readonly options: RefusalsOptions) {
-    this.#mayLog = oncePer(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
+    this.#mayLogStranger = oncePer(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
+    this.#mayLogKnown = oncePer(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
   }
 
   /**
@@ -50,7 +53,8 @@ export class Refusals {
     if (!LOGGED.has(status)) return answer;
     // A failed login is logged beside other refusals of its address.
     const kind = about.operation === 'POST /session' ? 'login' : (about.token ?? '');
-    if (this.#mayLog(`${status} ${kind} ${address}`)) log.warn({ ...about, status, address }, 'request.refused');
+    const mayLog = about.token === undefined ? this.#mayLogStranger : this.#mayLogKnown;
+    if (mayLog(`${status} ${kind} ${addressKey(address)}`)) log.warn({ ...about, status, address }, 'request.refused');
     return answer;
   }
 

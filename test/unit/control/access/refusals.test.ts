@@ -1,7 +1,11 @@
 import { gzipSync } from 'node:zlib';
+import { type Request } from 'express';
 import supertest from 'supertest';
 import { isSignedOut } from '../../../../console/src/lib/problems';
+import { Refusals } from '../../../../services/control/access/refusals';
 import { ApiProblem } from '../../../../shared/api/client';
+import { Problem } from '../../../../shared/http/problem';
+import { type Log } from '../../../../shared/telemetry/log';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
 let control: ControlUnderTest;
@@ -95,4 +99,38 @@ it('a token that has expired is named by its id', async () => {
   control.clock.now = new Date(control.clock.now.getTime() + 2_000);
   expect((await get(body.token as string)).status).toBe(401);
   expect(lines()).toMatchObject([{ status: 401, token: body.id }]);
+});
+
+describe('many addresses', () => {
+  const MANY = 1_100;
+  const refuse = () => {
+    const logged: unknown[] = [];
+    let address = '';
+    const log = { warn: (line: unknown) => logged.push(line) } as unknown as Log;
+    const refusals = new Refusals({ clientAddress: () => address, log, now: () => 0 });
+    const req = { socket: {}, get: () => undefined } as unknown as Request;
+    const from = (of: string, token?: string) => {
+      address = of;
+      refusals.answerTo(new Problem(token ? 'forbidden' : 'unauthorized', 'No'), req, { operation: 'GET /x', token });
+    };
+    return { logged, from };
+  };
+
+  it('of one IPv6 network have one line of each status in the log', () => {
+    const { logged, from } = refuse();
+    for (let i = 0; i < MANY; i++) from(`2001:db8::${i.toString(16)}`);
+    from('2001:db8:0:1::1');
+    expect(logged).toMatchObject([
+      { address: '2001:db8::0', status: 401 },
+      { status: 429 },
+      { address: '2001:db8:0:1::1', status: 401 },
+    ]);
+  });
+
+  it('of strangers do not keep refusals of known tokens out of the log', () => {
+    const { logged, from } = refuse();
+    for (let i = 0; i < MANY; i++) from(`10.0.${i >> 8}.${i & 255}`);
+    from('10.9.9.9', 'tok_1');
+    expect(logged.at(-1)).toMatchObject({ token: 'tok_1', status: 403 });
+  });
 });
