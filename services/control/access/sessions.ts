@@ -84,11 +84,15 @@ export class Sessions {
     return { id, token, mark, host: of, until };
   }
 
-  /** Ends it for good: here at once, in other processes within seconds. */
-  async end({ id, until }: Session): Promise<void> {
+  /**
+   * Ends it: here at once, in other processes within seconds after it is in the database.
+   * @returns whether it is in the database; else it is written when the database is back
+   */
+  async end({ id, until }: Session): Promise<boolean> {
     this.#ended.set(id, until);
     this.#unwritten.set(id, until);
     await this.sync();
+    return !this.#unwritten.has(id);
   }
 
   async #sync(): Promise<void> {

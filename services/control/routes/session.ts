@@ -16,14 +16,23 @@ import { type Call, type HandlersOf } from '../mount';
 
 /** /api/v1/session: a token in, a cookie out that no script of a page can read. */
 
+const NOT_WRITTEN =
+  'The session ended in this control process; others learn of it when the database of the history is back';
+
 export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'session'> {
   return {
     'POST /session': (call) => begin(access, now(), call),
-    'GET /session': ({ identity, req, res }) => void res.json(view(identity, sessionOf(access, req)?.until ?? null)),
+    'GET /session': ({ identity, req, res }) => {
+      // A bearer token goes before the cookie.
+      const session = req.get('authorization') === undefined ? sessionOf(access, req) : undefined;
+      res.json(view(identity, session?.until ?? identity.expiresAt ?? null));
+    },
     'DELETE /session': async ({ req, res }) => {
       const session = sessionOf(access, req);
-      if (session) await access.sessions.end(session);
-      res.clearCookie(sessionCookie(req), cookieOptions(req)).status(204).end();
+      const isWritten = !session || (await access.sessions.end(session));
+      res.clearCookie(sessionCookie(req), cookieOptions(req));
+      if (!isWritten) throw new Problem('unavailable', NOT_WRITTEN, { headers: { 'Retry-After': '2' } });
+      res.status(204).end();
     },
   };
 }

@@ -81,7 +81,9 @@ it('that is ended while the database is away stays ended, and other processes he
     isAway ? Promise.reject(new Error('the database is away')) : database.query(...args);
   const [away, other] = [await another({ database: { ...database, query } }), await another()];
   const cookie = await begin(ADMIN_TOKEN, away);
-  expect((await end(cookie, away)).status).toBe(204);
+  const answer = await end(cookie, away);
+  expect([answer.status, answer.body.detail]).toEqual([503, expect.stringContaining('ended in this control process')]);
+  expect(answer.headers['set-cookie']![0]).toMatch(/^waypost_session=;/);
   expect([(await get(cookie, away)).status, (await get(cookie, other)).status]).toEqual([401, 200]);
   isAway = false;
   await away.sessions.sync();
@@ -155,4 +157,14 @@ it('over TLS is in a cookie that other hosts of the domain cannot set', async ()
   expect((await get(cookie.replace('__Host-', ''), control, tls)).status).toBe(401);
   const plain = await get(await begin(ADMIN_TOKEN));
   expect([plain.status, plain.headers['strict-transport-security']]).toEqual([200, undefined]);
+});
+
+it('a token with an end reads it in the session, and a session of a cookie reads its own', async () => {
+  const expiresAt = '2026-02-01T00:00:00.000Z';
+  const { token } = (await make({ role: 'operator', expiresAt })) as { token: string };
+  const cookie = await begin(token);
+  const ends = async (headers: Record<string, string>) => (await get(cookie, control, headers)).body.expiresAt;
+  expect(await ends({ Authorization: `Bearer ${token}` })).toBe(expiresAt);
+  expect(await ends({ Authorization: `Bearer ${ADMIN_TOKEN}` })).toBeNull();
+  expect(await ends({})).toBe(new Date(START + SESSION_MS).toISOString());
 });
