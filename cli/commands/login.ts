@@ -4,6 +4,7 @@ import { openApi } from '../connect/api';
 import { keptFile, removeKept, writeKept } from '../connect/files';
 import { checkUrl } from '../connect/resolve';
 import { promptSecret } from '../secret-input';
+import { rightsText } from './tokens';
 
 /** `waypost login`, `logout`, `whoami`: which Waypost, by which token. */
 
@@ -44,11 +45,14 @@ export function addLogin(cli: Cli, program: Command): void {
       const { place, call } = api();
       const { data } = await call('GET /session', {});
       const { url, ingestUrl, from } = place;
-      print.thing({ url, ingestUrl: ingestUrl ?? null, from, name: data.name, role: data.role }, [
+      const { name, role, rights, expiresAt } = data;
+      print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
         ['control', url],
         ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
         ['by', from],
-        ['as', `${data.name} (${data.role})`],
+        ['as', `${name} (${role})`],
+        ['rights', rightsText(rights)],
+        ['expires', expiresAt ?? 'never'],
       ]);
     },
   );

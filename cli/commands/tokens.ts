@@ -129,7 +129,7 @@ function rightsOf(text: string): Right[] {
   return listOf(text) as Right[];
 }
 
-function rightsText(rights: Token['rights']): string {
+export function rightsText(rights: readonly string[] | null): string {
   return rights === null ? 'all of its role' : rights.join(', ');
 }
 

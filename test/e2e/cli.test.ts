@@ -52,7 +52,7 @@ function asCaptured({ rawHeaders, body }: ReceivedRequest): Buffer {
 
 test('it finds the system of its data dir, and keeps what it is logged in to', async () => {
   expect((await done('whoami', '--json')).json).toMatchObject([
-    { url: system.controlUrl, ingestUrl: system.ingestUrl, role: 'admin' },
+    { url: system.controlUrl, ingestUrl: system.ingestUrl, role: 'admin', rights: null, expiresAt: null },
   ]);
   const elsewhere = { ...around, env: {}, input: `${system.adminToken}\n` };
   expect(await waypost(['login', '--url', system.controlUrl], elsewhere)).toMatchObject({ code: 0 });
