@@ -98,9 +98,13 @@ interface Collecting {
 
 function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting): Promise<Buffer | BodyFault> {
   const { shares, share } = owner;
+  // Its `close` came before anything listened.
+  if (req.destroyed) return Promise.resolve('gone');
+  // The owner holds something from now on: a share of nothing may be forgotten before the first piece comes.
+  if (!shares.take(share, CHUNK_BYTES)) return Promise.resolve('overloaded');
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    let held = 0;
+    let held = CHUNK_BYTES;
     const finish = (result: Buffer | BodyFault) => {
       reading.delete(req);
       req.off('data', onData).off('end', onEnd).off('close', onClose);

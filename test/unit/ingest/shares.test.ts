@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { budgetsOf } from '../../../services/ingest/budgets';
-import { isTrickle } from '../../../services/ingest/body';
+import { createBodyReader, isTrickle } from '../../../services/ingest/body';
 import { Shares } from '../../../services/ingest/shares';
 
 const fill = (shares: Shares, owner: string) => {
@@ -29,6 +32,43 @@ test('owners that hold nothing are forgotten, and the others are not', () => {
     shares.give(share, 1);
   }
   expect(shares.of('holder').held).toBe(20_000);
+});
+
+describe('a request whose body has not come', () => {
+  const budget = () => {
+    const shares = new Shares(30_000);
+    return { shares, share: shares.of('owner') };
+  };
+  /** Begins a POST without its body. @returns both ends of it */
+  async function begin() {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n');
+    const [req] = (await once(server, 'request')) as [IncomingMessage];
+    return { server, client, req };
+  }
+
+  test('keeps the share of its owner, however many others come', async () => {
+    const { server, client, req } = await begin();
+    const owner = budget();
+    const body = createBodyReader()(req, owner);
+    for (let i = 0; i < 5_000; i++) owner.shares.of(`passer-by ${i}`);
+    expect(owner.shares.of('owner')).toBe(owner.share);
+    client.write('hello');
+    expect(String(await body)).toBe('hello');
+    expect(owner.share.held).toBe(0);
+    client.destroy();
+    server.close();
+  });
+
+  test('is not waited for where its client left before', async () => {
+    const { server, client, req } = await begin();
+    client.destroy();
+    await new Promise((resolve) => req.on('close', resolve));
+    expect(await createBodyReader()(req, budget())).toBe('gone');
+    server.close();
+  });
 });
 
 const MB = 1024 * 1024;
