@@ -32,7 +32,7 @@ const GOODBYE_MS = 1_000;
 const MOST_SETTLED = 1_000;
 
 interface Append extends Ticket {
-  /** ms since 1970 */
+  /** by `performance.now()`: the clock of the machine may be set */
   at: number;
   resolve(): void;
   reject(error: Error): void;
@@ -86,7 +86,8 @@ export class KafkaAppender implements Appender {
 
   get oldestPendingAt(): number | undefined {
     this.#clear();
-    return this.#appends[0]?.at;
+    const [oldest] = this.#appends;
+    return oldest && Date.now() - (performance.now() - oldest.at);
   }
 
   append(records: OutRecord[]): Promise<void> {
@@ -108,7 +109,7 @@ export class KafkaAppender implements Appender {
       return Promise.reject(new AppError('overloaded', `${why}; try again shortly`, true));
     }
     return new Promise((resolve, reject) => {
-      Object.assign(ticket, { at: Date.now(), resolve, reject });
+      Object.assign(ticket, { at: now, resolve, reject });
       this.#appends.push(ticket);
       let freeAt = Infinity;
       for (const item of items) freeAt = Math.min(freeAt, this.#outbox.push(item, item.queue));
@@ -251,7 +252,7 @@ export class KafkaAppender implements Appender {
 
   /** Gives up on old records. Kafka may still write those that are in a request. */
   #giveUpOnOld(afterMs: number): void {
-    const oldest = Date.now() - afterMs;
+    const oldest = performance.now() - afterMs;
     let gaveUp = false;
     for (const ticket of this.#appends) {
       if (ticket.at > oldest) break;

@@ -59,3 +59,19 @@ test('a record that is gathered does not wait for the next try of another partit
     jest.useRealTimers();
   }
 });
+
+test('a clock that is set back by an hour does not delay giving up', async () => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
+  try {
+    const { appender } = start({ giveUpAfterMs: 4_000 }, () => NOT_ENOUGH_REPLICAS);
+    let refused: unknown;
+    appender.append([{ topic: 't', key: null, value: 'a', partition: 1 }]).catch((error: unknown) => (refused = error));
+    jest.setSystemTime(Date.now() - 3_600_000);
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(refused).toMatchObject({ code: 'kafka_unavailable' });
+    void appender.close(0);
+    await jest.advanceTimersByTimeAsync(1);
+  } finally {
+    jest.useRealTimers();
+  }
+});
