@@ -15,7 +15,7 @@ import { watchStored } from './watch';
 
 /**
  * A request → the answer to it. Success is said only after Kafka acknowledged every record that came of the request: its
- * messages and its rejected calls, in one append.
+ * messages and its rejected calls, which it loses only where Kafka refuses their topic.
  *
  * The order is that of the costs: the write key, where Basic authentication names it, then the limits, the body, its
  * shape, and its calls. No body and nothing parsed is held while Kafka is waited for.
@@ -44,9 +44,10 @@ export type Intake = (received: Received) => Promise<Answer | 'gone'>;
 
 /** Calls that were accepted or rejected, and are not stored yet. */
 interface Prepared {
-  records: OutRecord[];
+  messages: OutRecord[];
   rejected: readonly RejectedCall[];
-  receivedAtMs: number;
+  rejectedRecords: OutRecord[];
+  receivedAt: number;
 }
 
 export function createIntake(parts: IntakeParts): Intake {
@@ -63,10 +64,10 @@ export function createIntake(parts: IntakeParts): Intake {
       if (typeof named === 'string') return gate.refused(req, refusal(named));
       const prepared = (named && gate.limited(named)) ?? (await prepare(parts, received, named));
       if (!isPrepared(prepared)) return prepared;
-      const { records, rejected, receivedAtMs } = prepared;
+      const { messages, rejected, rejectedRecords, receivedAt } = prepared;
       const storingAt = performance.now();
-      const failed = records.length > 0 ? await store(records, receivedAtMs) : undefined;
-      watchStored({ records, rejected, failed, storingAt, from: { req, startedAt } });
+      const failed = await store({ messages, rejected: rejectedRecords, receivedAt });
+      watchStored({ records: messages, rejected, failed, storingAt, from: { req, startedAt } });
       return failed ? refusal(failed) : success(rejected);
     } finally {
       gate.leave(place);
@@ -75,7 +76,7 @@ export function createIntake(parts: IntakeParts): Intake {
 }
 
 function isPrepared(result: Prepared | Answer | 'gone'): result is Prepared {
-  return typeof result === 'object' && 'records' in result;
+  return typeof result === 'object' && 'messages' in result;
 }
 
 /** A body that was read, and when. */
@@ -83,7 +84,10 @@ interface Read {
   req: IncomingMessage;
   kind: CallType | 'batch';
   body: Buffer;
+  /** ms since 1970 */
   receivedAtMs: number;
+  /** by `performance.now()` */
+  receivedAt: number;
 }
 
 /** @param named the source that Basic authentication names */
@@ -96,7 +100,7 @@ async function prepare(
   const body = given ?? (await parts.readBody(req, gate.bodyOwner(req, named)));
   if (body === 'gone') return body;
   if (typeof body === 'string') return gate.faulty(req, refusal(body), { source: named, bytes: 0 });
-  const read = { req, kind, body, receivedAtMs: parts.now() };
+  const read = { req, kind, body, receivedAtMs: parts.now(), receivedAt: performance.now() };
   // Other requests of this source may have used up its limit while the body came.
   if (named) return gate.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
   const limited = gate.limitedUnknown(req);
@@ -129,7 +133,7 @@ async function decideByBody(parts: IntakeParts, read: Read): Promise<Prepared | 
 
 function decide(
   parts: IntakeParts,
-  { req, body, receivedAtMs }: Read,
+  { req, body, receivedAtMs, receivedAt }: Read,
   source: Source,
   parsed: Parsed | RequestFault,
 ): Prepared | Answer {
@@ -139,9 +143,12 @@ function decide(
   }
   parts.gate.take(source, parsed.calls.length, body.length);
   const { accepted, rejected } = verdicts;
-  const records = messageRecords(source.id, accepted, receivedAtMs);
-  if (rejected.length > 0) records.push(...rejectedRecords(source.id, rejected, parsed, receivedAtMs));
-  return { records, rejected, receivedAtMs };
+  return {
+    messages: messageRecords(source.id, accepted, receivedAtMs),
+    rejected,
+    rejectedRecords: rejectedRecords(source.id, rejected, parsed, receivedAtMs),
+    receivedAt,
+  };
 }
 
 const WRITE_KEY = /"writeKey"\s*:\s*"([^"\\]{1,200})"/g;

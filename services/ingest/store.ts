@@ -1,12 +1,25 @@
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type OutRecord } from '../../shared/kafka/port';
+import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './answer';
 import { appendWithin } from './produce';
 import { oncePer } from '../../shared/quiet';
 
 /** Resolves to why the records are not known to be stored, or to undefined where they are. */
-export type Store = (records: OutRecord[], receivedAtMs: number) => Promise<RefusalCode | undefined>;
+export type Store = (toStore: ToStore) => Promise<RefusalCode | undefined>;
+
+export interface ToStore {
+  messages: OutRecord[];
+  /** of rejected calls: dropped where Kafka refuses them, for the valid calls must not wait until somebody allows them */
+  rejected: OutRecord[];
+  /** by `performance.now()` */
+  receivedAt: number;
+}
+
+const dropped = metrics
+  .counter({ name: 'waypost.rejected.dropped', help: 'Rejected calls that Kafka refused to store.' })
+  .of();
 
 export interface StoreParts {
   appender: Appender;
@@ -19,14 +32,27 @@ export interface StoreParts {
 
 export function createStore(parts: StoreParts): Store {
   const mayLog = oncePer(1_000, 16, parts.now);
-  return async (records, receivedAtMs) => {
+  const { appender, log } = parts;
+  const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
-      // What the check of an unknown key took is gone from the time for Kafka.
-      await appendWithin(parts.appender, records, parts.answerDeadlineMs - (parts.now() - receivedAtMs));
+      await appendWithin(appender, records, waitMs);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;
+      dropped.value += records.length;
+      if (mayLog('rejected')) log.warn({ records: records.length, reason: error.message }, 'rejected.dropped');
+    }
+  };
+  return async ({ messages, rejected, receivedAt }) => {
+    // What the check of an unknown key took is gone from the time for Kafka.
+    const waitMs = parts.answerDeadlineMs - (performance.now() - receivedAt);
+    try {
+      const writing = messages.length > 0 ? appendWithin(appender, messages, waitMs) : undefined;
+      await (rejected.length > 0 ? Promise.all([writing, storeRejected(rejected, waitMs)]) : writing);
       return undefined;
     } catch (error) {
       const code = error instanceof AppError && error.code === 'overloaded' ? 'overloaded' : 'kafka_unavailable';
-      if (mayLog(code)) parts.log.warn({ code, records: records.length, reason: messageOf(error) }, 'calls.not_stored');
+      const records = messages.length + rejected.length;
+      if (mayLog(code)) log.warn({ code, records, reason: messageOf(error) }, 'calls.not_stored');
       return code;
     }
   };

@@ -19,6 +19,7 @@ for (const reason of ['overloaded', 'kafka_unavailable']) notStored.of({ reason 
 
 /** A request whose calls were given to Kafka. */
 export interface Stored {
+  /** of its valid calls */
   records: readonly OutRecord[];
   rejected: readonly RejectedCall[];
   failed: RefusalCode | undefined;
@@ -34,7 +35,7 @@ interface RequestStart {
 }
 
 export function watchStored(stored: Stored): void {
-  const messages = stored.records.filter(({ topic }) => topic === MESSAGES);
+  const messages = stored.records;
   if (stored.failed === undefined) accepted.value += messages.length;
   else notStored.of({ reason: stored.failed }).value += messages.length;
   for (const { code } of stored.rejected) rejected.of({ reason: code }).value++;

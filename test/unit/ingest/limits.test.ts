@@ -147,6 +147,15 @@ describe('when Kafka does not answer', () => {
     expect(Date.now() - started).toBeLessThan(1_000);
   });
 
+  test('a batch is stored without its rejected call where Kafka refuses the topic of rejected calls', async () => {
+    ingest.appender.behave = (records) =>
+      records.some(({ topic }) => topic === 'messages.rejected')
+        ? Promise.reject(new AppError('kafka_refused', 'Kafka takes no records for messages.rejected', true))
+        : Promise.resolve();
+    expect(await ingest.post('/v1/batch', { batch: [track, {}] })).toMatchObject({ status: 200 });
+    expect(ingest.appender.values('messages')).toHaveLength(1);
+  });
+
   test('a rejected call is stored before its sender is told, too', async () => {
     ingest.appender.behave = () => Promise.reject(new AppError('kafka_unavailable', 'gone', true));
     expect(await ingest.post('/v1/batch', { batch: [{}] })).toMatchObject({ status: 503 });

@@ -77,7 +77,7 @@ describe('the answer', () => {
     expect(answer.headers['content-length']).toBe('16');
   });
 
-  test('names the rejected calls, which go to messages.rejected in the same append', async () => {
+  test('names the rejected calls, which go to messages.rejected', async () => {
     const bad = { type: 'track', event: 'e', writeKey: 'key-1' };
     const answer = await ingest.post('/v1/batch', { batch: [track, bad, 'x'] });
     expect(answer).toMatchObject({
@@ -90,8 +90,7 @@ describe('the answer', () => {
         ],
       },
     });
-    expect(ingest.appender.appends).toHaveLength(1);
-    const [, first, second] = ingest.appender.appends[0]!;
+    const [, [first, second] = []] = ingest.appender.appends;
     expect(first).toMatchObject({
       topic: 'messages.rejected',
       key: 'src_1',
