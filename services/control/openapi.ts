@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AnswerName, ANSWERS } from './answers';
-import { SESSION_COOKIE } from './access/authenticate';
+import { SESSION_COOKIE, TLS_SESSION_COOKIE } from './access/authenticate';
 import { RIGHTS } from './access/rights';
 import { OPERATION_IDS, type OperationId, operationOf, rightFor } from './operations';
 
@@ -17,13 +17,19 @@ export function openApi(): object {
     openapi: '3.1.0',
     info: { title: 'Waypost control API', version: '1', description: 'See docs/control-api.md' },
     servers: [{ url: '/api/v1' }],
-    security: [{ token: [] }, { session: [] }],
+    security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
     paths,
     'x-waypost-rights': RIGHTS,
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer' },
         session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE },
+        tlsSession: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: TLS_SESSION_COOKIE,
+          description: 'Where the browser speaks TLS',
+        },
       },
       schemas: Object.fromEntries(Object.entries(ANSWERS).map(([name, schema]) => [name, jsonSchema(schema)])),
       responses: { Problem: content('What is wrong', 'Problem', 'application/problem+json') },

@@ -11,6 +11,8 @@ import { type TokenUses } from './token-uses';
  */
 
 export const SESSION_COOKIE = 'waypost_session';
+/** Over TLS: no other host of the same domain can set a cookie of this prefix. Browsers refuse the prefix without TLS. */
+export const TLS_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
 const UNSAFE: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 export interface Access {
@@ -70,9 +72,9 @@ export function isOverTls(req: Request): boolean {
   return req.secure || req.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() === 'https';
 }
 
-/** `__Host-`: over TLS no other host of the same domain can set this cookie. Browsers refuse the prefix without TLS. */
+/** Names the cookie that a request has, or is given. */
 export function sessionCookie(req: Request): string {
-  return isOverTls(req) ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE;
+  return isOverTls(req) ? TLS_SESSION_COOKIE : SESSION_COOKIE;
 }
 
 function cookieOf(req: Request): string | undefined {

@@ -8,6 +8,7 @@ import { readParts, recordEvents } from '../../../services/control/history/recor
 import { addJob } from '../../../services/control/history/replays';
 import { type Job, newJob } from '../../../services/control/replays/job';
 import { type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
+import { openApi } from '../../../services/control/openapi';
 import { OPERATION_IDS, operationOf } from '../../../services/control/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
@@ -139,4 +140,13 @@ it.each(operations)('%s is there, and answers as it says', async (operation) => 
   const expected = name === 'Test' ? 504 : status;
   expect(answer.status).toBe(expected);
   if (name) expect(() => ANSWERS[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
+});
+
+it('names the cookie of a session with and without TLS', () => {
+  expect(openApi()).toMatchObject({
+    security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
+    components: {
+      securitySchemes: { session: { name: 'waypost_session' }, tlsSession: { name: '__Host-waypost_session' } },
+    },
+  });
 });
