@@ -13,6 +13,7 @@ const COLUMNS: Column<Deletion>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'AT', of: ({ at }) => at },
   { title: 'USERS', of: ({ users }) => users, right: true },
+  { title: 'VISITORS', of: ({ visitors }) => visitors, right: true },
   { title: 'MESSAGES', of: ({ messages }) => messages, right: true },
   { title: 'SOURCES', of: ({ sources }) => sources?.join(' ') ?? 'all' },
 ];
@@ -20,6 +21,7 @@ const COLUMNS: Column<Deletion>[] = [
 interface CreateOptions {
   user?: string[];
   usersFile?: string;
+  anonymous?: string[];
   source?: string[];
 }
 
@@ -54,6 +56,7 @@ export function addDeletions(cli: Cli, program: Command): void {
       options: [
         ['--user <id...>', "the user's id"],
         ['--users-file <file>', 'ids of users, one a line; - for standard input'],
+        ['--anonymous <id...>', 'the `anonymousId` of a visitor'],
         ['--source <source...>', 'these sources alone, by id or name; else all'],
       ],
     },
@@ -61,11 +64,15 @@ export function addDeletions(cli: Cli, program: Command): void {
   );
 }
 
-async function create(session: Session, { user, usersFile, source }: CreateOptions): Promise<void> {
+async function create(session: Session, { user, usersFile, anonymous = [], source }: CreateOptions): Promise<void> {
   const fromFile = usersFile === undefined ? [] : (await readInput(session.world, usersFile)).split(/\r?\n/);
   const userIds = [...(user ?? []), ...fromFile.filter((line) => line.trim() !== '')];
-  if (userIds.length === 0) throw usage('Say whom: --user or --users-file.');
-  const body = { userIds, ...(source && { sources: await idsOf(findSource, session.api(), source) }) };
+  if (userIds.length + anonymous.length === 0) throw usage('Say whom: --user, --users-file or --anonymous.');
+  const body = {
+    ...(userIds.length > 0 && { userIds }),
+    ...(anonymous.length > 0 && { anonymousIds: anonymous }),
+    ...(source && { sources: await idsOf(findSource, session.api(), source) }),
+  };
   const { data } = await session.api().call('POST /deletions', { body });
   show(session, data);
   if (data.messages === 0) {
@@ -74,14 +81,16 @@ async function create(session: Session, { user, usersFile, source }: CreateOptio
 }
 
 function show({ print }: Session, deletion: Deletion): void {
-  const { id, at, users, userIds, sources, affected, messages } = deletion;
+  const { id, at, users, visitors, userIds, anonymousIds, sources, affected, messages } = deletion;
   print.thing(deletion, [
     ['id', id],
     ['at', at],
     ['users', users],
+    ['visitors', visitors],
     ['sources', sources?.join(' ') ?? 'all'],
     ['affected', affected.join(' ')],
     ['messages', messages],
     ...userIds.map((userId): [string, string] => ['user', userId]),
+    ...anonymousIds.map((anonymousId): [string, string] => ['visitor', anonymousId]),
   ]);
 }

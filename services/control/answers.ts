@@ -157,6 +157,7 @@ const deletion = z.strictObject({
   id: z.string(),
   at: time,
   users: count,
+  visitors: count.meta({ description: 'How many `anonymousIds` were deleted' }),
   userIds: z.array(z.string()).meta({ description: 'In a list the first 20' }),
   anonymousIds: z.array(z.string()).meta({ description: 'The same' }),
   sources: z.array(z.string()).nullable().meta({ description: 'null: all' }),

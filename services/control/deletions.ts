@@ -102,7 +102,7 @@ export function deleteRecords(
 const SHOWN_IN_LIST = 20;
 
 export function deletionView({ id, at, users, anonymous, sources, affected, messages }: Deletion) {
-  const ids = { users: users.length, userIds: users, anonymousIds: anonymous };
+  const ids = { users: users.length, visitors: anonymous.length, userIds: users, anonymousIds: anonymous };
   return { id, at: new Date(at).toISOString(), ...ids, sources, affected, messages };
 }
 

@@ -606,6 +606,8 @@ export type Deletion = {
   id: string;
   at: string;
   users: number;
+  /** How many `anonymousIds` were deleted */
+  visitors: number;
   /** In a list the first 20 */
   userIds: string[];
   /** The same */
@@ -622,6 +624,8 @@ export type Deletions = {
     id: string;
     at: string;
     users: number;
+    /** How many `anonymousIds` were deleted */
+    visitors: number;
     /** In a list the first 20 */
     userIds: string[];
     /** The same */

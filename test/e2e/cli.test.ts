@@ -286,7 +286,7 @@ test('alerts are set and tried, and what was noticed is found and acknowledged',
 test('users are deleted, and the audit trail says by whom', async () => {
   file('users.txt', 'd1\nd2\n\n');
   const { out } = await done('deletions', 'create', '--users-file', 'users.txt', '--user', 'd3', '--source', 'My site');
-  expect(out).toMatch(/users +3\n[^]*messages +3\nuser +d3\nuser +d1\nuser +d2/);
+  expect(out).toMatch(/users +3\nvisitors +0\n[^]*messages +3\nuser +d3\nuser +d1\nuser +d2/);
   const [deletion] = (await done('deletions', 'list', '--json')).json;
   expect((await done('deletions', 'show', String(deletion!.id))).out).toBe(out);
   const told = () => production.received('/hook').filter(({ body }) => /"type":"delete"/.test(body.toString()));
@@ -294,6 +294,9 @@ test('users are deleted, and the audit trail says by whom', async () => {
   expect(await waypost(['deletions', 'create'], around)).toMatchObject({
     ...{ code: 2, err: expect.stringMatching(/^Say whom/) },
   });
+  expect((await done('deletions', 'create', '--anonymous', 'v1', '--source', 'My site')).out).toMatch(
+    /users +0\nvisitors +1\n[^]*visitor +v1/,
+  );
   const trail = async (...filter: string[]) => (await done('audit', ...filter)).out;
   await eventually(async () => {
     expect(await trail('--kind', 'deletion')).toMatch(/admin +created deletion/);

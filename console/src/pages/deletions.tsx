@@ -21,16 +21,17 @@ export function Deletions() {
       ) : read.data.data.data.length === 0 ? (
         <Empty title="No user was deleted yet" />
       ) : (
-        <Table label="Deletions" head={['When', 'Users', 'Ids', 'Sources told', 'Messages']}>
+        <Table label="Deletions" head={['When', 'Users', 'Visitors', 'Ids', 'Sources told', 'Messages']}>
           {read.data.data.data.map((deletion) => (
             <tr key={deletion.id}>
               <td>
                 <When at={deletion.at} />
               </td>
               <td>{count(deletion.users)}</td>
+              <td>{count(deletion.visitors)}</td>
               <td className="break">
                 {[...deletion.userIds, ...deletion.anonymousIds].join(', ')}
-                {deletion.users > deletion.userIds.length && ' …'}
+                {deletion.users + deletion.visitors > deletion.userIds.length + deletion.anonymousIds.length && ' …'}
               </td>
               <td>{deletion.affected.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>
               <td>{count(deletion.messages)}</td>
@@ -43,10 +44,15 @@ export function Deletions() {
   );
 }
 
+function linesOf(text: string): string[] {
+  return [...new Set(text.split('\n').map((line) => line.trim()))].filter((id) => id !== '');
+}
+
 function NewDeletion() {
-  const [text, setText] = useState('');
-  const ids = [...new Set(text.split('\n').map((line) => line.trim()))].filter((id) => id !== '');
-  const remove = useChange('POST /deletions', { onDone: () => setText('') });
+  const [text, setText] = useState({ users: '', visitors: '' });
+  const [userIds, anonymousIds] = [linesOf(text.users), linesOf(text.visitors)];
+  const total = userIds.length + anonymousIds.length;
+  const remove = useChange('POST /deletions', { onDone: () => setText({ users: '', visitors: '' }) });
   const done = remove.data?.data;
   return (
     <section className="card" aria-label="Delete users">
@@ -55,20 +61,34 @@ function NewDeletion() {
           label="User ids"
           description="One a line. Each affected source is sent a delete message, and the history forgets these users"
           rows={4}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
+          value={text.users}
+          onChange={(event) => setText({ ...text, users: event.target.value })}
         />
-        {ids.length === 0 ? (
+        <Textarea
+          label="Anonymous ids"
+          description="One a line. Of visitors: the history forgets their calls without a user id"
+          rows={2}
+          value={text.visitors}
+          onChange={(event) => setText({ ...text, visitors: event.target.value })}
+        />
+        {total === 0 ? (
           <Button className="start" disabled>
             Delete
           </Button>
         ) : (
           <Confirmed
             danger
-            label={`Delete ${count(ids.length)}`}
+            label={`Delete ${count(total)}`}
             question="Delete these users?"
             busy={remove.isPending}
-            onConfirm={() => remove.mutate({ body: { userIds: ids } })}
+            onConfirm={() =>
+              remove.mutate({
+                body: {
+                  ...(userIds.length > 0 && { userIds }),
+                  ...(anonymousIds.length > 0 && { anonymousIds }),
+                },
+              })
+            }
           >
             <Text>
               This cannot be undone. Kafka keeps their records until its topics expire: 7 days, dead letters 30.

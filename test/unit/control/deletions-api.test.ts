@@ -128,7 +128,7 @@ it('tells of visitors, and forgets what they sent without a user id', async () =
   ];
   await recordEvents(database, [anonymous, ...others], await readParts(database));
   const answer = await post({ anonymousIds: ['visitor'] });
-  expect(answer.body).toMatchObject({ users: 0, userIds: [], anonymousIds: ['visitor'], messages: 1 });
+  expect(answer.body).toMatchObject({ users: 0, visitors: 1, userIds: [], anonymousIds: ['visitor'], messages: 1 });
   expect(messages().map(({ key, value }) => [key, value.type, value.anonymousId])).toEqual([
     [`${source}:visitor`, 'delete', 'visitor'],
   ]);
