@@ -1,3 +1,4 @@
+import { type TLSSocket } from 'node:tls';
 import { type Request } from 'express';
 import { Problem } from '../../../shared/http/problem';
 import { type Actor, hasExpired, type Identities, type Identity } from './identities';
@@ -69,7 +70,9 @@ export function isSameOrigin(req: Request): boolean {
 
 /** Whether the browser's connection is TLS: up to here, or up to a proxy that says so. */
 export function isOverTls(req: Request): boolean {
-  return req.secure || req.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() === 'https';
+  // A request whose body was given up has no socket any more.
+  const { encrypted } = (req.socket as TLSSocket | null) ?? { encrypted: false };
+  return encrypted || req.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() === 'https';
 }
 
 /** Names the cookie that a request has, or is given. */

@@ -1,8 +1,9 @@
+import supertest from 'supertest';
 import { type Audience } from '../../../shared/domain/definition';
 import { saveSyncs } from '../../../services/control/history/syncs';
 import { memoryDatabase } from '../../support/database';
 import { type Answering, answering } from '../../support/profiles';
-import { type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 
 let control: ControlUnderTest;
 let destination: string;
@@ -136,6 +137,19 @@ describe('members from elsewhere', () => {
     expect(answer.status).toBe(422);
     expect(answer.body.detail).toContain(detail);
     expect(entryOf(id).uploads).toBeUndefined();
+  });
+
+  it('that are wrong are refused in the session of a browser too', async () => {
+    const id = await list();
+    const from = { Host: 'control.test', Origin: 'http://control.test' };
+    const session = await supertest(control.app).post('/api/v1/session').set(from).send({ token: ADMIN_TOKEN });
+    const cookie = session.headers['set-cookie']![0]!.split(';')[0]!;
+    const url = `/api/v1/audiences/${id}/members`;
+    const answer = await supertest(control.app)
+      .put(url)
+      .set({ ...from, Cookie: cookie })
+      .send('"ann"\n{"user":"bob"}\n');
+    expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining('Line 2 must be')]);
   });
 
   it('are not for an audience that has a condition', async () => {
