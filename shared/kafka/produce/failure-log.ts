@@ -20,10 +20,12 @@ export class FailureLog {
 
   /** A request was not, or not in all its parts, acknowledged. */
   failed({ node, parts }: Request, reason?: string): void {
+    const failing = parts.filter(({ queue }) => queue.backoff.error !== undefined);
+    // A record that was refused for good is logged as such, and its partition does not fail.
+    if (failing.length === 0 && reason === undefined) return;
     const now = performance.now();
     if (now - this.#loggedAt < EVERY_MS) return;
     this.#loggedAt = now;
-    const failing = parts.filter(({ queue }) => queue.backoff.error !== undefined);
     const first = failing[0]?.queue;
     this.log.warn(
       {

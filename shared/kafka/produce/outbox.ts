@@ -97,12 +97,14 @@ export class Outbox {
     const topic = this.#topic(record.topic);
     const queue = topic.queueOf(record);
     const error = queue?.backoff.error;
-    if (!error || !queue.backoff.blocked || !this.options.divert || record.partition !== undefined) return queue;
+    if (!error || !this.options.divert || record.partition !== undefined) return queue;
+    const { blocked } = queue.backoff;
+    if (!blocked && !queue.isSlow(now)) return queue;
     // One request at a time shows whether the partition takes records again.
     if (queue.isEmpty && now >= queue.backoff.notBefore) return queue;
     const neighbour = error.fate === 'refused' ? undefined : topic.neighbourOf(queue);
     if (neighbour) meterDiverted(topic.name, 1);
-    return neighbour ?? (this.options.holds ? queue : new Closed(placeOf(queue), error));
+    return neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error));
   }
 
   /** @returns when a request may be begun for it (Infinity: after the next answer) */

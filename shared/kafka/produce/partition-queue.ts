@@ -24,6 +24,9 @@ export interface Ticket {
   settled: boolean;
 }
 
+/** A failing partition shares its requests with others of its leader, and the broker may wait 9 s for the followers of one. */
+const SLOW_MS = 1_000;
+
 export class PartitionQueue {
   /** the broker that leads it; NO_NODE where that is not known */
   leader = NO_NODE;
@@ -54,6 +57,11 @@ export class PartitionQueue {
 
   get isSending(): boolean {
     return this.#sending.length > 0;
+  }
+
+  /** Whether it has failed, and the request that tries it again has been under way for a second. */
+  isSlow(now: number): boolean {
+    return this.backoff.error !== undefined && this.isSending && now - this.#sentAt > SLOW_MS;
   }
 
   push(item: Waiting): void {

@@ -6,6 +6,7 @@ import { createLog } from '../../../shared/telemetry/log';
 
 type Parts = Parameters<Producer['send']>[1];
 
+const TOO_LARGE = 10;
 const NOT_ENOUGH_REPLICAS = 19;
 const OPTIONS: AppenderOptions = { maxPendingBytes: 1e9, giveUpAfterMs: 'retry' };
 
@@ -20,8 +21,9 @@ function start(options: Partial<AppenderOptions> = {}, answer: (partition: numbe
     },
     disconnect: () => Promise.resolve(),
   };
-  const appender = new KafkaAppender(producer, { ...OPTIONS, ...options }, createLog('test', 'silent'));
-  return { appender, requests };
+  const log = createLog('test', 'silent');
+  const appender = new KafkaAppender(producer, { ...OPTIONS, ...options }, log);
+  return { appender, requests, log };
 }
 
 test('a request with ids of three-byte characters is no larger than one with ASCII', async () => {
@@ -36,6 +38,15 @@ test('a request with ids of three-byte characters is no larger than one with ASC
   });
   expect(sizes.length).toBeGreaterThan(1);
   expect(Math.max(...sizes)).toBeLessThan(910_000);
+  await appender.close(0);
+});
+
+test('a record that is refused for good is logged once, and no partition as failing', async () => {
+  const { appender, log } = start({}, () => TOO_LARGE);
+  const [warn, error] = [jest.spyOn(log, 'warn'), jest.spyOn(log, 'error')];
+  await expect(appender.append([{ topic: 't', key: null, value: 'a', partition: 0 }])).rejects.toThrow('TOO_LARGE');
+  expect(error).toHaveBeenCalledTimes(1);
+  expect(warn).not.toHaveBeenCalled();
   await appender.close(0);
 });
 

@@ -175,6 +175,18 @@ describe('a partition that takes nothing for a second', () => {
     expect(shown(probe!)).toEqual(['0:probe']);
   });
 
+  test('has a neighbour before that, while a slow request tries it again', () => {
+    const { outbox, put } = start({ divert: true });
+    for (const partition of [0, 2]) put('held', { partition });
+    const [first] = sent(outbox, 0);
+    outbox.answered(first!, [NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS], 0);
+    // Both are tried in one request, whose answer waits for the slower of them.
+    expect(sent(outbox, 50).map(shown)).toEqual([['0:held', '2:held']]);
+    put('waits', { key: keyOf(0) }, 1_000);
+    put('diverted', { key: keyOf(0) }, 1_100);
+    expect(sent(outbox, 1_100).map(shown)).toEqual([['1:diverted']]);
+  });
+
   test('keeps a record that may have been written', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, TIMED_OUT);
