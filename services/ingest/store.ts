@@ -9,7 +9,7 @@ import { oncePer } from '../../shared/quiet';
 /** Resolves to why the records are not known to be stored, or to undefined where they are. */
 export type Store = (toStore: ToStore) => Promise<RefusalCode | undefined>;
 
-export interface ToStore {
+interface ToStore {
   messages: OutRecord[];
   /** of rejected calls: dropped where Kafka refuses them, for the valid calls must not wait until somebody allows them */
   rejected: OutRecord[];
