@@ -216,7 +216,8 @@ export class Outbox {
   }
 
   get #isPlenty(): boolean {
-    return this.countedBytes >= MAX_REQUEST_BYTES;
+    // Asked for each record: the blocked partitions are counted only where they could matter.
+    return this.#bytes >= MAX_REQUEST_BYTES && this.countedBytes >= MAX_REQUEST_BYTES;
   }
 
   #acknowledge({ queue }: Part, { acknowledged }: Answered): void {
