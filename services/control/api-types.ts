@@ -20,7 +20,7 @@ type Content = Record<string, { schema: Schema }>;
 interface Operation {
   summary: string;
   'x-waypost-role': string;
-  'x-waypost-right'?: string;
+  'x-waypost-rights'?: readonly string[];
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
   requestBody?: { content: Content };
   responses: Record<string, { content?: Content }>;
@@ -47,14 +47,14 @@ export function apiTypes({ paths, components }: Document): string {
 /** The only values among the types: what a page shows depends on what its reader may do. */
 function accessOf(paths: Document['paths']): string {
   const lines = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { 'x-waypost-role': role, 'x-waypost-right': right = null }]) => {
+    Object.entries(methods).map(([method, { 'x-waypost-role': role, 'x-waypost-rights': rights = [] }]) => {
       const name = `${method.toUpperCase()} ${path}`;
-      return `  ${JSON.stringify(name)}: { role: ${JSON.stringify(role)}, right: ${JSON.stringify(right)} },`;
+      return `  ${JSON.stringify(name)}: { role: ${JSON.stringify(role)}, rights: ${JSON.stringify(rights)} },`;
     }),
   );
   return [
-    '/** The least role of each operation, and the right that a token with a list of rights needs; null: none. */',
-    'export const ACCESS: Readonly<Record<keyof Operations, { role: "none" | Session["role"]; right: string | null }>> = {',
+    '/** The least role of each operation, and the rights that a token with a list of rights needs, all of them. */',
+    'export const ACCESS: Readonly<Record<keyof Operations, { role: "none" | Session["role"]; rights: readonly string[] }>> = {',
     ...lines,
     '};',
   ].join('\n');

@@ -13,6 +13,7 @@ export const DEFINITION_OPERATIONS = {
   'POST /audiences': { role: 'admin', summary: 'Make an audience', ok: [201, 'Audience'], body: audienceSchema },
   'POST /audiences/preview': {
     role: 'read_only',
+    alsoNeeds: 'audiences:read',
     summary: 'How many a condition would have as members, and some of them; waits for the first figures',
     ok: [201, 'Preview'],
     body: previewSchema,

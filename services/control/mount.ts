@@ -6,10 +6,10 @@ import { methodNotAllowed, noSuchPath, Problem } from '../../shared/http/problem
 import { type ActDeps, auditAct } from './access/acts';
 import { type Access, claimed, identify } from './access/authenticate';
 import { type Actor, type Identity } from './access/identities';
-import { hasRight, mayAct } from './access/rights';
+import { mayAct } from './access/rights';
 import { readJson } from './body';
 import { type Method } from './operation';
-import { type OperationId, operationOf, type OPERATIONS, rightFor } from './operations';
+import { type OperationId, operationOf, type OPERATIONS, rightsFor } from './operations';
 import { findPath, isApi, type Path } from './paths';
 import { parseQuery } from './query';
 
@@ -136,8 +136,8 @@ function requireAccess(id: OperationId, needed: Role, { actor, rights }: Identit
   if (!mayAct(actor.role, needed)) {
     throw new Problem('forbidden', `This needs the role ${needed}; yours is ${actor.role}`);
   }
-  const right = rightFor(id);
-  if (!hasRight(rights, right)) {
-    throw new Problem('forbidden', `This needs the right ${String(right)}, which your token does not list`);
+  const missing = rights && rightsFor(id).filter((right) => !rights.includes(right));
+  if (missing && missing.length > 0) {
+    throw new Problem('forbidden', `This needs the right ${missing.join(' and ')}, which your token does not list`);
   }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type AnswerName, ANSWERS } from './answers';
 import { SESSION_COOKIE, TLS_SESSION_COOKIE } from './access/authenticate';
 import { RIGHTS } from './access/rights';
-import { OPERATION_IDS, type OperationId, operationOf, rightFor } from './operations';
+import { OPERATION_IDS, type OperationId, operationOf, rightsFor } from './operations';
 
 /** The OpenAPI 3.1 document of the control API: bodies from the very schemas that check them. */
 
@@ -39,7 +39,7 @@ export function openApi(): object {
 
 function operationObject(id: OperationId, path: string): object {
   const { summary, ok, role, adminFields, body, conditional, query, stream, lines } = operationOf(id);
-  const right = rightFor(id);
+  const rights = rightsFor(id);
   const [status, answer] = ok;
   const parameters = [
     ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
@@ -49,7 +49,7 @@ function operationObject(id: OperationId, path: string): object {
   return {
     summary,
     'x-waypost-role': role,
-    ...(right && { 'x-waypost-right': right }),
+    ...(rights.length > 0 && { 'x-waypost-rights': rights }),
     ...(adminFields && { 'x-waypost-admin-fields': adminFields }),
     ...(role === 'none' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),

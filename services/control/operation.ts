@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Role } from '../../shared/domain/config';
 import { type Action, type ActKind } from './access/audit';
 import { type AnswerName } from './answers';
-import { type Resource } from './access/rights';
+import { type Resource, type Right } from './access/rights';
 
 /** One operation of the control API, and the bodies that several have in common. */
 
@@ -16,6 +16,8 @@ export interface Operation {
   summary: string;
   /** the least role that may do this; `none`: without a token */
   role: Role | 'none';
+  /** what a token with a list of rights needs beside the right that method and path name: the answer tells of other resources */
+  alsoNeeds?: Right;
   /** fields of the body that only administrators may set: Waypost signs and sends by them */
   adminFields?: readonly string[];
   /** status of success, and the schema of the answer; none: no body */

@@ -73,9 +73,11 @@ export const operationOf = (id: OperationId): Operation => OPERATIONS[id];
 
 export const OPERATION_IDS = Object.keys(OPERATIONS) as OperationId[];
 
-/** The right that a token with a list of rights needs; undefined where every token may. */
-export function rightFor(id: OperationId): Right | undefined {
+/** The rights that a token with a list of rights needs, all of them; none where every token may. */
+export function rightsFor(id: OperationId): Right[] {
   const [method, path = ''] = id.split(' ');
   const resource = RESOURCES.find((each) => each === path.split('/')[1]);
-  return resource && `${resource}:${method === 'GET' ? 'read' : 'write'}`;
+  const { alsoNeeds } = operationOf(id);
+  const own: Right[] = resource ? [`${resource}:${method === 'GET' ? 'read' : 'write'}`] : [];
+  return alsoNeeds ? [...own, alsoNeeds] : own;
 }

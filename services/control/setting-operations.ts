@@ -77,11 +77,13 @@ export const SETTING_OPERATIONS = {
   },
   'GET /destinations/{id}/filter': {
     role: 'read_only',
+    alsoNeeds: 'events:read',
     summary: 'How its filter fares on what its sources sent lately',
     ok: [200, 'Trial'],
   },
   'POST /filters/try': {
     role: 'read_only',
+    alsoNeeds: 'events:read',
     summary: 'Check a filter, and try it on what sources sent lately',
     ok: [200, 'Trial'],
     body: tryFilterSchema,

@@ -9,5 +9,5 @@ const RANK = { none: -1, read_only: 0, operator: 1, admin: 2 } as const;
 export function allows({ role, rights }: Pick<Session, 'role' | 'rights'>, name: Name): boolean {
   const needed = ACCESS[name];
   if (RANK[role] < RANK[needed.role]) return false;
-  return rights === null || needed.right === null || rights.includes(needed.right);
+  return rights === null || needed.rights.every((right) => rights.includes(right));
 }

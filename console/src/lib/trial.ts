@@ -1,13 +1,15 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type Input } from '../../../shared/api/client';
 import { call } from './api';
+import { useMay } from './session';
 
-/** Tries a filter: a question that is asked by POST, since a filter may be long. It changes nothing. */
+/** Tries a filter, if the reader may read events. It changes nothing; it is a POST because a filter may be long. */
 export function useTrial(body: Input<'POST /filters/try'>['body']) {
+  const may = useMay('POST /filters/try');
   return useQuery({
     queryKey: ['POST /filters/try', body],
     queryFn: ({ signal }) => call('POST /filters/try', { body, signal }),
-    enabled: body.filter !== '',
+    enabled: may && body.filter !== '',
     placeholderData: keepPreviousData,
   });
 }

@@ -36,8 +36,3 @@ const RANK: Record<Role, number> = { read_only: 0, operator: 1, admin: 2 };
 export function mayAct(role: Role, needed: Role): boolean {
   return RANK[role] >= RANK[needed];
 }
-
-/** @param rights undefined: everything that the role may do. `write` does not include `read` */
-export function hasRight(rights: readonly string[] | undefined, needed: Right | undefined): boolean {
-  return rights === undefined || needed === undefined || rights.includes(needed);
-}

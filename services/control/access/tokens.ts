@@ -27,7 +27,10 @@ export const tokenSchema = z.strictObject({
     .min(1)
     .transform((rights) => [...new Set(rights)])
     .optional()
-    .meta({ description: 'Narrow the role: read is GET, write is every other method. Absent: all rights of the role' }),
+    .meta({
+      description:
+        'Narrow the role: read is GET, write is every other method and does not include read. Absent: all rights of the role',
+    }),
 });
 type TokenFields = z.output<typeof tokenSchema>;
 

@@ -1,9 +1,9 @@
 import { allows } from '../../../console/src/lib/access';
-import { OPERATION_IDS, operationOf, rightFor } from '../../../services/control/operations';
+import { OPERATION_IDS, operationOf, rightsFor } from '../../../services/control/operations';
 import { ACCESS } from '../../../shared/api/operations';
 
 it('pages decide by the table of operations that control serves', () => {
-  const table = OPERATION_IDS.map((id) => [id, { role: operationOf(id).role, right: rightFor(id) ?? null }]);
+  const table = OPERATION_IDS.map((id) => [id, { role: operationOf(id).role, rights: rightsFor(id) }]);
   expect(ACCESS).toEqual(Object.fromEntries(table));
 });
 
@@ -17,6 +17,8 @@ it.each([
   ['admin', ['sources:write'], 'POST /sources', true],
   ['read_only', ['sources:write'], 'POST /sources', false],
   ['read_only', ['sources:read'], 'GET /session', true],
+  ['read_only', ['filters:write'], 'POST /filters/try', false],
+  ['read_only', ['filters:write', 'events:read'], 'POST /filters/try', true],
 ] as const)('a session of %s with the rights %j: %s is offered: %s', (role, rights, name, expected) => {
   expect(allows({ role, rights: rights && [...rights] }, name)).toBe(expected);
 });

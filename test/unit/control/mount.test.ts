@@ -1,6 +1,6 @@
 import { type Handlers, type HandlersOf } from '../../../services/control/mount';
 import { RESOURCES, RIGHTS } from '../../../services/control/access/rights';
-import { OPERATION_IDS, rightFor } from '../../../services/control/operations';
+import { OPERATION_IDS, rightsFor } from '../../../services/control/operations';
 import { findPath, isApi } from '../../../services/control/paths';
 
 it('an operation without a handler does not compile, and neither does a handler without an operation', () => {
@@ -60,11 +60,12 @@ describe('rights', () => {
   });
 
   test.each([
-    ['GET /sources', 'sources:read'],
-    ['PATCH /sources/{id}', 'sources:write'],
-    ['POST /deliveries/{id}/replay', 'deliveries:write'],
-    ['POST /filters/try', 'filters:write'],
-    ['GET /session', undefined],
-    ['GET /openapi.json', undefined],
-  ] as const)('%s needs the right %s', (id, right) => expect(rightFor(id)).toBe(right));
+    ['GET /sources', ['sources:read']],
+    ['PATCH /sources/{id}', ['sources:write']],
+    ['POST /deliveries/{id}/replay', ['deliveries:write']],
+    ['POST /filters/try', ['filters:write', 'events:read']],
+    ['GET /destinations/{id}/filter', ['destinations:read', 'events:read']],
+    ['GET /session', []],
+    ['GET /openapi.json', []],
+  ] as const)('%s needs the rights %j', (id, rights) => expect(rightsFor(id)).toEqual(rights));
 });
