@@ -23,7 +23,7 @@ export interface ControlDeps {
   events: Pick<Events, 'ring' | 'streams'>;
   seen: Pick<SeenEvents, 'write'>;
   /** what ingest answered with 429 */
-  limited: Pick<LimitedCalls, 'count'>;
+  limited: Pick<LimitedCalls, 'count' | 'bySource'>;
   uses: Pick<TokenUses, 'all'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
   /** of audiences and computed traits */

@@ -1,8 +1,8 @@
-import { limitedCount } from '../../shared/domain/limited';
+import { limitedCounts } from '../../shared/domain/limited';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { LIMITED, topicSpecs } from '../../shared/kafka/topics';
 
-/** How many requests ingest answered with 429, by minute: the whole topic is kept in memory, as a number for each minute. */
+/** Counts the requests that ingest answered with 429: the whole topic is kept in memory, as a number for each minute and source. */
 
 const MINUTE_MS = 60_000;
 
@@ -10,20 +10,34 @@ export const LIMITED_KEPT_MS =
   topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === LIMITED)?.retentionMs ?? 0;
 
 export class LimitedCalls {
-  readonly #byMinute = new Map<number, number>();
+  readonly #byMinute = new Map<number, Map<string, number>>();
 
   add({ value, timestampMs }: Pick<InRecord, 'value' | 'timestampMs'>): void {
     const minute = Math.floor(timestampMs / MINUTE_MS);
-    const before = this.#byMinute.get(minute);
-    if (before === undefined) this.#forget(minute);
-    this.#byMinute.set(minute, (before ?? 0) + limitedCount(value?.toString() ?? ''));
+    let bySource = this.#byMinute.get(minute);
+    if (!bySource) {
+      this.#forget(minute);
+      this.#byMinute.set(minute, (bySource = new Map<string, number>()));
+    }
+    for (const [source, count] of limitedCounts(value?.toString() ?? '')) {
+      bySource.set(source, (bySource.get(source) ?? 0) + count);
+    }
   }
 
   /** @param stepMs whole minutes from `at` on, ms since 1970 */
   count(at: number, stepMs: number): number {
-    let sum = 0;
-    for (let ms = at; ms < at + stepMs; ms += MINUTE_MS) sum += this.#byMinute.get(Math.floor(ms / MINUTE_MS)) ?? 0;
-    return sum;
+    return Object.values(this.bySource(at, at + stepMs)).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Counts by source in the minutes that begin within a time, ms since 1970. */
+  bySource(from: number, until: number): Record<string, number> {
+    const sums = new Map<string, number>();
+    // However long the time is, the topic has few minutes.
+    for (const [minute, counts] of this.#byMinute) {
+      if (minute * MINUTE_MS < from || minute * MINUTE_MS >= until) continue;
+      for (const [source, count] of counts) sums.set(source, (sums.get(source) ?? 0) + count);
+    }
+    return Object.fromEntries(sums);
   }
 
   #forget(newest: number): void {

@@ -50,4 +50,7 @@ export const calls = z.strictObject({
       limited: count.nullable().meta({ description: 'Requests answered 429; null: before what is kept of them' }),
     }),
   ),
+  limitedBySource: z.record(z.string(), count).meta({
+    description: 'Requests answered 429 since then, by the id of their source; a source without any is left out',
+  }),
 });

@@ -935,6 +935,8 @@ export type Calls = {
     /** Requests answered 429; null: before what is kept of them */
     limited: number | null;
   })[];
+  /** Requests answered 429 since then, by the id of their source; a source without any is left out */
+  limitedBySource: Record<string, number>;
 };
 
 export type About = {

@@ -14,13 +14,12 @@ export function limitedRecord(at: Date, counts: ReadonlyMap<string, number>) {
   return { value: JSON.stringify(value), headers: { format: String(LIMITED_FORMAT) } };
 }
 
-/** @returns the requests of all sources; 0 for what cannot be read */
-export function limitedCount(value: string): number {
+/** @returns requests by the id of their source; none for what cannot be read */
+export function limitedCounts(value: string): [source: string, count: number][] {
   try {
-    const { sources } = JSON.parse(value) as LimitedRecord;
-    const counts = Object.values(sources);
-    return counts.every(Number.isSafeInteger) ? counts.reduce((sum, count) => sum + count, 0) : 0;
+    const counts = Object.entries((JSON.parse(value) as LimitedRecord).sources);
+    return counts.every(([, count]) => Number.isSafeInteger(count)) ? counts : [];
   } catch {
-    return 0;
+    return [];
   }
 }

@@ -1,9 +1,11 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Source } from '../../../shared/api/operations';
-import { useChange } from '../lib/api';
+import { useChange, useRead } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
+import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
+import { counted } from '../lib/words';
 import { Failure, Section } from '../ui/ui';
 import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems, sameLimits } from './limits-draft';
 
@@ -64,8 +66,28 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
             )}
           </Group>
           {change.error && <Failure error={change.error} what="the limits" />}
+          <Limited source={source.id} />
         </Stack>
       </form>
     </Section>
+  );
+}
+
+const DAY_MS = 86_400_000;
+const LOOK_AGAIN_MS = 10_000;
+
+/** Shows how many requests ingest has refused because of the limits. */
+function Limited({ source }: { source: string }) {
+  const may = useMay('GET /overview/calls');
+  const query = { since: sinceOf(DAY_MS, Date.now()) };
+  const read = useRead('GET /overview/calls', { query }, { every: LOOK_AGAIN_MS, keep: true, enabled: may });
+  const limited = read.data?.data.limitedBySource[source] ?? 0;
+  if (!read.data || read.error) return null;
+  return (
+    <Text size="sm" role="status">
+      {limited === 0
+        ? 'No request was over the limits in the last 24 hours.'
+        : `${counted(limited, 'request')} of the last 24 hours got 429: over the limits.`}
+    </Text>
   );
 }

@@ -35,6 +35,7 @@ export function overviewHandlers({ config, history, kafka, limited, now }: Contr
         since: new Date(span.sinceMs).toISOString(),
         stepSeconds: span.stepMs / 1_000,
         series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
+        limitedBySource: limited.bySource(span.sinceMs, nowMs),
       });
     },
   };

@@ -1,6 +1,7 @@
 import { CallCounts } from '../../../services/control/calls';
 import { LimitedCalls } from '../../../services/control/limited-calls';
 import { limitedRecord } from '../../../shared/domain/limited';
+import { controlUnderTest } from '../../support/control';
 import { spanOf } from '../../../services/control/overview';
 
 const MINUTE = 60_000;
@@ -71,6 +72,12 @@ describe('calls', () => {
     ]);
   });
 
+  it('over the limit are counted by source, in the minutes that begin within the time', () => {
+    expect(limited.bySource(span.sinceMs, now)).toEqual({ src_1: 3, src_2: 4 });
+    expect(limited.bySource(0, now)).toEqual({ src_1: 3, src_2: 4 });
+    expect(limited.bySource(2 * DAY + 2 * MINUTE, now)).toEqual({});
+  });
+
   it('of which Kafka keeps none any more are not said to be none', async () => {
     const counts = new CallCounts(topicsOf({}), limited);
     const steps = await counts.count({ sinceMs: 0, stepMs: DAY }, now);
@@ -86,4 +93,17 @@ describe('calls', () => {
     await counts.count(span, now + 1);
     expect(kafka.asked).toEqual(['messages undefined', 'messages.rejected undefined']);
   });
+});
+
+it('GET /overview/calls counts the requests over the limit by source', async () => {
+  const control = await controlUnderTest();
+  control.clock.now = new Date(Date.now() + MINUTE);
+  const counts = new Map([
+    ['src_1', 2],
+    ['src_2', 4],
+  ]);
+  control.memory.append([{ topic: 'messages.limited', key: null, ...limitedRecord(control.clock.now, counts) }]);
+  const { body } = await control.call('get', '/overview/calls');
+  expect(body.limitedBySource).toEqual({ src_1: 2, src_2: 4 });
+  expect((await control.call('get', '/overview/calls?since=0')).body.limitedBySource).toEqual(body.limitedBySource);
 });
