@@ -1,4 +1,4 @@
-import { AppError } from '../errors';
+import { withDeadline } from '../at-most';
 
 /**
  * Shares one look at the end of a log among many callers. At most one look runs at a time, and nobody is answered by a
@@ -33,19 +33,4 @@ export function coalesce(look: (deadlineMs: number) => Promise<void>): (deadline
     const mine = running ? (next ??= after(running)) : begin();
     return withDeadline(mine, deadlineMs);
   };
-}
-
-/** @throws AppError `kafka_unavailable` where the promise takes longer; it runs on, its failure handled. */
-export async function withDeadline<T>(promise: Promise<T>, deadlineMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new AppError('kafka_unavailable', `Kafka did not answer within ${deadlineMs} ms`, true));
-    }, deadlineMs);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

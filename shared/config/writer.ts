@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { withDeadline } from '../at-most';
 import { configKey, type ConfigRecord, type Kind, type Kinds } from '../domain/config';
 import { AppError, messageOf } from '../errors';
 import { type Appender, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
-import { withDeadline } from './coalesce';
 import { type FollowedConfig } from './reader';
 import { CONFIG_FORMAT, type Verdict } from './state';
 

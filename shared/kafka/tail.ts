@@ -1,6 +1,6 @@
 import { type Admin } from 'kafkajs';
 import { atMost } from '../at-most';
-import { withDeadline } from '../config/coalesce';
+import { withDeadline } from '../at-most';
 import { messageOf } from '../errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './cluster';
