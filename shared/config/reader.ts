@@ -6,7 +6,7 @@ import { type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
 import { coalesce } from './coalesce';
 import { CONFIG_FORMAT, ConfigState, type Verdict } from './state';
-import { type ConfigReader } from './view';
+import { configAgeMs, type ConfigReader } from './view';
 
 /** Follows topic `config` in memory: each service opens one reader at start and asks it for each message. */
 
@@ -84,11 +84,6 @@ const open = new Set<Tail>();
 metrics.gauge({ name: 'waypost.config.age', help: 'Since config was known to its end.', unit: 's' }, () =>
   [...open].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })),
 );
-
-/** ms since all of `config` was known; Infinity where it never was */
-function configAgeMs({ completeAt }: Pick<Tail, 'completeAt'>): number {
-  return performance.now() - completeAt;
-}
 
 function follow(state: ConfigState, tail: Tail, following: Following): FollowedConfig {
   return {

@@ -51,3 +51,8 @@ export interface ConfigReader extends ConfigView {
   onChange(listener: (record: ConfigRecord) => void): void;
   stop(): Promise<void>;
 }
+
+/** Returns how long ago all of `config` was known, ms; Infinity where it never was. */
+export function configAgeMs({ completeAt }: Pick<ConfigReader, 'completeAt'>): number {
+  return performance.now() - completeAt;
+}

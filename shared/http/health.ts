@@ -1,5 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type ConfigReader } from '../config/view';
+import { configAgeMs, type ConfigReader } from '../config/view';
 import { AppError } from '../errors';
 import { type Consumption } from '../kafka/port';
 import { metrics } from '../telemetry/metrics';
@@ -85,12 +85,12 @@ function readinessOf(health: Health): Answer {
   const reasons = health.notReady();
   const degraded = health.degraded?.() ?? [];
   if (!health.config) return { reasons, ...(degraded.length > 0 && { degraded }) };
-  const configAgeMs = Math.round(performance.now() - health.config.completeAt);
-  if (configAgeMs > OLD_CONFIG_MS) {
-    const seconds = Math.round(configAgeMs / 1_000);
+  const age = Math.round(configAgeMs(health.config));
+  if (age > OLD_CONFIG_MS) {
+    const seconds = Math.round(age / 1_000);
     degraded.push(`config has not been read to its end for ${String(seconds)} s: Kafka does not answer`);
   }
-  return { reasons, ...(degraded.length > 0 && { degraded }), configAgeMs };
+  return { reasons, ...(degraded.length > 0 && { degraded }), configAgeMs: age };
 }
 
 /**
