@@ -22,6 +22,8 @@ import { type Endpoint, SimulatedSender, type Request } from './sender';
 /** One delivery process: the production code from record to outcome, with time, sockets and Kafka put in its hands. */
 
 const ROOM_EVERY_MS = 50;
+/** As often as a reader proves that it knows all of `config`. */
+const CONFIG_EVERY_MS = 100;
 
 export interface Settings {
   lane: LaneOptions;
@@ -75,7 +77,7 @@ export class DeliveryProcess {
       ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
     });
     this.#deliverer = new Deliverer({
-      config: { completeAt: Infinity, changes: 0, onComplete: () => undefined },
+      config: { completeAt: Infinity, changes: 0, onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener) },
       ...{ targets: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
       appender: appender.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),

@@ -40,9 +40,7 @@ export class Undecided<T> {
   /** Decides an item that came now, or holds it. */
   offer(item: T): void {
     if (this.decide(item, AT_FIRST)) return;
-    const sinceMs = performance.now();
-    if (sinceMs <= this.config.completeAt && this.decide(item, { current: true, changed: false })) return;
-    this.#held.push({ item, sinceMs });
+    this.#held.push({ item, sinceMs: performance.now() });
   }
 
   /** Lets go of the items that `take` returns true for. */

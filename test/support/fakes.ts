@@ -43,8 +43,8 @@ export interface FakeProgress extends Progress {
   readToEnd(changes?: number): void;
 }
 
-/** @param completeAt Infinity: `config` is always known */
-export function fakeProgress(completeAt = -Infinity): FakeProgress {
+export function fakeProgress(): FakeProgress {
+  let completeAt = -Infinity;
   const listeners: (() => void)[] = [];
   return {
     changes: 0,

@@ -42,7 +42,7 @@ class Story {
   #offset = 0;
   /** of the destination, as known here */
   version = 1;
-  readonly config = fakeProgress(Infinity);
+  readonly config = fakeProgress();
 
   constructor(paths: string[], change: Partial<OpenDestination> = {}, maxBytes = 1e9) {
     this.destination = { enabled: true, paused: false, secrets: undefined, targets: paths.map(target), ...change };
@@ -263,6 +263,7 @@ describe('an endpoint that fails', () => {
   test('after its window, a delivery that waited for its circuit ends with that reason, although the endpoint answers', async () => {
     story = new Story(['/a']);
     await story.take({ ...late(), reason: 'circuit_open', hop: 9 });
+    story.config.readToEnd();
     expect(story.sent).toEqual([]);
     expect(story.waits()).toEqual([{ tier: 'dead', reason: 'circuit_open', attempt: 0 }]);
     expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
