@@ -105,7 +105,8 @@ export class Deliverer {
       this.#setAside(record, decoded.why);
       return 'taken';
     }
-    if (this.#forks.isFork(record, this.#context().nowMs)) {
+    const nowMs = this.#nowMs();
+    if (this.#forks.isFork(record, nowMs)) {
       const { id, attempt, hop } = decoded.delivery;
       this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.fork_dropped');
       this.#forksDropped++;
@@ -115,7 +116,7 @@ export class Deliverer {
     // A copy: the value is a slice of a whole fetch, and a delivery may hold it for seconds.
     const body = Buffer.from(record.value ?? '');
     const { delivery } = decoded;
-    if (isOwedOneTry(delivery, this.#context().nowMs)) delivery.final = true;
+    if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
     const held: Held = {
       delivery,
       key: record.key?.toString() ?? null,
@@ -165,7 +166,7 @@ export class Deliverer {
     const { appender, parking = appender } = this.options;
     this.#append(outcome, admission?.kind === 'hold' ? parking : appender).then(
       () => {
-        finished(this.options.log, held, { outcome, admission, nowMs: this.#context().nowMs });
+        finished(this.options.log, held, { outcome, admission, nowMs: this.#nowMs() });
         this.#bytes -= sizeOf(held);
         record.done();
         this.makeRoom();
@@ -206,8 +207,12 @@ export class Deliverer {
   }
 
   #context(): Timing {
-    const { time = MACHINE, tiersMs, windowMs } = this.options;
-    return { nowMs: time.brokerMs(), tiersMs, windowMs };
+    const { tiersMs, windowMs } = this.options;
+    return { nowMs: this.#nowMs(), tiersMs, windowMs };
+  }
+
+  #nowMs(): number {
+    return (this.options.time ?? MACHINE).brokerMs();
   }
 }
 
