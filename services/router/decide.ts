@@ -1,5 +1,6 @@
-import { type ConfigView } from '../../shared/config/view';
+import { type ConfigView, type Entry } from '../../shared/config/view';
 import { renderBody } from '../../shared/domain/body';
+import { type Destination } from '../../shared/domain/config';
 import { encodeDelivery } from '../../shared/domain/delivery';
 import { firstDelivery, type Head, parseMessage, windowStart, type Rejected } from '../../shared/domain/message-record';
 import { route, type Routed } from '../../shared/domain/route';
@@ -11,7 +12,7 @@ import { WEBHOOKS } from '../../shared/kafka/topics';
 
 /** What the router needs to know: no clock and no Kafka. */
 export interface Routing {
-  config: Pick<ConfigView, 'source' | 'destination' | 'destinationsOf'>;
+  config: Pick<ConfigView, 'source' | 'destinationsOf'>;
   /** how long after acceptance a delivery is retried */
   windowMs: number;
 }
@@ -33,9 +34,9 @@ export function decide(head: Head, value: Buffer | null, routing: Routing): Deci
   if (typeof message === 'string') return rejected(message);
   const source = routing.config.source(head.sourceId);
   if (!source) return { kind: 'unknown_source' };
-  const connected = routing.config.destinationsOf(head.sourceId).map((entry) => entry.data);
-  const asked = connected.reduce((count, { filter }) => (filter === undefined ? count : count + 1), 0);
-  const { destinations, blocked, ...filters } = route(message, source.data, connected, filtersOf(message, asked));
+  const connected = connectedBy(routing.config.destinationsOf(head.sourceId));
+  const asked = filtersOf(message, connected.filters);
+  const { destinations, blocked, ...filters } = route(message, source.data, connected.destinations, asked);
   if (blocked) return { kind: 'dropped', reason: 'blocked', filters };
   if (destinations.length === 0) {
     return { kind: 'dropped', reason: filters.filtered > 0 ? 'filtered' : 'no_destination', filters };
@@ -47,10 +48,32 @@ export function decide(head: Head, value: Buffer | null, routing: Routing): Deci
     kind: 'deliver',
     filters,
     records: destinations.map((destination) => {
-      const version = routing.config.destination(destination.id)?.version;
+      const version = connected.versions.get(destination);
       return deliveryRecord({ head, message, expiresAt, destination, ...(version !== undefined && { version }) }, body);
     }),
   };
+}
+
+/** What the router needs of a source's destinations for each message. */
+interface Connected {
+  destinations: readonly Destination[];
+  versions: ReadonlyMap<Destination, number>;
+  /** how many of them have a filter */
+  filters: number;
+}
+
+/** By the list that `config` gives, which is another one after each change. */
+const known = new WeakMap<readonly Entry<Destination>[], Connected>();
+
+function connectedBy(entries: readonly Entry<Destination>[]): Connected {
+  let connected = known.get(entries);
+  if (!connected) {
+    const destinations = entries.map(({ data }) => data);
+    const filters = destinations.filter(({ filter }) => filter !== undefined).length;
+    connected = { destinations, versions: new Map(entries.map(({ data, version }) => [data, version])), filters };
+    known.set(entries, connected);
+  }
+  return connected;
 }
 
 function deliveryRecord(from: Parameters<typeof firstDelivery>[0], body: Buffer): OutRecord {

@@ -28,10 +28,7 @@ import { drops, watchFilters, watchRouting } from './watch';
  * routed yet is no duplicate of itself: it stands at the same offset, and a copy behind it may go, since it will be routed.
  */
 export interface RouterOptions {
-  config: Pick<
-    ConfigReader,
-    'source' | 'destination' | 'destinationsOf' | 'isUnreadable' | 'completeAt' | 'changes' | 'onComplete'
-  >;
+  config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'completeAt' | 'changes' | 'onComplete'>;
   appender: Appender;
   windowMs: number;
   now: () => number;

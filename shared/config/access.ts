@@ -19,6 +19,8 @@ interface Opened {
 /** Hashes of so many keys are remembered. More keys than this cost a hash for each request. */
 const MAX_HASHES = 10_000;
 
+const NONE: readonly Entry<Destination>[] = [];
+
 export class AccessIndex {
   /** by `WriteKey.key` */
   readonly #byKey = new Map<string, Opened>();
@@ -64,7 +66,7 @@ export class AccessIndex {
     if (!list) {
       const connected = this.#destinationsBySource.get(sourceId);
       // Ids that do not exist are not remembered: they come from outside.
-      if (!connected) return [];
+      if (!connected) return NONE;
       list = [...connected.values()];
       this.#lists.set(sourceId, list);
     }

@@ -24,7 +24,6 @@ const routing = (destinations: Destination[], known = source): Routing => ({
   windowMs: WINDOW_MS,
   config: {
     source: (id) => (id === known.id ? { version: 1, data: known } : undefined),
-    destination: (id) => destinations.flatMap((data) => (data.id === id ? { version: 7, data } : []))[0],
     destinationsOf: () => destinations.map((data) => ({ version: 7, data })),
   },
 });

@@ -36,7 +36,6 @@ function aRouter() {
   const router = new Router({
     config: Object.assign(config, {
       source: (id: string) => (sources.has(id) ? entry(sources.get(id)!) : undefined),
-      destination: (id: string) => (destinations.has(id) ? entry(destinations.get(id)!) : undefined),
       destinationsOf: () => [...destinations.values()].map(entry),
       isUnreadable: (_: string, id: string) => unreadable.has(id),
     }),
