@@ -1,18 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { createSealer } from '../../shared/config/seal';
-import { configKey, type ConfigRecord, type Destination } from '../../shared/domain/config';
 import { type Delivery, deliveryKey, encodeDelivery } from '../../shared/domain/delivery';
-import { connectKafka } from '../../shared/kafka/client';
-import { describeGroup, unreadPlaces } from '../../shared/kafka/group';
-import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
-import { CONFIG, DUE, WEBHOOKS } from '../../shared/kafka/topics';
-import { loadSettings, requireSecretKeys } from '../../shared/settings';
-import { createLog } from '../../shared/telemetry/log';
+import { type OutRecord } from '../../shared/kafka/port';
+import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';
-import { freePorts } from '../support/free-port';
-import { type Service, startService } from '../support/service';
-import { type Sink, startSink } from '../support/sink';
+import { destinationAt, openProcesses, type Processes } from '../support/processes';
+import { type Service } from '../support/service';
 
 /**
  * Two delivery processes with a slow endpoint and thousands of deliveries queued. One process is frozen for longer than its
@@ -26,48 +17,19 @@ const QUEUED = 5_000;
 const SLOW_MS = 300;
 /** Outcomes reach Kafka some tens of milliseconds after the answer, and commits follow every 100 ms; a loaded machine takes longer. */
 const UNCOMMITTED_MS = 1_000;
-const AT = '2026-11-21T08:00:00.000Z';
 
-const prefix = `frozen-${randomUUID().slice(0, 8)}.`;
-const env = {
-  KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
-  WAYPOST_TOPIC_PREFIX: prefix,
-  WAYPOST_PARTITIONS: String(PARTITIONS),
-  WAYPOST_REPLICATION: '1',
-  WAYPOST_HOST: '127.0.0.1',
-  WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
-  WAYPOST_RETRY_DELAYS: '10s',
-  WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
-};
-
-let kafka: Kafka;
-let appender: Appender;
-let admin: Admin;
-let sink: Sink;
-const running: Service[] = [];
-
+let processes: Processes;
 beforeAll(async () => {
-  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
-  appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
-  admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  sink = await startSink();
+  processes = await openProcesses({ prefix: 'frozen', partitions: PARTITIONS, retryDelays: '10s' });
 }, 60_000);
-
-afterAll(async () => {
-  await Promise.all(running.map((service) => service.kill()));
-  await appender.close(1_000);
-  await Promise.all([kafka.close(), admin.disconnect(), sink.close()]);
-}, 60_000);
+afterAll(() => processes.close(), 60_000);
 
 type Process = Service & { metric(name: string): Promise<number> };
 
 async function start(name: 'delivery' | 'retry'): Promise<Process> {
-  const [port] = await freePorts(1);
-  const service = await startService(name, { ...env, [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) });
-  running.push(service);
+  const service = await processes.start(name);
   const metric = async (wanted: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
+    const text = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
     return Number(
       text
         .split('\n')
@@ -77,18 +39,6 @@ async function start(name: 'delivery' | 'retry'): Promise<Process> {
     );
   };
   return { ...service, metric };
-}
-
-function destination(): OutRecord {
-  const sealer = createSealer(requireSecretKeys(loadSettings(env)));
-  const url = { id: 'whk_1', origin: sink.url(''), headers: {}, url: sealer.seal(sink.url('/hook'), 'dst_1') };
-  const data: Destination = {
-    ...{ id: 'dst_1', name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
-    ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
-  };
-  const entry = { format: 1 as const, version: 1, replaces: 0, at: AT };
-  const record: ConfigRecord = { ...entry, kind: 'destination', id: data.id, data };
-  return { topic: CONFIG, key: configKey('destination', data.id), value: JSON.stringify(record) };
 }
 
 function deliveries(): OutRecord[] {
@@ -109,9 +59,8 @@ function deliveries(): OutRecord[] {
 async function shared(members: number, except?: ReadonlySet<string>): Promise<Set<string>> {
   return eventually(
     async () => {
-      const view = await describeGroup(admin, `${prefix}waypost-delivery`);
-      const counts = new Map([WEBHOOKS, DUE].map((topic) => [prefix + topic, PARTITIONS]));
-      expect([view?.members.length, view && unreadPlaces(view, counts)]).toEqual([members, []]);
+      const { view, unread } = await processes.readers('delivery', [WEBHOOKS, DUE]);
+      expect([view?.members.length, unread]).toEqual([members, []]);
       const ids = new Set(view!.members.map(({ memberId }) => memberId));
       expect(except && [...ids].every((id) => except.has(id))).not.toBe(true);
       return ids;
@@ -122,6 +71,7 @@ async function shared(members: number, except?: ReadonlySet<string>): Promise<Se
 
 /** All that the group has read is committed. */
 async function finished(): Promise<void> {
+  const { admin, prefix } = processes;
   await eventually(
     async () => {
       const ends = new Map((await admin.fetchTopicOffsets(prefix + WEBHOOKS)).map((end) => [end.partition, end.high]));
@@ -134,7 +84,8 @@ async function finished(): Promise<void> {
 }
 
 test('a delivery process that is frozen for longer than its session repeats what was in flight, not what it had queued', async () => {
-  await appender.append([destination()]);
+  const { appender, sink } = processes;
+  await appender.append([destinationAt(processes, 'dst_1', '/hook')]);
   const [one] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
   const before = await shared(2);
   const frozen = one;

@@ -1,0 +1,89 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type ServiceName } from '../../deploy/local/paths';
+import { createSealer } from '../../shared/config/seal';
+import { configKey, type ConfigRecord, type Destination } from '../../shared/domain/config';
+import { connectKafka } from '../../shared/kafka/client';
+import { describeGroup, type GroupView, unreadPlaces } from '../../shared/kafka/group';
+import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { CONFIG } from '../../shared/kafka/topics';
+import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { freePorts } from './free-port';
+import { type Service, startService } from './service';
+import { type Sink, startSink } from './sink';
+
+/** Services as the processes that run in production, on new topics of the test's Kafka, with a receiver of webhooks. */
+export interface Processes {
+  env: Record<string, string>;
+  prefix: string;
+  kafka: Kafka;
+  appender: Appender;
+  admin: Admin;
+  sink: Sink;
+  start(name: ServiceName): Promise<Service & { port: string }>;
+  /** A member list of a service's group, and the places of these topics that no member reads. */
+  readers(name: ServiceName, topics: readonly string[]): Promise<{ view: GroupView | undefined; unread: unknown[] }>;
+  /** Kills all of them. */
+  close(): Promise<void>;
+}
+
+const AT = '2026-11-21T08:00:00.000Z';
+
+export async function openProcesses(given: {
+  prefix: string;
+  partitions: number;
+  retryDelays: string;
+}): Promise<Processes> {
+  const prefix = `${given.prefix}-${randomUUID().slice(0, 8)}.`;
+  const env = {
+    KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+    WAYPOST_TOPIC_PREFIX: prefix,
+    WAYPOST_PARTITIONS: String(given.partitions),
+    WAYPOST_REPLICATION: '1',
+    WAYPOST_HOST: '127.0.0.1',
+    WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
+    WAYPOST_RETRY_DELAYS: given.retryDelays,
+    WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
+  };
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const sink = await startSink();
+  const running: Service[] = [];
+  return {
+    ...{ env, prefix, kafka, appender, admin, sink },
+    async start(name) {
+      const [port] = await freePorts(1);
+      const service = await startService(name, { ...env, [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) });
+      running.push(service);
+      return { ...service, port: String(port) };
+    },
+    async readers(name, topics) {
+      const view = await describeGroup(admin, `${prefix}waypost-${name}`);
+      const counts = new Map(topics.map((topic) => [prefix + topic, given.partitions]));
+      return { view, unread: view ? unreadPlaces(view, counts) : [] };
+    },
+    async close() {
+      await Promise.all(running.map((service) => service.kill()));
+      await appender.close(1_000);
+      await Promise.all([kafka.close(), admin.disconnect(), sink.close()]);
+    },
+  };
+}
+
+/** The `config` record of a destination with one URL at the receiver, connected to source `src_1`. */
+export function destinationAt({ sink, env }: Processes, id: string, path: string): OutRecord {
+  const sealer = createSealer(requireSecretKeys(loadSettings(env)));
+  const url = { id: `whk_${id}`, origin: sink.url(''), headers: {}, url: sealer.seal(sink.url(path), id) };
+  const data: Destination = {
+    ...{ id, name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
+    ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
+  };
+  return configRecord({ format: 1, version: 1, replaces: 0, at: AT, kind: 'destination', id, data });
+}
+
+export function configRecord(record: ConfigRecord): OutRecord {
+  return { topic: CONFIG, key: configKey(record.kind, record.id), value: JSON.stringify(record) };
+}
