@@ -75,6 +75,7 @@ export class PartitionLog {
       done: nothing,
       leaving: false,
       release: never,
+      defer: never,
     };
   }
 }

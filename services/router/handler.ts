@@ -1,5 +1,6 @@
 import { type Knowledge, Undecided } from '../../shared/config/undecided';
-import { type ConfigReader } from '../../shared/config/view';
+import { type ConfigReader, type Entry } from '../../shared/config/view';
+import { type Source } from '../../shared/domain/config';
 import { type RejectedRecord } from '../../shared/domain/rejected';
 import { createSeen, sighting, type Sighting } from '../../shared/domain/seen';
 import { type Head, readHead } from '../../shared/domain/message-record';
@@ -9,6 +10,7 @@ import { newerFormat, remember } from '../../shared/kafka/recall';
 import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
+import { Deferrals, type Doubt } from './deferrals';
 import { Pending } from './pending';
 import { drops, watchFilters, watchRouting } from './watch';
 
@@ -22,7 +24,7 @@ import { drops, watchFilters, watchRouting } from './watch';
  * open: dropped at once, both would be lost with this process; routed at once, both would be delivered.
  *
  * A message that goes nowhere is dropped only by a `config` that is known as of the time when the message was read. Until
- * then it is held with its record open, and others of its partition pass.
+ * then it is held with its record open, and others of its partition pass. What cannot be held is deferred (deferrals.ts).
  *
  * The memory of messages routed is filled again at start from `messages` itself (`recall`). What is recalled and was not
  * routed yet is no duplicate of itself: it stands at the same offset, and a copy behind it may go, since it will be routed.
@@ -35,14 +37,20 @@ export interface RouterOptions {
   log: Log;
   /** partitions that were refused may be read again */
   onRoom: () => void;
+  /** records that were deferred can be decided now: read them again */
+  onDecidable: () => void;
   /** this process must not go on */
   onFatal: (error: unknown) => void;
 }
 
 /** Output not yet acknowledged: about a second's worth at full speed. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
-/** Messages that wait, as copies or for `config`, about 1 KB each. */
+/** Copies that wait, and messages that are held for `config`: so many of each, about 1 KB each. */
 const MAX_WAITING = 20_000;
+/** A reader proves ten times a second that it knows all of `config`: a message that is held for longer may be held for minutes. */
+const BEHIND_MS = 2_000;
+/** Until then partitions wait where too many are held. */
+const HELD_AGAIN_MS = 100;
 /** Of a record that cannot be read the debugger needs the beginning only. */
 const KEPT_TEXT_LENGTH = 4_096;
 const UNREADABLE = 'unreadable_message';
@@ -63,12 +71,15 @@ export class Router {
   readonly #seen = createSeen();
   readonly #pending = new Pending<Met>();
   readonly #undecided: Undecided<Met>;
+  readonly #deferrals: Deferrals;
   #refused = false;
   #failed = false;
 
   constructor(private readonly options: RouterOptions) {
     const decide = (met: Met, knowledge: Knowledge) => this.#route(met, knowledge);
-    this.#undecided = new Undecided(options.config, decide, options.onFatal, () => this.#makeRoom());
+    this.#undecided = new Undecided(options.config, decide, options.onFatal);
+    // It looks after #undecided has looked, which may have let go of what it held.
+    this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
   }
 
   /** Remembers a record that was read back, routed or not. */
@@ -78,10 +89,12 @@ export class Router {
 
   onRecord(record: OpenRecord): Verdict {
     if (this.#failed) return 'full';
-    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES || this.#waiting >= MAX_WAITING) {
+    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES || this.#pending.waiting >= MAX_WAITING) {
       this.#refused = true;
       return 'full';
     }
+    if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS)
+      return { againInMs: HELD_AGAIN_MS };
     const head = readHead(record.headers);
     switch (head.kind) {
       case 'newer':
@@ -95,13 +108,20 @@ export class Router {
     }
   }
 
-  /** Some records are leaving: of those, what waits for `config` is given back. */
-  onLeaving(): void {
-    this.#undecided.release(({ record }) => record.leaving && record.release());
+  /** How many messages are held in memory until `config` is known, and how long the oldest is. */
+  get held(): { count: number; oldestMs: number } {
+    return { count: this.#undecided.size, oldestMs: this.#undecided.oldestMs };
   }
 
-  get #waiting(): number {
-    return this.#pending.waiting + this.#undecided.size;
+  /** Some records are leaving: of those, what waits for `config` is given back. */
+  onLeaving(): void {
+    this.#undecided.release(({ record }) => {
+      if (!record.leaving) return false;
+      // A few records that are routed twice, where the commit has no room to name them, cost less than a partition that
+      // cannot move until `config` is read.
+      if (!record.release()) record.defer();
+      return true;
+    });
   }
 
   #meet(record: OpenRecord, head: Head): Met {
@@ -110,7 +130,7 @@ export class Router {
     return { record, head, value: record.value, sighting: seenAs };
   }
 
-  /** @returns false where it goes nowhere by a `config` that may be behind */
+  /** @returns false where it is held: it goes nowhere by a `config` that may be behind */
   #route(met: Met, { current, changed }: Knowledge): boolean {
     if (changed || !met.decision) {
       if (this.#seen.isDuplicate(met.sighting, this.options.now())) {
@@ -121,19 +141,28 @@ export class Router {
       met.decision = this.#decide(met);
     }
     const { decision } = met;
-    if (this.#goesNowhere(met, decision, current)) {
+    const doubt = this.#doubt(met.head, decision, current);
+    if (doubt === undefined) {
+      this.#perform(met, decision);
+    } else if (doubt === 'source_unreadable' || this.#undecided.size >= MAX_WAITING) {
+      this.#deferrals.defer(met.record, met.head.sourceId, doubt);
+    } else {
       // A slice would keep the whole fetch in memory.
       if (changed) met.value &&= Buffer.from(met.value);
       return false;
     }
-    this.#perform(met, decision);
     return true;
   }
 
-  #goesNowhere({ head }: Met, { kind }: Decision, current: boolean): boolean {
-    // A source that only a newer router can read is there: its messages wait for that one.
-    if (kind === 'unknown_source') return !current || this.options.config.isUnreadable('source', head.sourceId);
-    return kind === 'dropped' && !current;
+  /** Returns why a message that goes nowhere by what is known must not be dropped yet. */
+  #doubt({ sourceId }: Head, decision: Decision, current: boolean): Doubt | undefined {
+    if (decision.kind !== 'unknown_source' && decision.kind !== 'dropped') return undefined;
+    const { config } = this.options;
+    // A newer router can read the source: its messages wait for that one.
+    if (config.isUnreadable('source', sourceId) && isOfSource(decision, config.source(sourceId))) {
+      return 'source_unreadable';
+    }
+    return current ? undefined : 'config_behind';
   }
 
   #perform(met: Met, decision: Decision): void {
@@ -215,7 +244,7 @@ export class Router {
   }
 
   #makeRoom(): void {
-    if (this.#waiting >= MAX_WAITING) return;
+    if (this.#pending.waiting >= MAX_WAITING) return;
     if (this.#refused && this.options.appender.pendingBytes < MAX_PENDING_BYTES / 2) {
       this.#refused = false;
       this.options.onRoom();
@@ -227,6 +256,11 @@ export class Router {
     this.options.onFatal(newerFormat(record, format, 'this router'));
     return 'full';
   }
+}
+
+/** Whether it is the source that keeps a message from going anywhere. */
+function isOfSource(decision: Decision, source: Entry<Source> | undefined): boolean {
+  return !source?.data.enabled || (decision.kind === 'dropped' && decision.reason === 'blocked');
 }
 
 /** What is kept of a record that goes aside. */

@@ -37,8 +37,9 @@ run('router', log, async (onFatal) => {
     gatherMs: GATHER_MS,
   });
   const onRoom = () => health.consumption?.resume();
-  const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onFatal });
-  observeRouter(router);
+  const onDecidable = () => health.consumption?.readDeferred();
+  const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onDecidable, onFatal });
+  observeRouter(router, () => health.consumption?.deferred ?? 0);
   await recall(kafka, router, { name: 'router-recall', log, onFatal });
   const on = { onRecord: router.onRecord.bind(router), onLeaving: router.onLeaving.bind(router), onFatal };
   const consume = { group: 'router', topics: [MESSAGES], ...on };

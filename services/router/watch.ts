@@ -32,12 +32,25 @@ export function watchFilters({ filtered: kept, failed }: Filters): void {
   for (const { destination } of failed) failures.of({ 'waypost.destination.id': destination.id }).value++;
 }
 
-/** The router counts; this is for those who ask. */
-export function observeRouter({
-  counts,
-}: {
-  counts: Readonly<Record<'routed' | 'deliveries' | 'duplicates' | 'rejected', number>>;
-}): void {
+/**
+ * Registers what the router counts.
+ * @param deferred returns how many messages are left in Kafka until they can be decided
+ */
+export function observeRouter(
+  router: {
+    counts: Readonly<Record<'routed' | 'deliveries' | 'duplicates' | 'rejected', number>>;
+    held: { count: number; oldestMs: number };
+  },
+  deferred: () => number,
+): void {
+  const { counts } = router;
+  metrics.gauge({ name: 'waypost.messages.held', help: 'Messages that wait until config is known.' }, () => [
+    { labels: { where: 'memory' }, value: router.held.count },
+    { labels: { where: 'kafka' }, value: deferred() },
+  ]);
+  metrics.gauge({ name: 'waypost.messages.held.oldest', help: 'Age of the oldest in memory.', unit: 's' }, () =>
+    only(router.held.oldestMs / 1_000),
+  );
   const counted = (name: string, help: string, read: () => number) =>
     metrics.counted({ name, help }, () => only(read()));
   counted('waypost.messages.routed', 'Messages that became deliveries.', () => counts.routed);

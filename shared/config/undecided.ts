@@ -26,8 +26,6 @@ export class Undecided<T> {
     private readonly decide: (item: T, knowledge: Knowledge) => boolean,
     /** called with what `decide` throws: the item stays held */
     private readonly onFatal: (error: unknown) => void,
-    /** called after some were decided */
-    private readonly onDecided: () => void = () => undefined,
   ) {
     this.#changes = config.changes;
     config.onComplete(() => this.#look());
@@ -35,6 +33,12 @@ export class Undecided<T> {
 
   get size(): number {
     return this.#held.length;
+  }
+
+  /** how long the oldest is held, ms; 0 where none is */
+  get oldestMs(): number {
+    const [oldest] = this.#held;
+    return oldest ? performance.now() - oldest.sinceMs : 0;
   }
 
   /** Decides an item that came now, or holds it. */
@@ -52,10 +56,8 @@ export class Undecided<T> {
     const { completeAt, changes } = this.config;
     const changed = changes !== this.#changes;
     this.#changes = changes;
-    const before = this.#held.length;
-    if (before === 0) return;
+    if (this.#held.length === 0) return;
     this.#keepUnless(({ item, sinceMs }) => this.decide(item, { current: sinceMs <= completeAt, changed }));
-    if (this.#held.length < before) this.onDecided();
   }
 
   #guarded(held: Held<T>, take: (held: Held<T>) => boolean): boolean {

@@ -60,6 +60,7 @@ export class KafkaConsumption implements Consumption {
   #commitTimer: NodeJS.Timeout | undefined;
   /** by `performance.now()` */
   #tickedAt = 0;
+  #readsDeferred = false;
   readonly #meter: ConsumerMeter;
 
   constructor(
@@ -119,6 +120,10 @@ export class KafkaConsumption implements Consumption {
     // The last heartbeat was sent some time before the standstill began.
     if (now - this.#tickedAt > this.parts.sessionMs / 2) this.#stoodStill();
     this.#tickedAt = now;
+    if (this.#readsDeferred && this.joined && !this.#stopping) {
+      this.#readsDeferred = false;
+      this.#holdings.readDeferred();
+    }
     void this.#committer.run(now);
   }
 
@@ -173,6 +178,15 @@ export class KafkaConsumption implements Consumption {
 
   get open(): number {
     return [...this.#held()].reduce((sum, { ledger }) => sum + ledger.open, 0);
+  }
+
+  get deferred(): number {
+    return [...this.#held()].reduce((sum, { ledger }) => sum + ledger.released, 0);
+  }
+
+  /** By the next tick: a seek in the middle of a batch would be overtaken by the end of the batch. */
+  readDeferred(): void {
+    this.#readsDeferred = true;
   }
 
   owns(topic: string, key: string): boolean {

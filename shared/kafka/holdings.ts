@@ -92,6 +92,13 @@ export class Holdings {
     if (membership.draining.size === 0 && !this.parts.stopping()) membership.askForRound();
   }
 
+  /** Reads on from the first deferred record of each partition. */
+  readDeferred(): void {
+    for (const partition of this.partitions.values()) {
+      if (!partition.draining && partition.ledger.released > 0) this.#keep(partition);
+    }
+  }
+
   /** Begins nothing more of the partitions that are not assigned any more. */
   #giveUp(): void {
     const { assigned } = this.parts.membership;

@@ -3,6 +3,11 @@ const OPEN = 0;
 const DONE = 1;
 const RELEASED = 2;
 
+/** Offsets that are looked through for each commit: a millisecond. A record may be open, or deferred, for hours. */
+const MOST_OFFSETS = 1_000_000;
+/** A byte each at least: more than the metadata of a commit has room for. */
+const MOST_RUNS = 3_000;
+
 /**
  * Which records of one partition are open, and up to where it may be committed.
  *
@@ -61,12 +66,17 @@ export class Ledger {
     return this.#changes;
   }
 
-  /** What is done above `committable`: lengths of runs in turn open and done, the first one open. */
+  /**
+   * What is done above `committable`: lengths of runs in turn open and done, the first one open. It looks through
+   * `MOST_OFFSETS` and stops after `MOST_RUNS`: what is left out would only be repeated.
+   */
   doneRuns(): number[] {
     const runs: number[] = [];
     let done = false;
     let length = 0;
-    for (let offset = this.#committable; offset < this.#next; offset++) {
+    const end = Math.min(this.#next, this.#committable + MOST_OFFSETS);
+    let offset = this.#committable;
+    for (; offset < end && runs.length < MOST_RUNS; offset++) {
       if ((this.#state(offset) === DONE) !== done) {
         runs.push(length);
         [done, length] = [!done, 0];
@@ -74,6 +84,7 @@ export class Ledger {
       length++;
     }
     runs.push(length);
+    if (offset < this.#next) return runs;
     // What an earlier owner had done and has not been read again is still done.
     const later = [...this.#doneBefore].filter((offset) => offset >= this.#next).sort((a, b) => a - b);
     return later.length > 0 ? withLater(runs, this.#next, later) : runs;

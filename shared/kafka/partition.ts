@@ -243,6 +243,9 @@ export class TakenRecord implements OpenRecord {
   release(): boolean {
     return this.owner.release(this.offset);
   }
+  defer(): void {
+    this.owner.ledger.release(this.offset);
+  }
 
   /** From now on only its end is of use: one that is open for long must not keep a whole fetch in memory. */
   letGo(): void {

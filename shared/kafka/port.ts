@@ -61,6 +61,11 @@ export interface OpenRecord extends InRecord {
    * @returns false where no more can be told to the next owner: it must be brought to its end here
    */
   release(): boolean;
+  /**
+   * Leaves it in Kafka: its offset stays open, nobody waits for its end, and it costs a byte of memory. It is read again
+   * after `Consumption.readDeferred`, or by the next owner. Instead of `done`, once.
+   */
+  defer(): void;
 }
 
 /** `taken`; or `full`: read it again after `Consumption.resume()`; or a wait, ms: read it again after that. */
@@ -69,6 +74,10 @@ export type Verdict = 'taken' | 'full' | { againInMs: number };
 export interface Consumption {
   /** Partitions that were refused with `full` are read again. Cheap where there are none. */
   resume(): void;
+  /** Reads deferred records again, a tenth of a second later at most. What is done is skipped. */
+  readDeferred(): void;
+  /** records that are deferred and were not read again */
+  readonly deferred: number;
   /** why the consumer loop must be considered stuck; undefined while it turns */
   stuck(): string | undefined;
   /** whether the group was joined and partitions are read */

@@ -8,21 +8,23 @@ import { LoopClock } from '../../services/delivery/loop-clock';
 import { Sender } from '../../services/delivery/send';
 import { Targets } from '../../services/delivery/targets';
 import { decide } from '../../services/router/decide';
+import { Router } from '../../services/router/handler';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
 import { createAddressGuard } from '../../shared/domain/address';
 import { type Destination } from '../../shared/domain/config';
+import { readHead } from '../../shared/domain/message-record';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
-import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
+import { ATTEMPTS, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type Sink, startSink } from '../support/sink';
 
-/** A delivery process that learns of each change of `config` three seconds after everybody else. */
+/** A router and a delivery process that read each change of `config` three seconds after control has written it. */
 
 const LATE_MS = 3_000;
 const TIERS = [60_000];
@@ -40,11 +42,13 @@ const settings = loadSettings({
 const sealer = createSealer([randomBytes(32)]);
 
 let sink: Sink;
+let control: Awaited<ReturnType<typeof openControl>>;
 const opened: Kafka[] = [];
 const closing: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   sink = await startSink();
-});
+  control = await openControl();
+}, 60_000);
 afterAll(async () => {
   for (const close of closing.reverse()) await close();
   await Promise.all(opened.map((kafka) => kafka.close()));
@@ -103,6 +107,31 @@ async function openControl() {
   return { config, appender, writer };
 }
 
+async function startRouter(): Promise<Router> {
+  const kafka = late(await connect());
+  const config = await openConfig(kafka, { name: 'router', log, onFatal });
+  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  let consumption: Consumption | undefined = undefined;
+  const router = new Router({
+    ...{ config, appender, windowMs: 3_600_000, now: Date.now, log, onFatal },
+    onRoom: () => consumption?.resume(),
+    onDecidable: () => consumption?.readDeferred(),
+  });
+  const onRecord = router.onRecord.bind(router);
+  const reading = (consumption = await kafka.consume({ group: 'router', topics: [MESSAGES], onRecord, onFatal }));
+  closing.push(async () => {
+    await reading.stop(10_000);
+    await Promise.all([appender.close(1_000), config.stop()]);
+  });
+  return router;
+}
+
+let delivery: Promise<void> | undefined;
+/** Starts delivery for the first test that needs it. */
+function withDelivery(): Promise<void> {
+  return (delivery ??= startDelivery());
+}
+
 async function startDelivery(): Promise<void> {
   const kafka = late(await connect());
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
@@ -130,14 +159,20 @@ async function startDelivery(): Promise<void> {
   });
 }
 
-test('calls arrive at a destination that was made, switched on or corrected before delivery learnt of it', async () => {
-  const control = await openControl();
-  const write = (destination: Destination, replaces: number) =>
-    control.writer.write('destination', destination.id, destination, { replaces });
+const write = (destination: Destination, replaces: number) =>
+  control.writer.write('destination', destination.id, destination, { replaces });
+const trackCall = (messageId: string) =>
+  JSON.stringify({ type: 'track', event: 'e', messageId, userId: 'u1', timestamp: AT, receivedAt: AT });
+const headersOf = (source: string, message: string) => ({
+  ...{ format: '1', source, message, 'accepted-at': String(Date.now()) },
+});
+const pathsOf = () => sink.requests.map(({ path }) => path).sort();
+
+test('calls arrive at a destination that was made, switched on or corrected before delivery reads of it', async () => {
   await control.writer.write('source', 'src_1', aSource(), { replaces: 0 });
   await write(aDestination('dst_switched', '/switched', { enabled: false }), 0);
   await write(aDestination('dst_corrected', '/old'), 0);
-  await startDelivery();
+  await withDelivery();
   const tail = await (
     await connect()
   ).tail({
@@ -150,19 +185,42 @@ test('calls arrive at a destination that was made, switched on or corrected befo
   await write(aDestination('dst_made', '/made'), 0);
   await write(aDestination('dst_switched', '/switched'), 1);
   await write(aDestination('dst_corrected', '/corrected'), 1);
-  const message = { type: 'track', event: 'e', messageId: 'm1', userId: 'u1', timestamp: AT, receivedAt: AT };
-  const head = {
-    kind: 'message' as const,
-    sourceId: 'src_1',
-    messageId: 'm1',
-    acceptedAt: Date.now(),
-    traceparent: '',
-  };
-  const routed = decide(head, Buffer.from(JSON.stringify(message)), { config: control.config, windowMs: 3_600_000 });
+  const head = readHead(headersOf('src_1', 'm1'));
+  if (head.kind !== 'message') throw new Error(head.kind);
+  const routed = decide(head, Buffer.from(trackCall('m1')), { config: control.config, windowMs: 3_600_000 });
   if (routed.kind !== 'deliver') throw new Error(routed.kind);
   await control.appender.append(routed.records);
 
   await eventually(() => expect(events).toHaveLength(3), { deadlineMs: 30_000 });
   expect(events.map(({ kind }) => kind)).toEqual(['attempt', 'attempt', 'attempt']);
-  expect(sink.requests.map(({ path }) => path).sort()).toEqual(['/corrected', '/made', '/switched']);
+  expect(pathsOf()).toEqual(['/corrected', '/made', '/switched']);
+}, 60_000);
+
+test('calls arrive that the router reads before it reads of their source, their destination or its being switched on', async () => {
+  sink.requests.length = 0;
+  const isNew = { sources: ['src_new'] };
+  await control.writer.write('source', 'src_old', aSource({ id: 'src_old' }), { replaces: 0 });
+  await control.writer.write('source', 'src_off', aSource({ id: 'src_off', enabled: false }), { replaces: 0 });
+  await write(aDestination('dst_off', '/off-before', { sources: ['src_off'] }), 0);
+  const [router] = await Promise.all([startRouter(), withDelivery()]);
+
+  await control.writer.write('source', 'src_new', aSource({ id: 'src_new' }), { replaces: 0 });
+  await write(aDestination('dst_of_new', '/source-made', isNew), 0);
+  await write(aDestination('dst_of_old', '/destination-made', { sources: ['src_old'] }), 0);
+  await control.writer.write('source', 'src_off', aSource({ id: 'src_off' }), { replaces: 1 });
+  const calls = ['src_new', 'src_old', 'src_off', 'src_without'].map((source) => ({
+    ...{
+      topic: MESSAGES,
+      key: `${source}:u1`,
+      value: trackCall(`m-${source}`),
+      headers: headersOf(source, `m-${source}`),
+    },
+  }));
+  await control.appender.append(calls);
+
+  await eventually(() => expect(pathsOf()).toEqual(['/destination-made', '/off-before', '/source-made']), {
+    deadlineMs: 30_000,
+  });
+  // Only the call of a source that was never made is dropped.
+  await eventually(() => expect(router.counts).toMatchObject({ routed: 3, deliveries: 3, dropped: 1, rejected: 0 }));
 }, 60_000);

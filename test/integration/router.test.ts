@@ -36,6 +36,8 @@ interface Setup {
   router: Supervised;
   restart(): Promise<void>;
   append(records: OutRecord[]): Promise<void>;
+  /** text of `/metrics` */
+  metrics(): Promise<string>;
   /** what is in `webhooks` so far */
   routed: Routed[];
   /** what is in `messages.rejected` so far */
@@ -81,6 +83,7 @@ async function setUp(...config: ConfigRecord[]): Promise<Setup> {
       this.router = await start();
     },
     append: (records) => appender.append(records),
+    metrics: async () => (await fetch(`http://127.0.0.1:${String(healthPort)}/metrics`)).text(),
     routed,
     rejected,
     async close() {
@@ -274,6 +277,29 @@ test('a graceful stop repeats nothing', async () => {
   await appended;
   await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all.length), { deadlineMs: 30_000 });
   expect(setup.routed).toHaveLength(all.length);
+}, 120_000);
+
+test('messages of a source that the router cannot read stay in Kafka while others pass, and are routed once it can', async () => {
+  const setup = await setUp(...standard(), destinationRecord(aDestination({ id: 'dst_2', sources: ['src_2'] })));
+  await setup.append([
+    { topic: 'config', key: configKey('source', 'src_2'), value: '{"format":1,"of a newer":"kind"}' },
+  ]);
+  const calls = Array.from({ length: 21_000 }, (_, i) => ({
+    ...{ ...aMessage(`m${String(i)}`, { sourceId: 'src_2' }), key: `src_2:u${String(i)}` },
+  }));
+  await setup.append(calls);
+  const others = Array.from({ length: 30 }, (_, i) => ({ ...aMessage(`o${String(i)}`), key: `src_1:u${String(i)}` }));
+  await setup.append(others);
+  await eventually(() => expect(setup.routed).toHaveLength(others.length), { deadlineMs: 30_000 });
+  const held = (count: number) => new RegExp(`^waypost_messages_held\\{.*where="kafka".*\\} ${String(count)}$`, 'm');
+  await eventually(async () => expect(await setup.metrics()).toMatch(held(calls.length)));
+  expect(setup.router.output()).toMatch(/"source":"src_2","reason":"source_unreadable".*messages\.deferred/);
+
+  await setup.append([configOut(sourceRecord(aSource({ id: 'src_2' })))]);
+  const all = calls.length + others.length;
+  await eventually(() => expect(new Set(ids(setup.routed)).size).toBe(all), { deadlineMs: 30_000 });
+  await eventually(async () => expect(await setup.metrics()).toMatch(held(0)));
+  expect(setup.routed).toHaveLength(all);
 }, 120_000);
 
 test('a record of a newer format ends the process with a plain sentence, and stays where it is', async () => {

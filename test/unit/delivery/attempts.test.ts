@@ -91,6 +91,7 @@ class Story {
       get leaving() {
         return leaving();
       },
+      defer: () => undefined,
       release: () => this.releasable-- > 0 && this.released.push(offset) > 0,
     };
     return this.deliverer.onRecord(record);

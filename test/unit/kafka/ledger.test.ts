@@ -142,6 +142,20 @@ describe('the ledger of a partition', () => {
     expect([ledger.open, ledger.released, ledger.committable]).toEqual([0, 0, 3]);
   });
 
+  test('runs are bounded where a record stays open for hours, and what is left out would be repeated', () => {
+    const long = new Ledger(0);
+    for (let offset = 0; offset < 1_500_000; offset++) long.take(offset);
+    for (let offset = 1; offset < 1_500_000; offset++) long.done(offset);
+    expect(long.doneRuns()).toEqual([1, 999_999]);
+
+    const broken = new Ledger(0, [5_000_000, 1]);
+    for (let offset = 0; offset < 50_000; offset++) broken.take(offset);
+    for (let offset = 1; offset < 50_000; offset += 2) broken.done(offset);
+    const runs = broken.doneRuns();
+    expect(runs.length).toBeLessThan(3_100);
+    expect(new Set(runs)).toEqual(new Set([1]));
+  });
+
   test('only the newest record can be given back', () => {
     const ledger = new Ledger(0);
     ledger.take(0);

@@ -19,6 +19,7 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
     done,
     leaving: false,
     release: () => false,
+    defer: () => undefined,
   };
 }
 

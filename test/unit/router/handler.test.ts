@@ -31,7 +31,8 @@ function aRouter() {
   const fatal: unknown[] = [];
   const done: number[] = [];
   const released: number[] = [];
-  const state = { pendingBytes: 0, rooms: 0 };
+  const deferred: number[] = [];
+  const state = { pendingBytes: 0, rooms: 0, decidable: 0, releasable: Infinity };
   const entry = <T>(data: T) => ({ version: 1, data });
   const router = new Router({
     config: Object.assign(config, {
@@ -54,6 +55,7 @@ function aRouter() {
     now: () => NOW,
     log: createLog('router', 'silent'),
     onRoom: () => state.rooms++,
+    onDecidable: () => state.decidable++,
     onFatal: (error) => fatal.push(error),
   });
   /** A track call as ingest writes it, changed as the test wants. */
@@ -74,7 +76,8 @@ function aRouter() {
       headers,
       done: () => done.push(offset),
       leaving: over.leaving ?? false,
-      release: () => released.push(offset) > 0,
+      release: () => state.releasable-- > 0 && released.push(offset) > 0,
+      defer: () => deferred.push(offset),
     };
     const verdict = router.onRecord(record);
     // As of the real one, its parts can be read only while it is offered.
@@ -85,7 +88,7 @@ function aRouter() {
       for (const part of ['key', 'value', 'headers']) Object.defineProperty(record, part, { get: tooLate });
     return verdict;
   };
-  return { router, config, sources, destinations, unreadable, appends, fatal, done, released, state, give };
+  return { router, config, sources, destinations, unreadable, appends, fatal, done, released, deferred, state, give };
 }
 
 /** Lets promises that are settled run their course. */
@@ -282,6 +285,13 @@ describe('Router', () => {
 
   describe('a message that goes nowhere by what is known of config', () => {
     const unknown = { headers: { source: 's2' } };
+    /** Gives messages of an unknown source until no more are taken. */
+    const holdAll = (give: ReturnType<typeof aRouter>['give']): number => {
+      let offset = 1;
+      while (give(offset, unknown) === 'taken') offset++;
+      expect(offset).toBeGreaterThan(1_000);
+      return offset - 1;
+    };
 
     test.each<[string, (router: ReturnType<typeof aRouter>) => void, object]>([
       ['its source is not known', () => undefined, unknown],
@@ -319,13 +329,29 @@ describe('Router', () => {
       return settle().then(() => expect(done).toEqual([2]));
     });
 
-    test('many that wait make the partition wait, until config was read', () => {
-      const { give, done, state, config } = aRouter();
-      let offset = 1;
-      while (give(offset, unknown) === 'taken') offset++;
-      expect(offset).toBeGreaterThan(1_000);
+    test('makes its partition wait for a moment where many are held, and is read again once they are decided', () => {
+      const { give, done, config } = aRouter();
+      const held = holdAll(give);
+      expect(give(held + 1, unknown)).toEqual({ againInMs: expect.any(Number) });
       config.readToEnd();
-      expect([done.length, state.rooms]).toEqual([offset - 1, 1]);
+      expect(done).toHaveLength(held);
+      expect(give(held + 1, unknown)).toBe('taken');
+    });
+
+    test('is left in Kafka where many are held for seconds, so that others pass, and is read again once config was read', () => {
+      const { give, appends, done, deferred, state, config, router } = aRouter();
+      const held = holdAll(give);
+      const now = performance.now();
+      const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 10_000);
+      expect([give(held + 1, unknown), give(held + 2, unknown), give(held + 3)]).toEqual(['taken', 'taken', 'taken']);
+      expect([deferred, appends.length, router.held.count]).toEqual([[held + 1, held + 2], 1, held]);
+      expect(router.held.oldestMs).toBeGreaterThan(9_000);
+      clock.mockRestore();
+      expect([done.length, state.decidable]).toEqual([0, 0]);
+      config.readToEnd();
+      expect([done.length, state.decidable]).toEqual([held, 1]);
+      config.readToEnd();
+      expect(state.decidable).toBe(1);
     });
 
     test('is given back with its partition', () => {
@@ -337,12 +363,39 @@ describe('Router', () => {
       expect([released, done]).toEqual([[1], [2]]);
     });
 
-    test('waits for a newer router where only that one can read its source', () => {
-      const { give, done, unreadable, config } = aRouter();
+    test('is given back with its partition also where a commit has no room to say so', () => {
+      const { give, deferred, router, state } = aRouter();
+      state.releasable = 0;
+      give(1, { ...unknown, leaving: true });
+      router.onLeaving();
+      expect(deferred).toEqual([1]);
+      expect(router.held.count).toBe(0);
+    });
+
+    test.each<[string, Partial<Source> | undefined]>([
+      ['it is not known at all', undefined],
+      ['it was off by its last record that can be read', { enabled: false }],
+      ['it blocked the event by its last record that can be read', { blockedEvents: ['e'] }],
+    ])('is left in Kafka while the last record of its source cannot be read: %s', (_, before) => {
+      const { give, done, deferred, sources, unreadable, config, state, router } = aRouter();
+      if (before) sources.set('s2', { ...source, id: 's2', ...before });
       unreadable.add('s2');
-      give(1, unknown);
+      expect(give(1, unknown)).toBe('taken');
       config.readToEnd();
-      expect(done).toEqual([]);
+      config.readToEnd(1);
+      expect([done, deferred, router.held.count, state.decidable]).toEqual([[], [1], 0, 0]);
+      unreadable.delete('s2');
+      config.readToEnd(1);
+      expect(state.decidable).toBe(1);
+    });
+
+    test('is dropped where a destination keeps it, although the last record of its source cannot be read', () => {
+      const { give, done, destinations, unreadable, config } = aRouter();
+      destinations.clear();
+      unreadable.add('s1');
+      give(1);
+      config.readToEnd();
+      expect(done).toEqual([1]);
     });
   });
 });
