@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConfigReader } from '../../shared/config/view';
 import { type Source } from '../../shared/domain/config';
 import { messageOf } from '../../shared/errors';
@@ -12,6 +13,11 @@ import { oncePer } from '../../shared/quiet';
 
 /** Clients give up after 10 s, and the calls are still to be stored in the 5 s that we have. */
 const REFRESH_DEADLINE_MS = 2_000;
+/**
+ * An address that sends wrong keys without end would have Kafka asked for the end of `config` a hundred times a second.
+ * Less than the 200 ms in which an address earns one refusal: one that sends key after key stays limited.
+ */
+const LOOK_EVERY_MS = 150;
 /** Go's clients repeat a refused batch ten times. */
 const LOG_INTERVAL_MS = 60_000;
 const LOG_MAX_KEYS = 1_000;
@@ -24,8 +30,11 @@ type AuthFault = Extract<
 export interface Sources {
   /** The source of a key that is known now and switched on; undefined proves nothing. */
   known(key: string): Source | undefined;
-  /** Waits for the end of `config` before it refuses. */
-  find(key: string | undefined): Promise<Source | AuthFault>;
+  /**
+   * Waits for the end of `config` before it refuses.
+   * @param paced true: shares one look at the end of `config` with other such requests, up to LOOK_EVERY_MS later
+   */
+  find(key: string | undefined, paced?: boolean): Promise<Source | AuthFault>;
 }
 
 /** The user name of Basic authentication: it is the write key, and wins over one in the body. Read also of a value that was encoded without its colon; undefined where there is none. */
@@ -51,12 +60,14 @@ export function createSources(options: { config: ConfigReader; log: Log; now: ()
     return code;
   };
 
-  const find: Sources['find'] = async (key) => {
+  const refresh = () => config.refresh(REFRESH_DEADLINE_MS);
+  const pacedRefresh = shareEvery(LOOK_EVERY_MS, refresh);
+  const find: Sources['find'] = async (key, paced = false) => {
     if (key === undefined) return 'missing_write_key';
     const source = known(key);
     if (source) return source;
     try {
-      await config.refresh(REFRESH_DEADLINE_MS);
+      await (paced ? pacedRefresh() : refresh());
     } catch (error) {
       if (mayLog('')) log.error({ reason: messageOf(error) }, 'config.unreadable');
       return 'config_unavailable';
@@ -64,6 +75,19 @@ export function createSources(options: { config: ConfigReader; log: Log; now: ()
     return known(key) ?? refuse(key);
   };
   return { known, find };
+}
+
+/** Shares each call among those who asked before it began; calls begin at least `everyMs` apart. */
+function shareEvery(everyMs: number, call: () => Promise<void>): () => Promise<void> {
+  let waiting: Promise<void> | undefined;
+  let lastAt = -Infinity;
+  const next = async () => {
+    await sleep(Math.max(0, lastAt + everyMs - performance.now()));
+    waiting = undefined;
+    lastAt = performance.now();
+    return call();
+  };
+  return () => (waiting ??= next());
 }
 
 /** Enough to recognise one's own key, too little to use it. */

@@ -74,23 +74,23 @@ export class Gate {
     this.#limits.take(source, calls, bytes, this.parts.now());
   }
 
-  /** The answer to a request whose source is unknown, where its address has had too many refusals; undefined: it has not. */
-  limitedUnknown(req: IncomingMessage): Answer | undefined {
-    const waitMs = this.#refused.waitMs(this.#address(req), this.parts.now());
-    return waitMs === 0 ? undefined : this.#rateLimited(waitMs);
+  /** Whether the address of a request whose source is unknown has had too many refusals. */
+  isLimited(req: IncomingMessage): boolean {
+    return this.#refused.waitMs(this.#address(req), this.parts.now()) > 0;
   }
 
-  /** Charges an address that is over its limit for a search of its body that found no known key. */
-  searched(req: IncomingMessage): void {
+  /** The answer to a request of a limited address whose key is searched for and not found; the address pays for the search. */
+  searched(req: IncomingMessage): Answer {
+    const answer = this.#rateLimited(req);
     this.#refused.take(this.#address(req), this.parts.now());
+    return answer;
   }
 
   /** The answer to a request without a valid key: the refusal, or 429 where its address has had too many of them. */
   refused(req: IncomingMessage, refusal: Answer): Answer {
     // A 503 is not the client's fault.
     if (refusal.status >= 500) return refusal;
-    const limited = this.limitedUnknown(req);
-    if (limited) return limited;
+    if (this.isLimited(req)) return this.#rateLimited(req);
     this.#refused.take(this.#address(req), this.parts.now());
     return refusal;
   }
@@ -99,16 +99,16 @@ export class Gate {
   faulty(
     req: IncomingMessage,
     refusal: Answer,
-    { source, bytes }: { source: Source | undefined; bytes: number },
+    { source, calls = 1, bytes }: { source: Source | undefined; calls?: number | undefined; bytes: number },
   ): Answer {
     if (!source) return this.refused(req, refusal);
-    if (refusal.status < 500) this.take(source, 1, bytes);
+    if (refusal.status < 500) this.take(source, calls, bytes);
     return refusal;
   }
 
-  #rateLimited(waitMs: number): Answer {
+  #rateLimited(req: IncomingMessage): Answer {
     this.parts.counts.add(undefined);
-    return rateLimited(waitMs);
+    return rateLimited(this.#refused.waitMs(this.#address(req), this.parts.now()));
   }
 
   #address(req: IncomingMessage): string {

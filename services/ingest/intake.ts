@@ -60,8 +60,9 @@ export function createIntake(parts: IntakeParts): Intake {
     const place = gate.enter(req, known);
     if (place === undefined) return refusal('overloaded');
     try {
-      const named = known ?? (key === undefined ? undefined : await sources.find(key));
-      if (typeof named === 'string') return gate.refused(req, refusal(named));
+      const limited = known === undefined && gate.isLimited(req);
+      const named = known ?? (key === undefined ? undefined : await sources.find(key, limited));
+      if (typeof named === 'string') return refuseKey(gate, { req, code: named, limited });
       const prepared = (named && gate.limited(named)) ?? (await prepare(parts, received, named));
       if (!isPrepared(prepared)) return prepared;
       const { messages, rejected, rejectedRecords, receivedAt } = prepared;
@@ -73,6 +74,12 @@ export function createIntake(parts: IntakeParts): Intake {
       gate.leave(place);
     }
   };
+}
+
+/** @param limited whether the address had too many refusals when the request came; it pays for the look at `config` */
+function refuseKey(gate: Gate, refused: { req: IncomingMessage; code: RefusalCode; limited: boolean }): Answer {
+  const { req, code, limited } = refused;
+  return limited && code !== 'config_unavailable' ? gate.searched(req) : gate.refused(req, refusal(code));
 }
 
 function isPrepared(result: Prepared | Answer | 'gone'): result is Prepared {
@@ -103,20 +110,22 @@ async function prepare(
   const read = { req, kind, body, receivedAtMs: parts.now(), receivedAt: performance.now() };
   // Other requests of this source may have used up its limit while the body came.
   if (named) return gate.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
-  const limited = gate.limitedUnknown(req);
-  if (limited && !namesKnownKey(body, parts.sources)) {
-    gate.searched(req);
-    return limited;
-  }
-  return decideByBody(parts, read);
+  if (!gate.isLimited(req)) return decideByBody(parts, read);
+  const source = sourceInText(body, parts.sources);
+  return source ? (gate.limited(source) ?? decideByBody(parts, read, source)) : gate.searched(req);
 }
 
-/** The write key is in the body, if anywhere. */
-async function decideByBody(parts: IntakeParts, read: Read): Promise<Prepared | Answer> {
+/**
+ * The write key is in the body, if anywhere.
+ * @param charged the source that pays for a refusal; undefined: the client's address does
+ */
+async function decideByBody(parts: IntakeParts, read: Read, charged?: Source): Promise<Prepared | Answer> {
   const { gate, sources } = parts;
   const { req, kind, body } = read;
   let parsed: Parsed | RequestFault | undefined = parseBody(body, kind);
-  if (isFault(parsed)) return gate.refused(req, badRequest(parsed));
+  const refuse = (answer: Answer, calls?: number) =>
+    gate.faulty(req, answer, { source: charged, calls, bytes: body.length });
+  if (isFault(parsed)) return refuse(badRequest(parsed), parsed.calls);
   const { writeKey } = parsed;
   let source: Source | RefusalCode | undefined = writeKey === undefined ? undefined : sources.known(writeKey);
   if (!source) {
@@ -124,10 +133,10 @@ async function decideByBody(parts: IntakeParts, read: Read): Promise<Prepared | 
     parsed = undefined;
     const owner = gate.bodyOwner(req, undefined);
     if (!owner.shares.take(owner.share, body.length)) return refusal('overloaded');
-    source = await sources.find(writeKey);
+    source = await sources.find(writeKey, charged !== undefined);
     owner.shares.give(owner.share, body.length);
   }
-  if (typeof source === 'string') return gate.refused(req, refusal(source));
+  if (typeof source === 'string') return refuse(refusal(source));
   return gate.limited(source) ?? decide(parts, read, source, parsed ?? parseBody(body, kind));
 }
 
@@ -139,7 +148,8 @@ function decide(
 ): Prepared | Answer {
   const verdicts = isFault(parsed) ? parsed : accept(parsed, receivedAtMs, parts.makeId);
   if (isFault(parsed) || isFault(verdicts)) {
-    return parts.gate.faulty(req, badRequest(verdicts as RequestFault), { source, bytes: body.length });
+    const fault = verdicts as RequestFault;
+    return parts.gate.faulty(req, badRequest(fault), { source, calls: fault.calls, bytes: body.length });
   }
   parts.gate.take(source, parsed.calls.length, body.length);
   const { accepted, rejected } = verdicts;
@@ -151,18 +161,28 @@ function decide(
   };
 }
 
-const WRITE_KEY = /"writeKey"\s*:\s*"([^"\\]{1,200})"/g;
+const KEY_FIELD = Buffer.from('"writeKey"');
+const KEY_VALUE = /^\s*:\s*"([^"\\]{1,200})"/;
+/** Bytes after `"writeKey"` in which its value is looked for: 200 of the key, the rest for spaces. */
+const KEY_WINDOW = 256;
 /** A key is hashed before it is looked up, and a small gzipped body can name 34,000 of them. */
 const MAX_CANDIDATES = 8;
+/** Some clients name the key in each of 2,500 calls. */
+const MAX_OCCURRENCES = 2_500;
 
-/** Whether one of the first keys in the text is known: without parsing it, which costs ten times as much. */
-function namesKnownKey(body: Buffer, sources: Sources): boolean {
-  if (!body.includes('"writeKey"')) return false;
+/** The source of one of the first keys in the text: found without parsing it, which costs ten times as much. */
+function sourceInText(body: Buffer, sources: Sources): Source | undefined {
   const seen = new Set<string>();
-  for (const [, key = ''] of body.toString('latin1').matchAll(WRITE_KEY)) {
-    if (seen.has(key)) continue;
-    if (sources.known(key)) return true;
-    if (seen.add(key).size === MAX_CANDIDATES) return false;
+  let at = body.indexOf(KEY_FIELD);
+  for (let looks = 0; at >= 0 && looks < MAX_OCCURRENCES && seen.size < MAX_CANDIDATES; looks++) {
+    const from = at + KEY_FIELD.length;
+    const key = KEY_VALUE.exec(body.toString('latin1', from, from + KEY_WINDOW))?.[1];
+    if (key !== undefined && !seen.has(key)) {
+      const source = sources.known(key);
+      if (source) return source;
+      seen.add(key);
+    }
+    at = body.indexOf(KEY_FIELD, from);
   }
-  return false;
+  return undefined;
 }

@@ -1,8 +1,8 @@
-import { type Calls, isFault, isObject, readCalls, type RequestFault } from './envelope';
+import { type Calls, isFault, isObject, MAX_CALLS, MAX_ENVELOPE_BYTES, readCalls, type RequestFault } from './envelope';
 import { type CallType, type Json, type Message } from './message';
 import { isCallFault, normalize, type Surroundings } from './normalize';
 import { type RejectedCall, type RejectedRecord } from './rejected';
-import { scanJson } from './scan';
+import { scanJson, type Shape } from './scan';
 import { SharedObject } from './shared-object';
 
 /**
@@ -54,20 +54,41 @@ export function parseBody(body: Buffer, kind: CallType | 'batch'): Parsed | Requ
       message: `The body may have ${MAX_CONTAINERS} objects and arrays, and ${MAX_KEYS} keys. Send fewer calls in a request.`,
     };
   }
+  const calls = kind === 'batch' ? Math.min(Math.max(1, shape.items), MAX_CALLS) : 1;
+  if (kind === 'batch' && mergesTooMuch(body, shape)) return mergedTooLarge(calls);
   let value: Json;
   try {
     value = JSON.parse(textOf(body)) as Json;
   } catch {
-    return { code: 'invalid_json', message: 'The body is not valid JSON.' };
+    return { code: 'invalid_json', message: 'The body is not valid JSON.', calls };
   }
-  const calls = readCalls(value, kind, body.length);
-  if (isFault(calls)) return calls;
+  const read = readCalls(value, kind, body.length);
+  if (isFault(read)) return { ...read, calls };
   const large = kind === 'batch' ? shape.largeItems : shape.bytes > MAX_CALL_BYTES ? ONLY_CALL : NO_CALL;
-  return { ...calls, large };
+  return { ...read, large };
 }
 
 const NO_CALL: ReadonlySet<number> = new Set();
 const ONLY_CALL: ReadonlySet<number> = new Set([0]);
+
+/**
+ * Whether the envelope alone, written into each call, passes the limit. Parses only the envelope: parsing 2,500 calls to
+ * refuse them takes 2 ms. An envelope or a batch that is refused for another reason is left to `readCalls`.
+ */
+function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
+  if (items > MAX_CALLS) return false;
+  const parts = Object.values(shared);
+  const sent = parts.reduce((sum, [start, end]) => sum + end - start, 0);
+  if (sent * items <= MAX_MERGED_BYTES || sent > 2 * MAX_ENVELOPE_BYTES) return false;
+  try {
+    const texts = parts.map(([start, end]) => JSON.parse(body.toString('utf8', start, end)) as Json);
+    if (!texts.every(isObject)) return false;
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0);
+    return bytes <= MAX_ENVELOPE_BYTES && bytes * items > MAX_MERGED_BYTES;
+  } catch {
+    return false;
+  }
+}
 
 /** JSON.parse takes no byte order mark, which some clients on Windows write. */
 function textOf(body: Buffer): string {
@@ -86,7 +107,9 @@ export function accept(parsed: Parsed, now: number, makeId: () => string): Verdi
     makeId,
   };
   const envelope = envelopeOf(parsed);
-  if (envelope && envelope.bytes * parsed.calls.length > MAX_MERGED_BYTES) return MERGED_TOO_LARGE;
+  if (envelope && envelope.bytes * parsed.calls.length > MAX_MERGED_BYTES) {
+    return mergedTooLarge(parsed.calls.length);
+  }
   const accepted: Accepted[] = [];
   const rejected: RejectedCall[] = [];
   let bytes = 0;
@@ -102,16 +125,19 @@ export function accept(parsed: Parsed, now: number, makeId: () => string): Verdi
     }
     const value = envelope ? merged(message, envelope) : JSON.stringify(message);
     bytes += Buffer.byteLength(value);
-    if (bytes > MAX_MERGED_BYTES) return MERGED_TOO_LARGE;
+    if (bytes > MAX_MERGED_BYTES) return mergedTooLarge(parsed.calls.length);
     accepted.push({ message, value });
   }
   return { accepted, rejected };
 }
 
-const MERGED_TOO_LARGE: RequestFault = {
-  code: 'merged_too_large',
-  message: `The calls of a request, each with the envelope's \`context\` and \`integrations\`, may have ${MAX_MERGED_BYTES} bytes together.`,
-};
+function mergedTooLarge(calls: number): RequestFault {
+  return {
+    code: 'merged_too_large',
+    message: `The calls of a request, each with the envelope's \`context\` and \`integrations\`, may have ${MAX_MERGED_BYTES} bytes together.`,
+    calls,
+  };
+}
 
 /** What the envelope adds to each call. */
 interface Envelope {

@@ -21,6 +21,8 @@ type RequestFaultCode =
 export interface RequestFault {
   code: RequestFaultCode;
   message: string;
+  /** calls that the refused request holds, where it was read far enough to say so */
+  calls?: number;
 }
 
 export interface Calls {
@@ -35,9 +37,9 @@ export interface Calls {
   writeKey: string | undefined;
 }
 
-const MAX_CALLS = 2_500;
+export const MAX_CALLS = 2_500;
 /** `context` and `integrations` of the envelope together: they are repeated in each of up to 2,500 calls. */
-const MAX_ENVELOPE_BYTES = 32_768;
+export const MAX_ENVELOPE_BYTES = 32_768;
 
 /**
  * Reads a parsed body.

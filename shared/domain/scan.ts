@@ -16,7 +16,13 @@ export interface Shape {
   bytes: number;
   /** indexes of the items of `batch` that are larger than asked for */
   largeItems: ReadonlySet<number>;
+  /** items of `batch`; 1 for an empty one */
+  items: number;
+  /** where the envelope's `context` and `integrations` stand, as offsets of their first byte and of the byte after the last */
+  shared: Partial<Record<SharedField, readonly [start: number, end: number]>>;
 }
+
+export type SharedField = 'context' | 'integrations';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -29,8 +35,8 @@ const CLOSE_BRACKET = 0x5d;
 
 const ROOT_DEPTH = 1;
 const BATCH_DEPTH = 2;
-/** The longest spelling of the key `batch`, every letter of it escaped as in `\u0062`. */
-const LONGEST_KEY = 5 * 6;
+/** The longest spelling of `integrations`, with every letter escaped as in `\u0062`. */
+const LONGEST_KEY = 12 * 6;
 const NONE: ReadonlySet<number> = new Set();
 
 export interface ScanLimits {
@@ -51,7 +57,9 @@ export function scanJson(text: Buffer, limits: ScanLimits): Shape {
   let keyStart = 0;
   let keyEnd = 0;
   let items: Items | undefined;
-  const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE };
+  let shared: SharedField | undefined;
+  let sharedStart = 0;
+  const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE, items: 0, shared: {} };
 
   for (let i = 0; i < text.length; i++) {
     switch (text[i] ?? 0) {
@@ -67,8 +75,12 @@ export function scanJson(text: Buffer, limits: ScanLimits): Shape {
         if (start < 0) start = i;
         if (++depth > shape.depth) shape.depth = depth;
         if (depth > limits.depth || ++containers > limits.containers) return { ...shape, containers, keys };
-        // The last `batch` counts, as it does for the parser.
-        if (depth === BATCH_DEPTH && isBatch(text, keyStart, keyEnd)) items = new Items(limits.itemBytes, i + 1);
+        if (depth === BATCH_DEPTH) {
+          // Of two equal keys the last counts, as it does for the parser.
+          const key = keyOf(text, keyStart, keyEnd);
+          if (key === 'batch') items = new Items(limits.itemBytes, i + 1);
+          else if (key === 'context' || key === 'integrations') [shared, sharedStart] = [key, i];
+        }
         break;
       case COLON:
         if (++keys > limits.keys) return { ...shape, containers, keys };
@@ -81,7 +93,11 @@ export function scanJson(text: Buffer, limits: ScanLimits): Shape {
         if (depth === BATCH_DEPTH && items) {
           items.end(text, i);
           shape.largeItems = items.large;
+          shape.items = items.count;
           items = undefined;
+        } else if (depth === BATCH_DEPTH && shared) {
+          shape.shared[shared] = [sharedStart, i + 1];
+          shared = undefined;
         }
         depth--;
         end = i + 1;
@@ -103,11 +119,10 @@ function endOfString(text: Buffer, from: number): number {
   return i;
 }
 
-function isBatch(text: Buffer, start: number, end: number): boolean {
-  if (end - start > LONGEST_KEY) return false;
+function keyOf(text: Buffer, start: number, end: number): string {
+  if (end - start > LONGEST_KEY) return '';
   const key = text.toString('latin1', start, end);
-  if (!key.includes('\\')) return key === 'batch';
-  return unescapeHex(key) === 'batch';
+  return key.includes('\\') ? unescapeHex(key) : key;
 }
 
 /** Letters need no other escape than this one. */
@@ -118,7 +133,7 @@ function unescapeHex(key: string): string {
 /** Measures the items of one array: from the first byte of each that is no space to its last one. */
 class Items {
   readonly large = new Set<number>();
-  private index = 0;
+  count = 0;
 
   constructor(
     private readonly maxBytes: number,
@@ -128,8 +143,8 @@ class Items {
   /** @param at the comma or bracket that ends an item */
   end(text: Buffer, at: number): void {
     // Most items are small with all the spaces around them: those are looked for only where it matters.
-    if (at - this.from > this.maxBytes && trimmedBytes(text, this.from, at) > this.maxBytes) this.large.add(this.index);
-    this.index++;
+    if (at - this.from > this.maxBytes && trimmedBytes(text, this.from, at) > this.maxBytes) this.large.add(this.count);
+    this.count++;
     this.from = at + 1;
   }
 }

@@ -134,7 +134,7 @@ describe('which requests are refused', () => {
     ],
     ['merged_too_large', '80 MB of 60 KB', { batch: calls(2_500), context: { pad: 'x'.repeat(32_000) } }],
   ])('%s: %s', (code, _, body) => {
-    expect(take(body)).toEqual({ code, message: expect.any(String) });
+    expect(take(body)).toMatchObject({ code, message: expect.any(String) });
   });
 
   test.each([
@@ -149,6 +149,24 @@ describe('which requests are refused', () => {
 
   test('2,500 calls are accepted', () => {
     expect(verdicts({ batch: calls(2_500) }).accepted).toHaveLength(2_500);
+  });
+
+  test('an envelope too large for its calls is refused before the calls are parsed', () => {
+    const text = JSON.stringify({ batch: calls(2_500), context: { pad: 'x'.repeat(2_000) } });
+    const parse = jest.spyOn(JSON, 'parse');
+    const parsed = parseBody(Buffer.from(text), 'batch');
+    const lengths = parse.mock.calls.map(([part]) => part.length);
+    parse.mockRestore();
+    expect(parsed).toMatchObject({ code: 'merged_too_large', calls: 2_500 });
+    expect(Math.max(...lengths)).toBeLessThan(3_000);
+  });
+
+  test.each([
+    ['spaces', `{"pad":1${' '.repeat(30_000)}}`],
+    ['escapes', `{"pad":"${'\\u00e9'.repeat(300)}"}`],
+  ])('%s of an envelope count as written out, and not as sent', (_, context) => {
+    const text = `{"context":${context},"batch":${JSON.stringify(calls(1_500))}}`;
+    expect(verdicts(text).accepted).toHaveLength(1_500);
   });
 
   test('all that is accepted of one request stays below the limit, written out', () => {

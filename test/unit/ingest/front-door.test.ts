@@ -74,6 +74,17 @@ describe('the limits of a source', () => {
     expect(await ingest.post('/v1/t', track, limited)).toMatchObject({ status: 429 });
   });
 
+  test('a refused batch counts as many calls as it holds', async () => {
+    await startLimited({ maxPerSecond: 1, maxBytesPerSecond: 10_000_000, burstMs: 1_000 });
+    const batch = Array.from({ length: 1_000 }, () => track);
+    const merged = { context: { pad: 'x'.repeat(20_000) }, batch };
+    const answer = await ingest.post('/v1/batch', merged, limited);
+    expect(answer).toMatchObject({ status: 400, body: { code: 'merged_too_large' } });
+    const next = await ingest.post('/v1/t', track, limited);
+    expect(next.status).toBe(429);
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThan(900);
+  });
+
   test('a key in the body is limited as one in the head', async () => {
     await startLimited({ maxPerSecond: 0.1, burstMs: 10_000 });
     const body = { writeKey: 'key-limited', batch: [track] };
@@ -103,7 +114,12 @@ describe('the limit of an address', () => {
   test('many refusals are answered 429, and a valid key from the same address is not', async () => {
     ingest = await startTestIngest();
     const statuses = new Set<number>();
-    for (let i = 0; i < 150; i++) statuses.add((await ingest.post('/v1/t', track, basic(`nobody-${i}`))).status);
+    const wrongKeys = async (count: number) => {
+      for (let i = 0; i < count; i++) statuses.add((await ingest.post('/v1/t', track, basic(`nobody-${i}`))).status);
+    };
+    await wrongKeys(20);
+    for (let i = 0; i < 150; i++) await ingest.post('/v1/t', '{"broken', none);
+    await wrongKeys(5);
     expect([...statuses]).toEqual([401, 429]);
     expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
     expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({ status: 200 });
@@ -128,10 +144,28 @@ describe('the limit of an address', () => {
     expect(await ingest.post('/v1/batch', other, none)).toMatchObject({ status: 200 });
   });
 
+  test('a body of a limited address that names a key in the wrong place counts for that key', async () => {
+    await startLimited({ maxPerSecond: 0.1, burstMs: 10_000 });
+    for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
+    const planted = { batch: [{ ...track, properties: { writeKey: 'key-limited' } }] };
+    for (const status of [401, 429]) expect(await ingest.post('/v1/batch', planted, none)).toMatchObject({ status });
+    expect(await ingest.post('/v1/t', track, basic('key-limited'))).toMatchObject({ status: 429 });
+  });
+
+  test('wrong keys of a limited address share a look at config, and a key made meanwhile is known', async () => {
+    ingest = await startTestIngest();
+    for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
+    const wrong = Array.from({ length: 40 }, () => ingest.post('/v1/t', track, basic('nobody')));
+    for (const answer of await Promise.all(wrong)) expect(answer.status).toBe(429);
+    expect(ingest.config.refreshes).toBeLessThan(20);
+    ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-made' }] }));
+    expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
+  });
+
   test('behind a trusted proxy each client has its own', async () => {
     ingest = await startTestIngest({ clientAddress: createClientAddress(['127.0.0.0/8']) });
     const from = (address: string) => ({ ...basic('nobody'), 'x-forwarded-for': `6.6.6.6, ${address}` });
-    for (let i = 0; i < 150; i++) await ingest.post('/v1/t', track, from('198.51.100.1'));
+    for (let i = 0; i < 150; i++) await ingest.post('/v1/t', '{"broken', { ...from('198.51.100.1'), ...none });
     expect(await ingest.post('/v1/t', track, from('198.51.100.1'))).toMatchObject({ status: 429 });
     expect(await ingest.post('/v1/t', track, from('198.51.100.2'))).toMatchObject({ status: 401 });
   });
