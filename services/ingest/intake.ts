@@ -125,7 +125,7 @@ async function decideByBody(parts: IntakeParts, read: Read, charged?: Source): P
   let parsed: Parsed | RequestFault | undefined = parseBody(body, kind);
   const refuse = (answer: Answer, calls?: number) =>
     gate.faulty(req, answer, { source: charged, calls, bytes: body.length });
-  if (isFault(parsed)) return refuse(badRequest(parsed), parsed.calls);
+  if (isFault(parsed)) return refuse(badRequest(parsed), parsed.callCount);
   const { writeKey } = parsed;
   let source: Source | RefusalCode | undefined = writeKey === undefined ? undefined : sources.known(writeKey);
   if (!source) {
@@ -149,7 +149,7 @@ function decide(
   const verdicts = isFault(parsed) ? parsed : accept(parsed, receivedAtMs, parts.makeId);
   if (isFault(parsed) || isFault(verdicts)) {
     const fault = verdicts as RequestFault;
-    return parts.gate.faulty(req, badRequest(fault), { source, calls: fault.calls, bytes: body.length });
+    return parts.gate.faulty(req, badRequest(fault), { source, calls: fault.callCount, bytes: body.length });
   }
   parts.gate.take(source, parsed.calls.length, body.length);
   const { accepted, rejected } = verdicts;

@@ -60,10 +60,10 @@ export function parseBody(body: Buffer, kind: CallType | 'batch'): Parsed | Requ
   try {
     value = JSON.parse(textOf(body)) as Json;
   } catch {
-    return { code: 'invalid_json', message: 'The body is not valid JSON.', calls };
+    return { code: 'invalid_json', message: 'The body is not valid JSON.', callCount: calls };
   }
   const read = readCalls(value, kind, body.length);
-  if (isFault(read)) return { ...read, calls };
+  if (isFault(read)) return { ...read, callCount: calls };
   const large = kind === 'batch' ? shape.largeItems : shape.bytes > MAX_CALL_BYTES ? ONLY_CALL : NO_CALL;
   return { ...read, large };
 }
@@ -131,11 +131,11 @@ export function accept(parsed: Parsed, now: number, makeId: () => string): Verdi
   return { accepted, rejected };
 }
 
-function mergedTooLarge(calls: number): RequestFault {
+function mergedTooLarge(callCount: number): RequestFault {
   return {
     code: 'merged_too_large',
     message: `The calls of a request, each with the envelope's \`context\` and \`integrations\`, may have ${MAX_MERGED_BYTES} bytes together.`,
-    calls,
+    callCount,
   };
 }
 

@@ -22,7 +22,7 @@ export interface RequestFault {
   code: RequestFaultCode;
   message: string;
   /** calls that the refused request holds, where it was read far enough to say so */
-  calls?: number;
+  callCount?: number;
 }
 
 export interface Calls {

@@ -157,7 +157,7 @@ describe('which requests are refused', () => {
     const parsed = parseBody(Buffer.from(text), 'batch');
     const lengths = parse.mock.calls.map(([part]) => part.length);
     parse.mockRestore();
-    expect(parsed).toMatchObject({ code: 'merged_too_large', calls: 2_500 });
+    expect(parsed).toMatchObject({ code: 'merged_too_large', callCount: 2_500 });
     expect(Math.max(...lengths)).toBeLessThan(3_000);
   });
 
