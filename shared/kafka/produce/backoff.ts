@@ -29,12 +29,17 @@ export class Backoff {
     this.#failures++;
   }
 
-  succeeded(): void {
-    if (this.error === undefined) return;
+  /** The reason of the failures is over: it is tried at once, and is blocked only after another second of failures. */
+  retry(): void {
     this.#failures = 0;
     this.#since = Infinity;
-    this.error = undefined;
     this.notBefore = 0;
     this.blocked = false;
+  }
+
+  succeeded(): void {
+    if (this.error === undefined) return;
+    this.error = undefined;
+    this.retry();
   }
 }

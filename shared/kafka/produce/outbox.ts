@@ -23,7 +23,7 @@ const ALLOWED_BYTES = 1024 * 1024;
 /** The same for all blocked partitions together: with all of Kafka away, memory stays bounded. */
 const ALLOWED_BYTES_IN_ALL = 16 * 1024 * 1024;
 
-/** After so long without an attempt nothing is known of a partition, ms. */
+/** After so long without an attempt nothing is known of a partition or a broker, ms. */
 const FORGET_MS = 30_000;
 
 export interface OutboxOptions {
@@ -41,6 +41,8 @@ export class Outbox {
   readonly #ready = new Set<PartitionQueue>();
   readonly #lanes: Lanes;
   readonly #blocked = new Set<PartitionQueue>();
+  /** brokers that gave no answer, and when, until one acknowledges a record */
+  readonly #away = new Map<number, number>();
   #bytes = 0;
   /** The metadata may be wrong. */
   stale = false;
@@ -102,7 +104,7 @@ export class Outbox {
     if (!blocked && !queue.isSlow(now)) return queue;
     // One request at a time shows whether the partition takes records again.
     if (queue.isEmpty && now >= queue.backoff.notBefore) return queue;
-    const neighbour = error.fate === 'refused' ? undefined : topic.neighbourOf(queue);
+    const neighbour = error.fate === 'refused' ? undefined : this.#neighbourOf(queue, now);
     if (neighbour) meterDiverted(topic.name, 1);
     return neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error));
   }
@@ -167,6 +169,7 @@ export class Outbox {
       if (code === 0) this.#acknowledge(part, answered);
       else this.#answer(part.queue, produceError(code), { answered, now });
     }
+    if (answered.acknowledged.length > 0 && this.#away.delete(request.node)) this.#returned(request.node);
     return answered;
   }
 
@@ -174,6 +177,7 @@ export class Outbox {
   failed(request: Request, error: ProduceError, now: number): void {
     this.#lanes.end(request);
     this.stale = true;
+    this.#away.set(request.node, now);
     for (const { queue } of request.parts) this.#fail(queue, error, now);
   }
 
@@ -183,6 +187,7 @@ export class Outbox {
     const refused: Refused[] = [];
     for (const topic of this.#topics.values()) {
       topic.learned(topics.get(topic.name), startedAt, now);
+      for (const queue of topic.queues) if (!queue.backoff.blocked) this.#blocked.delete(queue);
       if (topic.backoff.error === undefined && topic.unplaced === 0) continue;
       for (const item of topic.withdraw(({ record }) => topic.queueOf(record) !== undefined)) {
         this.#bytes -= item.bytes;
@@ -253,15 +258,38 @@ export class Outbox {
     for (const { bytes } of queue.withdraw(isSettled)) this.#bytes -= bytes;
     if (queue.backoff.blocked) {
       this.#blocked.add(queue);
-      if (this.options.divert && error.fate !== 'refused') this.#divert(queue);
+      if (this.options.divert && error.fate !== 'refused') this.#divert(queue, now);
     }
     if (queue.waiting > 0) this.#ready.add(queue);
     else this.#ready.delete(queue);
   }
 
+  /**
+   * Finds a partition that takes the records of one that fails. A broker that gives no answer fails for all of its
+   * partitions, also for those that had no record to write since.
+   */
+  #neighbourOf(queue: PartitionQueue, now: number): PartitionQueue | undefined {
+    const takes = (node: number) => node !== NO_NODE && now - (this.#away.get(node) ?? -Infinity) > FORGET_MS;
+    return this.#topic(queue.topic).neighbourOf(queue, takes);
+  }
+
+  /**
+   * A broker acknowledges records again: its other partitions are tried at once, and none of their records goes to another
+   * partition because they are a moment behind.
+   */
+  #returned(node: number): void {
+    for (const { queues } of this.#topics.values()) {
+      for (const queue of queues) {
+        if (queue.leader !== node || queue.backoff.error === undefined) continue;
+        queue.backoff.retry();
+        this.#blocked.delete(queue);
+      }
+    }
+  }
+
   /** Moves what is certainly not written to a partition that takes it. */
-  #divert(queue: PartitionQueue): void {
-    const to = this.#topic(queue.topic).neighbourOf(queue);
+  #divert(queue: PartitionQueue, now: number): void {
+    const to = this.#neighbourOf(queue, now);
     if (!to) return;
     const items = queue.withdraw(({ unsure, record }) => !unsure && record.partition === undefined);
     for (const item of items) to.push(item);

@@ -3,7 +3,7 @@ import { type OutRecord } from '../port';
 import { Backoff } from './backoff';
 import { topicError, UNKNOWN_PARTITION } from './errors';
 import { PartitionQueue, type Waiting } from './partition-queue';
-import { type TopicMetadata } from './producer';
+import { NO_NODE, type TopicMetadata } from './producer';
 
 /** The queues of a topic's partitions, and the records that no partition is known for yet. */
 export class TopicQueues {
@@ -28,12 +28,15 @@ export class TopicQueues {
     return this.queues[key === null ? this.#turn++ % count : partitionOf(key, count)];
   }
 
-  /** Finds the next partition that takes records; undefined where none does. */
-  neighbourOf({ partition }: PartitionQueue): PartitionQueue | undefined {
+  /**
+   * Finds the next partition that takes records; undefined where none does.
+   * @param takes whether a broker takes records, as far as is known
+   */
+  neighbourOf({ partition }: PartitionQueue, takes: (leader: number) => boolean): PartitionQueue | undefined {
     const count = this.queues.length;
     for (let step = 1; step < count; step++) {
       const queue = this.queues[(partition + step) % count];
-      if (queue?.backoff.error === undefined) return queue;
+      if (queue && queue.backoff.error === undefined && takes(queue.leader)) return queue;
     }
     return undefined;
   }
@@ -58,6 +61,7 @@ export class TopicQueues {
     }
     for (const [partition, leader] of metadata.leaders.entries()) {
       const queue = (this.queues[partition] ??= new PartitionQueue(this.name, partition));
+      if (queue.leader === NO_NODE) queue.backoff.retry();
       queue.leader = leader;
     }
     const isMisplaced = this.#unplaced.some(({ record }) => !this.#has(record));

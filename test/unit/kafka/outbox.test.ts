@@ -187,6 +187,50 @@ describe('a partition that takes nothing for a second', () => {
     expect(sent(outbox, 1_100).map(shown)).toEqual([['1:diverted']]);
   });
 
+  test.each([
+    ['a broker that gives no answer', [BROKER_A, BROKER_A, BROKER_A, BROKER_A], []],
+    ['a broker that gives no answer, beside partitions without a leader', [BROKER_A, -1, BROKER_A, -1], []],
+    ['a broker that gives no answer, beside another broker', [BROKER_A, BROKER_A, BROKER_A, BROKER_B], ['3:late']],
+  ])('has its records written elsewhere only by a broker that answers: %s', (_, leaders, elsewhere) => {
+    const { outbox, put, learn } = start({ divert: true });
+    learn(leaders, 0);
+    put('first', { key: keyOf(0) });
+    let now = 0;
+    for (; ![...outbox.blocked(now)].length; now += 50)
+      for (const request of sent(outbox, now)) outbox.failed(request, NO_ANSWER, now);
+    put('late', { key: keyOf(0) }, now);
+    expect(sent(outbox, now).map(shown)).toEqual(elsewhere.map((each) => [each]));
+  });
+
+  test('is tried at once, and keeps its records, when its broker acknowledges those of another partition', () => {
+    const { outbox, put, learn } = start({ divert: true, holds: false });
+    learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], 0);
+    for (const partition of [0, 2]) put('held', { partition });
+    let now = 0;
+    for (; [...outbox.blocked(now)].length < 2; now += 50)
+      for (const request of sent(outbox, now)) outbox.failed(request, NOT_CONNECTED, now);
+    expect(put('refused', { key: keyOf(0) }, now)).toBeInstanceOf(Closed);
+    // A partition that had nothing to write meanwhile is written first, over the other connection.
+    put('other', { partition: 1 }, now);
+    const [other] = sent(outbox, now);
+    expect(shown(other!)).toEqual(['1:other']);
+    outbox.answered(other!, [OK], now);
+    expect([...outbox.blocked(now)]).toEqual([]);
+    put('late', { key: keyOf(0) }, now);
+    expect(sent(outbox, now).map(shown)).toEqual([['0:held,late', '2:held']]);
+  });
+
+  test('is tried at once, and keeps its records, when it has a leader again', () => {
+    const { outbox, put, learn } = start({ divert: true });
+    learn([-1, BROKER_A, BROKER_A, BROKER_A], 0);
+    put('held', { partition: 0 });
+    let now = 0;
+    for (; ![...outbox.blocked(now)].length; now += 50) sent(outbox, now);
+    learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], now);
+    put('late', { key: keyOf(0) }, now);
+    expect(sent(outbox, now).map(shown)).toEqual([['0:held,late']]);
+  });
+
   test('keeps a record that may have been written', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, TIMED_OUT);
