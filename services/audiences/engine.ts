@@ -1,5 +1,6 @@
 import { type JsonObject } from '../../shared/domain/message';
 import { type Application, applyRecord } from './apply';
+import { CountedCalls } from './counted-calls';
 import { admit } from './cursor';
 import { type Definition, type Definitions, ownerOf } from './definitions';
 import { Draft, type Shelf, type Step } from './draft';
@@ -25,6 +26,8 @@ import { type Profile, sameJson, unlessNobody } from './profile';
  */
 export class Engine {
   #definitions: Definitions;
+  /** calls that the live reading has counted lately, and those of a second reading */
+  readonly calls: { live: CountedCalls; fill: CountedCalls };
 
   constructor(
     private readonly shelf: Shelf,
@@ -41,6 +44,7 @@ export class Engine {
     },
   ) {
     this.#definitions = options.definitions;
+    this.calls = { live: new CountedCalls(meta.partitions), fill: new CountedCalls(meta.partitions) };
   }
 
   /**
@@ -60,9 +64,10 @@ export class Engine {
   /** Counts what came. */
   apply(records: readonly Incoming[], nowMs: number): Step {
     const { cursor, admitted } = admit(this.meta.live, records);
+    const first = this.calls.live.withoutCopies(admitted);
     const wanted = (definition: Definition) => counts(this.meta, definition);
     return this.#drafted(nowMs, (draft) => {
-      for (const record of admitted) this.#tryOne({ draft, record, nowMs, wanted });
+      for (const record of first) this.#tryOne({ draft, record, nowMs, wanted });
       return this.#withPasses({ ...this.meta, live: cursor });
     });
   }
@@ -87,11 +92,14 @@ export class Engine {
       fill.cursor,
       records.filter(({ offset }) => offset < live.next),
     );
+    const first = this.calls.fill.withoutCopies(admitted);
+    const ends = end || cursor.next >= live.next;
+    if (ends) this.calls.fill = new CountedCalls(this.meta.partitions);
     const wanted = (definition: Definition) => fills(this.meta, definition);
     return this.#drafted(nowMs, (draft) => {
-      for (const record of admitted) this.#tryOne({ draft, record, nowMs, wanted, pass: fill.number });
+      for (const record of first) this.#tryOne({ draft, record, nowMs, wanted, pass: fill.number });
       const meta = { ...this.meta, fill: { ...fill, cursor } };
-      return end || cursor.next >= live.next ? this.#withPasses(filled(meta)) : meta;
+      return ends ? this.#withPasses(filled(meta)) : meta;
     });
   }
 

@@ -1,5 +1,6 @@
 import { type JsonObject, type Message } from '../../shared/domain/message';
 import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/domain/profiles';
+import { type Sighting, sightingOf } from '../../shared/domain/seen';
 import { type InRecord } from '../../shared/kafka/port';
 import { type Profile } from './profile';
 
@@ -30,6 +31,8 @@ export interface Incoming {
   offset: number;
   user: string;
   origin: Origin | undefined;
+  /** the call that it comes of, and when it was appended; absent: of no call, or written by an older version */
+  call?: { sighting: Sighting; atMs: number };
   event: ProfileEvent;
 }
 
@@ -71,10 +74,18 @@ function timeOf({ timestamp, receivedAt }: Message): number {
   return Number.isNaN(arrived) ? at : Math.min(at, arrived);
 }
 
-/** Value and headers of its record. */
-export function encodeEvent(event: ProfileEvent, origin?: Origin): { value: string; headers: Record<string, string> } {
+/**
+ * Value and headers of its record.
+ * @param call the hash of the call that it comes of: a copy of the call has the same
+ */
+export function encodeEvent(
+  event: ProfileEvent,
+  origin?: Origin,
+  call?: string,
+): { value: string; headers: Record<string, string> } {
   const headers: Record<string, string> = { format: PROFILE_EVENT_FORMAT };
   if (origin) headers.origin = `${origin.name}:${origin.offset}`;
+  if (call !== undefined) headers.call = call;
   return { value: JSON.stringify(event), headers };
 }
 
@@ -91,10 +102,19 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
   }
   if (!event || (event.kind === 'alias' && !isUser(event.to))) return undefined;
   const origin = /^(.+):(\d+)$/.exec(record.headers.origin ?? '');
+  const call = callOf(record);
   return {
     offset: record.offset,
     user: record.key.toString(),
     origin: origin ? { name: origin[1] ?? '', offset: Number(origin[2]) } : undefined,
+    ...(call && { call }),
     event: event as ProfileEvent,
   };
+}
+
+/** Reads the call that a record comes of. */
+export function callOf({ headers, partition, offset, timestampMs }: InRecord): Incoming['call'] {
+  const { call } = headers;
+  if (call === undefined || !/^[0-9a-f]{16}$/.test(call)) return undefined;
+  return { sighting: sightingOf(call, partition, offset), atMs: timestampMs };
 }

@@ -1,6 +1,6 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { parseMessage, readHead } from '../../shared/domain/message-record';
-import { createSeen, sighting } from '../../shared/domain/seen';
+import { callHash, createSeen, SEEN_IDS, sightingOf } from '../../shared/domain/seen';
 import { AppError, messageOf } from '../../shared/errors';
 import { type Appender, type InRecord, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { newerFormat, remember } from '../../shared/kafka/recall';
@@ -29,10 +29,13 @@ export interface RekeyOptions {
 /** Not yet acknowledged: about a second's worth at full speed. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
+/** Half of the memory for copies: the keepers of profiles have the other half (counted-calls.ts). */
+export const REKEY_IDS = SEEN_IDS / 2;
+
 export class Rekey {
   /** since the start of the process */
   readonly counts = { given: 0, duplicates: 0, left: 0, rejected: 0 };
-  readonly #seen = createSeen();
+  readonly #seen = createSeen({ maxIds: REKEY_IDS });
   #refused = false;
   #failed = false;
 
@@ -55,7 +58,8 @@ export class Rekey {
     if (head.kind === 'rejected') return this.#leave(record, 'rejected');
     // What this service tells is no news to it.
     if (config.source(head.sourceId)?.data.of !== undefined) return this.#leave(record, 'left');
-    const seenAs = sighting(head.sourceId, head.messageId, record.partition, record.offset);
+    const call = callHash(head.sourceId, head.messageId);
+    const seenAs = sightingOf(call, record.partition, record.offset);
     if (this.#seen.isDuplicate(seenAs, record.timestampMs)) return this.#leave(record, 'duplicates');
     this.#seen.remember(seenAs, record.timestampMs);
     const message = parseMessage(record.value);
@@ -67,15 +71,15 @@ export class Rekey {
       return this.#leave(record, 'left');
     if (!given || !isUser(given.user)) return this.#leave(record, 'left');
     if (given.event.kind === 'alias' && !isUser(given.event.to)) return this.#leave(record, 'left');
-    this.#give(record, given);
+    this.#give(record, given, call);
     return 'taken';
   }
 
-  #give(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>): void {
+  #give(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>, call: string): void {
     const { appender, log, onRoom } = this.options;
     const { partition, offset } = record;
     const origin = { name: messagesOrigin(partition), offset };
-    appender.append([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin) }]).then(
+    appender.append([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin, call) }]).then(
       () => {
         this.counts.given++;
         record.done();

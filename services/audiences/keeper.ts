@@ -2,6 +2,7 @@ import { Checkpoints } from './checkpoints';
 import { type Appender, type Kafka, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
+import { recallCalls } from './counted-calls';
 import { type Definitions } from './definitions';
 import { type Step, type Tell } from './draft';
 import { messageOf } from '../../shared/errors';
@@ -130,6 +131,7 @@ export class Keeper {
     try {
       const unsent = store.unsent(meta.sent).flatMap((each) => this.#told(each));
       await this.#send(unsent, meta.told);
+      await recallCalls(kafka, engine, { partition, now, log });
       await this.#catchUp(engine, end);
       while (!this.#lost && !(this.#closing && this.#intake.length === 0)) {
         if (!(await this.#round(engine))) await this.#rest();

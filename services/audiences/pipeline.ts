@@ -6,7 +6,7 @@ import { recall } from '../../shared/kafka/recall';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions';
-import { Rekey } from './handler';
+import { Rekey, REKEY_IDS } from './handler';
 import { Keepers } from './keepers';
 import { otherPartitions } from './meta';
 import { Progress, REKEY_GROUP } from './progress';
@@ -57,7 +57,7 @@ export class Pipeline {
     const [rekeyed, kept] = await Promise.all([kafka.appender(appending), kafka.appender(appending)]);
     const consumptions: { rekeying?: Consumption; keeping?: Consumption } = {};
     const rekey = new Rekey({ config, appender: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
-    await recall(kafka, rekey, { name: 'audiences-recall', log, onFatal });
+    await recall(kafka, rekey, { name: 'audiences-recall', atMost: REKEY_IDS, log, onFatal });
     const keepers = new Keepers({
       ...{ kafka: asked, appender: kept, path: options.path, partitions, definitions, log, onFatal },
       progress: new Progress(asked, Date.now),

@@ -29,17 +29,25 @@ export interface Sighting {
 }
 
 /**
- * A cryptographic hash, for a 0.3 µs that buys this: nobody can choose a message id that collides with one that
+ * Hashes a source and a message id: 16 hexadecimal digits. A cryptographic hash, for a 0.3 µs that buys this: nobody can choose a message id that collides with one that
  * another source is about to send.
  */
-export function sighting(sourceId: string, messageId: string, partition: number, offset: number): Sighting {
-  const digest = hash('sha256', `${sourceId}\0${messageId}`);
+export function callHash(sourceId: string, messageId: string): string {
+  return hash('sha256', `${sourceId}\0${messageId}`).slice(0, 16);
+}
+
+/** @param call its hash, 16 hexadecimal digits */
+export function sightingOf(call: string, partition: number, offset: number): Sighting {
   return {
-    high: Number.parseInt(digest.slice(0, 8), 16),
-    low: Number.parseInt(digest.slice(8, 16), 16),
+    high: Number.parseInt(call.slice(0, 8), 16),
+    low: Number.parseInt(call.slice(8, 16), 16),
     partition,
     offset,
   };
+}
+
+export function sighting(sourceId: string, messageId: string, partition: number, offset: number): Sighting {
+  return sightingOf(callHash(sourceId, messageId), partition, offset);
 }
 
 const FIRST_ROOM = 1_024;

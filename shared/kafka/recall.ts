@@ -14,15 +14,16 @@ const RECALL_DEADLINE_MS = 30_000;
 export async function recall(
   kafka: Kafka,
   reader: { recall(record: InRecord): void },
-  { name, log, onFatal }: { name: string; log: Log; onFatal: (error: unknown) => void },
+  options: { name: string; atMost?: number; log: Log; onFatal: (error: unknown) => void },
 ): Promise<void> {
+  const { name, atMost = SEEN_IDS, log, onFatal } = options;
   const startedAt = Date.now();
   let records = 0;
   try {
     const tail = await kafka.tail({
       name,
       topic: MESSAGES,
-      from: { sinceMs: startedAt - SEEN_MS, atMost: SEEN_IDS },
+      from: { sinceMs: startedAt - SEEN_MS, atMost },
       onRecord: (record) => {
         records++;
         reader.recall(record);

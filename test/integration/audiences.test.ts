@@ -11,8 +11,8 @@ import { type Source } from '../../shared/domain/config';
 import { type Audience, type ComputedTrait } from '../../shared/domain/definition';
 import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka, type Tail } from '../../shared/kafka/port';
-import { MESSAGES } from '../../shared/kafka/topics';
+import { type Appender, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
+import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
@@ -28,12 +28,13 @@ import { type Service, startService } from '../support/service';
 const USERS = 120;
 const MESSAGE_COUNT = 3_000;
 const ROUNDS = 3;
+const PARTITIONS = 4;
 
 const dir = mkdtempSync(join(tmpdir(), 'waypost-audiences-'));
 const env = {
   KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
   WAYPOST_TOPIC_PREFIX: `audiences-${randomUUID().slice(0, 8)}.`,
-  WAYPOST_PARTITIONS: '4',
+  WAYPOST_PARTITIONS: String(PARTITIONS),
   WAYPOST_REPLICATION: '1',
   WAYPOST_HOST: '127.0.0.1',
 };
@@ -156,23 +157,54 @@ function messageOf(n: number): Message {
   return { ...base, type: 'track', event: n % 3 === 0 ? 'Order Completed' : 'Seen', properties: { total: n % 50 } };
 }
 
+function recordOf(message: Message, source: string): OutRecord {
+  const headers = messageHeaders(source, message.messageId, {
+    acceptedAtMs: Date.now(),
+    traceparent: newTraceparent(),
+  });
+  return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+}
+
 const sent: Message[] = [];
 async function send(count: number): Promise<void> {
   const messages = Array.from({ length: count }, (_, i) => messageOf(sent.length + i));
   sent.push(...messages);
   await appender.append(
     messages.flatMap((message, i) => {
-      const source = `src_${i % 3}`;
-      const headers = messageHeaders(source, message.messageId, {
-        acceptedAtMs: Date.now(),
-        traceparent: newTraceparent(),
-      });
-      const record = { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+      const record = recordOf(message, `src_${i % 3}`);
       // A client that did not hear of the first.
       return i % 25 === 0 ? [record, record] : [record];
     }),
   );
 }
+
+/** Sends copies of the last calls, each into some partition, as ingest does while a partition takes no records. */
+async function repeatLast(count: number): Promise<void> {
+  const copies = sent
+    .slice(-count)
+    .map((message, i) => ({ ...recordOf(message, `src_${i % 3}`), partition: i % PARTITIONS }));
+  await appender.append(copies);
+}
+
+/** Resolves when the service has committed all that is in its topics. */
+async function allRead(): Promise<void> {
+  for (const [group, topic] of [
+    ['audiences', MESSAGES],
+    ['audiences-profiles', PROFILE_EVENTS],
+  ] as const) {
+    const ends = (await kafka.ranges(topic)).sort((a, b) => a.partition - b.partition).map(({ high }) => high);
+    await eventually(
+      async () => {
+        const committed = await kafka.committed(group, topic);
+        expect(ends.map((end, i) => end - (committed[i] ?? 0)).filter((behind) => behind > 0)).toEqual([]);
+      },
+      { deadlineMs: 60_000 },
+    );
+  }
+}
+
+/** Whether the trait `late` is defined: it counts what `seen` counts, and begins later. */
+let isLateDefined = false;
 
 /** What the receiver must know of all that was sent. */
 function expected(): Record<string, unknown> {
@@ -186,6 +218,7 @@ function expected(): Record<string, unknown> {
     all[`pros user-${i}`] = plan === 'pro';
     all[`spent user-${i}`] = totals.reduce((sum, total) => sum + total, 0);
     all[`seen user-${i}`] = own.filter(({ event }) => event === 'Seen').length;
+    if (isLateDefined) all[`late user-${i}`] = all[`seen user-${i}`];
   }
   return all;
 }
@@ -237,6 +270,23 @@ test('nothing is counted twice or lost while processes are killed, join, and los
   const again = [...known].filter(([key, { changes }]) => changes > (before.get(key) ?? 0)).map(([key]) => key);
   expect(again.every((key) => key.endsWith(` ${sent.at(-1)!.userId}`))).toBe(true);
 }, 300_000);
+
+test('a call whose copies lie in several partitions is counted once, also after a restart and by a later definition', async () => {
+  // The source of a call follows from its place in one `send`, and a copy has the same.
+  const calls = USERS / 2;
+  await send(calls);
+  await repeatLast(calls);
+  await allRead();
+  await kill('a');
+  await repeatLast(calls);
+  await start('a');
+  await allRead();
+  await define({ key: 'late', compute: 'count', event: 'Seen' }, 'computed_trait');
+  isLateDefined = true;
+  // A further call of each user: the receiver learns what was counted until then.
+  await send(USERS);
+  await settled();
+}, 180_000);
 
 const names = Array.from({ length: USERS }, (_, i) => `user-${i}`);
 const inAs = (key: string, value: unknown) => names.filter((user) => expected()[`${key} ${user}`] === value);

@@ -78,6 +78,7 @@ const action = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('alias' as const), user, to: user, source: partition }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), user, source: partition }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('repeat' as const), source: partition }) },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('rekey' as const), partition, n: index(8), crash: fc.boolean() }),
@@ -164,6 +165,8 @@ class Story {
         return world.send({ type: 'alias', userId: USERS[act.to]!, previousId: USERS[act.user]! }, act.source);
       case 'delete':
         return world.send({ type: 'delete', userId: USERS[act.user]! }, act.source);
+      case 'repeat':
+        return world.repeat(act.source);
       case 'rekey':
         return world.rekey(act.partition, act.n, act.crash);
       case 'apply':

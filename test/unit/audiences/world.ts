@@ -7,6 +7,7 @@ import { eventOf, type Incoming, type Origin, type ProfileEvent } from '../../..
 import { type Meta, NEW_META } from '../../../services/audiences/meta';
 import { type Profile } from '../../../services/audiences/profile';
 import { type Json, type JsonObject, type Message } from '../../../shared/domain/message';
+import { callHash, sightingOf } from '../../../shared/domain/seen';
 
 /**
  * A whole system of audiences in memory: logs, engines that die between any two of their writes, stores that are lost, and
@@ -89,6 +90,8 @@ export class World {
   /** what reached the receiver: by definition and user */
   readonly known = new Map<string, { value: Json; atMs: number }>();
   tells = 0;
+  /** the source of each message */
+  readonly #sources = new WeakMap<Message, string>();
   readonly #rekeyed = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
 
   constructor() {
@@ -97,7 +100,19 @@ export class World {
 
   send(message: Partial<Message>, source: number): void {
     const at = new Date(this.nowMs).toISOString();
-    this.messages[source]!.push({ messageId: '', timestamp: at, receivedAt: at, ...message } as Message);
+    const messageId = `m${this.messages.flat().length}`;
+    this.#put(source, { messageId, timestamp: at, receivedAt: at, ...message } as Message, `src${source}`);
+  }
+
+  /** A client repeats the last call of a source, and the copy comes to another partition of `messages`. */
+  repeat(source: number): void {
+    const last = this.messages[source]!.at(-1);
+    if (last) this.#put((source + 1) % PARTITIONS, { ...last }, this.#sources.get(last)!);
+  }
+
+  #put(partition: number, message: Message, source: string): void {
+    this.messages[partition]!.push(message);
+    this.#sources.set(message, source);
   }
 
   /** Up to so many messages go to the users' partitions; `crash`: they will again. */
@@ -105,21 +120,23 @@ export class World {
     const at = this.#rekeyed[partition]!;
     const from = this.messages[partition]!;
     for (let n = 0; n < atMost && at.next < from.length; n++, at.next++) {
-      const keyed = eventOf(from[at.next]!, `src${partition}`);
+      const message = from[at.next]!;
+      const source = this.#sources.get(message)!;
+      const keyed = eventOf(message, source);
       const origin = { name: messagesOrigin(partition), offset: at.next };
-      if (keyed) this.append(keyed.user, keyed.event, origin);
+      if (keyed) this.append(keyed.user, keyed.event, origin, callHash(source, message.messageId));
     }
     if (crash) at.next = at.committed;
     else at.committed = at.next;
   }
 
-  append(user: string, event: ProfileEvent, origin?: Origin): void {
-    this.#put(partitionOf(user), user, event, origin);
-  }
-
-  #put(partition: number, user: string, event: ProfileEvent, origin?: Origin): void {
+  append(user: string, event: ProfileEvent, origin?: Origin, call?: string): void {
+    const partition = partitionOf(user);
     const log = this.log[partition]!;
-    log.push({ offset: log.length, user, origin, event: JSON.parse(JSON.stringify(event)) as ProfileEvent });
+    const offset = log.length;
+    const copied = JSON.parse(JSON.stringify(event)) as ProfileEvent;
+    const calls = call !== undefined && { call: { sighting: sightingOf(call, partition, offset), atMs: 0 } };
+    log.push({ offset, user, origin, ...calls, event: copied });
   }
 
   define(all: Definition[]): void {
@@ -255,6 +272,10 @@ export class World {
       definitions: this.definitions,
       seen: (ends) => ends.every((end, i) => this.#rekeyed[i]!.committed >= end) && engine.meta.live.next >= log.length,
     });
+    // As `recallCalls` does.
+    const { live, fill } = engine.meta;
+    engine.calls.live.withoutCopies(log.slice(0, live.next));
+    if (fill) engine.calls.fill.withoutCopies(log.slice(0, fill.cursor.next));
     return engine;
   }
 
@@ -283,7 +304,7 @@ interface Facts {
   identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
 }
 
-/** Everybody there is, from the first records of each origin alone. Moves wait for what they bring. */
+/** Everybody there is, from the first records of each origin and of each call alone. Moves wait for what they bring. */
 export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
   const users = new Map<string, Facts>();
   const moved = new Map<string, Facts>();
@@ -293,13 +314,15 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
   const step = (p: number): boolean => {
     const record = log[p]![next[p]!];
     if (!record) return false;
-    const { user, event, origin } = record;
+    const { user, event, origin, call } = record;
+    const copy = call && `${call.sighting.high}:${call.sighting.low}`;
     const place = origin && `${origin.name}:${origin.offset}`;
     const bringsAgain = origin !== undefined && /^p\d+\./.test(origin.name);
-    if (bringsAgain || (place && seen.has(`${place}>${p}`))) return (next[p]!++, true);
+    if (bringsAgain || (place && seen.has(`${place}>${p}`)) || (copy && seen.has(copy))) return (next[p]!++, true);
     if (event.kind === 'merge' && !moved.has(place!)) return false;
     next[p]!++;
     if (place) seen.add(`${place}>${p}`);
+    if (copy) seen.add(copy);
     if (event.kind === 'track') of(user).tracks.push(event);
     if (event.kind === 'identify') of(user).identifies.push(event);
     if (event.kind === 'delete') users.delete(user);
