@@ -43,14 +43,14 @@ export function applyRecord({ draft, record, nowMs, wanted, pass }: Application,
   switch (event.kind) {
     case 'track': {
       const before = present(draft.get(user), pass);
-      const room = draft.room(user, before);
+      const room = draft.room(user, before, event.source);
       set(before, counted(around, before, event, { offset, nowMs, wanted, room }), room);
       return;
     }
     case 'identify': {
       if (pass !== undefined) return;
       const before = present(draft.get(user), pass);
-      const room = draft.room(user, before);
+      const room = draft.room(user, before, event.source);
       set(before, withTraits(before, event.source, { traits: event.traits, atMs: event.atMs, room }), room);
       return;
     }

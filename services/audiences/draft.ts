@@ -3,7 +3,7 @@ import { type Definitions } from './definitions';
 import { type Origin, type ProfileEvent } from './event';
 import { type Meta } from './meta';
 import { encodeProfile, markedFull, type Profile, type Told } from './profile';
-import { MAX_PROFILE_BYTES, MAX_TOLD_BYTES, Room } from './room';
+import { MAX_BROWSER_PROFILE_BYTES, MAX_PROFILE_BYTES, MAX_TOLD_BYTES, Room } from './room';
 
 /** The profiles of one partition, as the engine sees them. */
 export interface Shelf {
@@ -60,6 +60,8 @@ export class Draft {
   readonly #profiles = new Map<string, Profile | null>();
   /** as they are on the shelf: read once, and the same object each time, so that what has not changed is known by it */
   readonly #read = new Map<string, Profile | undefined>();
+  /** users of whom a browser source has sent something */
+  readonly #browsed = new Set<string>();
   readonly #touched = new Set<string>();
   readonly #moves: Move[] = [];
   readonly #tells: Tell[] = [];
@@ -81,12 +83,17 @@ export class Draft {
     this.#told = begin.meta.told;
   }
 
-  /** The room for what an event adds to a profile. */
-  room(user: string, before: Profile): Room {
+  /**
+   * The room for what an event adds to a profile.
+   * @param source absent: the event brings what other events have added
+   */
+  room(user: string, before: Profile, source?: string): Room {
     const { browser } = this.definitions;
-    return this.begin.measured?.has(user)
-      ? new Room(before, browser, MAX_PROFILE_BYTES - encodeProfile(before).length)
-      : new Room(before, browser);
+    const isBrowser = source !== undefined && browser.has(source);
+    if (isBrowser) this.#browsed.add(user);
+    if (!this.begin.measured?.has(user)) return new Room(before, browser);
+    const most = isBrowser ? MAX_BROWSER_PROFILE_BYTES : MAX_PROFILE_BYTES;
+    return new Room(before, browser, most - encodeProfile(before).length);
   }
 
   /**
@@ -97,7 +104,8 @@ export class Draft {
     const users = new Set<string>();
     for (const [user, profile] of this.#profiles) {
       const bytes = profile ? encodeProfile(profile).length : 0;
-      if (bytes <= (this.#tells.length > 0 ? MAX_TOLD_BYTES : MAX_PROFILE_BYTES)) continue;
+      const most = this.#browsed.has(user) ? MAX_BROWSER_PROFILE_BYTES : MAX_PROFILE_BYTES;
+      if (bytes <= (this.#tells.length > 0 ? MAX_TOLD_BYTES : most)) continue;
       const before = this.#read.get(user) ?? this.shelf.get(user);
       if (!before || bytes > encodeProfile(before).length) users.add(user);
     }

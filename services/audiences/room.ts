@@ -5,6 +5,8 @@ import { NO_SOURCES } from './trust';
  * were told may take more than what users do, so that a full profile still changes its memberships.
  */
 export const MAX_PROFILE_BYTES = 256 * 1024;
+/** What a browser source sends is refused where it makes a profile larger than this: the other half is for server sources. */
+export const MAX_BROWSER_PROFILE_BYTES = MAX_PROFILE_BYTES / 2;
 export const MAX_TOLD_BYTES = 512 * 1024;
 
 /** Of one user over all sources. */

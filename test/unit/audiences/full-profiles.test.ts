@@ -13,11 +13,12 @@ import { MemoryShelf } from './world';
 const NOW = 1_700_000_000_000;
 const KB = 1024;
 
-/** A definition that keeps up to 100 values of a user. */
-const values = (id: string) =>
+/** A definition that keeps up to 100 values of a user. @param of the one source that counts; absent: all */
+const values = (id: string, of?: string) =>
   ofTrait({
     ...{ id, name: id, key: id, source: 'src_of', revision: 1, history: [], syncEveryMs: 1_000 },
     ...{ compute: 'unique', event: 'Seen', property: 'value', createdAt: '', updatedAt: '' },
+    ...(of !== undefined && { sources: [of] }),
   });
 
 function engineUnderTest(definitions: Definitions = new Definitions([])) {
@@ -46,8 +47,8 @@ const identify = (traits: Record<string, string>): ProfileEvent => ({
   traits,
   atMs: NOW,
 });
-const seen = (value: string): ProfileEvent => ({
-  ...{ kind: 'track', source: 's', event: 'Seen', properties: { value }, atMs: NOW },
+const seen = (value: string, source = 's'): ProfileEvent => ({
+  ...{ kind: 'track', source, event: 'Seen', properties: { value }, atMs: NOW },
 });
 const sizes = (step: Step) => changelogRecords(step, 0).map(({ value }) => value?.length ?? 0);
 
@@ -77,7 +78,7 @@ describe('a profile is bounded', () => {
   });
 
   it('keeps counters up to 256 KB', () => {
-    const { apply, shelf } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map(values)));
+    const { apply, shelf } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))));
     const step = apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)));
     expect(encodeProfile(shelf.get('ann')!).length).toBeLessThan(257 * KB);
     expect([shelf.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
@@ -110,6 +111,21 @@ describe('a profile is bounded', () => {
       ['b1', 50],
       ['s', 60],
     ]);
+  });
+
+  it('takes what a browser source sends up to half of its size, and what a server source sends up to all of it', () => {
+    const kinds = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id, 'b1'));
+    const { apply, shelf } = engineUnderTest(new Definitions([...kinds, values('g', 's')], new Set(['b1'])));
+    const bytes = () => encodeProfile(shelf.get('ann')!).length;
+    apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`, 'b1')));
+    expect(bytes()).toBeGreaterThan(100 * KB);
+    expect(bytes()).toBeLessThan(129 * KB);
+    // Server sources have room left, and the browser source cannot take it afterwards.
+    const step = apply('ann', identify({ plan: 'pro' }), ...Array.from({ length: 50 }, (_, i) => seen(`server ${i}`)));
+    expect([shelf.get('ann')?.t?.s?.plan?.[0], step.refused]).toEqual(['pro', 0]);
+    const before = bytes();
+    expect(apply('ann', seen('one more', 'b1')).refused).toBe(1);
+    expect(bytes()).toBeLessThanOrEqual(before);
   });
 
   it('is told of although it is full', () => {
