@@ -1,4 +1,4 @@
-import { createSeen, SEEN_IDS, SEEN_MS } from '../../shared/domain/seen';
+import { createSeen, SEEN_IDS, SEEN_MS, type Seen } from '../../shared/domain/seen';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
@@ -19,13 +19,17 @@ const IDS = SEEN_IDS / 4;
 const FETCH_BYTES = 1024 * 1024;
 
 export class CountedCalls {
-  readonly #seen;
+  /** made for the first call: a second reading is rare */
+  #made: Seen | undefined;
   readonly #most: number;
 
   /** @param partitions of the topic: their windows share the memory */
   constructor(partitions = 1) {
     this.#most = Math.ceil(IDS / partitions);
-    this.#seen = createSeen({ maxIds: this.#most });
+  }
+
+  get #seen(): Seen {
+    return (this.#made ??= createSeen({ maxIds: this.#most }));
   }
 
   /** Leaves out the copies, and remembers the other calls. */
