@@ -37,6 +37,18 @@ describe('the cooperative assignment', () => {
       { a: [], b: [0] },
     ],
     [
+      'a claim of an older generation loses, although the clock of its member is hours ahead',
+      2,
+      [claim('a', [0, 1], { at: 9e6, generation: 4 }), claim('b', [0, 1], { at: 1, generation: 5 })],
+      { a: [], b: [0] },
+    ],
+    [
+      'the time of joining decides where a member of an older version sends no generation',
+      2,
+      [claim('a', [0, 1], { at: 1, generation: 4 }), claim('b', [0, 1], { at: 2 })],
+      { a: [], b: [0] },
+    ],
+    [
       'three to two: only what the third had moves',
       6,
       [claim('a', [0, 1]), claim('b', [2, 3])],

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pipeline, type PipelineOptions } from '../../../services/audiences/pipeline';
+import { takeLock } from '../../../shared/lock';
+import { createLog } from '../../../shared/telemetry/log';
+import { fakeConfig } from '../../support/fakes';
+
+test('audiences do not open stores that another process has open, and say which process', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
+  const other = takeLock(path);
+  const options: PipelineOptions = {
+    // It must not be asked: the folder is refused first.
+    kafka: new Proxy({} as PipelineOptions['kafka'], {
+      get: () => {
+        throw new Error('Kafka was asked');
+      },
+    }),
+    config: fakeConfig(),
+    path,
+    definitions: () => {
+      throw new Error('definitions were asked for');
+    },
+    log: createLog('test', 'silent'),
+    onFatal: (error) => {
+      throw error;
+    },
+  };
+  try {
+    await expect(Pipeline.open(options)).rejects.toMatchObject({
+      code: 'cannot_start',
+      message: expect.stringContaining(`pid ${String(process.pid)}`),
+    });
+  } finally {
+    other.release();
+    rmSync(path, { recursive: true });
+  }
+});
