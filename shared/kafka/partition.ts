@@ -80,6 +80,7 @@ export class Partition {
     const done = this.#fetches.findLastIndex(({ offset }) => offset <= this.ledger.committable);
     if (done > 0) this.#fetches.splice(0, done);
     this.#fetches.push({ offset: first.offset, atMs: first.timestamp });
+    if (this.#fetches.length > MOST_FETCHES) this.#fetches = this.#fetches.filter((_, i) => i % 2 === 0);
   }
 
   /**
@@ -178,6 +179,9 @@ const RUNS_EVERY_MS = 200;
 const INSISTS_MS = 3_000;
 /** Each makes a run that is open and one that is done, of two bytes at most as a rule: what `encodeRuns` has room for. */
 const MOST_RELEASED = 700;
+
+/** Fetches behind a record that stays open. Beyond it every other one is forgotten, so that later ages are less exact. */
+const MOST_FETCHES = 1_000;
 
 type Stamped = Pick<FetchedRecord, 'offset' | 'timestamp'>;
 

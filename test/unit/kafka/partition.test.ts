@@ -77,3 +77,13 @@ describe('a log that was cut off', () => {
     expect(partition.isCut(fetched(5, 10, 2_000), 15)).toBe('rewritten');
   });
 });
+
+test('the age of an open record is known also after hours of fetches behind it', () => {
+  const partition = new Partition('messages', 0, 0);
+  for (let offset = 0; offset < 50_000; offset++) {
+    partition.fetched([{ offset, timestamp: 1_000 + offset }]);
+    partition.ledger.take(offset);
+    if (offset > 0) partition.ledger.done(offset);
+  }
+  expect(partition.place.oldestAtMs).toBe(1_000);
+});
