@@ -1,80 +1,36 @@
-import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { ROOT } from '../../shared/root';
+import { PROGRAMS, type ClientProgram, runClient } from '../clients/programs';
 import { type ReceivedRequest } from '../support/sink';
 import { openStage, type Stage } from '../support/stage';
-import { GO, PYTHON, testWith, type Tool } from '../support/tools';
+import { testWith } from '../support/tools';
 import { isSignedBy } from '../support/verify';
 import { outageStories } from './clients-outage';
 import { exampleStories } from './examples';
 
 /** Published clients, unmodified, and our own, against the whole system: what they send arrives, as documented, and nothing else. */
 
-const run = promisify(execFile);
-const CLIENTS = join(ROOT, 'test/clients');
 const SECRET = 'a shared secret';
-/** Downloads and builds are kept here between runs. */
-const CACHE = join(tmpdir(), 'waypost-test-clients');
 
 let stage: Stage;
 beforeAll(async () => {
-  mkdirSync(CACHE, { recursive: true });
   stage = await openStage();
 }, 120_000);
 afterAll(() => stage.close());
 
-interface Client {
-  name: string;
-  /** what must be installed; undefined: nothing that the repository does not bring */
-  needs?: Tool;
-  /** Brings what is to be run, and tells the command. */
-  prepare(): Promise<string[]>;
+interface Client extends ClientProgram {
   library: string;
   screen: boolean;
   /** go-v3 has no `Page.Category` */
   category: boolean;
-  extra?: string;
 }
 
 const clients: Client[] = [
-  {
-    name: 'node',
-    prepare: () => Promise.resolve([process.execPath, join(CLIENTS, 'node/main.cjs')]),
-    library: '@segment/analytics-node',
-    screen: true,
-    category: true,
-  },
-  { name: 'python', needs: PYTHON, prepare: python, library: 'analytics-python', screen: true, category: true },
-  {
-    name: 'python, gzip',
-    needs: PYTHON,
-    prepare: python,
-    library: 'analytics-python',
-    screen: true,
-    category: true,
-    extra: 'gzip',
-  },
-  {
-    name: 'waypost-node',
-    prepare: () => Promise.resolve([process.execPath, join(CLIENTS, 'waypost-node/main.cjs')]),
-    library: '@waypost/node',
-    screen: true,
-    category: true,
-  },
-  {
-    name: 'waypost-go',
-    needs: GO,
-    prepare: () => go('waypost-go'),
-    library: 'waypost-go',
-    screen: true,
-    category: true,
-  },
-  { name: 'go-v3', needs: GO, prepare: () => go('go-v3'), library: 'analytics-go', screen: true, category: false },
-  { name: 'go-v2', needs: GO, prepare: () => go('go-v2'), library: 'analytics-go', screen: false, category: true },
+  { ...PROGRAMS.node, library: '@segment/analytics-node', screen: true, category: true },
+  { ...PROGRAMS.python, library: 'analytics-python', screen: true, category: true },
+  { ...PROGRAMS.pythonGzip, library: 'analytics-python', screen: true, category: true },
+  { ...PROGRAMS.waypostNode, library: '@waypost/node', screen: true, category: true },
+  { ...PROGRAMS.waypostGo, library: 'waypost-go', screen: true, category: true },
+  { ...PROGRAMS.goV3, library: 'analytics-go', screen: true, category: false },
+  { ...PROGRAMS.goV2, library: 'analytics-go', screen: false, category: true },
 ];
 
 for (const client of clients) {
@@ -88,9 +44,7 @@ async function story(client: Client): Promise<void> {
   const path = `/${client.name.replace(/\W+/g, '-')}`;
   const { sink, system } = stage;
   const { source } = await stage.connect({ webhooks: [{ url: sink.url(path) }], sharedSecret: SECRET });
-  const [command, ...args] = await client.prepare();
-  // It ends with 0 only when the client itself says that all was delivered.
-  await run(command!, [...args, system.ingestUrl, source.writeKey, user, ...(client.extra ? [client.extra] : [])]);
+  await runClient(client, { url: system.ingestUrl, writeKey: source.writeKey, user });
 
   const expected = expectedBodies(user, client);
   const received = await sink.waitFor(expected.length, { path, timeoutMs: 20_000 });
@@ -158,29 +112,6 @@ function wellFormed(request: ReceivedRequest, client: Client): void {
 
 function bodyOf(request: ReceivedRequest): Record<string, unknown> {
   return JSON.parse(request.body.toString()) as Record<string, unknown>;
-}
-
-async function go(dir: string): Promise<string[]> {
-  const binary = join(CACHE, dir);
-  await run('go', ['build', '-o', binary, '.'], { cwd: join(CLIENTS, dir) });
-  return [binary];
-}
-
-/** A virtual environment with the pinned client, made once for each content of requirements.txt. */
-async function python(): Promise<string[]> {
-  const requirements = join(CLIENTS, 'python/requirements.txt');
-  const venv = join(
-    CACHE,
-    `python-${createHash('sha1').update(readFileSync(requirements)).digest('hex').slice(0, 12)}`,
-  );
-  const marker = join(venv, 'installed');
-  if (!existsSync(marker)) {
-    rmSync(venv, { recursive: true, force: true });
-    await run('python3', ['-m', 'venv', venv]);
-    await run(join(venv, 'bin/pip'), ['install', '--quiet', '--requirement', requirements]);
-    renameSync(mkdtempSync(`${marker}-`), marker);
-  }
-  return [join(venv, 'bin/python'), join(CLIENTS, 'python/main.py')];
 }
 
 describe('the senders of examples/', () => exampleStories(() => stage));

@@ -5,6 +5,7 @@ import { createClientAddress } from '../../../shared/http/client-address';
 import { type Random, randomOf } from '../../chaos/random';
 import { aSource } from '../../support/fakes';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../support/fuzz';
+import { RECORDED_KEY, recordedRequests } from '../../support/recorded';
 import { basic, rawSocket, startTestIngest, type TestIngest } from './start';
 
 /** 10,000 odd requests to ingest, half of them with a valid key. `FUZZ_SEED=<number>` repeats a run. */
@@ -13,100 +14,37 @@ const REQUESTS = 10_000;
 const AT_ONCE = 8;
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random: Random = randomOf(SEED);
-const KEY = 'planted-write-key-0123456789';
+const KEY = RECORDED_KEY;
 
 const at = '2026-11-21T08:19:04.000Z';
-/** Bodies as the clients of test/clients send them, by their paths. */
-const RECORDED: readonly [path: string, body: object][] = [
-  [
-    '/v1/batch',
-    {
-      ...{
-        context: { library: { name: 'analytics-go', version: '2.1.0' } },
-        messageId: 'cbd4',
-        sentAt: '2026-11-21T08:19:06+0000',
-      },
-      batch: [
-        {
-          type: 'group',
-          userId: 'u',
-          groupId: 'g',
-          traits: {},
-          integrations: { All: false, Webhooks: true },
-          messageId: 'ba75',
-          timestamp: '2026-11-21T08:19:04+0000',
-        },
-        {
-          type: 'track',
-          userId: 'u',
-          event: 'Order',
-          properties: { total: 1.5 },
-          messageId: 'ba76',
-          timestamp: '2026-11-21T08:19:04+0000',
-        },
-      ],
+interface Recorded {
+  path: string;
+  headers: Record<string, string>;
+  body: object;
+}
+const WRITTEN: readonly Recorded[] = [
+  // What Go v2.0.0 sends when it is closed with nothing to say.
+  { path: '/v1/batch', headers: {}, body: { batch: null, context: null, messageId: 'cbd5', sentAt: at } },
+  {
+    path: '/v1/p',
+    headers: { 'content-type': 'text/plain' },
+    body: {
+      ...{ writeKey: KEY, type: 'page', anonymousId: 'ajs', name: null, timestamp: at, sentAt: at },
+      ...{ properties: { url: 'https://a.example', title: '' }, context: { userAgent: 'x', page: {} } },
+      ...{ integrations: {}, _metadata: { bundled: ['Segment.io'], unbundled: [] } },
     },
-  ],
-  ['/v1/batch', { batch: null, context: null, messageId: 'cbd5', sentAt: at }],
-  [
-    '/v1/batch',
-    {
-      ...{ writeKey: KEY, sentAt: at },
-      batch: [
-        {
-          type: 'identify',
-          userId: 'u',
-          traits: { plan: 'pro' },
-          context: { library: { name: '@segment/analytics-node' } },
-          integrations: {},
-          messageId: 'node-next-1',
-          timestamp: at,
-          _metadata: { nodeVersion: '20' },
-        },
-        { type: 'alias', userId: 'u', previousId: 'anonymous', messageId: 'node-next-2', timestamp: at },
-      ],
+  },
+  {
+    path: '/v1/track',
+    headers: {},
+    body: {
+      ...{ userId: 'u', event: 'e', originalTimestamp: at, sentAt: at },
+      properties: { list: [1, null, { a: 'b' }] },
     },
-  ],
-  [
-    '/v1/batch',
-    {
-      batch: [
-        {
-          type: 'page',
-          anonymousId: null,
-          userId: 7,
-          name: 'Home',
-          category: null,
-          properties: {},
-          channel: 'server',
-          timestamp: at,
-          messageId: 'py-1',
-          integrations: {},
-        },
-      ],
-      sentAt: '2026-11-21T08:19:06.123456+00:00',
-    },
-  ],
-  [
-    '/v1/p',
-    {
-      writeKey: KEY,
-      type: 'page',
-      anonymousId: 'ajs',
-      name: null,
-      properties: { url: 'https://a.example', title: '' },
-      context: { userAgent: 'x', page: {} },
-      integrations: {},
-      timestamp: at,
-      sentAt: at,
-      _metadata: { bundled: ['Segment.io'], unbundled: [] },
-    },
-  ],
-  [
-    '/v1/track',
-    { userId: 'u', event: 'e', properties: { list: [1, null, { a: 'b' }] }, originalTimestamp: at, sentAt: at },
-  ],
+  },
 ];
+/** Requests of real clients, and some that none of these clients sends. */
+const RECORDED: readonly Recorded[] = [...recordedRequests(), ...WRITTEN];
 const PATHS = [
   ...['/v1/batch', '/v1/import', '/v1/b', '/v1/t', '/v1/identify', '/v1/g', '/v1/a', '/v1/s', '/v1/m', '//v1/batch/'],
   ...[`/v1/projects/${KEY}/settings`, '/v1/projects/nobody/settings', '/v1/pixel/track?data=e30=', '/v1/nowhere', '/'],
@@ -120,14 +58,16 @@ interface Odd {
 }
 
 function anOdd(): Odd {
-  const [recordedPath, recorded] = random.one(RECORDED);
-  const path = random.next() < 0.7 ? recordedPath : random.one(PATHS);
-  const body = aBody(recorded);
-  const zipped = random.next() < 0.3;
+  const recorded = random.one(RECORDED);
+  const path = random.next() < 0.7 ? recorded.path : random.one(PATHS);
+  const body = aBody(recorded.body);
+  const { 'content-encoding': encoding, authorization: _, ...headers } = recorded.headers;
+  const zipped = encoding === 'gzip' || random.next() < 0.2;
   return {
     method: random.next() < 0.9 ? 'POST' : random.one(['GET', 'HEAD', 'PUT', 'OPTIONS', 'DELETE', 'TRACE']),
     path: (random.next() < 0.9 ? path : mutatedText(random, path)).replace(/[^\x21-\x7e]/g, ''),
     headers: {
+      ...(random.next() < 0.8 && mutatedHeaders(headers)),
       // An address each for some, so that not all of them are limited.
       'x-forwarded-for': `10.0.${random.between(0, 255)}.${random.between(0, 255)}`,
       ...(zipped && { 'content-encoding': 'gzip' }),
@@ -136,6 +76,14 @@ function anOdd(): Odd {
     },
     body: zipped ? squeezed(body) : body,
   };
+}
+
+/** Now and then with one header whose value is changed. */
+function mutatedHeaders(headers: Record<string, string>): Record<string, string> {
+  const names = Object.keys(headers);
+  if (names.length === 0 || random.next() < 0.7) return headers;
+  const name = random.one(names);
+  return { ...headers, [name]: mutatedText(random, headers[name] ?? '') };
 }
 
 function authorization(): Record<string, string> {

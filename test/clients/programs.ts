@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../shared/root';
+import { GO, PYTHON, type Tool } from '../support/tools';
+
+/** The programs beside this file: how each is built and started. */
+
+const run = promisify(execFile);
+const CLIENTS = join(ROOT, 'test/clients');
+/** Downloads and builds are kept here between runs. */
+const CACHE = join(tmpdir(), 'waypost-test-clients');
+
+export interface ClientProgram {
+  name: string;
+  /** what must be installed; undefined: nothing that the repository does not bring */
+  needs?: Tool;
+  /** Builds the program, and returns the command that starts it. */
+  prepare(): Promise<string[]>;
+  /** an argument after the user */
+  extra?: string;
+}
+
+export const PROGRAMS = {
+  node: { name: 'node', prepare: () => node('node') },
+  python: { name: 'python', needs: PYTHON, prepare: python },
+  pythonGzip: { name: 'python, gzip', needs: PYTHON, prepare: python, extra: 'gzip' },
+  waypostNode: { name: 'waypost-node', prepare: () => node('waypost-node') },
+  waypostGo: { name: 'waypost-go', needs: GO, prepare: () => go('waypost-go') },
+  goV3: { name: 'go-v3', needs: GO, prepare: () => go('go-v3') },
+  goV2: { name: 'go-v2', needs: GO, prepare: () => go('go-v2') },
+} satisfies Record<string, ClientProgram>;
+
+/** Runs a program to its end. @throws Error where it ends with another code than 0: not all was delivered */
+export async function runClient(
+  client: ClientProgram,
+  { url, writeKey, user }: { url: string; writeKey: string; user: string },
+): Promise<void> {
+  const [command = '', ...args] = await client.prepare();
+  await run(command, [...args, url, writeKey, user, ...(client.extra === undefined ? [] : [client.extra])]);
+}
+
+function node(dir: string): Promise<string[]> {
+  return Promise.resolve([process.execPath, join(CLIENTS, dir, 'main.cjs')]);
+}
+
+async function go(dir: string): Promise<string[]> {
+  mkdirSync(CACHE, { recursive: true });
+  const binary = join(CACHE, dir);
+  await run('go', ['build', '-o', binary, '.'], { cwd: join(CLIENTS, dir) });
+  return [binary];
+}
+
+/** A virtual environment with the pinned client, made once for each content of requirements.txt. */
+async function python(): Promise<string[]> {
+  mkdirSync(CACHE, { recursive: true });
+  const requirements = join(CLIENTS, 'python/requirements.txt');
+  const venv = join(
+    CACHE,
+    `python-${createHash('sha1').update(readFileSync(requirements)).digest('hex').slice(0, 12)}`,
+  );
+  const marker = join(venv, 'installed');
+  if (!existsSync(marker)) {
+    rmSync(venv, { recursive: true, force: true });
+    await run('python3', ['-m', 'venv', venv]);
+    await run(join(venv, 'bin/pip'), ['install', '--quiet', '--requirement', requirements]);
+    renameSync(mkdtempSync(`${marker}-`), marker);
+  }
+  return [join(venv, 'bin/python'), join(CLIENTS, 'python/main.py')];
+}
