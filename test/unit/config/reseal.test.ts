@@ -1,3 +1,4 @@
+import { WAYPOST } from '../../../services/control/access/identities';
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { keyTrouble, newSystemEntry } from '../../../shared/config/canary';
@@ -78,6 +79,20 @@ it('keeps everything else of an entry, and what write keys open', async () => {
   expect(config.sourceByWriteKey('planted-new', 9_000)?.data.id).toBe('src_1');
   expect(config.sourceByWriteKey('planted-old', 4_999)?.data.id).toBe('src_1');
   expect(config.sourceByWriteKey('planted-old', 5_000)).toBeUndefined();
+});
+
+it('leaves notes for the audit trail in the name of Waypost, also where a person wrote the entry before', async () => {
+  const { memory, config, writer } = await anOldSystem();
+  const by = { id: 'tok_kim', name: 'Kim', role: 'admin' };
+  const note = JSON.stringify({ by, action: 'changed', name: 'Shop', changes: [] });
+  await writer.write('source', 'src_1', source, { replaces: 1, note });
+  const before = memory.records('config').length;
+  await resealConfig({ config, writer, sealer: both });
+  const notes = memory
+    .records('config')
+    .slice(before)
+    .flatMap(({ headers }) => headers.note ?? []);
+  expect(notes.map((text) => (JSON.parse(text) as { by: unknown }).by)).toEqual([WAYPOST, WAYPOST]);
 });
 
 it('writes nothing the second time', async () => {

@@ -245,6 +245,10 @@ describe('members and syncs', () => {
     expect(await get('members?user=ann')).toEqual({ data: [ann], next: null });
     expect(await get('members?user=cyn')).toEqual({ data: [], next: null });
     expect(await get('members?after=nonsense')).toMatchObject({ status: 422 });
+    expect(await get('members?user=a%00b')).toMatchObject({
+      status: 422,
+      errors: [{ parameter: 'user', detail: 'must not hold a NUL character' }],
+    });
     expect((await control.call('get', '/audiences/aud_none/members')).status).toBe(404);
     expect((await control.call('post', `/audiences/${id}/members`)).status).toBe(405);
 
