@@ -190,9 +190,11 @@ export class ModelConsumer {
     const { ends, random } = this.around;
     for (const [id, offset] of this.#seeks) if (this.#positions.has(id)) this.#positions.set(id, offset);
     this.#seeks.clear();
-    const found = [...this.#positions]
-      .filter(([id, position]) => !this.#paused.has(id) && position < (ends.get(id) ?? 0))
-      .map(([id, from]) => ({ id, from, end: Math.min(ends.get(id) ?? 0, from + MOST_IN_A_FETCH) }));
+    const found: { id: string; from: number; end: number }[] = [];
+    for (const [id, from] of this.#positions) {
+      const end = Math.min(ends.get(id) ?? 0, from + MOST_IN_A_FETCH);
+      if (from < end && !this.#paused.has(id)) found.push({ id, from, end });
+    }
     await this.#wait(found.length > 0 ? random.between(1, 10) : FETCH_MS);
     for (const { id, from, end } of random.shuffled(found)) {
       if (this.#seeks.has(id) || this.#paused.has(id)) continue;
