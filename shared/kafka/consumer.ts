@@ -108,9 +108,17 @@ export class KafkaConsumption implements Consumption {
     });
   }
 
-  /** Joins the group; resolves when kafkajs runs (the first assignment may come later). */
+  /**
+   * Joins the group; resolves when kafkajs runs (the first assignment may come later).
+   * @throws what kafkajs throws; then nothing of this consumer is left
+   */
   async start(): Promise<void> {
-    await this.#life.start();
+    try {
+      await this.#life.start();
+    } catch (error) {
+      await this.#end().catch(() => undefined);
+      throw error;
+    }
     this.#tickedAt = performance.now();
     this.#commitTimer = setInterval(() => this.#tick(), COMMIT_EVERY_MS);
   }
@@ -220,7 +228,13 @@ export class KafkaConsumption implements Consumption {
     await this.#committer.run(Infinity);
     if (!drained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
     this.#holdings.drainAll('fence');
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     this.joined = false;
+    this.#stopping = true;
+    this.#leaderCheck.stop();
     this.#meter.end();
     await this.#life.stop();
   }

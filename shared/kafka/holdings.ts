@@ -199,9 +199,11 @@ export class Holdings {
     if (!this.parts.stopping()) orders.resume(places);
   }
 
-  /** The log of a partition was cut, or made again, while it was read: reading goes on with what came since. */
+  /**
+   * The log of a partition was cut, or made again, while it was read: reading goes on with what came since. Until that is found
+   * the partition is held as before, so that another member has it only when its open records are done or given back.
+   */
   beginAgain(id: string, partition: Partition, cut: Cut): void {
-    this.partitions.delete(id);
     void this.#findNewer(id, partition, cut);
   }
 
@@ -218,7 +220,6 @@ export class Holdings {
         if (this.#restoring.get(id) !== partition) return;
         this.#restoring.delete(id);
         if (cut === 'ends_before' && end >= partition.ledger.next) {
-          this.partitions.set(id, partition);
           this.#keep(partition);
           return;
         }

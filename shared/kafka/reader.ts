@@ -3,6 +3,7 @@ import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } fro
 import { unavailable } from './offsets';
 import { Partition, TakenRecord } from './partition';
 import { type Fetched, type ReadAt } from './port';
+import { COMPACTED } from './topics';
 
 /**
  * Reads records from an offset on, without a group.
@@ -69,21 +70,29 @@ export class DirectReader {
       if (clientSideThrottleTime > 0) return undefined;
       throw new Error(`the broker's answer says nothing of partition ${partition} of ${topic}`);
     }
-    const next = nextOffset(fetched, offset);
-    if (next === offset && offset < until) throw new Error(`the leader of ${topic} does not give offset ${offset} yet`);
+    const next = nextOffset(topic, fetched, offset);
+    const end = Number(fetched.highWatermark);
+    if (next === offset && offset < Math.max(until, end))
+      throw new Error(`the leader of ${topic} does not give offset ${offset} yet`);
     const owner = new Partition(topic, partition, offset);
     const records = fetched.messages
       .map((message) => new TakenRecord(owner, message))
       // A whole batch is given, also where it begins before.
       .filter((record) => record.offset >= offset);
-    return { records, next, end: Number(fetched.highWatermark), gone: false };
+    return { records, next, end, gone: false };
   }
 }
 
 /**
- * Where to read on after the fetch of one partition alone. No batch at all below the high watermark means that compaction
- * has left nothing there: a broker gives one batch at least, however large it is.
+ * Returns where to read on after the fetch of one partition alone. A broker gives one batch at least, however large it is. No
+ * batch below the high watermark means that compaction has left nothing there; in other topics it proves nothing, and the
+ * offset stays.
  */
-export function nextOffset({ next, highWatermark }: Omit<FetchedPartition, 'partition'>, offset: number): number {
+export function nextOffset(
+  topic: string,
+  { next, highWatermark }: Omit<FetchedPartition, 'partition'>,
+  offset: number,
+) {
+  if (next === undefined && !COMPACTED.has(topic)) return offset;
   return Math.max(offset, next ?? Number(highWatermark));
 }

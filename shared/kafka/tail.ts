@@ -191,7 +191,7 @@ export class KafkaTail implements Tail {
       // A whole batch is given, also where it begins before.
       if (message.offset >= before) this.#give(new TakenRecord(place.owner, message));
     }
-    if (isEmpty || fetched.next !== undefined) place.position = nextOffset(fetched, before);
+    if (isEmpty || fetched.next !== undefined) place.position = nextOffset(this.options.topic, fetched, before);
     const complete = Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
     if (complete) place.completeAt = begunAt;
     return complete || place.position > before;

@@ -77,17 +77,15 @@ export class Outbox {
     return this.#blocked.size > 0;
   }
 
-  /** Lists blocked partitions and topics. A partition that has held no record for 30 s is no longer listed. */
+  /** Lists blocked partitions and topics. A partition that has held no record for 30 s is left out. */
   *blocked(now: number): Generator<Blocked> {
     for (const { name, backoff } of this.#topics.values()) {
       if (backoff.blocked && backoff.error) yield { topic: name, error: backoff.error };
     }
     for (const queue of this.#blocked) {
       const { topic, partition, backoff } = queue;
-      if (queue.isEmpty && now - backoff.notBefore > FORGET_MS) {
-        backoff.succeeded();
-        this.#blocked.delete(queue);
-      } else if (backoff.error) yield { topic, partition, error: backoff.error };
+      const isUnknown = queue.isEmpty && now - backoff.notBefore > FORGET_MS;
+      if (backoff.error && !isUnknown) yield { topic, partition, error: backoff.error };
     }
   }
 

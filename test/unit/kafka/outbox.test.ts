@@ -251,6 +251,13 @@ describe('a partition that takes nothing for a second', () => {
     expect([...outbox.blocked(now + 60_000)]).toEqual([]);
   });
 
+  test('stays blocked when it is only asked whether it is', () => {
+    const { outbox, put } = start({ divert: true });
+    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
+    expect([...outbox.blocked(now + 60_000)]).toEqual([]);
+    expect([...outbox.blocked(now)]).toHaveLength(1);
+  });
+
   test('refuses records at once where no other partition takes any, and the caller does not wait for ever', () => {
     const { outbox, put, learn } = start({ divert: true, holds: false });
     learn([BROKER_A], 0);

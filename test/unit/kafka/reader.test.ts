@@ -7,10 +7,10 @@ import { type BrokerAnswer, oddBroker } from '../../support/broker';
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-async function read(answers: BrokerAnswer[], at: { offset: number; until?: number }) {
-  const broker = oddBroker('profiles', answers, 50);
+async function read(answers: BrokerAnswer[], at: { offset: number; until?: number }, topic = 'profiles') {
+  const broker = oddBroker(topic, answers, 50);
   const client = { [Symbol('private:Kafka:createCluster')]: () => broker.cluster } as unknown as KafkaJs;
-  const reading = new DirectReader(client, '').read({ topic: 'profiles', partition: 0, maxBytes: 1_000, ...at });
+  const reading = new DirectReader(client, '').read({ topic, partition: 0, maxBytes: 1_000, ...at });
   const settled = reading.catch((error: unknown) => error);
   await jest.advanceTimersByTimeAsync(120_000);
   return settled;
@@ -27,6 +27,11 @@ test.each<[string, BrokerAnswer[]]>([
 test('what compaction has left empty is passed', async () => {
   expect(await read([{ highWatermark: 50 }], { offset: 10, until: 50 })).toMatchObject({ next: 50, end: 50 });
   expect(await read([{ highWatermark: 50, next: 12 }], { offset: 10 })).toMatchObject({ next: 12, end: 50 });
+});
+
+test('an empty answer below the end of a topic that is not compacted is asked for again', async () => {
+  const answers: BrokerAnswer[] = [{ highWatermark: 50 }, { highWatermark: 50, next: 20 }];
+  expect(await read(answers, { offset: 10 }, 'messages')).toMatchObject({ next: 20, end: 50 });
 });
 
 test.each<[string, BrokerAnswer]>([
