@@ -10,6 +10,7 @@ import { partitionOf } from './codec/partitioner';
 import { type Place } from './committed';
 import { KafkaConsumption } from './consumer';
 import { Membership } from './membership';
+import { allowLeaderless } from './leaderless';
 import { kafkaLogger } from './logger';
 import { orUnavailable, START_WITHIN_MS, whileLeadersAreFound } from './offsets';
 import { mendRequestQueues } from './request-queue';
@@ -50,11 +51,12 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   }
   installCodec();
   mendRequestQueues();
-  const client = new KafkaJs({
+  const plain = new KafkaJs({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,
     logCreator: kafkaLogger(log),
   });
+  const client = allowLeaderless(plain, 'all');
   const admin = client.admin();
   await connectAdmin(admin, requireBrokers(settings));
   const prefix = settings.WAYPOST_TOPIC_PREFIX;
@@ -65,12 +67,21 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
     replication: settings.WAYPOST_REPLICATION ?? 3,
     log,
   });
-  return port({ client, admin, prefix, log });
+  return port({ client, led: allowLeaderless(plain, 'led'), admin, prefix, log });
 }
 
-function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; prefix: string; log: Log }): Kafka {
+interface PortParts {
+  client: KafkaJs;
+  /** works without partitions that have no leader */
+  led: KafkaJs;
+  admin: Admin;
+  prefix: string;
+  log: Log;
+}
+
+function port({ client, led, admin, prefix, log }: PortParts): Kafka {
   const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
-    client.consumer({
+    led.consumer({
       groupId,
       sessionTimeout: SESSION_MS,
       heartbeatInterval: HEARTBEAT_MS,
@@ -85,6 +96,8 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
     });
 
   const reader = new DirectReader(client, prefix);
+  // It connects when it is first used.
+  const ledAdmin = led.admin();
   return {
     read: (at) => reader.read(at),
     committed: (group, topic) => orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
@@ -110,7 +123,9 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
     tail: async (tailOptions) => {
       const connect = (topic: string) => connectCluster(client, topic);
       const minBytes = leastBytes(tailOptions.patient);
-      const tail = new KafkaTail(admin, { ...tailOptions, prefix, minBytes, connect, log });
+      // A memory of what was read lately does without partitions that cannot be read; all other readers need every record.
+      const looks = typeof tailOptions.from === 'string' ? admin : ledAdmin;
+      const tail = new KafkaTail(looks, { ...tailOptions, prefix, minBytes, connect, log });
       await tail.start();
       return tail;
     },
@@ -120,7 +135,7 @@ function port({ client, admin, prefix, log }: { client: KafkaJs; admin: Admin; p
     },
     close: async () => {
       await reader.close();
-      await admin.disconnect();
+      await Promise.all([admin.disconnect(), ledAdmin.disconnect()]);
     },
   };
 }

@@ -61,10 +61,15 @@ export async function connectCluster(client: KafkaJs, topic?: string): Promise<C
 
 /** One that is not connected yet: whose parts are used is the caller's to declare. */
 export function createCluster(client: KafkaJs): unknown {
+  return clusterMaker(client).make({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+}
+
+/** Finds the method by which kafkajs makes the connections of each of its parts. */
+export function clusterMaker(client: KafkaJs): { symbol: symbol; make: (options: object) => unknown } {
   const symbol = Object.getOwnPropertySymbols(client).find((each) => each.description === CREATE_CLUSTER);
-  const create = symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
-  if (!create) throw new Error('this version of kafkajs is not the one that is known here');
-  return create({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+  const make = symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
+  if (!make) throw new Error('this version of kafkajs is not the one that is known here');
+  return { symbol, make };
 }
 
 export function isOutOfRange(error: unknown): boolean {

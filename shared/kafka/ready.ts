@@ -1,6 +1,7 @@
 import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { AppError, messageOf } from '../errors';
 import { type KafkaAddress } from './address';
+import { allowLeaderless } from './leaderless';
 
 /**
  * Says when Kafka can be used, which is later than when its port answers: a new broker refuses consumer groups while
@@ -37,7 +38,8 @@ export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reas
 
 /** One look, which takes no longer than a request may. */
 export async function lookAtKafka(address: KafkaAddress): Promise<Look> {
-  const admin = new KafkaJs({ ...lookConfig(address), clientId: 'waypost-ready' }).admin({ retry: { retries: 0 } });
+  const client = new KafkaJs({ ...lookConfig(address), clientId: 'waypost-ready' });
+  const admin = allowLeaderless(client, 'all').admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
     const { controller } = await admin.describeCluster();

@@ -16,12 +16,14 @@ import { keptPorts } from '../../deploy/local/kept-ports';
 import { SERVICES } from '../../deploy/local/paths';
 import { kafkaAddress } from '../../shared/kafka/address';
 import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka } from '../../shared/kafka/port';
 import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
+import { REJECTED } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
-import { aTrack } from '../support/make';
+import { aTrack, type Call } from '../support/make';
 import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../support/sink';
 import { startSupervised } from '../support/supervised';
@@ -90,13 +92,7 @@ afterAll(async () => {
 }, 60_000);
 
 test('every service does its work as a user of its own, who may do no more than that', async () => {
-  // Given topics that were made beforehand, by the one who may.
-  const topics = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'service', 'topics'], {
-    ...shared,
-    ...environment('topics'),
-  });
-  expect([await topics.exited, topics.output()]).toEqual([0, expect.stringContaining('topics.created')]);
-  running.push(...(await Promise.all(SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })))));
+  await startAll();
 
   // Then a delivery goes all the way, by a tier, and is sent again by an operator.
   sink.on('/', [{ status: 503 }, {}]);
@@ -127,6 +123,52 @@ test('every service does its work as a user of its own, who may do no more than 
   await expect(Promise.all(FORBIDDEN.map(([name, topic]) => written(name, topic)))).resolves.toEqual(
     FORBIDDEN.map(() => 'TOPIC_AUTHORIZATION_FAILED'),
   );
+}, 120_000);
+
+test('without the right to write messages.rejected, ingest and router go on, and the router writes the record once it has it', async () => {
+  await startAll();
+  const admin = { ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' };
+  const rejected = `${PREFIX}${REJECTED}`;
+  const ofRejected = grantsOf(PREFIX, USER).filter(({ name }) => name === rejected);
+  const { id, writeKey } = await control('POST', '/sources', { name: 'A source' });
+  await control('POST', '/destinations', {
+    ...{ name: 'A destination', type: 'webhooks', enabled: true, sources: [id] },
+    webhooks: [{ url: sink.url('/rights'), headers: {} }],
+  });
+  const arrives = async (name: string) => {
+    const calls = Array.from({ length: 20 }, (_, i) => ({ ...aTrack(), messageId: `${name}-${i}` }));
+    // The last call of the batch is rejected.
+    const batch = [...calls, { type: 'track', messageId: `${name}-no-user` }];
+    const url = `http://127.0.0.1:${shared.WAYPOST_INGEST_PORT!}/v1/batch`;
+    const { status } = await call('POST', url, {}, { batch, writeKey });
+    expect(status).toBe(200);
+    await eventually(() => {
+      const ids = sink.received('/rights').map(({ body }) => (JSON.parse(String(body)) as Call).messageId);
+      expect(calls.filter(({ messageId }) => !ids.includes(messageId))).toEqual([]);
+    });
+  };
+  await eventually(() => arrives('before'), { deadlineMs: 60_000 });
+
+  // Given the right is taken away, and a message that the router cannot read.
+  await revoke(admin, ['router', 'ingest'], rejected);
+  await eventually(async () => expect(await written('router', REJECTED)).toBe('TOPIC_AUTHORIZATION_FAILED'));
+  const env = loadSettings({ ...shared, ...environment('ingest') });
+  const kafka = await connectKafka(env, { clientId: 'test', log: createLog('test', 'silent') });
+  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
+  await appender.append([{ topic: 'messages', key: 'k', value: 'unreadable by the router' }]);
+
+  // Then all calls are delivered, also after the router has tried for a while.
+  await arrives('without');
+  await eventually(async () => expect(await blocked('ROUTER')).toContain(`name="${REJECTED}"`));
+  await arrives('blocked');
+  const looking = loadSettings({ ...shared, ...environment('control') });
+  const view = await connectKafka(looking, { clientId: 'test', log: createLog('test', 'silent') });
+  expect(await textOf(view, REJECTED)).not.toContain('unreadable by the router');
+
+  await grant(admin, ofRejected);
+  await eventually(async () => expect(await textOf(view, REJECTED)).toContain('unreadable by the router'));
+  await appender.close(1_000);
+  await Promise.all([kafka.close(), view.close()]);
 }, 120_000);
 
 const FORBIDDEN = [
@@ -177,6 +219,37 @@ test.each<[string, Record<string, string>, RegExp]>([
   });
 });
 
+/** Creates the topics, by the user who may, and starts every service. */
+async function startAll(): Promise<void> {
+  if (running.length > 0) return;
+  const topics = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'service', 'topics'], {
+    ...shared,
+    ...environment('topics'),
+  });
+  expect([await topics.exited, topics.output()]).toEqual([0, expect.stringContaining('topics.created')]);
+  running.push(...(await Promise.all(SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })))));
+}
+
+/** The metrics of what a service cannot write. */
+async function blocked(service: string): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${shared[`WAYPOST_${service}_HEALTH_PORT`]!}/metrics`);
+  const lines = (await answer.text()).split('\n');
+  return lines.filter((line) => line.startsWith('waypost_appender_blocked{') && !line.endsWith(' 0')).join('\n');
+}
+
+/** All values of a topic. */
+async function textOf(kafka: Kafka, topic: string): Promise<string> {
+  const values: string[] = [];
+  for (const { partition, low, high } of await kafka.ranges(topic)) {
+    for (let offset = low; offset < high;) {
+      const fetched = await kafka.read({ topic, partition, offset, maxBytes: 1_000_000 });
+      values.push(...fetched.records.map(({ value }) => String(value)));
+      offset = fetched.next;
+    }
+  }
+  return values.join('\n');
+}
+
 function environment(name: string): Record<string, string> {
   return {
     KAFKA_BROKERS: broker.address,
@@ -210,6 +283,21 @@ async function grant(env: Record<string, string>, grants: Grant[]): Promise<void
     })),
   );
   await admin.createAcls({ acl });
+  await admin.disconnect();
+}
+
+/** Takes the right to write a topic away from some services. */
+async function revoke(env: Record<string, string>, services: string[], topic: string): Promise<void> {
+  const admin = kafkaAs(env).admin();
+  await admin.connect();
+  const about = { resourceName: topic, resourceType: AclResourceTypes.TOPIC };
+  const right = { operation: AclOperationTypes.WRITE, permissionType: AclPermissionTypes.ALLOW, host: '*' };
+  await admin.deleteAcls({
+    filters: services.map((name) => ({
+      ...{ ...about, ...right, resourcePatternType: ResourcePatternTypes.LITERAL },
+      principal: `User:${USER}${name}`,
+    })),
+  });
   await admin.disconnect();
 }
 

@@ -1,7 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { appenderOptions, startIngest } from '../../services/ingest/service';
 import { type IngestServer } from '../../services/ingest/server';
 import { connectKafka } from '../../shared/kafka/client';
@@ -10,9 +6,9 @@ import { loadSettings } from '../../shared/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
 import { renderMetrics } from '../../shared/telemetry/prometheus';
-import { type Cluster, startCluster } from '../chaos/cluster';
 import { eventually } from '../support/eventually';
 import { aSource, fakeConfig } from '../support/fakes';
+import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
 /**
  * Three brokers, `min.insync.replicas=2`. Two of the ten partitions have only two replicas, one of them on the third
@@ -25,32 +21,22 @@ const BLOCKED = [4, 9];
 const USERS = 300;
 const settings = { maxPendingBytes: 1e9, giveUpAfterMs: 'retry' as const };
 
-let dir: string;
-let cluster: Cluster | undefined;
-let admin: Admin | undefined;
+let brokers: ThreeBrokers | undefined;
 let kafka: Kafka | undefined;
 let held: Appender | undefined;
 let ingest: IngestServer | undefined;
 let ingestAppender: Appender | undefined;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'waypost-outage-'));
-  cluster = await startCluster(dir, 3);
-  const brokers = cluster.brokers.split(',');
-  admin = new KafkaJs({ clientId: 'test', brokers, logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  const replicaAssignment = Array.from({ length: PARTITIONS }, (_, partition) => {
-    const [one, other] = partition % 2 === 0 ? [1, 2] : [2, 1];
-    return { partition, replicas: BLOCKED.includes(partition) ? [one, 3] : [one, other] };
+  brokers = await startThreeBrokers();
+  const replicas = Array.from({ length: PARTITIONS }, (_, partition) => {
+    const [one, other] = partition % 2 === 0 ? ([1, 2] as const) : ([2, 1] as const);
+    return BLOCKED.includes(partition) ? [one, 3] : [one, other];
   });
-  const configEntries = [{ name: 'min.insync.replicas', value: '2' }];
-  await admin.createTopics({
-    waitForLeaders: false,
-    topics: ['messages', 'webhooks'].map((topic) => ({ topic: PREFIX + topic, replicaAssignment, configEntries })),
-  });
+  for (const topic of ['messages', 'webhooks']) await brokers.createTopic(PREFIX + topic, replicas, 2);
   kafka = await connectKafka(
     loadSettings({
-      KAFKA_BROKERS: cluster.brokers,
+      KAFKA_BROKERS: brokers.brokers,
       WAYPOST_TOPIC_PREFIX: PREFIX,
       WAYPOST_PARTITIONS: '2',
       WAYPOST_REPLICATION: '3',
@@ -71,16 +57,14 @@ afterAll(async () => {
   await held?.close(100);
   await ingestAppender?.close(100);
   await kafka?.close();
-  await admin?.disconnect();
-  await cluster?.stop();
-  rmSync(dir, { recursive: true, force: true });
+  await brokers?.close();
 });
 
 test('partitions without enough replicas block no others: ingest answers 200, no record is written twice, and all recover', async () => {
   // Given a connection to every leader, and then the third broker stops.
   const before = writeRound('before');
   await eventually(() => expect(before.every(({ done }) => done)).toBe(true));
-  await stopThird();
+  await brokers?.stopThird(`${PREFIX}webhooks`, BLOCKED[0]!);
 
   // When records go to all partitions, those that can be written are acknowledged, and the two others are held.
   const rounds = ['first', 'second', 'third'].map((round) => writeRound(round));
@@ -107,7 +91,7 @@ test('partitions without enough replicas block no others: ingest answers 200, no
   expect(messages.filter(({ partition }) => BLOCKED.includes(partition))).toEqual([]);
 
   // When the broker returns, what was held is written, once and in order.
-  await cluster?.nodes[2]?.start();
+  await brokers?.startThird();
   await eventually(() => expect([...rounds.flat(), ...later].every(({ done }) => done)).toBe(true), {
     deadlineMs: 60_000,
   });
@@ -131,19 +115,6 @@ function writeRound(value: string): Writing[] {
     void held?.append([{ topic: 'webhooks', key: null, value, partition }]).then(() => (writing.done = true));
     return writing;
   });
-}
-
-async function stopThird(): Promise<void> {
-  const third = cluster!.nodes[2]!;
-  await eventually(async () => expect(await inSync(BLOCKED[0]!)).toBe(2), { deadlineMs: 60_000 });
-  process.kill(third.pid!, 'SIGTERM');
-  await eventually(() => expect(third.pid).toBeUndefined());
-  await eventually(async () => expect(await inSync(BLOCKED[0]!)).toBe(1));
-}
-
-async function inSync(partition: number): Promise<number> {
-  const { topics } = await admin!.fetchTopicMetadata({ topics: [`${PREFIX}webhooks`] });
-  return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.isr.length ?? 0;
 }
 
 async function blockedPartitions(topic: string): Promise<number> {

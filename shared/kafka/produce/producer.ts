@@ -2,6 +2,7 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { brokerClock } from '../broker-clock';
 import { decodeProduce, encodeProduce, type ProduceInput, type ProduceResult } from '../codec/produce';
 import { createCluster } from '../cluster';
+import { acceptMetadata, type Metadata, NO_LEADER } from '../leaderless';
 import { type OutRecord } from '../port';
 
 /**
@@ -13,7 +14,6 @@ import { type OutRecord } from '../port';
 /** Below the 10 s after which the client gives a request up: else it is sent again while the broker still works on it. */
 const PRODUCE_TIMEOUT_MS = 9_000;
 const PRODUCE_KEY = 0;
-const METADATA_KEY = 3;
 /** Of the two connections that kafkajs has to a broker, the one that only fetches use. */
 const SPARE_CONNECTION = 1;
 
@@ -24,7 +24,7 @@ export interface TopicMetadata {
   /** by partition: the id of the broker that leads it; NO_NODE where there is none */
   leaders: readonly number[];
 }
-export const NO_NODE = -1;
+export const NO_NODE = NO_LEADER;
 
 /** The records of one partition in a request. */
 interface Part {
@@ -50,7 +50,7 @@ interface Connection {
 }
 interface Broker {
   lookupRequest(apiKey: number, definition: Definition): (input: object) => Protocol;
-  metadata(topics: string[]): Promise<unknown>;
+  metadata(topics?: string[]): Promise<unknown>;
   disconnect(): Promise<void>;
   connectionPool: {
     host: string;
@@ -58,13 +58,6 @@ interface Broker {
     send(request: Protocol): Promise<unknown>;
     getConnection(index: number): Promise<Connection>;
   };
-}
-interface Metadata {
-  topicMetadata: {
-    topic: string;
-    topicErrorCode: number;
-    partitionMetadata: { partitionId: number; leader: number }[];
-  }[];
 }
 interface Cluster {
   targetTopics: Set<string>;
@@ -79,10 +72,8 @@ interface Cluster {
   };
 }
 
-/* eslint-disable @typescript-eslint/no-require-imports -- these parts of kafkajs have no types and no other name */
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
 const produceRequest = require('kafkajs/src/protocol/requests/produce') as Definition;
-const metadataRequest = require('kafkajs/src/protocol/requests/metadata') as Definition;
-/* eslint-enable @typescript-eslint/no-require-imports */
 
 export interface Producer {
   /** Reads the metadata of the topics again. @throws where no broker answers */
@@ -99,7 +90,8 @@ export interface Producer {
 /** @throws what kafkajs throws where no broker answers */
 export async function connectProducer(client: KafkaJs, prefix: string): Promise<Producer> {
   const cluster = createCluster(client) as Cluster;
-  allowErrorsInMetadata(cluster);
+  // One topic that may not be written must not hide the others.
+  acceptMetadata(cluster, () => true);
   await cluster.connect();
   return {
     refresh: async (topics) => {
@@ -109,21 +101,6 @@ export async function connectProducer(client: KafkaJs, prefix: string): Promise<
     },
     send: (node, parts, spare) => send(cluster, { node, parts, spare, prefix }),
     disconnect: () => cluster.disconnect(),
-  };
-}
-
-/** kafkajs throws where any partition of any topic has an error, so that one without a leader would hide all others. */
-function allowErrorsInMetadata({ brokerPool }: Cluster): void {
-  const create = brokerPool.createBroker.bind(brokerPool);
-  brokerPool.createBroker = (options) => {
-    const broker = create(options);
-    broker.metadata = (topics) => {
-      const make = broker.lookupRequest(METADATA_KEY, metadataRequest);
-      const { request, response } = make({ topics, allowAutoTopicCreation: false });
-      const decode = response.decode.bind(response);
-      return broker.connectionPool.send({ request, response: { decode, parse: (data) => Promise.resolve(data) } });
-    };
-    return broker;
   };
 }
 

@@ -9,8 +9,14 @@ test('a consumer that cannot subscribe leaves neither its connection nor its met
   let connections = 0;
   const consumer = {
     ...{ events: {}, on: () => undefined },
-    connect: () => Promise.resolve(void connections++),
-    disconnect: () => Promise.resolve(void connections--),
+    connect: () => {
+      connections++;
+      return Promise.resolve();
+    },
+    disconnect: () => {
+      connections--;
+      return Promise.resolve();
+    },
     subscribe: () => Promise.reject(new Error('the topic may not be read')),
   } as unknown as Consumer;
   const parts = {

@@ -1,0 +1,130 @@
+import { type Kafka as KafkaJs } from 'kafkajs';
+import { clusterMaker } from './cluster';
+
+/**
+ * Lets kafkajs work with topics of which a partition has no leader, because all its replicas are on brokers that are down.
+ * kafkajs throws the first error that it finds in metadata, so that no process could start, join a group or read the other
+ * partitions of the topic (kafkajs 2.2.4). Errors of whole topics are thrown as before.
+ */
+
+export const NO_LEADER = -1;
+const METADATA_KEY = 3;
+/** Metadata that lacks a leader expires after so long, in place of five minutes: the partition is read again soon. */
+const LOOK_AGAIN_MS = 250;
+
+interface Protocol {
+  request: unknown;
+  response: { decode(raw: Buffer): Promise<unknown>; parse(data: unknown): Promise<unknown> };
+}
+interface Definition {
+  protocol(by: { version: number }): (input: object) => Protocol;
+}
+interface Broker {
+  lookupRequest(apiKey: number, definition: Definition): (input: object) => Protocol;
+  metadata(topics?: string[]): Promise<unknown>;
+  disconnect(): Promise<void>;
+  connectionPool: { send(request: Protocol): Promise<unknown> };
+}
+
+export interface Metadata {
+  topicMetadata: {
+    topic: string;
+    topicErrorCode: number;
+    partitionMetadata: { partitionId: number; leader: number }[];
+  }[];
+}
+
+interface BrokerPool {
+  metadata: Metadata | null;
+  metadataExpireAt: number | null;
+  createBroker(options: object): Broker;
+  refreshMetadata(topics: string[]): Promise<void>;
+}
+
+interface Wanted {
+  topic: string;
+  partitions: { partition: number }[];
+}
+interface Cluster {
+  brokerPool: BrokerPool;
+  findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
+  fetchTopicsOffset(wanted: Wanted[]): Promise<{ topic: string; partitions: object[] }[]>;
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
+const metadataRequest = require('kafkajs/src/protocol/requests/metadata') as Definition;
+
+/** Makes a cluster take over metadata with errors, where `accepts` says so. */
+export function acceptMetadata(
+  { brokerPool }: { brokerPool: Pick<BrokerPool, 'createBroker'> },
+  accepts: (metadata: Metadata) => boolean,
+): void {
+  const create = brokerPool.createBroker.bind(brokerPool);
+  brokerPool.createBroker = (options) => {
+    const broker = create(options);
+    broker.metadata = async (topics = []) => {
+      const { request, response } = broker.lookupRequest(
+        METADATA_KEY,
+        metadataRequest,
+      )({ topics, allowAutoTopicCreation: false });
+      const parse = (data: unknown) => (accepts(data as Metadata) ? Promise.resolve(data) : response.parse(data));
+      try {
+        return await broker.connectionPool.send({
+          request,
+          response: { decode: (raw) => response.decode(raw), parse },
+        });
+      } catch (error) {
+        // As kafkajs does: the broker would be taken for connected.
+        if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
+        throw error;
+      }
+    };
+    return broker;
+  };
+}
+
+/**
+ * Makes a client whose admins and consumers work with topics of which a partition has no leader.
+ * @param offsets `all`: to look up the offsets of a topic fails with LEADER_NOT_AVAILABLE while one partition has no leader;
+ * `led`: that partition is left out
+ */
+export function allowLeaderless(client: KafkaJs, offsets: 'all' | 'led'): KafkaJs {
+  const { symbol, make } = clusterMaker(client);
+  const value = (options: object) => {
+    const cluster = make(options) as Cluster;
+    acceptMetadata(cluster, ({ topicMetadata }) => topicMetadata.every(({ topicErrorCode }) => topicErrorCode === 0));
+    lookAgain(cluster.brokerPool);
+    leaveOut(cluster, offsets);
+    return cluster;
+  };
+  return Object.create(client, { [symbol]: { value } }) as KafkaJs;
+}
+
+function lookAgain(pool: BrokerPool): void {
+  const refresh = pool.refreshMetadata.bind(pool);
+  pool.refreshMetadata = async (topics) => {
+    await refresh(topics);
+    const partitions = pool.metadata?.topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata) ?? [];
+    if (partitions.some(({ leader }) => leader === NO_LEADER)) pool.metadataExpireAt = Date.now() + LOOK_AGAIN_MS;
+  };
+}
+
+function leaveOut(cluster: Cluster, offsets: 'all' | 'led'): void {
+  const fetch = cluster.fetchTopicsOffset.bind(cluster);
+  cluster.fetchTopicsOffset = async (wanted) => {
+    const led = wanted.map(({ topic, partitions, ...rest }) => {
+      const numbers = partitions.map(({ partition }) => partition);
+      const missing = cluster.findLeaderForPartitions(topic, numbers)[NO_LEADER] ?? [];
+      if (missing.length > 0 && offsets === 'all') throw leaderless(topic, missing);
+      return { topic, ...rest, partitions: partitions.filter(({ partition }) => !missing.includes(partition)) };
+    });
+    const found = await fetch(led.filter(({ partitions }) => partitions.length > 0));
+    const empty = led.filter(({ partitions }) => partitions.length === 0);
+    return [...found, ...empty.map(({ topic }) => ({ topic, partitions: [] }))];
+  };
+}
+
+function leaderless(topic: string, partitions: number[]): Error {
+  const error = new Error(`${topic} has no leader for partition ${partitions.join(', ')}`);
+  return Object.assign(error, { type: 'LEADER_NOT_AVAILABLE', retriable: true });
+}

@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { createSealer } from '../../shared/config/seal';
+import { type ConfigRecord, configKey, type Destination } from '../../shared/domain/config';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
+import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { eventually } from '../support/eventually';
+import { aSource } from '../support/fakes';
+import { freePorts } from '../support/free-port';
+import { type Service, startService } from '../support/service';
+import { type Sink, startSink } from '../support/sink';
+import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
+
+/** Ingest, router and delivery on three brokers, of which the third stops and returns. */
+
+const AT = '2026-11-21T08:00:00.000Z';
+const RECOVERY_MS = 60_000;
+
+let brokers: ThreeBrokers;
+let sink: Sink;
+let stage: Stage | undefined;
+
+beforeAll(async () => {
+  [brokers, sink] = await Promise.all([startThreeBrokers(), startSink()]);
+}, 120_000);
+
+afterEach(async () => {
+  if (!stage) return;
+  const { running, appender, kafka } = stage;
+  await Promise.all(running.map((service) => service.kill()));
+  await appender.close(1_000);
+  await kafka.close();
+  stage = undefined;
+  sink.clear();
+}, 60_000);
+
+afterAll(async () => {
+  await sink.close();
+  await brokers.close();
+}, 60_000);
+
+test('without the third broker, calls to healthy partitions and to those that lack replicas are all delivered, each once', async () => {
+  // Given ten partitions, of which two have their second replica on the third broker.
+  const lacking = [4, 9];
+  const replicas = Array.from({ length: 10 }, (_, partition) => [1 + (partition % 2), 2 - (partition % 2)]);
+  for (const partition of lacking) replicas[partition] = [1 + (partition % 2), 3];
+  const on = (stage = await setUp('lacking.', { [MESSAGES]: replicas, [WEBHOOKS]: replicas }));
+  // What does not fit into a lane comes back by the tiers.
+  await Promise.all((['router', 'delivery', 'retry', 'ingest'] as const).map(on.start));
+  await sendAll(on, 'warm-up');
+  const before = await sendAll(on, 'before');
+
+  // When the third broker is down, all that is sent arrives although it stays down.
+  await brokers.stopThird(on.prefix + MESSAGES, lacking[0]!);
+  const atOutage = await endsOf(on);
+  const during = await sendAll(on, 'during');
+  process.stderr.write(`calls delivered per second: ${before} with all brokers, ${during} without the third\n`);
+  expect(grown(atOutage, await endsOf(on))).toEqual([0, 1, 2, 3, 5, 6, 7, 8]);
+
+  // When it returns, the two partitions take records again.
+  await brokers.startThird();
+  await eventually(
+    async () => {
+      await sendAll(on, `after-${String(++on.sent)}`);
+      expect(grown(atOutage, await endsOf(on))).toEqual(replicas.map((_, partition) => partition));
+    },
+    { deadlineMs: RECOVERY_MS },
+  );
+
+  // And no call was delivered twice, and no record of a topic was written twice.
+  const arrived = sink.requests.map(messageIdOf);
+  expect(arrived).toHaveLength(new Set(arrived).size);
+  for (const topic of [MESSAGES, WEBHOOKS]) expect((await idsOf(on, topic)).sort()).toEqual(arrived.sort());
+}, 150_000);
+
+test('a router that starts while a partition of messages has no leader delivers the others, and that one once it is led', async () => {
+  const on = (stage = await setUp('leaderless.', { [MESSAGES]: [[1], [2], [3]] }));
+  await on.appender.append(['a', 'b', 'c'].map((id, partition) => ({ ...message(id), partition })));
+  await brokers.stopThird(on.prefix + CONFIG, 0);
+  await Promise.all([on.start('router'), on.start('delivery')]);
+  await eventually(() => expect(sink.requests.map(messageIdOf).sort()).toEqual(['a', 'b']));
+  await brokers.startThird();
+  await eventually(() => expect(sink.requests.map(messageIdOf).sort()).toEqual(['a', 'b', 'c']), {
+    deadlineMs: RECOVERY_MS,
+  });
+}, 150_000);
+
+interface Stage {
+  prefix: string;
+  ingestPort: number;
+  kafka: Kafka;
+  appender: Appender;
+  running: Service[];
+  /** rounds of `sendAll` after the outage */
+  sent: number;
+  start: (name: 'ingest' | 'router' | 'delivery' | 'retry') => Promise<void>;
+}
+
+async function setUp(prefix: string, topics: Record<string, number[][]>): Promise<Stage> {
+  for (const [name, replicas] of Object.entries(topics)) {
+    await brokers.createTopic(prefix + name, replicas, Math.min(2, replicas[0]!.length));
+  }
+  const [ingestPort = 0] = await freePorts(1);
+  const env = {
+    KAFKA_BROKERS: brokers.brokers,
+    WAYPOST_TOPIC_PREFIX: prefix,
+    WAYPOST_PARTITIONS: '3',
+    WAYPOST_REPLICATION: '3',
+    WAYPOST_HOST: '127.0.0.1',
+    WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
+    WAYPOST_RETRY_DELAYS: '1s',
+    WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
+    WAYPOST_SOURCE_MAX_PER_SECOND: '1000000',
+    WAYPOST_INGEST_PORT: String(ingestPort),
+  };
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 10_000 });
+  await appender.append(configOf(env));
+  const running: Service[] = [];
+  const start = async (name: string) => {
+    const [port] = await freePorts(1);
+    const health = { [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) };
+    running.push(await startService(name as 'router', { ...env, ...health }));
+  };
+  return { prefix, ingestPort, kafka, appender, running, sent: 0, start };
+}
+
+function configOf(env: Record<string, string>): OutRecord[] {
+  const sealer = createSealer(requireSecretKeys(loadSettings(env)));
+  const url = { id: 'whk_1', origin: sink.url(''), headers: {}, url: sealer.seal(sink.url('/hook'), 'dst_1') };
+  const data: Destination = {
+    ...{ id: 'dst_1', name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
+    ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },
+  };
+  const entry = { format: 1 as const, version: 1, replaces: 0, at: AT };
+  const records: ConfigRecord[] = [
+    { ...entry, kind: 'source', id: 'src_1', data: aSource() },
+    { ...entry, kind: 'destination', id: data.id, data },
+  ];
+  return records.map((record) => ({
+    ...{ topic: CONFIG, key: configKey(record.kind, record.id), value: JSON.stringify(record) },
+  }));
+}
+
+function message(id: string): OutRecord {
+  const value = { type: 'track', messageId: id, event: 'e', userId: id, timestamp: AT, receivedAt: AT };
+  const headers = {
+    ...{ format: '1', source: 'src_1', message: id, 'accepted-at': String(Date.now()) },
+    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+  };
+  return { topic: MESSAGES, key: `src_1:${id}`, value: JSON.stringify(value), headers };
+}
+
+const SINGLES = 300;
+const BATCHES = 10;
+
+/**
+ * Sends single calls, and batches of 100 users, and waits until all are delivered.
+ * @returns calls per second
+ */
+async function sendAll(on: Stage, round: string): Promise<number> {
+  const startedAt = performance.now();
+  const calls = Array.from({ length: SINGLES + 100 * BATCHES }, (_, i) => {
+    const id = `${round}-${String(i)}`;
+    return { type: 'track', userId: id, event: 'e', messageId: id };
+  });
+  const statuses = await Promise.all([
+    ...calls.slice(0, SINGLES).map((call) => post(on, '/v1/track', call)),
+    ...Array.from({ length: BATCHES }, (_, i) =>
+      post(on, '/v1/batch', { batch: calls.slice(SINGLES + 100 * i, SINGLES + 100 * (i + 1)) }),
+    ),
+  ]);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  await eventually(
+    () => {
+      const arrived = new Set(sink.requests.map(messageIdOf));
+      expect(calls.map(({ messageId }) => messageId).filter((id) => !arrived.has(id))).toEqual([]);
+    },
+    { deadlineMs: RECOVERY_MS, everyMs: 20 },
+  );
+  return Math.round((1_000 * calls.length) / (performance.now() - startedAt));
+}
+
+async function post({ ingestPort }: Stage, path: string, body: unknown): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${String(ingestPort)}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from('key-1:').toString('base64')}` },
+    body: JSON.stringify(body),
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+function messageIdOf({ body }: { body: Buffer }): string {
+  return (JSON.parse(String(body) || '{}') as { messageId?: string }).messageId ?? '';
+}
+
+/** The end of each partition of `messages`. */
+async function endsOf({ kafka }: Stage): Promise<number[]> {
+  const ends: number[] = [];
+  for (const { partition, high } of await kafka.ranges(MESSAGES)) ends[partition] = high;
+  return ends;
+}
+
+/** The partitions that have more records than before. */
+function grown(before: readonly number[], now: readonly number[]): number[] {
+  return now.flatMap((end, partition) => (end > before[partition]! ? [partition] : []));
+}
+
+/** The message of each record of a topic. */
+async function idsOf({ kafka }: Stage, topic: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (const { partition, low, high } of await kafka.ranges(topic)) {
+    for (let offset = low; offset < high;) {
+      const fetched = await kafka.read({ topic, partition, offset, maxBytes: 1_000_000 });
+      ids.push(...fetched.records.map(({ headers }) => headers.message ?? ''));
+      offset = fetched.next;
+    }
+  }
+  return ids;
+}

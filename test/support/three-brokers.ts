@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { startCluster } from '../chaos/cluster';
+import { eventually } from './eventually';
+
+/** Three brokers with topics whose replicas are assigned by hand, and a third broker that stops and returns. */
+export interface ThreeBrokers {
+  /** host:port, separated by commas */
+  brokers: string;
+  admin: Admin;
+  /** Creates a topic. `replicas` holds the brokers (1 to 3) of each partition. */
+  createTopic(topic: string, replicas: number[][], minInSync: number): Promise<void>;
+  /** Stops the third broker and waits until the metadata of this partition shows it. */
+  stopThird(topic: string, partition: number): Promise<void>;
+  startThird(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startThreeBrokers(): Promise<ThreeBrokers> {
+  const dir = mkdtempSync(join(tmpdir(), 'waypost-brokers-'));
+  const cluster = await startCluster(dir, 3);
+  const { brokers } = cluster;
+  const admin = new KafkaJs({ clientId: 'test', brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const third = cluster.nodes[2]!;
+  const isrOf = async (topic: string, partition: number) => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.isr ?? [];
+  };
+  return {
+    brokers,
+    admin,
+    createTopic: async (topic, replicas, minInSync) => {
+      const replicaAssignment = replicas.map((ids, partition) => ({ partition, replicas: ids }));
+      const configEntries = [{ name: 'min.insync.replicas', value: String(minInSync) }];
+      await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] });
+    },
+    stopThird: async (topic, partition) => {
+      await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), { deadlineMs: 60_000 });
+      process.kill(third.pid!, 'SIGTERM');
+      await eventually(() => expect(third.pid).toBeUndefined());
+      await eventually(async () => expect(await isrOf(topic, partition)).not.toContain(3));
+    },
+    startThird: () => third.start(),
+    close: async () => {
+      await admin.disconnect();
+      await cluster.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
