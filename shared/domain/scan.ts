@@ -22,7 +22,7 @@ export interface Shape {
   shared: Partial<Record<SharedField, readonly [start: number, end: number]>>;
 }
 
-export type SharedField = 'context' | 'integrations';
+type SharedField = 'context' | 'integrations';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
