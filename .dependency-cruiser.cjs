@@ -1,4 +1,4 @@
-/** The boundaries between folders (docs/architecture.md). */
+/** The boundaries between folders (docs/design/architecture.md). */
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },

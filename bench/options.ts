@@ -31,7 +31,7 @@ const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join('
   [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
 /** Where the table and the plots go after a whole run. */
-const PAGE = 'docs/benchmarks.md';
+const PAGE = 'docs/lab/benchmarks.md';
 
 export interface Options {
   only: ReadonlySet<Part>;

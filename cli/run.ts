@@ -34,7 +34,7 @@ const MORE = `
 Where Waypost is and by which token: --url, WAYPOST_URL and WAYPOST_TOKEN; else what \`waypost login\` kept; else the
 .waypost of an \`npm start\` in this folder.
 
-Exit codes: 0 done; 1 it failed, or a check did; 2 called wrongly. More: docs/cli.md.`;
+Exit codes: 0 done; 1 it failed, or a check did; 2 called wrongly. More: docs/guide/cli.md.`;
 
 /** @returns the exit code; never throws for what a person can mend */
 export async function run(argv: string[], world: World): Promise<number> {

@@ -39,7 +39,7 @@ export function help({ usual, others }: Known): string {
   return [
     'npm run simulate -- SCENARIO… [--seed N] [--short] [--json FILE] [--plots FOLDER]',
     '',
-    'Plays delivery and retry in virtual time, and checks at each step what is promised (docs/simulation.md).',
+    'Plays delivery and retry in virtual time, and checks at each step what is promised (docs/lab/simulation.md).',
     '',
     ...rows(usual),
     `  ${'all'.padEnd(width)}  all of these`,

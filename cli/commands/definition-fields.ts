@@ -48,7 +48,7 @@ export interface ConditionOptions {
 }
 
 export const CONDITION_OPTIONS: [string, string][] = [
-  ['--condition <cel>', 'who is in it, in CEL: docs/audiences.md'],
+  ['--condition <cel>', 'who is in it, in CEL: docs/guide/audiences.md'],
   ['--condition-file <file>', 'the condition out of a file; - for standard input'],
 ];
 

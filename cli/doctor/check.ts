@@ -44,11 +44,11 @@ export function healthCheck(service: string, at: string, health: Health | undefi
     return fail(
       service,
       health.reasons.join('; ') || `status ${String(health.status)}`,
-      'See its log, and docs/operations.md for what that means.',
+      'See its log, and docs/operations/ for what that means.',
     );
   }
   if (health.degraded.length > 0)
-    return warn(service, health.degraded.join('; '), 'The rest of it works. See docs/operations.md.');
+    return warn(service, health.degraded.join('; '), 'The rest of it works. See docs/operations/.');
   return ok(service, `ready at ${at}`);
 }
 

@@ -58,7 +58,7 @@ export function otherPartitions(now: number, before: number): AppError {
   return new AppError(
     'cannot_start',
     `topic ${PROFILE_EVENTS} has ${now} partitions, and its profiles were made with ${before}: users would be split; ` +
-      'see "More partitions" in docs/operations.md',
+      'see "More partitions" in docs/operations/sizing.md',
   );
 }
 

@@ -15,7 +15,7 @@ export function openApi(): object {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Waypost control API', version: '1', description: 'See docs/control-api.md' },
+    info: { title: 'Waypost control API', version: '1', description: 'See docs/reference/control-api.md' },
     servers: [{ url: '/api/v1' }],
     security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
     paths,

@@ -48,7 +48,7 @@ export function laneOptions(tiersMs: number[]): LaneOptions {
     // An eighth of the sockets: what one endpoint needs for 2,500/s at 100 ms.
     ceiling: 256,
     circuit: {
-      // With five, an endpoint that fails three times in ten was sent away again and again (docs/simulation.md); and a dead
+      // With five, an endpoint that fails three times in ten was sent away again and again (docs/lab/simulation.md); and a dead
       // one gets no more for it, since what is under way fails together.
       failuresToOpen: 10,
       // Fifty endpoints that began to hang at once held a thousand sockets and all of the CPU when they timed out.

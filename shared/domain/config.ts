@@ -88,7 +88,7 @@ export interface Destination {
   secrets?: SealedSecrets;
   /** absent: all */
   types?: MessageType[];
-  /** a condition in CEL (docs/filters.md): what does not match goes no further; absent: all */
+  /** a condition in CEL (docs/guide/filters.md): what does not match goes no further; absent: all */
   filter?: string;
   maxPerSecond?: number;
   /** over how many shards it is spread; default DEFAULT_SHARDS */

@@ -9,7 +9,7 @@ import { type Expr, mistake, type Mistake, parseExpression, partsOf, sizeOf, tex
 import { type Variables } from './values';
 
 /**
- * Conditions in CEL, the Common Expression Language (docs/filters.md).
+ * Conditions in CEL, the Common Expression Language (docs/guide/filters.md).
  *
  * Invariant: whatever the text and whatever the message, nothing here throws, and nothing takes longer than some milliseconds.
  * What cannot be evaluated is no match, with its reason.

@@ -9,7 +9,7 @@ import { type Program, startProgram } from '../support/program';
 import { signedHeaders } from '../support/signed';
 import { GO, PYTHON, testWith, type Tool } from '../support/tools';
 
-/** The receivers of examples/ and of docs/receiving.md, given what Waypost signs and what nobody should send. */
+/** The receivers of examples/ and of docs/guide/receiving.md, given what Waypost signs and what nobody should send. */
 
 const run = promisify(execFile);
 const SECRETS = ['gehëim-秘密', `whsec_${Buffer.alloc(32, 7).toString('base64')}`];
@@ -46,7 +46,7 @@ async function builtGo(): Promise<string[]> {
 }
 
 function pythonOfThePage(): string {
-  const page = readFileSync(join(ROOT, 'docs/receiving.md'), 'utf8');
+  const page = readFileSync(join(ROOT, 'docs/guide/receiving.md'), 'utf8');
   const [, code] = /```python\n([\s\S]*?)```/.exec(page)!;
   const file = join(scratch, 'receiver.py');
   writeFileSync(file, code!);

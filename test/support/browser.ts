@@ -6,8 +6,8 @@ import { ROOT } from '../../shared/root';
 
 /** A real Chromium for tests of the console, which listens to what pages complain of. */
 
-const SHOTS = join(ROOT, 'docs', 'console');
-/** `SCREENSHOTS=1`: the pictures of docs/console are taken anew. */
+const SHOTS = join(ROOT, 'docs', 'guide', 'console');
+/** `SCREENSHOTS=1`: the pictures of docs/guide/console are taken anew. */
 const SHOOT = process.env.SCREENSHOTS !== undefined;
 
 const SETTLED = `Promise.all(document.getAnimations()

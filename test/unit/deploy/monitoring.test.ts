@@ -7,9 +7,9 @@ const rules = readRules();
 const dashboards = readDashboards();
 const queries = queriesOf(rules, dashboards);
 
-/** docs/telemetry.md names each metric with its labels, in its tables. */
+/** docs/reference/telemetry.md names each metric with its labels, in its tables. */
 const known = new Map(
-  [...read('docs/telemetry.md').matchAll(/^\| `([a-z0-9_]+)` +\| `[a-z0-9._]+` +\|[^|]*\|([^|]*)\|/gm)].map(
+  [...read('docs/reference/telemetry.md').matchAll(/^\| `([a-z0-9_]+)` +\| `[a-z0-9._]+` +\|[^|]*\|([^|]*)\|/gm)].map(
     ([, name, labels]) => [name!, [...labels!.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label!)] as const,
   ),
 );
@@ -28,13 +28,13 @@ const EVERYWHERE = ['service', 'instance', 'le'];
 
 test.each(rules)('$alert says what to do', ({ alert, labels, annotations }) => {
   expect(['page', 'ticket']).toContain(labels.severity);
-  expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`);
-  expect(read('docs/operations.md')).toMatch(new RegExp(`^### ${alert}$`, 'm'));
+  expect(annotations.runbook_url).toBe(`docs/operations/alerts.md#${alert.toLowerCase()}`);
+  expect(read('docs/operations/alerts.md')).toMatch(new RegExp(`^### ${alert}$`, 'm'));
   expect(read('deploy/prometheus/alerts.test.yml')).toContain(`alertname: ${alert}\n`);
 });
 
 test('no page is about an alert that is gone', () => {
-  const pages = read('docs/operations.md').match(/(?<=^### )Waypost[A-Z]\w+$/gm);
+  const pages = read('docs/operations/alerts.md').match(/(?<=^### )Waypost[A-Z]\w+$/gm);
   expect(pages?.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
 });
 
