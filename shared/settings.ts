@@ -151,13 +151,13 @@ const table = {
     .default('info'),
 };
 
-const schema = z.object(table);
+export const settingsSchema = z.object(table);
 
 /** Read by the command line alone (cli/), so that a service whose environment has them too does not take them for mistakes. */
 const COMMAND_LINE: readonly string[] = ['WAYPOST_URL', 'WAYPOST_TOKEN', 'WAYPOST_WRITE_KEY', 'WAYPOST_SHARED_SECRET'];
 
 /** The parsed settings. Durations are in milliseconds, keys are buffers, lists are arrays. */
-export type Settings = z.infer<typeof schema>;
+export type Settings = z.infer<typeof settingsSchema>;
 
 /**
  * Reads and checks the environment.
@@ -169,7 +169,7 @@ export function loadSettings(env: Record<string, string | undefined>): Settings 
     .filter((name) => name.startsWith('WAYPOST_') && !(name in table) && !COMMAND_LINE.includes(name))
     .map((name) => `${name}: there is no such setting${suggestion(name)}`);
 
-  const parsed = schema.safeParse(known);
+  const parsed = settingsSchema.safeParse(known);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) mistakes.push(`${issue.path.join('.')}: ${issue.message}`);
   } else {

@@ -6,7 +6,8 @@ import { type Report } from './status';
 
 const failed = metrics.counter({
   name: 'waypost.conditions.failed',
-  help: 'Evaluations of an audience that failed and counted as no member.',
+  help: 'Evaluations of conditions that failed. A failure counts as no membership.',
+  labels: { reason: 'the code of the failure' },
 });
 const failures = new Map<string, Count>();
 
@@ -20,7 +21,7 @@ export function watchFailure(reason: string): void {
 const refusals = metrics
   .counter({
     name: 'waypost.profiles.refused',
-    help: 'Changes of profiles that were refused: too large, or not taken by Kafka.',
+    help: 'Changes of profiles that were refused, because they are too large or because Kafka refused them.',
   })
   .of({});
 
@@ -38,7 +39,11 @@ interface Observed {
 /** The service counts; this is for those who ask. */
 export function observeAudiences(pipeline: () => Observed | undefined): void {
   metrics.counted(
-    { name: 'waypost.profiles.events', help: 'Messages read for profiles, by what became of them.' },
+    {
+      name: 'waypost.profiles.events',
+      help: 'Messages read for profiles. `left`: without a user, or produced by the audiences service itself.',
+      labels: { outcome: '`given`, `duplicate`, `left`, `rejected`' },
+    },
     () => {
       const counts = pipeline()?.rekey.counts;
       if (!counts) return [];
@@ -60,22 +65,22 @@ export function observeAudiences(pipeline: () => Observed | undefined): void {
   const gauge = (name: string, help: string, read: ReturnType<typeof sum>) => metrics.gauge({ name, help }, read);
   gauge(
     'waypost.profiles',
-    'Users whose profiles are kept by this process.',
+    'Users whose profiles this process holds.',
     sum((report) => report.profiles),
   );
   gauge(
     'waypost.profiles.full',
-    'Of them, users whose profiles are full.',
+    'Users of this process whose profiles are full.',
     sum((report) => report.full),
   );
   gauge(
     'waypost.profiles.store.size',
-    'Bytes of the stores of this process.',
+    'Size of the stores of this process, in bytes.',
     sum((report) => report.storeBytes),
   );
   gauge(
     'waypost.profiles.waiting',
-    'Calls of audiences that Kafka has not acknowledged.',
+    'Identify calls of audiences that Kafka has not acknowledged.',
     sum((report) => report.waiting),
   );
 }

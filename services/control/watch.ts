@@ -22,7 +22,7 @@ export function observeAlerts(alerts: Pick<Alerts, 'behindSeconds'>): void {
     {
       name: 'waypost.alerts.behind',
       unit: 's',
-      help: 'How long alerts could not be decided, since `attempts` was not read to its end; 0 where another process decides.',
+      help: 'Time since alerts were last decided on all of `attempts`. It grows while `attempts` is not read to its end within 10 s: Kafka or the database is away, or the reader is too slow. Around 1 in normal operation; 0 where another process decides.',
     },
     () => only(alerts.behindSeconds),
   );
@@ -32,12 +32,16 @@ export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): v
   metrics.counted(
     {
       name: 'waypost.history.left_out',
-      help: 'Records of attempts and config that the history could not store, and left out.',
+      help: 'Records of `attempts` and `config` that the history could not store and skipped.',
     },
     () => only(history.leftOut),
   );
-  metrics.gauge({ name: 'waypost.history.broken', help: '1 while the history cannot be written.' }, () =>
-    only(Number(history.trouble !== undefined)),
+  metrics.gauge(
+    {
+      name: 'waypost.history.broken',
+      help: '1 while control cannot write the database of the history. Deliveries continue, and `attempts` keeps the events.',
+    },
+    () => only(Number(history.trouble !== undefined)),
   );
 }
 

@@ -9,16 +9,39 @@ const DELIVERY_BOUNDS = [
 ];
 
 const requests = metrics.histogram(
-  { name: 'http.client.request.duration', help: 'One request to one URL.', unit: 's' },
+  {
+    name: 'http.client.request.duration',
+    help: 'Duration of one request to one URL. No label names the host: it would name every customer.',
+    unit: 's',
+    labels: {
+      'http.request.method': '`POST`',
+      'http.response.status_code': 'absent without a response',
+      'error.type':
+        'absent for a 2xx; otherwise the status, `timeout`, `dns`, `connection`, `tls`, `forbidden_address`, `invalid_url`',
+    },
+  },
   LATENCY_BOUNDS,
 );
 const durations = metrics.histogram(
-  { name: 'waypost.delivery.duration', help: 'From acceptance to the 2xx.', unit: 's' },
+  {
+    name: 'waypost.delivery.duration',
+    help: 'Time from acceptance at ingest to the 2xx. `later`: it took more than one attempt. Replays and test sends do not count.',
+    unit: 's',
+    labels: { attempt: '`first`, `later`' },
+  },
   DELIVERY_BOUNDS,
 );
-const attempts = metrics.counter({ name: 'waypost.attempts', help: 'Attempts concluded.' });
+const attempts = metrics.counter({
+  name: 'waypost.attempts',
+  help: 'Attempts that ended. One attempt may be several requests.',
+  labels: { outcome: '`delivered`, `retry`, `rejected`' },
+});
 const delivered = metrics.counter({ name: 'waypost.deliveries.delivered', help: 'Deliveries that ended with a 2xx.' });
-const turns = metrics.counter({ name: 'waypost.circuit.turns', help: 'Circuits that opened, or closed again.' });
+const turns = metrics.counter({
+  name: 'waypost.circuit.turns',
+  help: 'Circuits that opened or closed again.',
+  labels: { state: '`open`, `closed`' },
+});
 
 export const meters = {
   attempts: {
@@ -27,10 +50,31 @@ export const meters = {
     rejected: attempts.of({ outcome: 'rejected' }),
   },
   delivered: delivered.of(),
-  retried: metrics.counter({ name: 'waypost.deliveries.retried', help: 'To a tier after an attempt that failed.' }),
-  diverted: metrics.counter({ name: 'waypost.deliveries.diverted', help: 'To a tier without an attempt.' }),
-  dead: metrics.counter({ name: 'waypost.deliveries.dead', help: 'Given up.' }),
-  cancelled: metrics.counter({ name: 'waypost.deliveries.cancelled', help: 'Their destination is off or gone.' }),
+  retried: metrics.counter({
+    name: 'waypost.deliveries.retried',
+    help: 'Deliveries sent to a tier after a failed attempt.',
+    labels: { reason: '`backoff`, `retry_after`' },
+  }),
+  diverted: metrics.counter({
+    name: 'waypost.deliveries.diverted',
+    help: 'Deliveries sent to a tier without an attempt.',
+    labels: {
+      reason:
+        '`lane_full`, `rate_limited`, `handed_over`, `circuit_open`, `retry_after`, `paused`, `secrets_unreadable`, `destination_unreadable`',
+    },
+  }),
+  dead: metrics.counter({
+    name: 'waypost.deliveries.dead',
+    help: 'Dead letters: deliveries that were given up.',
+    labels: {
+      reason: '`rejected`, `window_closed`, `lane_full`, `rate_limited`, `circuit_open`, `retry_after`, `unreadable`',
+    },
+  }),
+  cancelled: metrics.counter({
+    name: 'waypost.deliveries.cancelled',
+    help: 'Deliveries cancelled because their destination is off or deleted.',
+    labels: { reason: '`destination_disabled`, `destination_deleted`' },
+  }),
   first: durations.of({ attempt: 'first' }),
   later: durations.of({ attempt: 'later' }),
   opened: turns.of({ state: 'open' }),
@@ -79,18 +123,41 @@ export function observeDelivery(parts: {
 }): void {
   const { deliverer, lanes, sender, sockets } = parts;
   const gauge = (name: string, help: string, read: () => number) => metrics.gauge({ name, help }, () => only(read()));
-  gauge('waypost.requests.in_flight', 'POSTs without an answer yet.', () => sender.inFlight);
-  gauge('waypost.sockets.limit', 'At most so many at once.', () => sockets);
-  gauge('waypost.lanes.queued', 'Deliveries queued in lanes.', () => lanes.census().queued);
-  metrics.gauge({ name: 'waypost.lanes', help: 'URLs known.' }, () => byState(lanes.census().lanes));
-  metrics.gauge({ name: 'waypost.circuits', help: 'URLs by the state of their circuit.' }, () =>
-    byState(lanes.census().circuits),
+  gauge('waypost.requests.in_flight', 'POSTs that wait for a response.', () => sender.inFlight);
+  gauge(
+    'waypost.sockets.limit',
+    'Most sockets that the process may open. `waypost_requests_in_flight / waypost_sockets_limit` is its fill.',
+    () => sockets,
   );
-  metrics.gauge({ name: 'waypost.buffer.fill', help: 'How full, 0 to 1.', unit: '1' }, () =>
-    Object.entries({ ...deliverer.fill, lanes: lanes.census().fill }).map(([buffer, value]) => ({
-      labels: { buffer },
-      value,
-    })),
+  gauge('waypost.lanes.queued', 'Deliveries queued in all lanes.', () => lanes.census().queued);
+  metrics.gauge(
+    {
+      name: 'waypost.lanes',
+      help: 'Known URLs: without open requests, with open requests, with queued deliveries.',
+      labels: { state: '`idle`, `active`, `waiting`' },
+    },
+    () => byState(lanes.census().lanes),
+  );
+  metrics.gauge(
+    {
+      name: 'waypost.circuits',
+      help: 'URLs by the state of their circuit in this process.',
+      labels: { state: '`closed`, `open`, `recovering`' },
+    },
+    () => byState(lanes.census().circuits),
+  );
+  metrics.gauge(
+    {
+      name: 'waypost.buffer.fill',
+      help: 'Fill of a buffer, 0 to 1: bodies held, outcomes that Kafka has not acknowledged, bodies queued. Partitions pause while one of the first two is at 1.',
+      unit: '1',
+      labels: { buffer: '`bodies`, `outcomes`, `lanes`' },
+    },
+    () =>
+      Object.entries({ ...deliverer.fill, lanes: lanes.census().fill }).map(([buffer, value]) => ({
+        labels: { buffer },
+        value,
+      })),
   );
 }
 

@@ -11,7 +11,11 @@ import { type Log } from '../../shared/telemetry/log';
  */
 const WRITE_EVERY_MS = 1_000;
 
-const limited = metrics.counter({ name: 'waypost.requests.limited', help: 'Requests answered with 429.' });
+const limited = metrics.counter({
+  name: 'waypost.requests.limited',
+  help: 'Requests answered with 429: the source is over its limit, or the address had too many refusals.',
+  labels: { reason: '`source`, `address`' },
+});
 const bySource = limited.of({ reason: 'source' });
 const byAddress = limited.of({ reason: 'address' });
 

@@ -18,7 +18,10 @@ interface ToStore {
 }
 
 const dropped = metrics
-  .counter({ name: 'waypost.rejected.dropped', help: 'Rejected calls that Kafka refused to store.' })
+  .counter({
+    name: 'waypost.rejected.dropped',
+    help: 'Rejected calls that Kafka refused to store in `messages.rejected`, most often because of an ACL. The valid calls of their batch are stored.',
+  })
   .of();
 
 export interface StoreParts {

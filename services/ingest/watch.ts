@@ -10,11 +10,17 @@ import { routeOf } from './route';
 
 /** What is told of calls: counted by request, traced where a trace is recorded. Spans are written after the fact. */
 
-const accepted = metrics
-  .counter({ name: 'waypost.messages.accepted', help: 'Calls that Kafka has acknowledged.' })
-  .of();
-const rejected = metrics.counter({ name: 'waypost.messages.rejected', help: 'Calls that are wrong.' });
-const notStored = metrics.counter({ name: 'waypost.messages.not_stored', help: 'Calls answered with 503.' });
+const accepted = metrics.counter({ name: 'waypost.messages.accepted', help: 'Calls that Kafka acknowledged.' }).of();
+const rejected = metrics.counter({
+  name: 'waypost.messages.rejected',
+  help: 'Invalid calls.',
+  labels: { reason: 'the code of the mistake' },
+});
+const notStored = metrics.counter({
+  name: 'waypost.messages.not_stored',
+  help: 'Calls that ingest answered with 503. The client sends them again.',
+  labels: { reason: '`overloaded`, `kafka_unavailable`' },
+});
 for (const reason of ['overloaded', 'kafka_unavailable']) notStored.of({ reason });
 
 /** A request whose calls were given to Kafka. */

@@ -10,9 +10,18 @@ import { childTraceparent, withSpanId } from '../../shared/telemetry/trace';
 const GROUP = 'retry';
 const LATENESS_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900];
 
-const returned = metrics.counter({ name: 'waypost.retries.returned', help: 'Deliveries given back when due.' });
+const returned = metrics.counter({
+  name: 'waypost.retries.returned',
+  help: 'Deliveries returned to `webhooks.due` when they were due.',
+  labels: { tier: '`10s`, `1m`, …' },
+});
 const lateness = metrics.histogram(
-  { name: 'waypost.retry.lateness', help: 'How long after its due time each was given back.', unit: 's' },
+  {
+    name: 'waypost.retry.lateness',
+    help: 'Time between the due time of a delivery and its return.',
+    unit: 's',
+    labels: { tier: '`10s`, `1m`, …' },
+  },
   LATENESS_BOUNDS,
 );
 

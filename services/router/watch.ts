@@ -10,7 +10,11 @@ import { childTraceparent } from '../../shared/telemetry/trace';
 
 const GROUP = 'router';
 
-const dropped = metrics.counter({ name: 'waypost.messages.dropped', help: 'Messages that nobody wanted.' });
+const dropped = metrics.counter({
+  name: 'waypost.messages.dropped',
+  help: 'Messages that became no delivery.',
+  labels: { reason: '`no_destination`, `unknown_source`, `blocked`, `filtered`' },
+});
 export const drops = {
   no_destination: dropped.of({ reason: 'no_destination' }),
   unknown_source: dropped.of({ reason: 'unknown_source' }),
@@ -19,11 +23,12 @@ export const drops = {
 };
 
 const filtered = metrics
-  .counter({ name: 'waypost.deliveries.filtered', help: 'Deliveries that a filter did not let through.' })
+  .counter({ name: 'waypost.deliveries.filtered', help: 'Deliveries that a filter stopped, failures included.' })
   .of();
 const failures = metrics.counter({
   name: 'waypost.filters.failed',
-  help: 'Messages that a filter could not be evaluated for, which is no match.',
+  help: 'Messages for which a filter could not be evaluated. A failure counts as no match.',
+  labels: { 'waypost.destination.id': 'at most 100, then `other`' },
 });
 
 /** What filters said of a message. */
@@ -55,10 +60,13 @@ export function observeRouter(
     metrics.counted({ name, help }, () => only(read()));
   counted('waypost.messages.routed', 'Messages that became deliveries.', () => counts.routed);
   counted('waypost.deliveries.created', 'Deliveries made of messages.', () => counts.deliveries);
-  counted('waypost.messages.duplicate', 'Copies of a message that was routed before.', () => counts.duplicates);
-  metrics.counted({ name: 'waypost.messages.rejected', help: 'Messages that cannot be read.' }, () => [
-    { labels: { reason: 'unreadable_message' }, value: counts.rejected },
-  ]);
+  counted('waypost.messages.duplicate', 'Copies of messages that were routed before.', () => counts.duplicates);
+  const unreadable = {
+    name: 'waypost.messages.rejected',
+    help: 'Messages that the router cannot read.',
+    labels: { reason: '`unreadable_message`' },
+  };
+  metrics.counted(unreadable, () => [{ labels: { reason: 'unreadable_message' }, value: counts.rejected }]);
 }
 
 /** A message is being routed. @returns to be called when its deliveries are acknowledged; undefined where its trace is not recorded */

@@ -81,9 +81,12 @@ interface Following {
 }
 
 const open = new Set<Tail>();
-metrics.gauge({ name: 'waypost.config.age', help: 'Since config was known to its end.', unit: 's' }, () =>
-  [...open].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })),
-);
+const ageInfo = {
+  name: 'waypost.config.age',
+  help: 'Time since the process knew all of `config`; below 1 while Kafka answers. A record that would be dropped or cancelled waits for it. In ingest, router, delivery, audiences and control.',
+  unit: 's',
+} as const;
+metrics.gauge(ageInfo, () => [...open].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })));
 
 function follow(state: ConfigState, tail: Tail, following: Following): FollowedConfig {
   return {

@@ -55,6 +55,10 @@ function middleOf(values: readonly number[]): number {
 export const brokerClock = new BrokerClock();
 
 metrics.gauge(
-  { name: 'waypost.clock.difference', help: 'The time of the brokers less that of this machine.', unit: 's' },
+  {
+    name: 'waypost.clock.difference',
+    help: 'Clock of the brokers, from the timestamps of records read and written, minus the clock of this machine.',
+    unit: 's',
+  },
   () => only((brokerClock.now() - Date.now()) / 1_000),
 );

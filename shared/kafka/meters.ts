@@ -3,6 +3,7 @@ import { formatDuration } from '../domain/duration';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { type FetchedRecord } from './codec/records';
 import { type Loop } from './loop';
+import { KAFKA_METRICS as INFO } from './metric-info';
 import { type Partition } from './partition';
 import { type Blocked, type Part } from './produce/request';
 import { type Appender, type AppenderOptions, type ConsumeOptions, type Consumption } from './port';
@@ -15,32 +16,28 @@ const KAFKA = { 'messaging.system': 'kafka' };
 const SEND = { ...KAFKA, 'messaging.operation.name': 'send' };
 const POLL = { ...KAFKA, 'messaging.operation.name': 'poll' };
 
-const sent = metrics.counter({ name: 'messaging.client.sent.messages', help: 'Records acknowledged.' });
-const consumed = metrics.counter({ name: 'messaging.client.consumed.messages', help: 'Records read by a group.' });
-const missed = metrics.counter({ name: 'waypost.consumer.missed', help: 'Offsets that the log no longer has.' });
-const duration = metrics.histogram(
-  { name: 'messaging.client.operation.duration', help: 'One produce request.', unit: 's' },
-  LATENCY_BOUNDS,
-);
+const sent = metrics.counter(INFO.sent);
+const consumed = metrics.counter(INFO.consumed);
+const missed = metrics.counter(INFO.missed);
+const duration = metrics.histogram(INFO.duration, LATENCY_BOUNDS);
 const succeeded = duration.of(SEND);
 const failed = duration.of({ ...SEND, 'error.type': 'failed' });
 
 const appenders = new Map<Appender, AppenderOptions>();
 
-metrics.gauge({ name: 'waypost.appender.pending', help: 'To be written and not acknowledged.', unit: 'By' }, () =>
-  only([...appenders.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)),
-);
-metrics.gauge({ name: 'waypost.appender.limit', help: 'Beyond it records are refused.', unit: 'By' }, () => {
+metrics.gauge(INFO.pending, () => only([...appenders.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)));
+metrics.gauge(INFO.limit, () => {
   const limits = [...appenders.values()].map(({ maxPendingBytes }) => maxPendingBytes).filter(Number.isFinite);
   return limits.length === 0 ? [] : only(limits.reduce((sum, bytes) => sum + bytes, 0));
 });
-metrics.gauge({ name: 'waypost.appender.oldest', help: 'How long the oldest of it has waited.', unit: 's' }, () => {
+metrics.gauge(INFO.oldestPending, () => {
   const now = Date.now();
-  return only(Math.max(0, ...[...appenders.keys()].map(({ oldestPendingAt = now }) => now - oldestPendingAt)) / 1_000);
+  const waits = [...appenders.keys()].map(({ oldestPendingAt = now }) => now - oldestPendingAt);
+  return only(Math.max(0, ...waits) / 1_000);
 });
 
 const blockedOf = new Map<Appender, () => Iterable<Blocked>>();
-metrics.gauge({ name: 'waypost.appender.blocked', help: 'Partitions that have taken no records for a second.' }, () => {
+metrics.gauge(INFO.blocked, () => {
   const samples = new Map<string, Sample>();
   for (const blocked of blockedOf.values()) {
     for (const { topic, error } of blocked()) {
@@ -51,10 +48,7 @@ metrics.gauge({ name: 'waypost.appender.blocked', help: 'Partitions that have ta
   }
   return [...samples.values()];
 });
-const diverted = metrics.counter({
-  name: 'waypost.appender.diverted',
-  help: 'Records that went to another partition than that of their key.',
-});
+const diverted = metrics.counter(INFO.diverted);
 
 export function meterDiverted(topic: string, records: number): void {
   diverted.of({ 'messaging.destination.name': topic }).value += records;
@@ -193,31 +187,25 @@ function ageOf(watched: Watched, topic: string): number {
   );
 }
 
+metrics.gauge(INFO.lag, byTopic(lagOf));
+metrics.gauge(INFO.oldest, byTopic(ageOf));
 metrics.gauge(
-  { name: 'waypost.consumer.lag', help: 'Records not done, of the partitions here and of those without a reader.' },
-  byTopic(lagOf),
-);
-metrics.gauge(
-  { name: 'waypost.consumer.oldest', help: 'Age of the oldest record that is not done.', unit: 's' },
-  byTopic(ageOf),
-);
-metrics.gauge(
-  { name: 'waypost.consumer.unassigned', help: 'Partitions that no member of the group reads.' },
+  INFO.unassigned,
   byTopic(({ without }, topic) => without.get(topic)?.partitions ?? 0),
 );
 metrics.gauge(
-  { name: 'waypost.consumer.open', help: 'Records taken and not done.' },
+  INFO.open,
   byGroup(({ of }) => of.open),
 );
 metrics.gauge(
-  { name: 'waypost.consumer.joined', help: '1 while it is in its group.' },
+  INFO.joined,
   byGroup(({ of }) => Number(of.joined)),
 );
 metrics.gauge(
-  { name: 'waypost.consumer.turned', help: 'Since its loop last turned.', unit: 's' },
+  INFO.turned,
   byGroup(({ loop }) => loop.turnedMs / 1_000),
 );
-metrics.gauge({ name: 'waypost.consumer.partitions', help: 'Partitions of this process.' }, () =>
+metrics.gauge(INFO.partitions, () =>
   [...consumers].flatMap((watched) =>
     watched.topics.flatMap((topic) =>
       (['reading', 'resting', 'leaving'] as const).map((state) => ({
@@ -227,7 +215,7 @@ metrics.gauge({ name: 'waypost.consumer.partitions', help: 'Partitions of this p
     ),
   ),
 );
-metrics.gauge({ name: 'waypost.retry.overdue', help: 'How long the oldest that is due has been due.', unit: 's' }, () =>
+metrics.gauge(INFO.overdue, () =>
   [...consumers].flatMap((watched) =>
     watched.topics.flatMap((topic) => {
       const delayMs = tierDelayMs(topic);

@@ -4,7 +4,17 @@ import { type Distribution, LATENCY_BOUNDS, metrics, only } from './metrics';
 /** Requests that a service answers, by the names of the conventions. */
 
 const durations = metrics.histogram(
-  { name: 'http.server.request.duration', help: 'From the head of a request to the end of its answer.', unit: 's' },
+  {
+    name: 'http.server.request.duration',
+    help: 'Time from the head of a request to the last byte of its response, at ingest and at the API of control.',
+    unit: 's',
+    labels: {
+      'http.request.method': 'the method, or `_OTHER`',
+      'http.route': 'the documented path, such as `/v1/batch`; empty for an unknown path',
+      'http.response.status_code': 'the status',
+      'url.scheme': '`http`',
+    },
+  },
   LATENCY_BOUNDS,
 );
 let active = 0;
@@ -14,7 +24,10 @@ const series = new Map<string, Distribution>();
 
 /** To be called once, by a service that answers requests. */
 export function observeServer(): void {
-  metrics.gauge({ name: 'http.server.active_requests', help: 'Requests begun and not answered.' }, () => only(active));
+  metrics.gauge(
+    { name: 'http.server.active_requests', help: 'Requests in progress, at ingest and at the API of control.' },
+    () => only(active),
+  );
 }
 
 /**

@@ -14,6 +14,8 @@ export interface MetricInfo {
   help: string;
   /** seconds, bytes, or a share from 0 to 1 */
   unit?: 's' | 'By' | '1';
+  /** the labels, each with its values or a note: for docs/reference/metrics.md */
+  labels?: Readonly<Record<string, string>>;
 }
 
 export interface Sample {

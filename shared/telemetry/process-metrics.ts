@@ -12,7 +12,12 @@ const US_PER_S = 1e6;
 
 export function measureProcess(metrics: Metrics): void {
   measureEventLoop(metrics);
-  const cpu = { name: 'process.cpu.time', help: 'CPU time used.', unit: 's' } as const;
+  const cpu = {
+    name: 'process.cpu.time',
+    help: 'CPU time of the process.',
+    unit: 's',
+    labels: { 'cpu.mode': '`user`, `system`' },
+  } as const;
   metrics.counted(cpu, () => {
     const { user, system } = process.cpuUsage();
     return [
@@ -20,15 +25,18 @@ export function measureProcess(metrics: Metrics): void {
       { labels: { 'cpu.mode': 'system' }, value: system / US_PER_S },
     ];
   });
-  metrics.gauge({ name: 'process.memory.usage', help: 'Resident memory.', unit: 'By' }, () =>
+  metrics.gauge({ name: 'process.memory.usage', help: 'Resident memory of the process.', unit: 'By' }, () =>
     only(process.memoryUsage.rss()),
   );
   metrics.gauge({ name: 'v8js.memory.heap.used', help: 'Heap in use.', unit: 'By' }, () =>
     only(process.memoryUsage().heapUsed),
   );
-  metrics.gauge({ name: 'process.uptime', help: 'Since the process began.', unit: 's' }, () => only(process.uptime()));
+  metrics.gauge({ name: 'process.uptime', help: 'Time since the process started.', unit: 's' }, () =>
+    only(process.uptime()),
+  );
   const version = versionOf();
-  metrics.gauge({ name: 'waypost.info', help: 'Always 1.' }, () => [{ labels: { version }, value: 1 }]);
+  const info = { name: 'waypost.info', help: 'Always 1.', labels: { version: 'the version of Waypost' } };
+  metrics.gauge(info, () => [{ labels: { version }, value: 1 }]);
 }
 
 function measureEventLoop(metrics: Metrics): void {
@@ -53,10 +61,10 @@ function measureEventLoop(metrics: Metrics): void {
     return Promise.resolve();
   });
   for (const name of ['p50', 'p99', 'max'] as const) {
-    const help = `How late timers were since this was last asked: ${name}.`;
+    const help = `Delay of timers since the last scrape: ${name}.`;
     metrics.gauge({ name: `nodejs.eventloop.delay.${name}`, help, unit: 's' }, () => only(read[name]));
   }
-  const help = 'How busy the event loop was since this was last asked.';
+  const help = 'Share of time that the event loop was busy since the last scrape, 0 to 1.';
   metrics.gauge({ name: 'nodejs.eventloop.utilization', help, unit: '1' }, () => only(read.utilization));
 }
 

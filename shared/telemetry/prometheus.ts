@@ -16,7 +16,7 @@ export async function renderMetrics(metrics: Metrics): Promise<string> {
 const UNITS = { s: '_seconds', By: '_bytes', '1': '_ratio' } as const;
 
 /** `http.server.request.duration` in seconds → `http_server_request_duration_seconds`. */
-function prometheusName({ name, unit }: MetricInfo, kind: Metric['kind']): string {
+export function prometheusName({ name, unit }: MetricInfo, kind: Metric['kind']): string {
   return plain(name) + (unit === undefined ? '' : UNITS[unit]) + (kind === 'counter' ? '_total' : '');
 }
 
