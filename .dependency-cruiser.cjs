@@ -20,7 +20,7 @@ module.exports = {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },
-      to: { path: '^(services|deploy|cli|bench|test|clients|console)/' },
+      to: { path: '^(services|deploy|cli|bench|test|tools|clients|console)/' },
     },
     {
       name: 'command-line-by-the-api',
@@ -42,6 +42,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^console/' },
       to: { pathNot: ['^console/', '^shared/(api|domain)/', '^shared/expression/syntax', 'node_modules/', '\\.css$'] },
+    },
+    {
+      name: 'tools-are-for-tests',
+      comment: 'a tool may import anything; only tests import tools',
+      severity: 'error',
+      from: { pathNot: ['^tools/', '^test/'] },
+      to: { path: '^tools/' },
     },
     {
       name: 'kafkajs-behind-its-port',

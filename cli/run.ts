@@ -47,7 +47,8 @@ export async function run(argv: string[], world: World): Promise<number> {
   }
 }
 
-function createProgram(cli: Cli): Command {
+/** Builds the commands. The reference (docs/reference/cli.md) is made of their help. */
+export function createProgram(cli: Cli): Command {
   const { world } = cli;
   const program = new Command('waypost')
     .description('Works with a Waypost from a terminal: its events, its deliveries, its webhooks.')

@@ -185,8 +185,8 @@ test('a batch is a trace beside those of its messages; a replay links to the lif
 });
 
 test('metrics have the names that are documented, at every service and by OTLP', async () => {
-  // Given what ran before; then /metrics of all and what is exported are just what docs/reference/telemetry.md lists.
-  const rows = readFileSync('docs/reference/telemetry.md', 'utf8').matchAll(/^\| `(\w+)` +\| `([\w.]+)` +\|/gm);
+  // Given what ran before; then /metrics of all and what is exported are just what docs/reference/metrics.md lists.
+  const rows = readFileSync('docs/reference/metrics.md', 'utf8').matchAll(/^\| `(\w+)` +\| `([\w.]+)` +\|/gm);
   const documented = [...rows].map(([, prometheus, otlp]) => ({ prometheus: prometheus!, otlp: otlp! }));
   expect(documented.length).toBeGreaterThan(40);
   const texts = await Promise.all(

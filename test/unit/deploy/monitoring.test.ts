@@ -7,9 +7,9 @@ const rules = readRules();
 const dashboards = readDashboards();
 const queries = queriesOf(rules, dashboards);
 
-/** docs/reference/telemetry.md names each metric with its labels, in its tables. */
+/** docs/reference/metrics.md names each metric with its labels, in its tables. */
 const known = new Map(
-  [...read('docs/reference/telemetry.md').matchAll(/^\| `([a-z0-9_]+)` +\| `[a-z0-9._]+` +\|[^|]*\|([^|]*)\|/gm)].map(
+  [...read('docs/reference/metrics.md').matchAll(/^\| `([a-z0-9_]+)` +\| `[a-z0-9._]+` +\|[^|]*\|([^|]*)\|/gm)].map(
     ([, name, labels]) => [name!, [...labels!.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label!)] as const,
   ),
 );

@@ -1,0 +1,49 @@
+import { PassThrough } from 'node:stream';
+import { type Command } from 'commander';
+import { createProgram } from '../../cli/run';
+
+/** The help of every command, for docs/reference/cli.md. */
+
+/** As of a terminal of this width, wherever the page is made. */
+const COLUMNS = 100;
+
+export function commandHelp(): string {
+  const program = createProgram({
+    world: {
+      env: {},
+      cwd: '/',
+      home: '/',
+      out: () => undefined,
+      err: () => undefined,
+      terminal: false,
+      stdin: new PassThrough(),
+      stop: new AbortController().signal,
+    },
+    exitCode: 0,
+  });
+  return program.commands.map((command) => sectionOf(command, [], 2)).join('\n\n');
+}
+
+function sectionOf(command: Command, above: readonly string[], level: number): string {
+  const name = [...above, command.name()];
+  const below = command.commands.filter((each) => each.name() !== 'help');
+  const body =
+    below.length === 0
+      ? `\`\`\`text\n${helpOf(command)}\n\`\`\``
+      : [command.description(), ...below.map((each) => sectionOf(each, name, level + 1))].join('\n\n');
+  return `${'#'.repeat(level)} ${name.join(' ')}\n\n${body}`;
+}
+
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureHelp({ showGlobalOptions: false });
+  command.configureOutput({
+    writeOut: (written) => {
+      text += written;
+    },
+    getOutHelpWidth: () => COLUMNS,
+    getOutHasColors: () => false,
+  });
+  command.outputHelp();
+  return text.trim();
+}

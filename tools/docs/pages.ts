@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../shared/root';
+import { operationsTable } from './api';
+import { commandHelp } from './cli';
+import { bucketLines, metricsTables } from './metrics';
+import { settingsTables } from './settings';
+
+/** The generated parts of the reference. A page marks each part: `<!-- generated: NAME -->` … `<!-- end of NAME -->`. */
+
+type Generator = () => string | Promise<string>;
+
+export const PAGES: Readonly<Record<string, Readonly<Record<string, Generator>>>> = {
+  'docs/reference/settings.md': { settings: settingsTables },
+  'docs/reference/metrics.md': { metrics: metricsTables, buckets: bucketLines },
+  'docs/reference/control-api.md': { operations: operationsTable },
+  'docs/reference/cli.md': { commands: commandHelp },
+};
+
+export function readPage(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/**
+ * Returns the page with its generated parts as the code has them now.
+ * @throws Error where the page does not mark a part
+ */
+export async function generatePage(path: string): Promise<string> {
+  let page = readPage(path);
+  for (const [name, generate] of Object.entries(PAGES[path] ?? {})) {
+    const [begin, end] = [`<!-- generated: ${name} -->`, `<!-- end of ${name} -->`];
+    const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+    if (from < 0 || to < from) throw new Error(`${path} does not mark "${name}": ${begin} … ${end}`);
+    page = `${page.slice(0, from + begin.length)}\n\n${await generate()}\n\n${page.slice(to)}`;
+  }
+  return page;
+}

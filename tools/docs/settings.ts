@@ -1,0 +1,143 @@
+import { type Settings, settingsSchema } from '../../shared/settings';
+import { z } from 'zod';
+import { table } from './table';
+
+/** The tables of docs/reference/settings.md: defaults come from shared/settings.ts, meanings from here. */
+
+interface Meaning {
+  text: string;
+  /** in place of the default of the schema, where a setting has another under `npm start` or is computed */
+  default?: string;
+}
+type Meanings = Partial<Record<keyof Settings, string | Meaning>>;
+
+const KAFKA = {
+  KAFKA_BROKERS: {
+    text: 'Brokers as `host:port`, separated by commas.',
+    default: 'the embedded Kafka under `npm start`; otherwise required',
+  },
+  KAFKA_SSL: 'Use TLS to the brokers.',
+  KAFKA_SSL_CA_FILE: {
+    text: 'PEM file with your certificate authority. It replaces the authorities that Node knows. Requires `KAFKA_SSL=true`.',
+    default: 'the authorities that Node knows',
+  },
+  KAFKA_SSL_CERT_FILE: 'PEM file with the client certificate. Requires `KAFKA_SSL=true` and `KAFKA_SSL_KEY_FILE`.',
+  KAFKA_SSL_KEY_FILE: 'PEM file with the key of the client certificate.',
+  KAFKA_SASL_MECHANISM:
+    '`plain`, `scram-sha-256` or `scram-sha-512`. Requires `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`.',
+  KAFKA_SASL_USERNAME: 'User of the service.',
+  KAFKA_SASL_PASSWORD: 'Password of the user.',
+  WAYPOST_TOPIC_PREFIX: 'Prefix of all topics and groups, so that several installations can share a cluster.',
+  WAYPOST_PARTITIONS: 'Partitions of a topic that Waypost creates.',
+  WAYPOST_REPLICATION: {
+    text: 'Replicas of a topic that Waypost creates. With 3, `min.insync.replicas` is 2.',
+    default: '1 with the embedded Kafka, otherwise 3',
+  },
+} satisfies Meanings;
+
+const NETWORK = {
+  WAYPOST_HOST: {
+    text: 'Address on which ingest, control and the health ports listen.',
+    default: '`127.0.0.1` under `npm start`, otherwise `0.0.0.0`',
+  },
+  WAYPOST_INGEST_PORT: 'Port of ingest.',
+  WAYPOST_CONTROL_PORT: 'Port of the control API and the console.',
+  WAYPOST_INGEST_URL: {
+    text: 'Address at which clients reach ingest. The console shows it in the code to copy.',
+    default: 'the host of the console, with the port of ingest',
+  },
+  WAYPOST_INGEST_HEALTH_PORT: 'Port of `/livez`, `/readyz` and `/metrics` of ingest.',
+  WAYPOST_ROUTER_HEALTH_PORT: 'The same for the router.',
+  WAYPOST_DELIVERY_HEALTH_PORT: 'The same for delivery.',
+  WAYPOST_RETRY_HEALTH_PORT: 'The same for retry.',
+  WAYPOST_CONTROL_HEALTH_PORT: 'The same for control.',
+  WAYPOST_AUDIENCES_HEALTH_PORT: 'The same for audiences.',
+  WAYPOST_TRUSTED_PROXIES: {
+    text: 'Networks of proxies whose `X-Forwarded-For` counts, such as `10.0.0.0/8`, separated by commas.',
+    default: 'none',
+  },
+} satisfies Meanings;
+
+const INGEST = {
+  WAYPOST_SOURCE_MAX_PER_SECOND:
+    'Calls a second of a source without [limits](../operations/ingest-limits.md) of its own.',
+  WAYPOST_INGEST_PROCESSES: 'Number of ingest processes. They share the limits of the sources.',
+} satisfies Meanings;
+
+const DELIVERY = {
+  WAYPOST_ALLOWED_NETWORKS: {
+    text: 'Private networks that webhooks may reach, such as `10.1.0.0/16`, separated by commas.',
+    default: 'none; loopback under `npm start`',
+  },
+  WAYPOST_DNS_SERVERS: {
+    text: 'Name servers for the hosts of webhooks, in this order, such as `10.0.0.2` or `10.0.0.2:5353`.',
+    default: 'the name servers of the system',
+  },
+  WAYPOST_TIMEOUT: 'Time for one request to a webhook, DNS and TLS included.',
+  WAYPOST_RETRY_WINDOW: 'Time after which delivery gives up a delivery.',
+  WAYPOST_RETRY_DELAYS: 'Delays between attempts. The last delay repeats until the window closes.',
+} satisfies Meanings;
+
+const CONTROL = {
+  WAYPOST_ADMIN_TOKEN: {
+    text: 'Token of the administrator of the control API, at least 16 characters.',
+    default: 'generated under `npm start`',
+  },
+  WAYPOST_SECRET_KEY: {
+    text: '32 bytes in base64. You can give several keys, separated by commas: the first encrypts, all decrypt.',
+    default: 'generated under `npm start`',
+  },
+  WAYPOST_DATABASE_URL: {
+    text: 'PostgreSQL server for the history: `postgres://user:password@host/name`.',
+    default: 'an embedded PostgreSQL in the data directory',
+  },
+  WAYPOST_HISTORY_RETENTION: 'How long the history keeps a delivery.',
+  WAYPOST_HISTORY_MAX_MB: {
+    text: 'Most megabytes that the history keeps.',
+    default: '2048 embedded, 102400 on a server',
+  },
+} satisfies Meanings;
+
+const ALL_SERVICES = {
+  WAYPOST_DATA_DIR:
+    'Directory of the embedded Kafka, the embedded history, the stores of audiences, the generated token and the generated key.',
+  WAYPOST_LOG_LEVEL: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
+} satisfies Meanings;
+
+const GROUPS = {
+  Kafka: KAFKA,
+  'Addresses and ports': NETWORK,
+  Ingest: INGEST,
+  Delivery: DELIVERY,
+  'Control and secrets': CONTROL,
+  'Every service': ALL_SERVICES,
+};
+
+/** Fails to compile where a setting has no meaning. */
+({ ...KAFKA, ...NETWORK, ...INGEST, ...DELIVERY, ...CONTROL, ...ALL_SERVICES }) satisfies Record<
+  keyof Settings,
+  string | Meaning
+>;
+
+export function settingsTables(): string {
+  return Object.entries<Meanings>(GROUPS)
+    .map(([title, meanings]) => {
+      const rows = Object.entries(meanings).map(([name, meaning]) => row(name as keyof Settings, meaning));
+      return `### ${title}\n\n${table(['setting', 'default', 'meaning'], rows)}`;
+    })
+    .join('\n\n');
+}
+
+function row(name: keyof Settings, meaning: string | Meaning): string[] {
+  const { text, default: noted } = typeof meaning === 'string' ? { text: meaning } : meaning;
+  return [`\`${name}\``, noted ?? defaultOf(name), text];
+}
+
+/** The default as you would write it: `5s`, not 5000. */
+function defaultOf(name: keyof Settings): string {
+  const written = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' }).properties?.[name];
+  const asText = typeof written === 'object' ? written.default : undefined;
+  const value = asText ?? settingsSchema.shape[name].safeParse(undefined).data;
+  if (value === undefined || value === '') return 'none';
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+}
