@@ -19,7 +19,7 @@ import { type Ending, ending, type Program } from './program';
  * - V8 would make old at once what it has seen live long: at a start, where all is slow, that is everything.
  * - A collector without helpers: four threads that divide a few milliseconds among them cost a tenth of the CPU, and make
  *   nothing quicker where other services want the cores.
- * package.json's `service`, the Dockerfile and the README have the same.
+ * package.json's `service`, the Dockerfile and docs/operations/running.md have the same.
  */
 const NODE_FLAGS = [
   '--enable-source-maps',

@@ -72,7 +72,7 @@ test('the image starts a service as `npm start` does', () => {
   expect(entry).toEqual(['node', ...flags, 'dist/deploy/local/main.js', 'service']);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/deploy/local/main.js service`);
-  expect(read('README.md')).toContain(`\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``);
+  expect(read('docs/operations/running.md')).toContain(`\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``);
 });
 
 test('one version of Kafka everywhere', () => {
