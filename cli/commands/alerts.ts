@@ -18,7 +18,7 @@ interface EditOptions extends WebhookOptions {
 const NEVER = 'never';
 
 export function addAlerts(cli: Cli, program: Command): void {
-  const alerts = group(program, 'alerts', 'Who is told of destinations in trouble: show, change, test, rotate');
+  const alerts = group(program, 'alerts', 'Manage alerts about destinations in trouble: show, change, test, rotate');
   leaf(
     cli,
     [alerts, 'show'],

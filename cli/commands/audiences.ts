@@ -22,7 +22,11 @@ import { addDelete, addReads, AUDIENCES } from './definitions';
 type EditOptions = CommonOptions & ConditionOptions;
 
 export function addAudiences(cli: Cli, program: Command): void {
-  const audiences = group(program, 'audiences', 'Sets of users that receivers are told of: list, make, change, upload');
+  const audiences = group(
+    program,
+    'audiences',
+    'Manage audiences, sets of users that receivers get: list, create, change, upload',
+  );
   addReads(cli, audiences, AUDIENCES);
   leaf<EditOptions & { list?: boolean }>(
     cli,

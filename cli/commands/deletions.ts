@@ -26,7 +26,7 @@ interface CreateOptions {
 }
 
 export function addDeletions(cli: Cli, program: Command): void {
-  const deletions = group(program, 'deletions', 'Users who are to be forgotten: list, show, create');
+  const deletions = group(program, 'deletions', 'Delete users and visitors: list, show, create');
   leaf<{ limit?: string }>(
     cli,
     [deletions, 'list'],

@@ -26,7 +26,7 @@ interface ListOptions {
 }
 
 export function addDeliveries(cli: Cli, program: Command): void {
-  const deliveries = group(program, 'deliveries', 'What became of each message: list, show');
+  const deliveries = group(program, 'deliveries', 'Show deliveries and their outcome: list, show');
   leaf<ListOptions>(
     cli,
     [deliveries, 'list'],

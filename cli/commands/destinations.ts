@@ -19,7 +19,11 @@ const COLUMNS: Column<Destination>[] = [
 ];
 
 export function addDestinations(cli: Cli, program: Command): void {
-  const destinations = group(program, 'destinations', 'Where calls go: list, make, change, test, rotate');
+  const destinations = group(
+    program,
+    'destinations',
+    'Manage destinations of calls: list, create, change, test, rotate',
+  );
   leaf(
     cli,
     [destinations, 'list'],

@@ -34,7 +34,7 @@ interface ListOptions {
 }
 
 export function addNotices(cli: Cli, program: Command): void {
-  const notices = group(program, 'notices', 'What was noticed of destinations in trouble: list, show, acknowledge');
+  const notices = group(program, 'notices', 'Show notices about destinations in trouble: list, show, acknowledge');
   leaf<ListOptions>(
     cli,
     [notices, 'list'],

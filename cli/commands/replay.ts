@@ -30,7 +30,7 @@ interface AllOptions {
 const FOLLOW: [string, string] = ['--follow', 'wait for its end; exit code 1 unless it is done'];
 
 export function addReplay(cli: Cli, program: Command): void {
-  const replay = group(program, 'replay', 'Send once more: one delivery, or all of a scope as a job');
+  const replay = group(program, 'replay', 'Replay deliveries: one, or all within a scope as a job');
   leaf(
     cli,
     [replay, 'one <delivery>'],

@@ -15,7 +15,7 @@ const COLUMNS: Column<Source>[] = [
 ];
 
 export function addSources(cli: Cli, program: Command): void {
-  const sources = group(program, 'sources', 'Where calls come from: list, make, change');
+  const sources = group(program, 'sources', 'Manage sources of calls: list, create, change');
   leaf(cli, [sources, 'list'], { summary: 'All sources', example: 'sources list' }, async ({ api, print }) => {
     print.rows(COLUMNS, await allSources(api()), 'There is no source yet: waypost sources create "My site"');
   });

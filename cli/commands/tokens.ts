@@ -32,7 +32,7 @@ const COLUMNS: Column<Token>[] = [
 ];
 
 export function addTokens(cli: Cli, program: Command): void {
-  const tokens = group(program, 'tokens', 'Who may ask the control API: list, make, change, revoke');
+  const tokens = group(program, 'tokens', 'Manage tokens of the control API: list, create, change, revoke');
   leaf(
     cli,
     [tokens, 'list'],

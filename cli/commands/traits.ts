@@ -25,7 +25,7 @@ const EDITS: [string, string][] = [
 ];
 
 export function addTraits(cli: Cli, program: Command): void {
-  const traits = group(program, 'traits', 'Computed traits: a value for each user, from what they did');
+  const traits = group(program, 'traits', 'Manage computed traits: a value for each user, from their events');
   addReads(cli, traits, TRAITS);
   leaf<EditOptions>(
     cli,

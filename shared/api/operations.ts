@@ -977,19 +977,19 @@ export type Problem = {
 };
 
 export interface Operations {
-  /** This description */
+  /** Get the OpenAPI document */
   "GET /openapi.json": {
     query: undefined;
     body: undefined;
     answer: OpenApi;
   };
-  /** The integrations there are */
+  /** List the integrations with their settings as JSON Schema */
   "GET /catalog": {
     query: undefined;
     body: undefined;
     answer: Catalog;
   };
-  /** All sources, in pages */
+  /** List sources */
   "GET /sources": {
     query: {
       limit?: number;
@@ -999,7 +999,7 @@ export interface Operations {
     body: undefined;
     answer: Sources;
   };
-  /** Make a source */
+  /** Create a source */
   "POST /sources": {
     query: undefined;
     body: {
@@ -1022,13 +1022,13 @@ export interface Operations {
     };
     answer: Source;
   };
-  /** One source */
+  /** Get a source */
   "GET /sources/{id}": {
     query: undefined;
     body: undefined;
     answer: Source;
   };
-  /** Change a source */
+  /** Update a source */
   "PATCH /sources/{id}": {
     query: undefined;
     body: {
@@ -1054,13 +1054,13 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** The track events it has sent, by name, the last seen first */
+  /** List the track events of a source by name, latest first */
   "GET /sources/{id}/events": {
     query: undefined;
     body: undefined;
     answer: SourceEvents;
   };
-  /** Give it a new write key */
+  /** Rotate the write key */
   "POST /sources/{id}/rotate-key": {
     query: undefined;
     body: {
@@ -1069,7 +1069,7 @@ export interface Operations {
     };
     answer: Source;
   };
-  /** All destinations, in pages */
+  /** List destinations */
   "GET /destinations": {
     query: {
       limit?: number;
@@ -1079,7 +1079,7 @@ export interface Operations {
     body: undefined;
     answer: Destinations;
   };
-  /** Make a destination */
+  /** Create a destination */
   "POST /destinations": {
     query: undefined;
     body: {
@@ -1117,13 +1117,13 @@ export interface Operations {
     };
     answer: Destination;
   };
-  /** One destination */
+  /** Get a destination */
   "GET /destinations/{id}": {
     query: undefined;
     body: undefined;
     answer: Destination;
   };
-  /** Change a destination */
+  /** Update a destination */
   "PATCH /destinations/{id}": {
     query: undefined;
     body: {
@@ -1153,13 +1153,13 @@ export interface Operations {
     };
     answer: Destination;
   };
-  /** Delete a destination: what waits is cancelled */
+  /** Delete a destination and cancel its waiting deliveries */
   "DELETE /destinations/{id}": {
     query: undefined;
     body: undefined;
     answer: undefined;
   };
-  /** Give it a new shared secret */
+  /** Rotate the shared secret */
   "POST /destinations/{id}/rotate-secret": {
     query: undefined;
     body: {
@@ -1187,13 +1187,13 @@ export interface Operations {
     };
     answer: Test;
   };
-  /** How its filter fares on what its sources sent lately */
+  /** Try the stored filter on recent events of its sources */
   "GET /destinations/{id}/filter": {
     query: undefined;
     body: undefined;
     answer: Trial;
   };
-  /** Check a filter, and try it on what sources sent lately */
+  /** Check a filter, and try it on recent events */
   "POST /filters/try": {
     query: undefined;
     body: {
@@ -1206,13 +1206,13 @@ export interface Operations {
     };
     answer: Trial;
   };
-  /** When alerts are raised, and where they are sent */
+  /** Get the alert settings */
   "GET /alerts": {
     query: undefined;
     body: undefined;
     answer: Alerts;
   };
-  /** Change that */
+  /** Update the alert settings */
   "PATCH /alerts": {
     query: undefined;
     body: {
@@ -1234,7 +1234,7 @@ export interface Operations {
     };
     answer: Alerts;
   };
-  /** Give it a new secret */
+  /** Rotate the secret of alerts */
   "POST /alerts/rotate-secret": {
     query: undefined;
     body: {
@@ -1253,7 +1253,7 @@ export interface Operations {
     body: undefined;
     answer: Test;
   };
-  /** All audiences, in pages */
+  /** List audiences */
   "GET /audiences": {
     query: {
       limit?: number;
@@ -1263,7 +1263,7 @@ export interface Operations {
     body: undefined;
     answer: Audiences;
   };
-  /** Make an audience */
+  /** Create an audience */
   "POST /audiences": {
     query: undefined;
     body: {
@@ -1280,7 +1280,7 @@ export interface Operations {
     };
     answer: Audience;
   };
-  /** How many a condition would have as members, and some of them; waits for the first figures */
+  /** Preview a condition: its number of members and a sample; waits for the first figures */
   "POST /audiences/preview": {
     query: undefined;
     body: {
@@ -1291,7 +1291,7 @@ export interface Operations {
     };
     answer: Preview;
   };
-  /** How far a preview is */
+  /** Get the progress of a preview */
   "GET /audiences/previews/{id}": {
     query: undefined;
     body: undefined;
@@ -1303,13 +1303,13 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** One audience, and how far it is */
+  /** Get an audience with its progress */
   "GET /audiences/{id}": {
     query: undefined;
     body: undefined;
     answer: Audience;
   };
-  /** Change an audience */
+  /** Update an audience */
   "PATCH /audiences/{id}": {
     query: undefined;
     body: {
@@ -1322,13 +1322,13 @@ export interface Operations {
     };
     answer: Audience;
   };
-  /** Delete an audience: nobody is told of it any more */
+  /** Delete an audience; receivers get no more calls about it */
   "DELETE /audiences/{id}": {
     query: undefined;
     body: undefined;
     answer: undefined;
   };
-  /** Who is in it, as receivers were told, in pages */
+  /** List the members as receivers know them */
   "GET /audiences/{id}/members": {
     query: {
       limit?: number;
@@ -1340,19 +1340,19 @@ export interface Operations {
     body: undefined;
     answer: Members;
   };
-  /** These are its members: a user id in JSON a line, as application/x-ndjson */
+  /** Replace the members of a list: one user id in JSON a line */
   "PUT /audiences/{id}/members": {
     query: undefined;
     body: undefined;
     answer: UploadedMembers;
   };
-  /** These come and go: {"add": "<user id>"} or {"remove": "<user id>"} a line */
+  /** Add and remove members of a list: {"add": "<user id>"} or {"remove": "<user id>"} a line */
   "PATCH /audiences/{id}/members": {
     query: undefined;
     body: undefined;
     answer: UploadedMembers;
   };
-  /** Its syncs, the newest first, in pages */
+  /** List its syncs, newest first */
   "GET /audiences/{id}/syncs": {
     query: {
       limit?: number;
@@ -1362,7 +1362,7 @@ export interface Operations {
     body: undefined;
     answer: Syncs;
   };
-  /** How many it had as members, in steps of time */
+  /** Get the number of members over time */
   "GET /audiences/{id}/sizes": {
     query: {
       /** Absent: 24 hours before the end */
@@ -1373,7 +1373,7 @@ export interface Operations {
     body: undefined;
     answer: Sizes;
   };
-  /** All computed traits, in pages */
+  /** List computed traits */
   "GET /computed-traits": {
     query: {
       limit?: number;
@@ -1383,7 +1383,7 @@ export interface Operations {
     body: undefined;
     answer: ComputedTraits;
   };
-  /** Make a computed trait */
+  /** Create a computed trait */
   "POST /computed-traits": {
     query: undefined;
     body: {
@@ -1405,13 +1405,13 @@ export interface Operations {
     };
     answer: ComputedTrait;
   };
-  /** One computed trait, and how far it is */
+  /** Get a computed trait with its progress */
   "GET /computed-traits/{id}": {
     query: undefined;
     body: undefined;
     answer: ComputedTrait;
   };
-  /** Change a computed trait */
+  /** Update a computed trait */
   "PATCH /computed-traits/{id}": {
     query: undefined;
     body: {
@@ -1434,7 +1434,7 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** Who has a value, as receivers were told, in pages */
+  /** List the users with a value as receivers know them */
   "GET /computed-traits/{id}/members": {
     query: {
       limit?: number;
@@ -1446,7 +1446,7 @@ export interface Operations {
     body: undefined;
     answer: Members;
   };
-  /** Its syncs, the newest first, in pages */
+  /** List its syncs, newest first */
   "GET /computed-traits/{id}/syncs": {
     query: {
       limit?: number;
@@ -1456,7 +1456,7 @@ export interface Operations {
     body: undefined;
     answer: Syncs;
   };
-  /** How many had a value, in steps of time */
+  /** Get the number of users with a value over time */
   "GET /computed-traits/{id}/sizes": {
     query: {
       /** Absent: 24 hours before the end */
@@ -1467,7 +1467,7 @@ export interface Operations {
     body: undefined;
     answer: Sizes;
   };
-  /** Deliveries, the newest first, in pages */
+  /** List deliveries, newest first */
   "GET /deliveries": {
     query: {
       destination?: string;
@@ -1489,13 +1489,13 @@ export interface Operations {
     body: undefined;
     answer: Deliveries;
   };
-  /** One delivery with its body, attempts and budget */
+  /** Get a delivery with its body, attempts and budget */
   "GET /deliveries/{id}": {
     query: undefined;
     body: undefined;
     answer: Delivery;
   };
-  /** What sources sent lately, the newest first */
+  /** List recent events of sources, newest first */
   "GET /events": {
     query: {
       source?: string;
@@ -1511,7 +1511,7 @@ export interface Operations {
     body: undefined;
     answer: Events;
   };
-  /** The same live, as Server-Sent Events; resumes by Last-Event-ID */
+  /** Stream events as Server-Sent Events; Last-Event-ID resumes */
   "GET /events/stream": {
     query: {
       source?: string;
@@ -1524,7 +1524,7 @@ export interface Operations {
     body: undefined;
     answer: Event;
   };
-  /** Deletions of users, the newest first, in pages */
+  /** List deletions of users, newest first */
   "GET /deletions": {
     query: {
       limit?: number;
@@ -1534,7 +1534,7 @@ export interface Operations {
     body: undefined;
     answer: Deletions;
   };
-  /** Delete users and visitors: a message to each affected source, and the history forgets them */
+  /** Delete users and visitors: each affected source sends a delete message, and the history forgets them */
   "POST /deletions": {
     query: undefined;
     body: {
@@ -1547,19 +1547,19 @@ export interface Operations {
     };
     answer: Deletion;
   };
-  /** One deletion */
+  /** Get a deletion */
   "GET /deletions/{id}": {
     query: undefined;
     body: undefined;
     answer: Deletion;
   };
-  /** Send one more time */
+  /** Replay a delivery */
   "POST /deliveries/{id}/replay": {
     query: undefined;
     body: undefined;
     answer: ReplayedDelivery;
   };
-  /** Replays, the newest first, in pages */
+  /** List replays, newest first */
   "GET /replays": {
     query: {
       limit?: number;
@@ -1569,7 +1569,7 @@ export interface Operations {
     body: undefined;
     answer: Replays;
   };
-  /** Send all within a scope anew */
+  /** Replay all deliveries within a scope */
   "POST /replays": {
     query: undefined;
     body: {
@@ -1591,25 +1591,25 @@ export interface Operations {
     };
     answer: Replay;
   };
-  /** One replay and how far it is */
+  /** Get a replay with its progress */
   "GET /replays/{id}": {
     query: undefined;
     body: undefined;
     answer: Replay;
   };
-  /** Stop it */
+  /** Cancel a replay */
   "POST /replays/{id}/cancel": {
     query: undefined;
     body: undefined;
     answer: Replay;
   };
-  /** Go on where it was stopped */
+  /** Resume a cancelled replay */
   "POST /replays/{id}/resume": {
     query: undefined;
     body: undefined;
     answer: Replay;
   };
-  /** What was noticed, the newest first, in pages */
+  /** List notices, newest first */
   "GET /notices": {
     query: {
       limit?: number;
@@ -1624,19 +1624,19 @@ export interface Operations {
     body: undefined;
     answer: Notices;
   };
-  /** One notice */
+  /** Get a notice */
   "GET /notices/{id}": {
     query: undefined;
     body: undefined;
     answer: Notice;
   };
-  /** Say that it was seen */
+  /** Acknowledge a notice */
   "POST /notices/{id}/acknowledge": {
     query: undefined;
     body: undefined;
     answer: Notice;
   };
-  /** How each destination fares, and in steps of time */
+  /** Get the state of each destination, and counts over time */
   "GET /overview": {
     query: {
       /** Counted from this time on; absent: the last 24 hours */
@@ -1647,7 +1647,7 @@ export interface Operations {
     body: undefined;
     answer: Overview;
   };
-  /** Calls accepted and rejected, in steps of time */
+  /** Get accepted and rejected calls over time */
   "GET /overview/calls": {
     query: {
       /** Counted from this time on; absent: the last 24 hours */
@@ -1656,13 +1656,13 @@ export interface Operations {
     body: undefined;
     answer: Calls;
   };
-  /** Where clients send to */
+  /** Get the address of ingest */
   "GET /about": {
     query: undefined;
     body: undefined;
     answer: About;
   };
-  /** Begin a session of a browser */
+  /** Start a browser session */
   "POST /session": {
     query: undefined;
     body: {
@@ -1670,7 +1670,7 @@ export interface Operations {
     };
     answer: Session;
   };
-  /** Who asks */
+  /** Get the caller of the request */
   "GET /session": {
     query: undefined;
     body: undefined;
@@ -1682,7 +1682,7 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** All tokens of the API, in pages */
+  /** List tokens */
   "GET /tokens": {
     query: {
       limit?: number;
@@ -1692,7 +1692,7 @@ export interface Operations {
     body: undefined;
     answer: Tokens;
   };
-  /** Make a token: shown in this answer alone */
+  /** Create a token; only this response shows it */
   "POST /tokens": {
     query: undefined;
     body: {
@@ -1707,13 +1707,13 @@ export interface Operations {
     };
     answer: NewToken;
   };
-  /** One token */
+  /** Get a token */
   "GET /tokens/{id}": {
     query: undefined;
     body: undefined;
     answer: Token;
   };
-  /** Change a token */
+  /** Update a token */
   "PATCH /tokens/{id}": {
     query: undefined;
     body: {
@@ -1726,13 +1726,13 @@ export interface Operations {
     };
     answer: Token;
   };
-  /** Delete a token: it opens nothing more */
+  /** Delete a token; it gives no more access */
   "DELETE /tokens/{id}": {
     query: undefined;
     body: undefined;
     answer: undefined;
   };
-  /** Changes of configuration, the newest first */
+  /** List changes of the configuration and actions, newest first */
   "GET /audit": {
     query: {
       limit?: number;

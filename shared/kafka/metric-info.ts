@@ -29,8 +29,7 @@ export const KAFKA_METRICS = {
     name: 'messaging.client.operation.duration',
     help: 'Duration of one produce request.',
     unit: 's',
-    labels: { ...SEND, 'error.type': 'absent, or `failed`',
-    },
+    labels: { ...SEND, 'error.type': 'absent, or `failed`' },
   },
   pending: {
     name: 'waypost.appender.pending',
@@ -44,7 +43,7 @@ export const KAFKA_METRICS = {
   },
   oldestPending: {
     name: 'waypost.appender.oldest',
-    help: 'How long the oldest pending record has waited; 0 without pending records.',
+    help: 'Wait of the oldest pending record; 0 without pending records.',
     unit: 's',
   },
   blocked: {
@@ -57,7 +56,7 @@ export const KAFKA_METRICS = {
   },
   diverted: {
     name: 'waypost.appender.diverted',
-    help: 'Records written to a partition other than that of their key, because that one was blocked.',
+    help: 'Records written to a partition other than the one of their key, which was blocked.',
     labels: TOPIC,
   },
   lag: {
@@ -91,7 +90,7 @@ export const KAFKA_METRICS = {
   },
   overdue: {
     name: 'waypost.retry.overdue',
-    help: 'How long the oldest due delivery of a tier has been due; 0 without one.',
+    help: 'Time since the oldest due delivery of a tier fell due; 0 without one.',
     unit: 's',
     labels: TIER,
   },

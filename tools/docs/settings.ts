@@ -60,7 +60,7 @@ const NETWORK = {
 
 const INGEST = {
   WAYPOST_SOURCE_MAX_PER_SECOND:
-    'Calls a second of a source without [limits](../operations/ingest-limits.md) of its own.',
+    'Calls a second of a source for which you set no [limits](../operations/ingest-limits.md).',
   WAYPOST_INGEST_PROCESSES: 'Number of ingest processes. They share the limits of the sources.',
 } satisfies Meanings;
 
@@ -91,9 +91,9 @@ const CONTROL = {
     text: 'PostgreSQL server for the history: `postgres://user:password@host/name`.',
     default: 'an embedded PostgreSQL in the data directory',
   },
-  WAYPOST_HISTORY_RETENTION: 'How long the history keeps a delivery.',
+  WAYPOST_HISTORY_RETENTION: 'Time for which the history keeps a delivery.',
   WAYPOST_HISTORY_MAX_MB: {
-    text: 'Most megabytes that the history keeps.',
+    text: 'Maximum size of the history, in megabytes.',
     default: '2048 embedded, 102400 on a server',
   },
 } satisfies Meanings;
