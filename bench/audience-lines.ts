@@ -110,7 +110,7 @@ function memoryLines(line: MakeLine): Line[] {
     ['new messages', 'traffic'],
   ] as const;
   return phases.flatMap(([words, phase]) => [
-    line(`, ${words}: memory of its own, at most`, 'MB', (a) => a.memory[phase].ownMb),
-    line(`, ${words}: resident, files with it`, 'MB', (a) => a.memory[phase].rssMb),
+    line(`, ${words}: process memory, peak`, 'MB', (a) => a.memory[phase].ownMb),
+    line(`, ${words}: resident, including files`, 'MB', (a) => a.memory[phase].rssMb),
   ]);
 }

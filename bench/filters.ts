@@ -36,7 +36,7 @@ export const PLAIN = 'no filter';
 /** What is there and not used for these messages: it should cost nothing. */
 export const UNUSED = 'audiences defined';
 /** Every delivery is made as without a filter: what it costs more is the filter's. */
-export const MATCHING = ['filters match', 'dear filters match'];
+export const MATCHING = ['filters match', 'expensive filters match'];
 
 const CASES: readonly Case[] = [
   { name: PLAIN },
@@ -47,7 +47,7 @@ const CASES: readonly Case[] = [
     filter: 'type == "track" && event == "Order Completed" && properties.total > 100',
   },
   {
-    name: 'dear filters match',
+    name: 'expensive filters match',
     filter:
       'properties.products.exists(p, p.price > 65 && p.name.lowerAscii().contains("teapot")) && context.page.url.matches("^https://shop[.]example[.]com/(cart|checkout)")',
   },

@@ -65,6 +65,6 @@ function phaseLines(hanging: number, { endpoints, laneLimit }: IsolationFigure, 
     of: ({ isolation }) => isolation && besideClean(isolation.phases, hanging),
     ...(cleanMs !== undefined && { goal: isolationGoal(cleanMs) }),
   };
-  const connections = line('most connections to a hung one', '', (phase) => phase.mostConnections);
+  const connections = line('most connections to a hung endpoint', '', (phase) => phase.mostConnections);
   return [...common, beside, { ...connections, goal: { limit: laneLimit, is: 'most' } }];
 }

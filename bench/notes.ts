@@ -12,33 +12,34 @@ export function howTaken({ rounds, settings }: Results): string[] {
   const others = othersUsed(rounds);
   const about: Record<string, string> = {
     bare: 'undici Pool, 64 connections, JSON.stringify and HMAC-SHA1 a request',
-    delivery: 'topic webhooks filled beforehand; until all outcomes are in topic attempts',
+    delivery: 'fills the topic webhooks first; ends when all outcomes are in the topic attempts',
     telemetry:
-      'as delivery, without and with OpenTelemetry, in turns; with: 5 % of the messages traced, OTLP to a collector that throws it away, /metrics read every 4 s',
+      'as delivery, alternately without and with OpenTelemetry; with it: 5 % of the messages traced, OTLP to a collector that discards it, /metrics read every 4 s',
     filters:
-      'topic messages filled beforehand, each to every destination; the router alone, in turns; a ratio is to the same turn without a filter',
-    batches: 'every service as under npm start, closed loop, at most 2,000 calls on their way',
-    singles: 'the same; of the load (bench) and the receiver nothing is counted',
-    latency: 'open loop of single calls; from just before the call to the arrival of its webhook',
+      'fills the topic messages first, each for every destination; the router alone, the cases alternate; a ratio compares with the same turn without a filter',
+    batches: 'every service as under npm start, closed loop, at most 2,000 calls in flight',
+    singles: 'the same; the CPU of the load (bench) and of the receiver does not count',
+    latency: 'open loop of single calls; time from just before the call to the arrival of its webhook',
     sustained: 'as batches, second by second',
     isolation:
-      'open loop of single calls; in every phase the same rate to every endpoint, and measured are only those that hang in no phase; warmed up with endpoints of its own, some of which hang',
-    backlog: 'to a lane that is new, then again; ideal: the lane at its widest from the first moment on',
+      'open loop of single calls; every phase has the same rate to every endpoint and measures only endpoints that hang in no phase; the warm-up has separate endpoints, some of them hanging',
+    backlog: 'to a new lane, then again; ideal: the lane at its widest from the start',
     outage: 'open loop of single calls for one endpoint, which answers 503 and then 200',
-    waiting: 'written to the two longest tiers; lateness of a flow through the shortest, by the time of the broker',
+    waiting:
+      'writes to the two longest tiers; lateness of a flow through the shortest tier, by the clock of the broker',
     hostile:
-      'control and ingest alone; a gzip bomb without a key and with a wrong one, and a large envelope with the public key of another source; time until the answer of ingest',
+      'control and ingest alone; a gzip bomb without a key and with a wrong key, and a large batch with the public key of another source; time until the response of ingest',
     audiences:
-      'topic messages filled beforehand, then the router alone, then the audiences service alone, until all is counted and the first sync is done; then without its store, and on',
+      'fills the topic messages first; then the router alone; then the audiences service alone until all messages are counted and the first sync has ended; then without its store, and with new messages',
   };
   return [
     'CPU time is user and system time of the whole process (/proc/PID/stat; the bare loop: process.cpuUsage).',
-    'Ratios are taken within a round (the bare loop runs before each part that has one); the median is that of the rounds.',
+    'Ratios are taken within a round (the bare loop runs before each part that has one); a median is over the rounds.',
     ...Object.entries(about).flatMap(([part, how]) => {
       const size = settings[part];
       return size === undefined ? [] : [`${part}: ${how}; ${String(size)}.`];
     }),
-    `Others, on this machine or its host, used ${others.length > 0 ? `up to ${readable(Math.max(...others))} cores` : 'an unknown share'} meanwhile.`,
+    `Others, on this machine or its host, used ${others.length > 0 ? `up to ${readable(Math.max(...others))} cores` : 'an unknown share'} during the run.`,
   ];
 }
 
@@ -47,7 +48,7 @@ export function faults({ rounds }: Results): string[] {
   const found = rounds.flatMap(faultsOf);
   const noisy = othersUsed(rounds).some((cores) => cores > NOISY_CORES);
   return noisy
-    ? [...found, 'the machine was not quiet: CPU times are too high and rates too low; take the figures again']
+    ? [...found, 'the machine was not quiet: CPU times are too high and rates too low; repeat the run']
     : found;
 }
 

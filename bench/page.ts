@@ -35,7 +35,7 @@ export function pageOf(results: Results, images: readonly string[]): string {
   return [
     '# Benchmarks',
     '',
-    'Written by `npm run bench`. Goals are those of the design; a figure is the median of the rounds.',
+    'Written by `npm run bench`. The goals come from the design. A figure is the median of the rounds.',
     '',
     ...about(results).map((line) => `- ${line}`),
     '',
@@ -43,10 +43,10 @@ export function pageOf(results: Results, images: readonly string[]): string {
     ...markdownTable([HEAD, ...rowsOf(results)]),
     '',
     ...(usage.length > 0 ? [...markdownTable(usage), ''] : []),
-    '## How it was taken',
+    '## Method',
     '',
     ...howTaken(results).map((line) => `- ${line}`),
-    ...(wrong.length > 0 ? ['', '## Not as it should be', '', ...wrong.map((line) => `- ${line}`)] : []),
+    ...(wrong.length > 0 ? ['', '## Faults', '', ...wrong.map((line) => `- ${line}`)] : []),
     '',
   ].join('\n');
 }

@@ -17,9 +17,9 @@ export function report(results: Results): string {
     table([HEAD, ...rowsOf(results)]),
     '',
     ...(usage.length > 0 ? [table(usage), ''] : []),
-    'How it was taken',
+    'Method',
     ...indented(howTaken(results)),
-    ...(wrong.length > 0 ? ['', 'Not as it should be', ...indented(wrong)] : []),
+    ...(wrong.length > 0 ? ['', 'Faults', ...indented(wrong)] : []),
     '',
     ...about(results),
   ].join('\n');

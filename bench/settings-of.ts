@@ -21,7 +21,7 @@ export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Re
     latency: `${String(latency.perSecond)}/s, ${after(latency)}`,
     sustained: `batches of ${String(sustained.callsPerRequest)} for ${String(sustained.seconds)} s`,
     isolation: `${String(isolation.endpoints)} endpoints, ${String(isolation.seconds)} s a phase, at ${String(isolation.loadPercent)} % of capacity`,
-    backlog: `${String(backlog.count)} at once for an endpoint that takes ${String(backlog.answerMs)} ms`,
+    backlog: `${String(backlog.count)} concurrent deliveries to an endpoint that takes ${String(backlog.answerMs)} ms`,
     outage: `${String(outage.perSecond)}/s, dead for ${String(outage.deadSeconds)} s`,
     waiting: `${String(waiting.count)} in tiers, ${String(waiting.perSecond)}/s falling due, ${String(waiting.seconds)} s a phase`,
     audiences: `${String(audiences.users)} users, ${String(audiences.passes)} messages of each, then ${String(audiences.traffic)} more; ${String(DEFINITIONS.audiences)} audiences, ${String(DEFINITIONS.traits)} computed traits`,

@@ -45,7 +45,7 @@ function outageLines(): Line[] {
   });
   return [
     line(': appended to tiers while dead', 'records/s', (o) => o.appendsPerSecond.tiers),
-    line(': appended to tiers, due and attempts', '× what was accepted', (o) => o.appendsPerSecond.all / o.perSecond),
+    line(': appended to tiers, due and attempts', '× accepted records', (o) => o.appendsPerSecond.all / o.perSecond),
     line(': waits of a record, mean', 'hops', (o) => o.hops.mean),
     line(': waits of a record, most', 'hops', (o) => o.hops.most),
     line(': back to first delivery', 's', (o) => o.firstMs / 1000),
