@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { ROOT } from '../../../shared/root';
+
+/** Every link of a page leads to a file that exists, and to a heading that it has. */
+
+const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: ROOT })
+  .toString()
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(join(ROOT, path)));
+
+test.each(pages)('%s links to files and headings that exist', (page) => {
+  const broken = linksOf(page).filter(({ file, anchor }) => {
+    if (!existsSync(join(ROOT, file))) return true;
+    return anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor);
+  });
+  expect(broken.map(({ link }) => link)).toEqual([]);
+});
+
+test('code and configuration name pages that exist', () => {
+  const files = execFileSync('git', ['grep', '-lE', 'docs/[a-z]', '--', ':!*.md', ':!*.svg'], { cwd: ROOT });
+  const missing = files
+    .toString()
+    .trim()
+    .split('\n')
+    .flatMap((file) =>
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?<![\w/])docs\/[\w./-]*\.md/g)].map(([page]) => page),
+    )
+    .filter((page) => !existsSync(join(ROOT, page)));
+  expect(missing).toEqual([]);
+});
+
+function linksOf(page: string) {
+  return [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link]) => link!)
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .map((link) => {
+      const [path, anchor] = link.split('#');
+      return { link, anchor, file: path ? relative(ROOT, join(ROOT, dirname(page), path)) : page };
+    });
+}
+
+/** Anchors as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, title] of prose(page).matchAll(/^#+ (.*)$/gm)) {
+    const anchor = title!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-');
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+/** Without blocks of code, in which `#` begins a comment. */
+function prose(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+}
