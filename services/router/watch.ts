@@ -49,13 +49,21 @@ export function observeRouter(
   deferred: () => number,
 ): void {
   const { counts } = router;
-  metrics.gauge({ name: 'waypost.messages.held', help: 'Messages that wait until config is known.' }, () => [
+  const held = {
+    name: 'waypost.messages.held',
+    help: 'Messages that wait until the router knows `config`. `kafka`: the router has left them in Kafka and reads them again. Hundreds in memory are normal while many messages have no destination, each for at most 0.2 s.',
+    labels: { where: '`memory`, `kafka`' },
+  };
+  metrics.gauge(held, () => [
     { labels: { where: 'memory' }, value: router.held.count },
     { labels: { where: 'kafka' }, value: deferred() },
   ]);
-  metrics.gauge({ name: 'waypost.messages.held.oldest', help: 'Age of the oldest in memory.', unit: 's' }, () =>
-    only(router.held.oldestMs / 1_000),
-  );
+  const oldest = {
+    name: 'waypost.messages.held.oldest',
+    help: 'Wait of the oldest held message in memory; 0 without one.',
+    unit: 's',
+  } as const;
+  metrics.gauge(oldest, () => only(router.held.oldestMs / 1_000));
   const counted = (name: string, help: string, read: () => number) =>
     metrics.counted({ name, help }, () => only(read()));
   counted('waypost.messages.routed', 'Messages that became deliveries.', () => counts.routed);

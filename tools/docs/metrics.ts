@@ -30,7 +30,7 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
     'Router',
     async () => {
       const { observeRouter } = await import('../../services/router/watch');
-      observeRouter(unread);
+      observeRouter(unread, unread);
     },
   ],
   [
