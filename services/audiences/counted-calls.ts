@@ -7,7 +7,7 @@ import { type Meta } from './meta';
 
 /**
  * Recognises copies of calls in one partition of `profiles.events`. A client repeats a call that got no answer, and the copy
- * may lie in another partition of `messages`, where no reader of one partition recognises it (docs/decisions/0028). Here all
+ * may lie in another partition of `messages`, where no reader of one partition recognises it (docs/design/decisions/0028). Here all
  * calls of a user come together.
  *
  * Invariant: a call counts as counted only at a lower offset. So records that are read again after a crash are no copies of

@@ -6,7 +6,7 @@ import { type FetchedRecord, readBatches } from './records';
 /**
  * Replaces kafkajs's codec for fetches, which makes an object, three BigInts and a buffer for each header that it reads.
  * It is replaced where kafkajs looks its requests up, so that nothing else changes; the version of kafkajs is pinned, and
- * tests compare both (docs/decisions/0009-record-codec.md). Produce requests are made by `producer.ts`.
+ * tests compare both (docs/design/decisions/0009-record-codec.md). Produce requests are made by `producer.ts`.
  */
 
 interface Protocol<In> {
