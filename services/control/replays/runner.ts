@@ -182,7 +182,7 @@ export class Replays {
         sent ??= await sentUnsaved(this.options.kafka, job);
         const place = currentPlace(job);
         if (place) await this.#piece(held, place, { pace, sent });
-        else Object.assign(job, nextPass(job));
+        else Object.assign(job, { sentUpTo: await this.options.kafka.ranges(ATTEMPTS) }, nextPass(job));
         await held.save();
       } catch (error) {
         // Kafka or the database is away: it waits for them.
@@ -241,7 +241,7 @@ export class Replays {
     { chosen, pace }: { chosen: readonly Chosen[]; pace: Pace },
   ): Promise<boolean> {
     const { job } = held;
-    const { appender, windowMs, now } = this.options;
+    const { kafka, appender, windowMs, now } = this.options;
     const size = chunkOf(job.maxPerSecond);
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
@@ -252,6 +252,7 @@ export class Replays {
       if (!goOn() || !held.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
       await appender.append(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
+      job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
       place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
       await held.save();
