@@ -25,9 +25,9 @@ const ids = z
   .max(MAX_USERS);
 
 export const deletionSchema = z.strictObject({
-  userIds: ids.optional().meta({ description: 'Required where there are no `anonymousIds`' }),
-  anonymousIds: ids.optional().meta({ description: 'Of visitors: what they sent without a `userId` is forgotten' }),
-  sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources; absent: all' }),
+  userIds: ids.optional().meta({ description: 'Required without `anonymousIds`' }),
+  anonymousIds: ids.optional().meta({ description: 'Ids of visitors. Removes what they sent without a `userId`' }),
+  sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources. Omit for all' }),
 });
 export const deletionsQuery = pageParameters;
 

@@ -12,7 +12,7 @@ export const name = z
   .string()
   .max(MAX_NAME_CHARACTERS)
   .refine((text) => text.trim() !== '', 'must not be empty')
-  .meta({ description: 'For people', minLength: 1 });
+  .meta({ description: 'Display name', minLength: 1 });
 
 /** @returns ms */
 export function durationField<S extends z.ZodType<string>>(
@@ -35,7 +35,7 @@ export function durationText(ms: number): string {
 
 /** How long the old of two keys or secrets still holds: ms. */
 export const overlap = durationField(z.string().default('24h')).meta({
-  description: 'How long the old one still holds, such as 0s, 30m, 24h or 7d',
+  description: 'How long the old one stays valid, such as 0s, 30m, 24h or 7d',
 });
 
 /** How long a destination fails before it is switched off: ms. */

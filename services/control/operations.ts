@@ -13,19 +13,19 @@ import { SETTING_OPERATIONS } from './setting-operations';
  * OpenAPI describes them, and the console and the command line get their types from there (shared/api).
  */
 export const OPERATIONS = {
-  'GET /openapi.json': { role: 'none', summary: 'This description', ok: [200, 'OpenApi'] },
+  'GET /openapi.json': { role: 'none', summary: 'Get this document', ok: [200, 'OpenApi'] },
   ...SETTING_OPERATIONS,
   ...DEFINITION_OPERATIONS,
   ...HISTORY_OPERATIONS,
-  'GET /about': { role: 'read_only', summary: 'Where clients send to', ok: [200, 'About'] },
+  'GET /about': { role: 'read_only', summary: 'Get the address that clients send to', ok: [200, 'About'] },
   'POST /session': {
     act: { kind: 'session', action: 'created' },
     role: 'none',
-    summary: 'Begin a session of a browser',
+    summary: 'Start a browser session',
     ok: [200, 'Session'],
     body: sessionSchema,
   },
-  'GET /session': { role: 'read_only', summary: 'Who asks', ok: [200, 'Session'] },
+  'GET /session': { role: 'read_only', summary: 'Get the identity of the caller', ok: [200, 'Session'] },
   'DELETE /session': {
     act: { kind: 'session', action: 'deleted' },
     role: 'read_only',
@@ -34,33 +34,33 @@ export const OPERATIONS = {
   },
   'GET /tokens': {
     role: 'admin',
-    summary: 'All tokens of the API, in pages',
+    summary: 'List API tokens',
     ok: [200, 'Tokens'],
     query: pageParameters,
   },
   'POST /tokens': {
     role: 'admin',
-    summary: 'Make a token: shown in this answer alone',
+    summary: 'Create a token. Only this response contains it',
     ok: [201, 'NewToken'],
     body: tokenSchema,
   },
-  'GET /tokens/{id}': { role: 'admin', summary: 'One token', ok: [200, 'Token'] },
+  'GET /tokens/{id}': { role: 'admin', summary: 'Get a token', ok: [200, 'Token'] },
   'PATCH /tokens/{id}': {
     role: 'admin',
-    summary: 'Change a token',
+    summary: 'Update a token',
     ok: [200, 'Token'],
     body: patchOf(tokenSchema),
     conditional: true,
   },
   'DELETE /tokens/{id}': {
     role: 'admin',
-    summary: 'Delete a token: it opens nothing more',
+    summary: 'Delete a token and end its sessions',
     ok: [204],
     conditional: true,
   },
   'GET /audit': {
     role: 'admin',
-    summary: 'Changes of configuration, the newest first',
+    summary: 'List the audit trail, newest first',
     ok: [200, 'Audit'],
     query: auditQuery,
   },

@@ -16,7 +16,7 @@ export const rotateSecretSchema = z.strictObject({
   switchAt: z.iso
     .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
     .optional()
-    .meta({ description: 'When X-Signature changes; absent: at the end of the overlap' }),
+    .meta({ description: 'When X-Signature switches to the new secret. Default: at the end of the overlap' }),
 });
 
 /** The secrets without what is over. */

@@ -18,16 +18,18 @@ const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-
 
 export const replaySchema = z.strictObject({
   destination: z.string().min(1),
-  from: time.optional().meta({ description: 'Accepted at this time or later; absent: all that is kept' }),
-  to: time.optional().meta({ description: 'Accepted before this time; absent: now' }),
-  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries that the history knows to be so' }),
+  from: time.optional().meta({ description: 'Accepted at this time or later. Omit for everything retained' }),
+  to: time.optional().meta({ description: 'Accepted before this time. Default: now' }),
+  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status in the history' }),
   type: z.enum(MESSAGE_TYPES).optional(),
   origin: z
     .enum(ORIGINS)
     .optional()
-    .meta({ description: 'dead_letters; or messages: all that were accepted, also before the destination was there' }),
-  includeDelivered: z.boolean().default(false).meta({ description: 'Also what was delivered already' }),
-  preview: z.boolean().default(false).meta({ description: 'Count, and send nothing' }),
+    .meta({
+      description: 'dead_letters, or messages: all accepted messages, also from before the destination existed',
+    }),
+  includeDelivered: z.boolean().default(false).meta({ description: 'Include deliveries that were delivered' }),
+  preview: z.boolean().default(false).meta({ description: 'Count only; send nothing' }),
   maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).default(DEFAULT_PER_SECOND),
 });
 
