@@ -56,7 +56,7 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown, others:
 /** The answer to these errors: nothing was changed. */
 export function invalidFields(errors: FieldError[]): Problem {
   const count = errors.length === 1 ? 'One field is' : `${errors.length} fields are`;
-  return new Problem('invalid_fields', `${count} wrong; nothing was changed`, { errors });
+  return new Problem('invalid_fields', `${count} invalid. Nothing was changed`, { errors });
 }
 
 function fieldErrors(error: z.ZodError): FieldError[] {
@@ -65,13 +65,13 @@ function fieldErrors(error: z.ZodError): FieldError[] {
   const issues = error.issues.filter(({ code, path }) => code === 'invalid_type' || !ofWrongKind.has(pointer(path)));
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'is not a field of this' }))
+      ? issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'is not a known field' }))
       : [{ pointer: pointer(issue.path), detail: issue.message }],
   );
 }
 
 const KINDS: Record<string, string> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',

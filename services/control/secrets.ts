@@ -47,13 +47,13 @@ export function rotateSecret(
   if (before?.previous && fields.overlap > 0) {
     throw new Problem(
       'conflict',
-      `A rotation runs until ${new Date(before.overlapUntil ?? 0).toISOString()}; wait for it, or end it by an overlap of 0s`,
+      `A rotation is in progress until ${new Date(before.overlapUntil ?? 0).toISOString()}. Wait, or end it with an overlap of 0s`,
     );
   }
   const overlapUntil = now.getTime() + fields.overlap;
   const switchAt = fields.switchAt === undefined ? overlapUntil : Date.parse(fields.switchAt);
   if (switchAt > overlapUntil) {
-    const detail = 'must not be later than the end of the overlap: the old secret signs nothing after it';
+    const detail = 'must not be after the end of the overlap, when the old secret expires';
     throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
   }
   const current = sealer.seal(fields.sharedSecret ?? made.secret, destination.id);

@@ -47,12 +47,9 @@ export const sourceSchema = z.strictObject({
     .optional()
     .meta({ description: 'Names of blocked track events. They still count as received' }),
   limits: limitsSchema.nullish(),
-  trust: z
-    .enum(TRUSTS)
-    .default('server')
-    .meta({
-      description: 'browser: the write key is public, and audiences count its calls only if they name the source',
-    }),
+  trust: z.enum(TRUSTS).default('server').meta({
+    description: 'browser: the write key is public, and audiences count its calls only if they name the source',
+  }),
 });
 export const rotateKeySchema = z.strictObject({ overlap });
 
@@ -107,7 +104,10 @@ export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; 
     .map((key) => ({ ...key, until: Math.min(key.until ?? until, until) }))
     .filter((key) => key.until > made.now.getTime());
   if (old.length > MAX_OLD_KEYS) {
-    throw new Problem('conflict', `${old.length} old keys would still hold; end them by an overlap of 0s, or wait`);
+    throw new Problem(
+      'conflict',
+      `${old.length} old keys would still be valid. Wait, or end them with an overlap of 0s`,
+    );
   }
   return { ...source, writeKeys: [made.key, ...old], updatedAt: made.now.toISOString() };
 }
