@@ -19,23 +19,19 @@ const COLUMNS: Column<Destination>[] = [
 ];
 
 export function addDestinations(cli: Cli, program: Command): void {
-  const destinations = group(program, 'destinations', 'Where calls go: list, make, change, test, rotate');
+  const destinations = group(program, 'destinations', 'Destinations: list, create, edit, test, rotate');
   leaf(
     cli,
     [destinations, 'list'],
-    { summary: 'All destinations', example: 'destinations list' },
+    { summary: 'List destinations', example: 'destinations list' },
     async ({ api, print }) => {
-      print.rows(
-        COLUMNS,
-        await allDestinations(api()),
-        'There is no destination yet: see waypost destinations create --help',
-      );
+      print.rows(COLUMNS, await allDestinations(api()), 'No destinations yet. See waypost destinations create --help');
     },
   );
   leaf(
     cli,
     [destinations, 'show <destination>'],
-    { summary: 'One destination', example: 'destinations show "My hook"' },
+    { summary: 'Show one destination', example: 'destinations show "My hook"' },
     async (session, _, id = '') => showDestination(session, await findDestination(session.api(), id)),
   );
   addMaking(cli, destinations);
@@ -48,9 +44,9 @@ function addMaking(cli: Cli, destinations: Command): void {
     cli,
     [destinations, 'create <name>'],
     {
-      summary: 'Make a destination, off unless --enable',
+      summary: 'Create a destination, disabled unless --enable is given',
       example: 'destinations create "My hook" --source "My site" --webhook https://example.com/hook --enable',
-      options: [...EDITS, ['--enable', 'switch it on at once']],
+      options: [...EDITS, ['--enable', 'enable it immediately']],
     },
     async (session, options, name = '') => {
       const fields = await fieldsOf(session, options);
@@ -70,10 +66,10 @@ function addMaking(cli: Cli, destinations: Command): void {
     cli,
     [destinations, 'edit <destination>'],
     {
-      summary: 'Change what is given, and nothing else',
+      summary: 'Change only the given settings',
       example: 'destinations edit "My hook" --max-per-second 50',
-      options: [...EDITS, ['--name <name>', 'another name']],
-      more: 'A list (--source, --webhook, --types) takes the place of the whole list before. Headers of a URL that stays are kept.',
+      options: [...EDITS, ['--name <name>', 'new name']],
+      more: 'A list (--source, --webhook, --types) replaces the whole list. A URL that stays keeps its headers.',
     },
     async (session, options, given = '') => {
       const before = await findDestination(session.api(), given);

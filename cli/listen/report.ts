@@ -42,14 +42,13 @@ export class Report {
 
   dropped(): void {
     // Each by itself would be thousands of lines of one sentence.
-    if (this.counts.dropped++ === 0)
-      this.#say('The queue is full: what comes now is dropped. --queue makes it longer.');
+    if (this.counts.dropped++ === 0) this.#say('The queue is full; new events are dropped. Increase it with --queue.');
   }
 
   missed(atLeast: number): void {
     this.counts.missed += atLeast;
     const many = atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events';
-    this.#say(`${many} were missed: the server keeps the last 500 of a source.`);
+    this.#say(`${many} were missed: the server stores the last 500 of a source.`);
   }
 
   answered({ id, event }: Forward, { status, ms, tries }: Answer): void {
@@ -63,7 +62,9 @@ export class Report {
     if (fine && this.quiet) return;
     const took = Math.round(ms);
     const value = { event: event.id, delivery: id, status: status ?? null, durationMs: took, tries };
-    const shown = this.print.colour ? paintOf(status)(String(status ?? 'no answer')) : String(status ?? 'no answer');
+    const shown = this.print.colour
+      ? paintOf(status)(String(status ?? 'no response'))
+      : String(status ?? 'no response');
     const call = event.call as { type?: string };
     const words = [call.type, whatOf(event), userOf(event)].map((word) => printable(word ?? ''));
     const again = tries > 1 ? `try ${String(tries)}` : '';

@@ -61,7 +61,7 @@ test('it finds the system of its data dir, and keeps what it is logged in to', a
     ...{ code: 0, out: expect.stringContaining('waypost login') },
   });
   expect(await waypost(['login', '--url', system.controlUrl], { ...elsewhere, input: 'wrong' })).toMatchObject({
-    ...{ code: 1, out: '', err: expect.stringContaining('The token is not known') },
+    ...{ code: 1, out: '', err: expect.stringContaining('does not know this token') },
   });
   await done('logout');
 });
@@ -245,16 +245,16 @@ test('tokens are made, changed and revoked; the secret is shown once, or goes to
   const until = ['--expires', '2100-01-31T00:00:00Z', '--rights', 'events:read'];
   expect((await done('tokens', 'edit', 'Another', ...until)).out).toMatch(/events:read[^]*2100-01-31T00:00:00.000Z/);
   expect((await done('tokens', 'edit', 'Another', '--expires', 'never', '--rights', 'all')).out).toMatch(
-    /all of its role[^]*never/,
+    /all rights of the role[^]*never/,
   );
   await done('tokens', 'revoke', 'A robot');
   await eventually(async () =>
     expect(await waypost(['sources', 'list'], theirs)).toMatchObject({
-      ...{ code: 1, err: expect.stringContaining('The token is not known') },
+      ...{ code: 1, err: expect.stringContaining('does not know this token') },
     }),
   );
   expect(await waypost(['tokens', 'create', 'Nobody'], around)).toMatchObject({
-    ...{ code: 2, err: expect.stringMatching(/^--role is needed/) },
+    ...{ code: 2, err: expect.stringMatching(/^--role is required/) },
   });
 });
 
@@ -433,7 +433,7 @@ test('an audience is previewed, made, changed and deleted; a list is uploaded; a
     expect((await done('traits', 'members', 'Clicks')).out).toMatch(/\nu1 +\d+ /);
   });
   await done('traits', 'edit', 'Clicks', '--window', '');
-  expect((await done('traits', 'show', 'Clicks')).out).toMatch(/value +count of E\n[^]*window +ever/);
+  expect((await done('traits', 'show', 'Clicks')).out).toMatch(/value +count of E\n[^]*window +all time/);
   await done('traits', 'delete', 'Clicks');
   expect((await done('traits', 'list')).err).toContain('waypost traits create --help');
 }, 180_000);
@@ -442,25 +442,25 @@ test('a mistake is one sentence and its exit code', async () => {
   const nobody = { home, cwd: home, env: { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_TOKEN: 't' } };
   expect(await waypost(['sources', 'list'], nobody)).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/^Nothing answers at http/),
+    err: expect.stringMatching(/^No response at http/),
   });
   for (const [argv, why] of [
     [['sauces'], /unknown command 'sauces'[^]*sources/],
     [['sources', 'show'], /missing required argument/],
-    [['listen', 'Hook'], /^--to is needed/],
+    [['listen', 'Hook'], /^--to is required/],
     [['deliveries', 'list', '--status', 'gone'], /^--status must be one of/],
     [['deliveries', 'list', '--secret', 's'], /unknown option/],
-    [['audiences', 'create', 'A'], /^Say who is in it/],
-    [['audiences', 'create', 'A', '--list', '--condition', 'true'], /^Say who is in it/],
-    [['audiences', 'edit', 'A'], /^Say what to change/],
-    [['traits', 'create', 'A'], /^--compute and --event are needed/],
+    [['audiences', 'create', 'A'], /^Give --condition or --condition-file/],
+    [['audiences', 'create', 'A', '--list', '--condition', 'true'], /^Give --condition or --condition-file/],
+    [['audiences', 'edit', 'A'], /^Nothing to change/],
+    [['traits', 'create', 'A'], /^--compute and --event are required/],
     [['traits', 'create', 'A', '--compute', 'mean', '--event', 'E'], /^--compute must be one of count/],
   ] as const) {
     expect(await waypost([...argv], around)).toMatchObject({ code: 2, err: expect.stringMatching(why) });
   }
   expect(await waypost(['sources', 'show', 'Gone'], around)).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/^There is no source "Gone"/),
+    err: expect.stringMatching(/^Unknown source "Gone"/),
   });
 });
 
