@@ -29,7 +29,7 @@ function Loaded({ replay }: { replay: Replay }) {
           <strong>
             {count(replay.sent)} of {count(replay.matched)} sent
           </strong>
-          {replay.preview && <span>(a preview: nothing is sent)</span>}
+          {replay.preview && <span>(preview, nothing is sent)</span>}
         </div>
         <Progress value={percent} aria-label={replay.pass === 'counting' ? 'Counted' : 'Sent'} my="sm" />
         <Steer replay={replay} />
@@ -43,7 +43,7 @@ function Loaded({ replay }: { replay: Replay }) {
               {names.get(replay.destination) ?? replay.destination}
             </TextLink>
           </dd>
-          <dt>Out of</dt>
+          <dt>Origin</dt>
           <dd>{replay.origin === 'messages' ? 'all messages' : 'dead letters'}</dd>
           <dt>Status, type</dt>
           <dd>
@@ -54,7 +54,7 @@ function Loaded({ replay }: { replay: Replay }) {
           <dd>
             {replay.from ?? 'as far back as is kept'} to {replay.to}
           </dd>
-          <dt>At most a second</dt>
+          <dt>Maximum per second</dt>
           <dd>{count(replay.maxPerSecond)}</dd>
           <dt>Begun</dt>
           <dd>
@@ -85,7 +85,7 @@ function Steer({ replay }: { replay: Replay }) {
       )}
       {(status === 'cancelled' || status === 'failed') && (
         <Button loading={resume.isPending} onClick={() => resume.mutate({ id })}>
-          Go on
+          Resume
         </Button>
       )}
       {error && <Failure error={error} what="this" />}
