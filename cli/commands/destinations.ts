@@ -82,10 +82,10 @@ function addMaking(cli: Cli, destinations: Command): void {
 
 function addSwitches(cli: Cli, destinations: Command): void {
   const switches: [word: string, summary: string, body: { enabled?: boolean; paused?: boolean }][] = [
-    ['enable', 'Switch it on', { enabled: true }],
-    ['disable', 'Switch it off: what waits for it is cancelled', { enabled: false }],
-    ['pause', 'Hold it: what comes waits, within its window', { paused: true }],
-    ['resume', 'Let go on what was paused', { paused: false }],
+    ['enable', 'Enable a destination', { enabled: true }],
+    ['disable', 'Disable a destination and cancel its waiting deliveries', { enabled: false }],
+    ['pause', 'Pause a destination; deliveries wait, within their window', { paused: true }],
+    ['resume', 'Resume a paused destination', { paused: false }],
   ];
   for (const [word, summary, body] of switches) {
     leaf(

@@ -38,7 +38,7 @@ export function addListen(cli: Cli, program: Command): void {
     cli,
     [program, 'listen [destination]'],
     {
-      summary: "Forward a destination's live events to a server of this machine",
+      summary: 'Forward live events to a local server, as the destination would receive them',
       example: 'listen "My hook" --to 3000/hook --secret-file secret.txt --replay 10',
       options: [
         ['--to <target>', 'port or address, such as 3000 or http://localhost:3000/hook (required)'],
@@ -50,7 +50,7 @@ export function addListen(cli: Cli, program: Command): void {
         ['--concurrency <n>', 'concurrent requests (default 8)'],
         ['--quiet', 'show only events without a 2xx response'],
       ],
-      more: 'Production goes on as if nobody listened: its deliveries are neither held nor changed. Bodies and webhook-id are those\nof production. Stored secrets cannot be read: without one of yours, one is made for this run and shown.',
+      more: 'Production deliveries are not affected. Bodies and webhook-id are the same as in production. Stored secrets cannot be\nread: without --secret-file, the command generates a secret for this run and shows it.',
     },
     listen,
   );

@@ -96,6 +96,6 @@ function show({ print }: Session, notice: Notice): void {
     ['dead letters', deadLetters || undefined],
     ['error', error ?? undefined],
     ['alert', delivery === null ? alert : `${alert}: ${delivery}`],
-    ['seen', acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'by nobody yet'],
+    ['acknowledged', acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'not acknowledged'],
   ]);
 }

@@ -51,7 +51,7 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
     stop: world.stop,
     onEvent: (event) => print.line(event, eventLine(event, print.colour)),
     onGap: (atLeast) => print.note(`${atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events'} were missed.`),
-    onAway: (why) => print.note(`The stream ended (${why}); connecting again.`),
+    onAway: (why) => print.note(`The stream ended (${why}). Reconnecting.`),
     onBack: () => print.note('The stream is back.'),
   });
 }

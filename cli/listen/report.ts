@@ -73,14 +73,12 @@ export class Report {
 
   away(why: string | undefined, target: string): void {
     this.#say(
-      why === undefined ? `${target} is back.` : `${target} is away (${why}): what comes is kept until it is back.`,
+      why === undefined ? `${target} is back.` : `${target} is away (${why}). Events are queued until it is back.`,
     );
   }
 
   stream(why: string | undefined): void {
-    this.#say(
-      why === undefined ? 'The stream of events is back.' : `The stream of events ended (${why}); connecting again.`,
-    );
+    this.#say(why === undefined ? 'The event stream is back.' : `The event stream ended (${why}). Reconnecting.`);
   }
 
   end(unsent: number): void {
@@ -90,12 +88,12 @@ export class Report {
     const other = Object.entries(counts.leftOut).map(([why, n]) => `${why} ${String(n)}`);
     const parts = [
       `received ${String(counts.received)}`,
-      `forwarded ${String(counts.forwarded)} (2xx ${String(counts.answered2xx)}, others ${String(counts.otherAnswers)}, no answer ${String(counts.timeouts)})`,
+      `forwarded ${String(counts.forwarded)} (2xx ${String(counts.answered2xx)}, others ${String(counts.otherAnswers)}, no response ${String(counts.timeouts)})`,
       `repeated ${String(counts.repeated)}`,
       `dropped ${String(counts.dropped)}`,
       `unsent ${String(counts.unsent)}`,
       `missed ${String(counts.missed)}`,
-      `left out ${other.join(', ') || '0'}`,
+      `skipped ${other.join(', ') || '0'}`,
     ];
     this.print.note(parts.join(', '));
   }
