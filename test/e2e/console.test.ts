@@ -307,7 +307,7 @@ story(
     });
 
     await page.goto(at(`/sources/${shop.id}`));
-    await page.getByText('No request was over the limits in the last 24 hours.').waitFor();
+    await page.getByText('No request exceeded the limits in the last 24 hours.').waitFor();
     await page.getByRole('button', { name: 'Block Cart Viewed' }).click();
     await page.getByRole('button', { name: 'Unblock Cart Viewed' }).waitFor();
     await isGood('source-events');

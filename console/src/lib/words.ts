@@ -29,15 +29,15 @@ export function reasonInWords(reason: string | null): string {
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  routed: 'sent on',
+  routed: 'delivered to it',
   source_off: 'the source is switched off',
   blocked: 'the source blocks this event',
   excluded: 'the call excludes webhooks by its integrations',
   off: 'the destination is switched off',
   not_connected: 'the destination is not connected to this source',
-  type: 'the destination does not want this type',
+  type: 'the destination does not accept this type',
   filtered: 'its filter does not match',
-  filter_failed: 'its filter cannot be evaluated, which is no match',
+  filter_failed: 'its filter cannot be evaluated and does not match',
 };
 
 /** What became of a message at a destination. */

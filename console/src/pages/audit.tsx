@@ -46,7 +46,7 @@ function ByFilter({ filters }: { filters: Filters }) {
   const tokens = useRead('GET /tokens', { query: { limit: 200 } });
   const by = filters.get('by');
   const known = [
-    { value: 'admin', label: 'the token of the settings' },
+    { value: 'admin', label: 'the admin token in the settings' },
     ...(tokens.data?.data.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
   ];
   const isKnown = by === '' || known.some(({ value }) => value === by);

@@ -107,7 +107,7 @@ function Circuits({ of: rows }: { of: Row[] }) {
   );
   if (open.length === 0) return null;
   return (
-    <Table label="Endpoints that keep failing" head={['Endpoint that keeps failing', 'Destination', 'Why', 'Since']}>
+    <Table label="Endpoints that keep failing" head={['Endpoint', 'Destination', 'Why', 'Since']}>
       {open.map((circuit) => (
         <tr key={circuit.url}>
           <td className="break">{circuit.origin}</td>

@@ -48,11 +48,11 @@ function Loaded({ replay }: { replay: Replay }) {
           <dt>Status, type</dt>
           <dd>
             {replay.deliveryStatus ?? 'any'}, {replay.type ?? 'any'}
-            {replay.includeDelivered ? ', also what was delivered' : ''}
+            {replay.includeDelivered ? ', including delivered ones' : ''}
           </dd>
           <dt>Accepted</dt>
           <dd>
-            {replay.from ?? 'as far back as is kept'} to {replay.to}
+            {replay.from ?? 'everything retained'} to {replay.to}
           </dd>
           <dt>Maximum per second</dt>
           <dd>{count(replay.maxPerSecond)}</dd>

@@ -37,8 +37,8 @@ function Loaded({ source, etag }: Props) {
   if (told) {
     return (
       <Text>
-        By this source Waypost tells of <TextLink to={told.to}>{told.name}</TextLink>: nobody sends to it, and it goes
-        with that.
+        Waypost sends the updates of <TextLink to={told.to}>{told.name}</TextLink> through this source. It accepts no
+        other calls and is deleted with it.
       </Text>
     );
   }

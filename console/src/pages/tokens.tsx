@@ -100,8 +100,8 @@ function RoleChoice({
 }
 
 const ROLES: { value: Role; label: string }[] = [
-  { value: 'read_only', label: 'read-only: looks' },
-  { value: 'operator', label: 'operator: runs everything, sees no secrets' },
+  { value: 'read_only', label: 'read-only: read access' },
+  { value: 'operator', label: 'operator: operations, no secrets' },
   { value: 'admin', label: 'admin: everything' },
 ];
 

@@ -93,8 +93,8 @@ interface FieldsProps {
 }
 
 const ORIGINS = [
-  { value: 'dead_letters', label: 'dead letters: what was given up' },
-  { value: 'messages', label: 'all messages of the last 7 days, also those before it was there' },
+  { value: 'dead_letters', label: 'dead letters' },
+  { value: 'messages', label: 'all messages of the last 7 days, also from before the destination existed' },
 ];
 
 function ScopeFields(props: FieldsProps) {

@@ -29,7 +29,7 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
                 <When at={lastSeenAt} />
               </td>
               <td>
-                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? 'blocked' : 'sent on'}</Pill>
+                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? 'blocked' : 'delivered'}</Pill>
               </td>
               <td>
                 {operator && (

@@ -90,8 +90,8 @@ function Limited({ source }: { source: string }) {
   return (
     <Text size="sm" role="status">
       {limited === 0
-        ? 'No request was over the limits in the last 24 hours.'
-        : `${counted(limited, 'request')} of the last 24 hours got 429: over the limits.`}
+        ? 'No request exceeded the limits in the last 24 hours.'
+        : `${counted(limited, 'request')} exceeded the limits in the last 24 hours and got 429.`}
     </Text>
   );
 }

@@ -181,20 +181,16 @@ describe('in words', () => {
     ],
     [{ phase: 'counting', of: 100 }, 'Counting …', '0 of 100 profiles checked.'],
     [{ phase: 'counting', members: 7, looked: 10, of: 100 }, 'So far about 7 users', '10 of 100 profiles checked.'],
-    [
-      { members: 2, looked: 5, failed: 3 },
-      '2 users',
-      '5 profiles checked. 3 could not be evaluated and do not match.',
-    ],
+    [{ members: 2, looked: 5, failed: 3 }, '2 users', '5 profiles checked. 3 could not be evaluated and do not match.'],
   ])('a preview of %j', (given, size, basis) => {
     expect([sizeInWords(preview(given)), basisInWords(preview(given))]).toEqual([size, basis]);
   });
 
   it.each([
-    [{ ...STATUS }, undefined, 'told of what changes'],
+    [{ ...STATUS }, undefined, 'Changes are sent to receivers'],
     [{ ...STATUS, phase: 'first_sync' as const, counted: 1, of: 3 }, 33, '1 of 3 profiles'],
     [{ ...STATUS, phase: 'first_sync' as const, counted: 0, of: 0 }, 0, '0 of 0'],
-    [{ ...STATUS, phase: 'counting' as const }, undefined, 'Nobody is told anything before'],
+    [{ ...STATUS, phase: 'counting' as const }, undefined, 'Nothing is sent before'],
     [{ ...STATUS, phase: 'none' as const }, undefined, 'Nothing has been counted yet'],
   ])('a status of %j', (status, percent, words) => {
     expect(progressOf(status)).toBe(percent);
