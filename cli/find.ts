@@ -109,11 +109,11 @@ function theOne<T extends { id: string; name: string }>(kind: string, name: stri
   const found = from.filter((one) => one.name === name);
   const [first] = found;
   if (first === undefined) {
-    throw new CliError(`There is no ${kind} "${name}". \`waypost ${kind}s list\` shows those there are.`);
+    throw new CliError(`Unknown ${kind} "${name}". Run \`waypost ${kind}s list\`.`);
   }
   if (found.length > 1) {
     throw new CliError(
-      `${String(found.length)} ${kind}s are named "${name}": say which by its id (${found.map(({ id }) => id).join(', ')}).`,
+      `${String(found.length)} ${kind}s are named "${name}". Use an id (${found.map(({ id }) => id).join(', ')}).`,
     );
   }
   return first;

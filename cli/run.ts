@@ -51,10 +51,10 @@ export async function run(argv: string[], world: World): Promise<number> {
 export function createProgram(cli: Cli): Command {
   const { world } = cli;
   const program = new Command('waypost')
-    .description('Works with a Waypost from a terminal: its events, its deliveries, its webhooks.')
+    .description('Manage Waypost from a terminal: events, deliveries and webhooks.')
     .version(version(), '--version')
-    .option('--url <address>', 'the control API, such as http://127.0.0.1:8090')
-    .option('--json', 'for programs: JSON, one text a line')
+    .option('--url <address>', 'address of the control API, such as http://127.0.0.1:8090')
+    .option('--json', 'output JSON, one value per line')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => world.out(text), writeErr: (text) => world.err(text) })
     .exitOverride()
@@ -83,6 +83,6 @@ function explain(error: unknown, world: World): number {
     return error instanceof CliError ? error.exitCode : FAILED;
   }
   // A fault of ours: its stack is what finds it.
-  world.err(`${red('The command failed by a fault of its own:')} ${String((error as Error).stack)}\n`);
+  world.err(`${red('The command failed because of a bug:')} ${String((error as Error).stack)}\n`);
   return FAILED;
 }

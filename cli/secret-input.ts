@@ -38,7 +38,7 @@ export async function readBytes(world: World, file: string): Promise<Buffer> {
 export async function promptSecret(world: World, question: string): Promise<string> {
   if (!world.stdin.isTTY) {
     const [line = ''] = (await readInput(world, '-')).split('\n');
-    if (line.trim() === '') throw new CliError(`${question}: give it by standard input, or run this at a terminal.`);
+    if (line.trim() === '') throw new CliError(`${question}: send it on standard input or run this in a terminal.`);
     return line.trim();
   }
   world.err(`${question}: `);
@@ -49,7 +49,7 @@ export async function promptSecret(world: World, question: string): Promise<stri
   try {
     return await Promise.race([
       lines.question(''),
-      new Promise<never>((_, reject) => lines.once('close', () => reject(new CliError('Nothing was given.')))),
+      new Promise<never>((_, reject) => lines.once('close', () => reject(new CliError('No input.')))),
     ]);
   } finally {
     lines.close();

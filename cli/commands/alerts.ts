@@ -18,36 +18,36 @@ interface EditOptions extends WebhookOptions {
 const NEVER = 'never';
 
 export function addAlerts(cli: Cli, program: Command): void {
-  const alerts = group(program, 'alerts', 'Manage alerts about destinations in trouble: show, change, test, rotate');
-  leaf(
-    cli,
-    [alerts, 'show'],
-    { summary: 'When alerts are raised, and where they are sent', example: 'alerts show' },
-    async (session) => show(session, await read(session)),
+  const alerts = group(program, 'alerts', 'Alerts about failing destinations: show, edit, test, rotate');
+  leaf(cli, [alerts, 'show'], { summary: 'Show the alert settings', example: 'alerts show' }, async (session) =>
+    show(session, await read(session)),
   );
   leaf<EditOptions>(
     cli,
     [alerts, 'edit'],
     {
-      summary: 'Change what is given, and nothing else',
+      summary: 'Change only the given settings',
       example: 'alerts edit --webhook https://ops.example.com/waypost --secret-file secret --failing-for 10m',
       options: [
         ...WEBHOOK_EDITS,
-        ['--no-webhooks', 'send to nobody: notices alone'],
-        ['--failing-for <duration>', 'a destination fails when its failures span so long without a success (30m)'],
-        ['--dead-letters-every <duration>', 'at most one alert of dead letters for each destination in so long (1h)'],
+        ['--no-webhooks', 'send no alerts, only notices'],
+        [
+          '--failing-for <duration>',
+          'time with failures and without a success until a destination counts as failing (30m)',
+        ],
+        ['--dead-letters-every <duration>', 'at most one dead-letter alert per destination in this time (1h)'],
         [
           '--switch-off-after <duration>',
-          `a destination that fails for so long is switched off, or ${NEVER} (${NEVER})`,
+          `switch a destination off after failing for this long, or ${NEVER} (${NEVER})`,
         ],
       ],
-      more: 'The list of --webhook takes the place of the whole list before. Headers of a URL that stays are kept.',
+      more: 'The --webhook list replaces the whole list. A URL that stays keeps its headers.',
     },
     edit,
   );
   for (const [word, summary, enabled] of [
     ['enable', 'Send alerts', true],
-    ['disable', 'Send none: notices alone', false],
+    ['disable', 'Send no alerts, only notices', false],
   ] as const) {
     leaf(cli, [alerts, word], { summary, example: `alerts ${word}` }, (session) => patch(session, { enabled }));
   }
@@ -58,7 +58,7 @@ function addSending(cli: Cli, alerts: Command): void {
   leaf(
     cli,
     [alerts, 'test'],
-    { summary: 'Send a sample alert; exit code 1 unless it was delivered', example: 'alerts test' },
+    { summary: 'Send a sample alert; exit code 1 unless it is delivered', example: 'alerts test' },
     async ({ api, print }) => {
       const { data } = await api().call('POST /alerts/test', {});
       showTest(print, data);
@@ -69,7 +69,7 @@ function addSending(cli: Cli, alerts: Command): void {
     cli,
     [alerts, 'rotate-secret'],
     {
-      summary: 'Give them a new shared secret; without a file one is made, and shown this once',
+      summary: 'Rotate the shared secret; without a file, Waypost generates one and shows it once',
       example: 'alerts rotate-secret --overlap 24h > new-secret',
       options: ROTATION_OPTIONS,
     },
@@ -90,7 +90,7 @@ async function edit(session: Session, options: EditOptions): Promise<void> {
     ...(deadLettersEvery !== undefined && { deadLettersEvery }),
     ...(switchOffAfter !== undefined && { switchOffAfter: switchOffAfter === NEVER ? null : switchOffAfter }),
   };
-  if (Object.keys(body).length === 0) throw usage('Say what to change: see waypost alerts edit --help.');
+  if (Object.keys(body).length === 0) throw usage('Nothing to change. See waypost alerts edit --help.');
   await patch(session, body);
 }
 
@@ -106,7 +106,7 @@ async function patch(session: Session, body: Operations['PATCH /alerts']['body']
 function show({ print }: Session, alerts: Alerts): void {
   const { enabled, webhooks, hasSharedSecret, secretRotation } = alerts;
   print.thing(alerts, [
-    ['sent', enabled && webhooks.length > 0 ? 'yes' : 'no: notices alone'],
+    ['sent', enabled && webhooks.length > 0 ? 'yes' : 'no, only notices'],
     ...webhookLines(webhooks),
     ['signed', hasSharedSecret ? 'yes' : 'no'],
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],

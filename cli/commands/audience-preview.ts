@@ -17,10 +17,13 @@ export function addPreview(cli: Cli, audiences: Command): void {
     cli,
     [audiences, 'preview'],
     {
-      summary: 'How large it would be, and who would be in it: makes nothing',
+      summary: 'Preview the size and some members of a condition, without creating an audience',
       example: `audiences preview --condition 'has(user.traits.plan) && user.traits.plan == "pro"'`,
-      options: [...CONDITION_OPTIONS, ['--source <source...>', 'whose messages count, by id or name; else all']],
-      more: 'It waits for the end of the count. Ctrl-C ends it.',
+      options: [
+        ...CONDITION_OPTIONS,
+        ['--source <source...>', 'sources whose messages count, by id or name (default all)'],
+      ],
+      more: 'Waits for the end of the count. Press Ctrl-C to cancel.',
     },
     preview,
   );
@@ -29,14 +32,14 @@ export function addPreview(cli: Cli, audiences: Command): void {
 async function preview(session: Session, options: Options): Promise<number> {
   const { api, print, world } = session;
   const condition = await conditionOf(session, options);
-  if (condition === undefined) throw usage('Say who would be in it: --condition or --condition-file.');
+  if (condition === undefined) throw usage('A condition is required: --condition or --condition-file.');
   const { source } = options;
   const body = { condition, ...(source && { sources: await idsOf(findSource, api(), source) }) };
   let { data } = await api().call('POST /audiences/preview', { body });
   const { id } = data;
   try {
     for (let said = ''; data.phase === 'counting' && !world.stop.aborted;) {
-      const line = `counting: ${String(data.looked)} of ${String(data.of)} looked at, ${sizeOf(data)} so far`;
+      const line = `counting: ${String(data.looked)} of ${String(data.of)} checked, ${sizeOf(data)} so far`;
       if (line !== said && !print.json) print.note(line);
       said = line;
       await pause(POLL_MS, world.stop);
@@ -62,7 +65,7 @@ function show({ print }: Session, found: Preview): void {
   print.thing(found, [
     ['state', phase],
     ['users', sizeOf(found)],
-    ['looked at', `${String(looked)} of ${String(of)}`],
+    ['checked', `${String(looked)} of ${String(of)}`],
     ['failed', failed],
     ['detail', detail ?? undefined],
     ...sample.map(({ userId }): [string, string] => ['such as', userId]),

@@ -20,17 +20,14 @@ export function addUpload(cli: Cli, audiences: Command): void {
     cli,
     [audiences, 'upload <audience> <file>'],
     {
-      summary: 'Upload members: a line for each, out of a file or, with -, of standard input',
+      summary: 'Upload members, one per line, from a file or, with -, from standard input',
       example: 'audiences upload "Invited" members.ndjson --follow',
       options: [
-        [
-          '--changes',
-          'lines are {"add":"ann"} and {"remove":"bob"}; else they are all members, and who is not there leaves',
-        ],
-        ['--allow-empty', 'also where there is no line: then nobody is a member'],
-        ['--follow', 'wait until they count'],
+        ['--changes', 'lines are {"add":"ann"} and {"remove":"bob"}. Without it, the lines replace all members'],
+        ['--allow-empty', 'accept an empty file, which removes all members'],
+        ['--follow', 'wait until the upload is applied'],
       ],
-      more: 'A line is a user id in JSON ("ann"), an object ({"userId":"ann"}), or else a user id as it stands. All of it counts, or nothing.',
+      more: 'A line is a user id in JSON ("ann"), an object ({"userId":"ann"}), or a plain user id. The upload is applied completely or not at all.',
     },
     upload,
   );

@@ -22,19 +22,15 @@ import { addDelete, addReads, AUDIENCES } from './definitions';
 type EditOptions = CommonOptions & ConditionOptions;
 
 export function addAudiences(cli: Cli, program: Command): void {
-  const audiences = group(
-    program,
-    'audiences',
-    'Manage audiences, sets of users that receivers get: list, create, change, upload',
-  );
+  const audiences = group(program, 'audiences', 'Audiences: list, create, edit, upload');
   addReads(cli, audiences, AUDIENCES);
   leaf<EditOptions & { list?: boolean }>(
     cli,
     [audiences, 'create <name>'],
     {
-      summary: 'Make an audience: its trait is the name in snake_case',
+      summary: 'Create an audience; its trait is the name in snake_case',
       example: `audiences create "Loyal" --condition 'count("Order Completed", duration("720h")) >= 3' --destination "My hook"`,
-      options: [...CONDITION_OPTIONS, ['--list', 'no condition: its members are uploaded'], ...COMMON_OPTIONS],
+      options: [...CONDITION_OPTIONS, ['--list', 'no condition; you upload the members'], ...COMMON_OPTIONS],
     },
     create,
   );
@@ -42,10 +38,10 @@ export function addAudiences(cli: Cli, program: Command): void {
     cli,
     [audiences, 'edit <audience>'],
     {
-      summary: 'Change what is given, and nothing else',
+      summary: 'Change only the given settings',
       example: 'audiences edit "Loyal" --sync-every 10s --destination "My hook"',
-      options: [...CONDITION_OPTIONS, ...COMMON_OPTIONS, ['--name <name>', 'another name; its trait stays']],
-      more: 'Another condition or set of sources is counted anew from what is retained of messages.',
+      options: [...CONDITION_OPTIONS, ...COMMON_OPTIONS, ['--name <name>', 'new name; the trait keeps its key']],
+      more: 'A new condition or set of sources is counted from the retained messages.',
     },
     edit,
   );
@@ -57,7 +53,7 @@ export function addAudiences(cli: Cli, program: Command): void {
 async function create(session: Session, options: EditOptions & { list?: boolean }, name = ''): Promise<void> {
   const condition = await conditionOf(session, options);
   if ((condition === undefined) !== (options.list ?? false)) {
-    throw usage('Say who is in it by --condition or --condition-file, or --list where its members are uploaded.');
+    throw usage('Give --condition or --condition-file, or --list to upload the members.');
   }
   const body: Operations['POST /audiences']['body'] = {
     name,
@@ -74,7 +70,7 @@ async function edit(session: Session, options: EditOptions & { name?: string }, 
     ...(condition !== undefined && { condition }),
     ...(await commonFields(session, options)),
   };
-  if (Object.keys(body).length === 0) throw usage('Say what to change: see --help.');
+  if (Object.keys(body).length === 0) throw usage('Nothing to change. See --help.');
   const { id, version } = await findAudience(session.api(), given);
   const ifMatch = `"${String(version)}"`;
   showDefinition(session, (await session.api().call('PATCH /audiences/{id}', { id, body, ifMatch })).data);

@@ -36,13 +36,13 @@ export function addAudit(cli: Cli, program: Command): void {
     cli,
     [program, 'audit'],
     {
-      summary: 'Who changed and did what, the newest first',
+      summary: 'List the audit trail, newest first',
       example: 'audit --kind destination --limit 20',
       options: [
         ['--kind <kind>', KINDS.join(', ')],
-        ['--entry <id>', 'the id of a source, a destination and so on'],
-        ['--by <token>', 'by id or name; admin: the token of the settings; waypost: Waypost itself'],
-        ['--limit <n>', 'at most so many (default 50)'],
+        ['--entry <id>', 'id of a source, destination or other entry'],
+        ['--by <token>', 'by id or name; admin: the token in the settings; waypost: Waypost itself'],
+        ['--limit <n>', 'maximum number (default 50)'],
       ],
     },
     async (session, options) => {
@@ -50,7 +50,7 @@ export function addAudit(cli: Cli, program: Command): void {
       const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
       const { call } = session.api();
       const found = await all((page) => call('GET /audit', { query: { ...query, ...page } }), limit);
-      session.print.rows(COLUMNS, found, 'Nothing of the kind was done.');
+      session.print.rows(COLUMNS, found, 'No matching entries.');
     },
   );
 }

@@ -8,7 +8,7 @@ export function addCompletion(cli: Cli, program: Command): void {
     cli,
     [program, 'completion <shell>'],
     {
-      summary: 'A script that completes commands and options: bash or zsh',
+      summary: 'Print a completion script for bash or zsh',
       example: 'completion bash > ~/.local/share/bash-completion/completions/waypost',
     },
     ({ world }, _, shell = '') => {

@@ -15,11 +15,11 @@ export interface CommonOptions {
 }
 
 export const COMMON_OPTIONS: [string, string][] = [
-  ['--source <source...>', 'whose messages count, by id or name; else all'],
-  ['--all-sources', 'those of all sources count'],
-  ['--destination <destination...>', 'that are told, by id or name'],
-  ['--nobody', 'no destination is told'],
-  ['--sync-every <duration>', 'how often they are told of changes, from 1s to 24h (default 1m)'],
+  ['--source <source...>', 'sources whose messages count, by id or name (default all)'],
+  ['--all-sources', 'count messages of all sources'],
+  ['--destination <destination...>', 'destinations that receive updates, by id or name'],
+  ['--nobody', 'send updates to no destination'],
+  ['--sync-every <duration>', 'interval for sending changes, from 1s to 24h (default 1m)'],
 ];
 
 export interface CommonFields {
@@ -48,8 +48,8 @@ export interface ConditionOptions {
 }
 
 export const CONDITION_OPTIONS: [string, string][] = [
-  ['--condition <cel>', 'who is in it, in CEL: docs/guide/audiences.md'],
-  ['--condition-file <file>', 'the condition out of a file; - for standard input'],
+  ['--condition <cel>', 'condition in CEL: docs/guide/audiences.md'],
+  ['--condition-file <file>', 'read the condition from a file; - for standard input'],
 ];
 
 /** @throws CliError where both are given, or the file cannot be read */
@@ -83,9 +83,9 @@ export function showDefinition({ print }: Session, entry: Definition): void {
       ? [
           ['value', `${entry.compute} of ${entry.event}`],
           ['property', entry.property ?? undefined],
-          ['window', entry.window ?? 'ever'],
+          ['window', entry.window ?? 'all time'],
         ]
-      : [['condition', entry.condition ?? 'none: its members are uploaded']];
+      : [['condition', entry.condition ?? 'none, members are uploaded']];
   print.thing(entry, [
     ['id', entry.id],
     ['name', entry.name],

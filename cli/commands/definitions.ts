@@ -41,38 +41,38 @@ const COLUMNS: Column<Definition>[] = [
   { title: 'LAST SYNC', of: ({ status }) => status.lastSync?.at },
 ];
 
-const LIMIT: [string, string] = ['--limit <n>', 'at most so many (default 50)'];
+const LIMIT: [string, string] = ['--limit <n>', 'maximum number (default 50)'];
 
 export function addReads(cli: Cli, parent: Command, kind: Kind): void {
   const { word, one } = kind;
-  leaf(cli, [parent, 'list'], { summary: `All ${word}`, example: `${word} list` }, async ({ api, print }) =>
-    print.rows(COLUMNS, await kind.all(api()), `There is none yet: see waypost ${word} create --help`),
+  leaf(cli, [parent, 'list'], { summary: `List ${word}`, example: `${word} list` }, async ({ api, print }) =>
+    print.rows(COLUMNS, await kind.all(api()), `No ${word} yet. See waypost ${word} create --help`),
   );
   leaf(
     cli,
     [parent, `show <${one}>`],
-    { summary: `One ${one}, and how far it is`, example: `${word} show "My ${one}"` },
+    { summary: `Show one ${one} and its status`, example: `${word} show "My ${one}"` },
     async (session, _, name = '') => showDefinition(session, await kind.find(session.api(), name)),
   );
   leaf<{ limit?: string; user?: string }>(
     cli,
     [parent, `members <${one}>`],
     {
-      summary: 'Who is in it, as receivers were told',
+      summary: 'List members, as sent to receivers',
       example: `${word} members "My ${one}" --user ann`,
-      options: [LIMIT, ['--user <id>', 'whether this one is; exit code 1 where not']],
+      options: [LIMIT, ['--user <id>', 'check one user; exit code 1 if not a member']],
     },
     (session, options, name = '') => members(session, kind, name, options),
   );
   leaf<{ limit?: string }>(
     cli,
     [parent, `syncs <${one}>`],
-    { summary: 'Its syncs, the newest first', example: `${word} syncs "My ${one}"`, options: [LIMIT] },
+    { summary: 'List syncs, newest first', example: `${word} syncs "My ${one}"`, options: [LIMIT] },
     async ({ api, print }, options, name = '') => {
       const { id } = await kind.find(api(), name);
       const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
       const found = await all((query) => api().call(`GET /${kind.path}/{id}/syncs`, { id, query }), limit);
-      print.rows(SYNCS, found, 'There was no sync yet.');
+      print.rows(SYNCS, found, 'No syncs yet.');
     },
   );
 }
@@ -83,7 +83,7 @@ export function addDelete(cli: Cli, parent: Command, kind: Kind): void {
     cli,
     [parent, `delete <${one}>`],
     {
-      summary: 'Delete it: nobody is told of it any more, nor that members left',
+      summary: `Delete the ${one}; receivers get no further updates, not even for removed members`,
       example: `${word} delete "My ${one}"`,
     },
     async ({ api, print }, _, name = '') => {
@@ -103,7 +103,7 @@ const MEMBERS: Column<Members['data'][number]>[] = [
 const SYNCS: Column<Syncs['data'][number]>[] = [
   { title: 'AT', of: ({ at }) => at },
   { title: 'USERS', of: ({ members: users }) => users, right: true },
-  { title: 'LOOKED AT', of: ({ looked }) => looked, right: true },
+  { title: 'CHECKED', of: ({ looked }) => looked, right: true },
   { title: 'CHANGED', of: ({ changed }) => changed, right: true },
   { title: 'SENT', of: ({ sent }) => sent, right: true },
   { title: 'WAITING', of: ({ waiting }) => waiting, right: true },
@@ -122,6 +122,6 @@ async function members(
       api().call(`GET /${kind.path}/{id}/members`, { id, query: { ...page, ...(user !== undefined && { user }) } }),
     limit,
   );
-  print.rows(MEMBERS, found, user === undefined ? 'Nobody is in it.' : `${user} is not in it.`);
+  print.rows(MEMBERS, found, user === undefined ? 'No members.' : `${user} is not in it.`);
   return user !== undefined && found.length === 0 ? FAILED : 0;
 }

@@ -26,38 +26,39 @@ interface CreateOptions {
 }
 
 export function addDeletions(cli: Cli, program: Command): void {
-  const deletions = group(program, 'deletions', 'Delete users and visitors: list, show, create');
+  const deletions = group(program, 'deletions', 'Deletions of users: list, show, create');
   leaf<{ limit?: string }>(
     cli,
     [deletions, 'list'],
     {
-      summary: 'Deletions, the newest first',
+      summary: 'List deletions, newest first',
       example: 'deletions list',
-      options: [['--limit <n>', 'at most so many (default 50)']],
+      options: [['--limit <n>', 'maximum number (default 50)']],
     },
     async ({ api, print }, options) => {
       const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
       const found = await all((query) => api().call('GET /deletions', { query }), limit);
-      print.rows(COLUMNS, found, 'No user was deleted.');
+      print.rows(COLUMNS, found, 'No deletions yet.');
     },
   );
   leaf(
     cli,
     [deletions, 'show <deletion>'],
-    { summary: 'One deletion with its users', example: 'deletions show del_…' },
+    { summary: 'Show one deletion with its users', example: 'deletions show del_…' },
     async (session, _, id = '') => show(session, (await session.api().call('GET /deletions/{id}', { id })).data),
   );
   leaf<CreateOptions>(
     cli,
     [deletions, 'create'],
     {
-      summary: 'Delete users, for good: each affected source sends a delete message, and the history forgets them',
+      summary:
+        'Delete users permanently: sends a delete message for each affected source and removes them from the history',
       example: 'deletions create --users-file users.txt --source "My site"',
       options: [
         ['--user <id...>', "the user's id"],
-        ['--users-file <file>', 'ids of users, one a line; - for standard input'],
+        ['--users-file <file>', 'user ids, one per line; - for standard input'],
         ['--anonymous <id...>', 'the `anonymousId` of a visitor'],
-        ['--source <source...>', 'these sources alone, by id or name; else all'],
+        ['--source <source...>', 'only these sources, by id or name (default all)'],
       ],
     },
     create,
@@ -67,7 +68,7 @@ export function addDeletions(cli: Cli, program: Command): void {
 async function create(session: Session, { user, usersFile, anonymous = [], source }: CreateOptions): Promise<void> {
   const fromFile = usersFile === undefined ? [] : (await readInput(session.world, usersFile)).split(/\r?\n/);
   const userIds = [...(user ?? []), ...fromFile.filter((line) => line.trim() !== '')];
-  if (userIds.length + anonymous.length === 0) throw usage('Say whom: --user, --users-file or --anonymous.');
+  if (userIds.length + anonymous.length === 0) throw usage('Give --user, --users-file or --anonymous.');
   const body = {
     ...(userIds.length > 0 && { userIds }),
     ...(anonymous.length > 0 && { anonymousIds: anonymous }),
@@ -76,7 +77,7 @@ async function create(session: Session, { user, usersFile, anonymous = [], sourc
   const { data } = await session.api().call('POST /deletions', { body });
   show(session, data);
   if (data.messages === 0) {
-    session.print.note('No message was sent: none of these sources is on and has a destination that is on.');
+    session.print.note('No message was sent. None of these sources is enabled with an enabled destination.');
   }
 }
 

@@ -26,12 +26,12 @@ interface ListOptions {
 }
 
 export function addDeliveries(cli: Cli, program: Command): void {
-  const deliveries = group(program, 'deliveries', 'Show deliveries and their outcome: list, show');
+  const deliveries = group(program, 'deliveries', 'Deliveries and their attempts: list, show');
   leaf<ListOptions>(
     cli,
     [deliveries, 'list'],
     {
-      summary: 'Deliveries, the newest first',
+      summary: 'List deliveries, newest first',
       example: 'deliveries list --destination "My hook" --status dead --since 1h',
       options: [
         ['--destination <destination>', 'by id or name'],
@@ -40,9 +40,9 @@ export function addDeliveries(cli: Cli, program: Command): void {
         ['--message <id>', "the message's id"],
         ['--user <id>', "the user's id"],
         ['--type <type>', MESSAGE_TYPES.join(', ')],
-        ['--since <time>', 'accepted since: 15m, 24h, or 2026-12-01T10:00:00Z'],
-        ['--until <time>', 'accepted before it'],
-        ['--limit <n>', 'at most so many (default 50)'],
+        ['--since <time>', 'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z'],
+        ['--until <time>', 'accepted before this time'],
+        ['--limit <n>', 'maximum number (default 50)'],
       ],
     },
     async (session, options) => {
@@ -50,13 +50,13 @@ export function addDeliveries(cli: Cli, program: Command): void {
       const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
       const { call } = session.api();
       const found = await all((page) => call('GET /deliveries', { query: { ...query, ...page } }), limit);
-      session.print.rows(DELIVERY_COLUMNS, found, 'There is no such delivery.');
+      session.print.rows(DELIVERY_COLUMNS, found, 'No matching deliveries.');
     },
   );
   leaf(
     cli,
     [deliveries, 'show <delivery>'],
-    { summary: 'One delivery with its attempts and its body', example: 'deliveries show dlv_…' },
+    { summary: 'Show one delivery with its attempts and body', example: 'deliveries show dlv_…' },
     async (session, _, id = '') => {
       showDelivery(session, (await session.api().call('GET /deliveries/{id}', { id })).data);
     },
@@ -96,7 +96,7 @@ function showDelivery({ print, world }: Session, delivery: Delivery): void {
   if (print.json) return;
   const tries = delivery.attempts.flatMap((attempt) => attempt.urls.map((url) => ({ attempt, url })));
   world.out('\n');
-  print.rows(ATTEMPT_COLUMNS, tries, 'It has not been tried yet.');
+  print.rows(ATTEMPT_COLUMNS, tries, 'No attempts yet.');
   for (const { attempt, url } of tries) {
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(

@@ -13,9 +13,9 @@ export function addDestinationActions(cli: Cli, destinations: Command): void {
     cli,
     [destinations, 'test <destination>'],
     {
-      summary: 'Send a sample through the real pipeline; exit code 1 unless it was delivered',
+      summary: 'Send a sample through the pipeline; exit code 1 unless it is delivered',
       example: 'destinations test "My hook" --type identify',
-      options: [['--type <type>', `of the sample (default track): ${CALL_TYPES.join(', ')}`]],
+      options: [['--type <type>', `type of the sample (default track): ${CALL_TYPES.join(', ')}`]],
     },
     async (session, options, name = '') => {
       const type = oneOf(options.type ?? 'track', '--type', CALL_TYPES);
@@ -29,7 +29,7 @@ export function addDestinationActions(cli: Cli, destinations: Command): void {
     cli,
     [destinations, 'rotate-secret <destination>'],
     {
-      summary: 'Give it a new shared secret; without a file one is made, and shown this once',
+      summary: 'Rotate the shared secret; without a file, Waypost generates one and shows it once',
       example: 'destinations rotate-secret "My hook" --overlap 24h > new-secret',
       options: ROTATION_OPTIONS,
     },
@@ -42,7 +42,7 @@ export function addDestinationActions(cli: Cli, destinations: Command): void {
   leaf(
     cli,
     [destinations, 'delete <destination>'],
-    { summary: 'Delete it: what waits for it is cancelled', example: 'destinations delete "My hook"' },
+    { summary: 'Delete a destination and cancel its waiting deliveries', example: 'destinations delete "My hook"' },
     async ({ api, print }, _, name = '') => {
       const { id } = await findDestination(api(), name);
       await api().call('DELETE /destinations/{id}', { id });

@@ -16,10 +16,10 @@ export interface EditOptions extends WebhookOptions {
 }
 
 export const EDITS: [string, string][] = [
-  ['--source <source...>', 'connected to these, by id or name'],
+  ['--source <source...>', 'connected sources, by id or name'],
   ...WEBHOOK_EDITS,
-  ['--types <types>', 'only these, such as track,identify; or all'],
-  ['--max-per-second <n>', 'at most so many requests a second to each URL; 0 for no limit'],
+  ['--types <types>', 'message types, such as track,identify, or all'],
+  ['--max-per-second <n>', 'maximum requests per second to each URL; 0 for no limit'],
 ];
 
 /** @throws CliError */

@@ -19,27 +19,19 @@ const COLUMNS: Column<Destination>[] = [
 ];
 
 export function addDestinations(cli: Cli, program: Command): void {
-  const destinations = group(
-    program,
-    'destinations',
-    'Manage destinations of calls: list, create, change, test, rotate',
-  );
+  const destinations = group(program, 'destinations', 'Destinations: list, create, edit, test, rotate');
   leaf(
     cli,
     [destinations, 'list'],
-    { summary: 'All destinations', example: 'destinations list' },
+    { summary: 'List destinations', example: 'destinations list' },
     async ({ api, print }) => {
-      print.rows(
-        COLUMNS,
-        await allDestinations(api()),
-        'There is no destination yet: see waypost destinations create --help',
-      );
+      print.rows(COLUMNS, await allDestinations(api()), 'No destinations yet. See waypost destinations create --help');
     },
   );
   leaf(
     cli,
     [destinations, 'show <destination>'],
-    { summary: 'One destination', example: 'destinations show "My hook"' },
+    { summary: 'Show one destination', example: 'destinations show "My hook"' },
     async (session, _, id = '') => showDestination(session, await findDestination(session.api(), id)),
   );
   addMaking(cli, destinations);
@@ -52,9 +44,9 @@ function addMaking(cli: Cli, destinations: Command): void {
     cli,
     [destinations, 'create <name>'],
     {
-      summary: 'Make a destination, off unless --enable',
+      summary: 'Create a destination, disabled unless --enable is given',
       example: 'destinations create "My hook" --source "My site" --webhook https://example.com/hook --enable',
-      options: [...EDITS, ['--enable', 'switch it on at once']],
+      options: [...EDITS, ['--enable', 'enable it immediately']],
     },
     async (session, options, name = '') => {
       const fields = await fieldsOf(session, options);
@@ -74,10 +66,10 @@ function addMaking(cli: Cli, destinations: Command): void {
     cli,
     [destinations, 'edit <destination>'],
     {
-      summary: 'Change what is given, and nothing else',
+      summary: 'Change only the given settings',
       example: 'destinations edit "My hook" --max-per-second 50',
-      options: [...EDITS, ['--name <name>', 'another name']],
-      more: 'A list (--source, --webhook, --types) takes the place of the whole list before. Headers of a URL that stays are kept.',
+      options: [...EDITS, ['--name <name>', 'new name']],
+      more: 'A list (--source, --webhook, --types) replaces the whole list. A URL that stays keeps its headers.',
     },
     async (session, options, given = '') => {
       const before = await findDestination(session.api(), given);
@@ -90,10 +82,10 @@ function addMaking(cli: Cli, destinations: Command): void {
 
 function addSwitches(cli: Cli, destinations: Command): void {
   const switches: [word: string, summary: string, body: { enabled?: boolean; paused?: boolean }][] = [
-    ['enable', 'Switch it on', { enabled: true }],
-    ['disable', 'Switch it off: what waits for it is cancelled', { enabled: false }],
-    ['pause', 'Hold it: what comes waits, within its window', { paused: true }],
-    ['resume', 'Let go on what was paused', { paused: false }],
+    ['enable', 'Enable a destination', { enabled: true }],
+    ['disable', 'Disable a destination and cancel its waiting deliveries', { enabled: false }],
+    ['pause', 'Pause a destination; deliveries wait, within their window', { paused: true }],
+    ['resume', 'Resume a paused destination', { paused: false }],
   ];
   for (const [word, summary, body] of switches) {
     leaf(

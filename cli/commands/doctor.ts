@@ -17,9 +17,9 @@ export function addDoctor(cli: Cli, program: Command): void {
     cli,
     [program, 'doctor'],
     {
-      summary: 'Check control, ingest, services, Kafka, topics, config, keys and clocks, and say what to do',
+      summary: 'Check control, ingest, services, Kafka, topics, config, keys and clocks, and suggest fixes',
       example: 'doctor',
-      more: 'Beside `npm start` it finds all by itself; elsewhere give it the environment of the services. Exit code 1 where a check\nfails; warnings alone are 0.',
+      more: 'Next to `npm start` it finds everything by itself. Elsewhere, give it the environment of the services. Exit code 1 if a check\nfails; 0 with warnings only.',
     },
     async (session) => {
       const { print, world } = session;
@@ -44,7 +44,7 @@ async function examine(session: Session): Promise<Check[]> {
   const around = surroundings(session.world, url);
   const settings = settingsOf(around);
   return [
-    ...('found' in settings ? [settings] : [ok('settings', 'as they must be')]),
+    ...('found' in settings ? [settings] : [ok('settings', 'valid')]),
     ...(await controlChecks(session)),
     await ingestCheck(session),
     ...('found' in settings ? [] : [...(await healthChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
@@ -55,7 +55,11 @@ function settingsOf({ env }: Surroundings): Settings | Check {
   try {
     return loadSettings(env);
   } catch (error) {
-    return fail('settings', messageOf(error).replace(/\s*\n\s*/g, ' '), 'Mend them: no service starts with these.');
+    return fail(
+      'settings',
+      messageOf(error).replace(/\s*\n\s*/g, ' '),
+      'Fix them: services do not start with these settings.',
+    );
   }
 }
 
@@ -64,14 +68,14 @@ async function controlChecks(session: Session): Promise<Check[]> {
   const checks: Check[] = [];
   try {
     const ahead = await clockAhead(`${url}/api/v1/openapi.json`);
-    checks.push(ok('control', `answers at ${url} (by ${from})`));
+    checks.push(ok('control', `responds at ${url} (from ${from})`));
     if (ahead !== undefined) checks.push(clockCheck("control's clock", ahead));
   } catch (error) {
     return [
       fail(
         'control',
-        `nothing answers at ${url} (${reasonOf(error)})`,
-        'Is it running? Say where it is by --url, WAYPOST_URL or `waypost login`.',
+        `no response at ${url} (${reasonOf(error)})`,
+        'Is it running? Set its address with --url, WAYPOST_URL or `waypost login`.',
       ),
     ];
   }
@@ -82,7 +86,11 @@ async function controlChecks(session: Session): Promise<Check[]> {
       if (!(error instanceof CliError)) throw error;
       const name = look === tokenCheck ? 'token' : look === keysCheck ? 'destinations' : 'history';
       checks.push(
-        fail(name, error.message, look === historyChecks ? 'Deliveries go on without it. See the log of control.' : ''),
+        fail(
+          name,
+          error.message,
+          look === historyChecks ? 'Deliveries continue without it. See the log of control.' : '',
+        ),
       );
       // Without a token the others would say the same.
       if (look === tokenCheck) break;
@@ -93,7 +101,7 @@ async function controlChecks(session: Session): Promise<Check[]> {
 
 async function tokenCheck({ api }: Session): Promise<Check[]> {
   const { data } = await api().call('GET /session', {});
-  return [ok('token', `is known: ${data.name} (${data.role})`)];
+  return [ok('token', `valid: ${data.name} (${data.role})`)];
 }
 
 async function keysCheck({ api }: Session): Promise<Check[]> {
@@ -108,25 +116,25 @@ async function keysCheck({ api }: Session): Promise<Check[]> {
 
 async function historyChecks({ api }: Session): Promise<Check[]> {
   const { data } = await api().call('GET /overview', {});
-  return [ok('history', 'can be asked'), ...destinationChecks(data.data)];
+  return [ok('history', 'available'), ...destinationChecks(data.data)];
 }
 
 async function ingestCheck({ place }: Session): Promise<Check> {
   const { ingestUrl } = place();
-  if (ingestUrl === undefined) return warn('ingest', 'not looked at', 'Set WAYPOST_INGEST_URL to its address.');
+  if (ingestUrl === undefined) return warn('ingest', 'not checked', 'Set WAYPOST_INGEST_URL to its address.');
   try {
     const status = await askIngest(ingestUrl);
-    if (status === 200) return ok('ingest', `answers at ${ingestUrl}`);
+    if (status === 200) return ok('ingest', `responds at ${ingestUrl}`);
     return fail(
       'ingest',
-      `answers ${String(status)} at ${ingestUrl}`,
-      'Is that the address of ingest? Else see its log.',
+      `responds with ${String(status)} at ${ingestUrl}`,
+      'Is this the address of ingest? If so, see its log.',
     );
   } catch (error) {
     return fail(
       'ingest',
-      `nothing answers at ${ingestUrl} (${reasonOf(error)})`,
-      'Is it running? Say where it is by WAYPOST_INGEST_URL.',
+      `no response at ${ingestUrl} (${reasonOf(error)})`,
+      'Is it running? Set its address with WAYPOST_INGEST_URL.',
     );
   }
 }
@@ -149,6 +157,8 @@ async function kafkaChecksOf(settings: Settings): Promise<Check[]> {
   try {
     return await kafkaChecks(settings);
   } catch (error) {
-    return [fail('kafka', messageOf(error), 'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* right?')];
+    return [
+      fail('kafka', messageOf(error), 'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* correct?'),
+    ];
   }
 }

@@ -19,7 +19,7 @@ export const EVENT_FILTERS: [string, string][] = [
   ['--source <source>', 'by id or name'],
   ['--type <type>', MESSAGE_TYPES.join(', ')],
   ['--user <id>', 'a userId or an anonymousId'],
-  ['--rejected', 'only calls that were rejected'],
+  ['--rejected', 'only rejected calls'],
 ];
 
 export function addEvents(cli: Cli, program: Command): void {
@@ -27,16 +27,16 @@ export function addEvents(cli: Cli, program: Command): void {
     cli,
     [program, 'events'],
     {
-      summary: 'What sources sent lately, the newest first',
+      summary: 'List recent events, newest first',
       example: 'events --source "My site" --rejected',
-      options: [...EVENT_FILTERS, ['--limit <n>', 'at most so many (default 50)']],
+      options: [...EVENT_FILTERS, ['--limit <n>', 'maximum number (default 50)']],
     },
     async (session, options) => {
       const query = await eventQuery(session, options);
       const limit = whole(options.limit ?? '50', '--limit', [1, 20_000]);
       const { call } = session.api();
       const found = await all((page) => call('GET /events', { query: { ...query, ...page } }), limit);
-      session.print.rows(EVENT_COLUMNS, found, 'Nothing was sent lately.');
+      session.print.rows(EVENT_COLUMNS, found, 'No recent events.');
     },
   );
 }

@@ -13,15 +13,15 @@ export function addExport(cli: Cli, program: Command): void {
     cli,
     [program, 'export'],
     {
-      summary: 'Sources, destinations, audiences and traits as JSON, without secrets',
+      summary: 'Export sources, destinations, audiences and traits as JSON, without secrets',
       example: 'export --out waypost.json',
-      options: [['--out <file>', 'to this file, which only you can read; else to standard output']],
-      more: 'Shared secrets and header values read ***, and are given to `waypost import` by a file of their own. URLs are whole: where\nthey hold tokens, keep the file as one keeps a secret. Members that were uploaded are not in it.',
+      options: [['--out <file>', 'write to this file, readable only by you (default standard output)']],
+      more: 'Shared secrets and header values are ***; give them to `waypost import` in a separate file. URLs are complete: if they\ncontain tokens, keep the file secret. Uploaded members are not included.',
     },
     async ({ api, print, world }, { out }) => {
       const { data: who } = await api().call('GET /session', {});
       if (who.role !== 'admin')
-        throw new CliError('Only administrators see whole URLs: export with a token of theirs.');
+        throw new CliError('Only administrators see full URLs. Export with an administrator token.');
       const present = await allSettings(api());
       const file = toFile(present, new Date());
       const text = print.json ? `${JSON.stringify(file)}\n` : `${JSON.stringify(file, null, 2)}\n`;

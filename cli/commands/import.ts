@@ -22,17 +22,17 @@ export function addImport(cli: Cli, program: Command): void {
     cli,
     [program, 'import <file>'],
     {
-      summary: 'Make and change what a file of `waypost export` says',
+      summary: 'Create and update entries from a file of `waypost export`',
       example: 'import waypost.json --secrets-file secrets.json --dry-run',
       options: [
         [
           '--secrets-file <file>',
           '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}}}; - for standard input',
         ],
-        ['--without-secrets', 'destinations whose secrets are not given are made without, and switched off'],
-        ['--dry-run', 'say what would be done, and do nothing'],
+        ['--without-secrets', 'create destinations without secrets if none are given, and disable them'],
+        ['--dry-run', 'show the changes without making them'],
       ],
-      more: 'They are known by their names. What is here and not in the file stays. Sources that are made get new write keys. Twice in\na row the second changes nothing.',
+      more: 'Entries are matched by name. Entries that are not in the file stay. New sources get new write keys. A second import of the\nsame file changes nothing.',
     },
     bringIn,
   );
@@ -41,7 +41,8 @@ export function addImport(cli: Cli, program: Command): void {
 async function bringIn(session: Session, options: ImportOptions, name = ''): Promise<number> {
   const { world, print } = session;
   const { secretsFile, withoutSecrets = false, dryRun = false } = options;
-  if (name === '-' && secretsFile === '-') throw usage('The file and the secrets cannot both come by standard input.');
+  if (name === '-' && secretsFile === '-')
+    throw usage('The file and the secrets cannot both come from standard input.');
   const file = parseFile(await readInput(world, name));
   const secrets = secretsFile === undefined ? {} : parseSecrets(await readInput(world, secretsFile));
   const api = session.api();

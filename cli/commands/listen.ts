@@ -38,19 +38,19 @@ export function addListen(cli: Cli, program: Command): void {
     cli,
     [program, 'listen [destination]'],
     {
-      summary: "Forward a destination's live events to a server of this machine",
+      summary: 'Forward live events to a local server, as the destination would receive them',
       example: 'listen "My hook" --to 3000/hook --secret-file secret.txt --replay 10',
       options: [
-        ['--to <target>', 'a port or an address, such as 3000 or http://localhost:3000/hook; needed'],
-        ['--source <source>', 'the events of this source, without a destination and its rules'],
-        ['--replay <n>', 'so many of the last events first, of each source'],
-        ['--secret-file <file>', 'signs with this shared secret; - for standard input. Or WAYPOST_SHARED_SECRET'],
-        ['--headers-file <file>', 'static headers, one "Name: value" a line'],
-        ['--queue <n>', 'how many may wait while the server is away or slow (default 10000)'],
-        ['--concurrency <n>', 'how many requests at once (default 8)'],
-        ['--quiet', 'show only what is not answered 2xx'],
+        ['--to <target>', 'port or address, such as 3000 or http://localhost:3000/hook (required)'],
+        ['--source <source>', 'forward the events of this source, without the rules of a destination'],
+        ['--replay <n>', 'first forward this number of past events of each source'],
+        ['--secret-file <file>', 'sign with this shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET'],
+        ['--headers-file <file>', 'static headers, one "Name: value" per line'],
+        ['--queue <n>', 'queue size while the server is away or slow (default 10000)'],
+        ['--concurrency <n>', 'concurrent requests (default 8)'],
+        ['--quiet', 'show only events without a 2xx response'],
       ],
-      more: 'Production goes on as if nobody listened: its deliveries are neither held nor changed. Bodies and webhook-id are those\nof production. Stored secrets cannot be read: without one of yours, one is made for this run and shown.',
+      more: 'Production deliveries are not affected. Bodies and webhook-id are the same as in production. Stored secrets cannot be\nread: without --secret-file, the command generates a secret for this run and shows it.',
     },
     listen,
   );
@@ -58,7 +58,7 @@ export function addListen(cli: Cli, program: Command): void {
 
 async function listen(session: Session, options: ListenOptions, name?: string): Promise<number> {
   const { world, print } = session;
-  if (options.to === undefined) throw usage('--to is needed: where to? For example --to 3000/hook.');
+  if (options.to === undefined) throw usage('--to is required, for example --to 3000/hook.');
   const target = parseTarget(options.to);
   const numbers = numbersOf(options);
   const { destination, sources } = await listenedTo(session, name, options);
@@ -75,7 +75,7 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
   const messages = new Recent(MESSAGES_KNOWN);
   const isNew = (source: string, message: string) => messages.add(`${source} ${message}`);
   print.note(
-    `Listening to ${destination ? `destination "${destination.name}"` : 'the source'}; forwarding to ${target.href}. Ctrl-C ends it.`,
+    `Listening to ${destination ? `destination "${destination.name}"` : 'the source'}; forwarding to ${target.href}. Press Ctrl-C to stop.`,
   );
   const ended = new AbortController();
   const stop = AbortSignal.any([world.stop, ended.signal]);
@@ -119,7 +119,7 @@ async function listenedTo(
 ): Promise<{ destination: Destination | undefined; sources: string[] }> {
   if ((name === undefined) === (source === undefined)) {
     throw usage(
-      'Listen to a destination, or to a source: waypost listen "My hook" --to 3000, or waypost listen --source "My site" --to 3000.',
+      'Give a destination or a source: waypost listen "My hook" --to 3000, or waypost listen --source "My site" --to 3000.',
     );
   }
   if (source !== undefined) {
@@ -128,7 +128,7 @@ async function listenedTo(
   const destination = await findDestination(session.api(), name ?? '');
   if (destination.sources.length === 0) {
     throw new CliError(
-      `Destination "${destination.name}" is connected to no source: nothing will come. Connect one by \`waypost destinations edit\`.`,
+      `Destination "${destination.name}" is not connected to a source and receives no events. Connect one with \`waypost destinations edit\`.`,
     );
   }
   return { destination, sources: destination.sources };
@@ -143,7 +143,7 @@ async function secretsOf(
   if (given) return prepareSecrets({ current: given });
   if (destination && !destination.hasSharedSecret) return undefined;
   const made = `whsec_${randomBytes(32).toString('base64')}`;
-  print.note(`Signing with a secret made for this run: ${made}`);
+  print.note(`Signing with a secret generated for this run: ${made}`);
   return prepareSecrets({ current: made });
 }
 
@@ -152,6 +152,6 @@ function sayOfHeaders({ print }: Session, destination: Destination | undefined, 
   const stored = new Set(destination?.webhooks.flatMap(({ headers }) => Object.keys(headers)) ?? []);
   const missing = [...stored].filter((header) => !have.has(header.toLowerCase()));
   if (missing.length > 0) {
-    print.note(`Left out, since stored values cannot be read: ${missing.join(', ')}. Give them by --headers-file.`);
+    print.note(`Omitted, because stored values cannot be read: ${missing.join(', ')}. Set them with --headers-file.`);
   }
 }

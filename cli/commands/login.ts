@@ -13,10 +13,10 @@ export function addLogin(cli: Cli, program: Command): void {
     cli,
     [program, 'login'],
     {
-      summary: 'Keep an address and a token, in a file that only you can read',
+      summary: 'Store an address and a token in a file that only you can read',
       example: 'login --url https://waypost.example.com',
-      options: [['--ingest-url <address>', 'where ingest is, for `send`']],
-      more: 'The token is asked for, or read from standard input: never an argument.',
+      options: [['--ingest-url <address>', 'address of ingest, for `send`']],
+      more: 'Prompts for the token or reads it from standard input; it is never an argument.',
     },
     async ({ place, world, print }, { ingestUrl }) => {
       const { url, ingestUrl: known } = place();
@@ -31,16 +31,16 @@ export function addLogin(cli: Cli, program: Command): void {
       ]);
     },
   );
-  leaf(cli, [program, 'logout'], { summary: 'Forget what login kept', example: 'logout' }, ({ world, print }) => {
+  leaf(cli, [program, 'logout'], { summary: 'Remove the stored login', example: 'logout' }, ({ world, print }) => {
     const file = keptFile(world);
     const removed = removeKept(world);
-    print.thing({ file, removed }, [[removed ? 'removed' : 'there was none', file]]);
+    print.thing({ file, removed }, [[removed ? 'removed' : 'no login stored', file]]);
     return Promise.resolve();
   });
   leaf(
     cli,
     [program, 'whoami'],
-    { summary: 'Which Waypost this is, and who you are there', example: 'whoami' },
+    { summary: 'Show the address and the identity of your token', example: 'whoami' },
     async ({ api, print }) => {
       const { place, call } = api();
       const { data } = await call('GET /session', {});

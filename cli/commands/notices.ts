@@ -34,19 +34,19 @@ interface ListOptions {
 }
 
 export function addNotices(cli: Cli, program: Command): void {
-  const notices = group(program, 'notices', 'Show notices about destinations in trouble: list, show, acknowledge');
+  const notices = group(program, 'notices', 'Notices about failing destinations: list, show, acknowledge');
   leaf<ListOptions>(
     cli,
     [notices, 'list'],
     {
-      summary: 'Notices, the newest first',
+      summary: 'List notices, newest first',
       example: 'notices list --open',
       options: [
         ['--destination <destination>', `by id or name; ${ALERTS}: the webhook of alerts itself`],
         ['--kind <kind>', KINDS.join(', ')],
-        ['--open', 'only what goes on'],
-        ['--unseen', 'only what nobody has acknowledged'],
-        ['--limit <n>', 'at most so many (default 50)'],
+        ['--open', 'only ongoing notices'],
+        ['--unseen', 'only unacknowledged notices'],
+        ['--limit <n>', 'maximum number (default 50)'],
       ],
     },
     async (session, options) => {
@@ -54,19 +54,19 @@ export function addNotices(cli: Cli, program: Command): void {
       const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
       const { call } = session.api();
       const found = await all((page) => call('GET /notices', { query: { ...query, ...page } }), limit);
-      session.print.rows(COLUMNS, found, 'Nothing was noticed.');
+      session.print.rows(COLUMNS, found, 'No matching notices.');
     },
   );
   leaf(
     cli,
     [notices, 'show <notice>'],
-    { summary: 'One notice', example: 'notices show ntc_…' },
+    { summary: 'Show one notice', example: 'notices show ntc_…' },
     async (session, _, id = '') => show(session, (await session.api().call('GET /notices/{id}', { id })).data),
   );
   leaf(
     cli,
     [notices, 'acknowledge <notice>'],
-    { summary: 'Say that it was seen', example: 'notices acknowledge ntc_…' },
+    { summary: 'Acknowledge a notice', example: 'notices acknowledge ntc_…' },
     async (session, _, id = '') =>
       show(session, (await session.api().call('POST /notices/{id}/acknowledge', { id })).data),
   );
@@ -96,6 +96,6 @@ function show({ print }: Session, notice: Notice): void {
     ['dead letters', deadLetters || undefined],
     ['error', error ?? undefined],
     ['alert', delivery === null ? alert : `${alert}: ${delivery}`],
-    ['seen', acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'by nobody yet'],
+    ['acknowledged', acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'not acknowledged'],
   ]);
 }

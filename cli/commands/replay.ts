@@ -27,14 +27,14 @@ interface AllOptions {
   follow?: boolean;
 }
 
-const FOLLOW: [string, string] = ['--follow', 'wait for its end; exit code 1 unless it is done'];
+const FOLLOW: [string, string] = ['--follow', 'wait until it ends; exit code 1 unless it completes'];
 
 export function addReplay(cli: Cli, program: Command): void {
-  const replay = group(program, 'replay', 'Replay deliveries: one, or all within a scope as a job');
+  const replay = group(program, 'replay', 'Replay one delivery, or all deliveries in a scope as a job');
   leaf(
     cli,
     [replay, 'one <delivery>'],
-    { summary: 'Send one delivery once more', example: 'replay one dlv_…' },
+    { summary: 'Replay one delivery', example: 'replay one dlv_…' },
     async ({ api, print }, _, id = '') => {
       const { data } = await api().call('POST /deliveries/{id}/replay', { id });
       print.thing(data, [
@@ -53,17 +53,17 @@ function addScope(cli: Cli, replay: Command): void {
     cli,
     [replay, 'all'],
     {
-      summary: 'Send all of a scope once more, as a job: dead letters, unless told otherwise',
+      summary: 'Replay all deliveries in a scope as a job, by default dead letters',
       example: 'replay all --destination "My hook" --since 2h --preview',
       options: [
-        ['--destination <destination>', 'by id or name; needed'],
-        ['--since <time>', 'accepted since: 15m, 24h, or 2026-12-01T10:00:00Z'],
-        ['--until <time>', 'accepted before it'],
+        ['--destination <destination>', 'by id or name (required)'],
+        ['--since <time>', 'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z'],
+        ['--until <time>', 'accepted before this time'],
         ['--status <status>', STATUSES.join(', ')],
         ['--type <type>', MESSAGE_TYPES.join(', ')],
-        ['--from-messages', 'all messages of the last 7 days, also from before the destination was there'],
-        ['--include-delivered', 'also what was delivered already'],
-        ['--preview', 'count, and send nothing'],
+        ['--from-messages', 'all messages of the last 7 days, also from before the destination existed'],
+        ['--include-delivered', 'include delivered ones'],
+        ['--preview', 'count only; send nothing'],
         ['--max-per-second <n>', 'default 200'],
         FOLLOW,
       ],
@@ -78,7 +78,7 @@ function addScope(cli: Cli, replay: Command): void {
 
 async function scopeOf(session: Session, options: AllOptions): Promise<Operations['POST /replays']['body']> {
   const { since, until, status, type, maxPerSecond } = options;
-  if (options.destination === undefined) throw usage('--destination is needed: whose deliveries?');
+  if (options.destination === undefined) throw usage('--destination is required.');
   const { id } = await findDestination(session.api(), options.destination);
   return {
     destination: id,
@@ -94,14 +94,14 @@ async function scopeOf(session: Session, options: AllOptions): Promise<Operation
 }
 
 function addJobs(cli: Cli, replay: Command): void {
-  leaf(cli, [replay, 'list'], { summary: 'Replays, the newest first', example: 'replay list' }, async (session) => {
+  leaf(cli, [replay, 'list'], { summary: 'List replays, newest first', example: 'replay list' }, async (session) => {
     const found = await all((query) => session.api().call('GET /replays', { query }), 50);
-    session.print.rows(COLUMNS, found, 'Nothing was replayed yet.');
+    session.print.rows(COLUMNS, found, 'No replays yet.');
   });
   leaf<{ follow?: boolean }>(
     cli,
     [replay, 'show <replay>'],
-    { summary: 'One replay and how far it is', example: 'replay show rpl_… --follow', options: [FOLLOW] },
+    { summary: 'Show one replay and its progress', example: 'replay show rpl_… --follow', options: [FOLLOW] },
     async (session, options, id = '') => {
       const { data } = await session.api().call('GET /replays/{id}', { id });
       return showOrFollow(session, data, options);
@@ -110,7 +110,7 @@ function addJobs(cli: Cli, replay: Command): void {
   leaf(
     cli,
     [replay, 'cancel <replay>'],
-    { summary: 'Stop it', example: 'replay cancel rpl_…' },
+    { summary: 'Cancel a replay', example: 'replay cancel rpl_…' },
     async (session, _, id = '') => {
       show(session, (await session.api().call('POST /replays/{id}/cancel', { id })).data);
     },
@@ -118,7 +118,7 @@ function addJobs(cli: Cli, replay: Command): void {
   leaf(
     cli,
     [replay, 'resume <replay>'],
-    { summary: 'Go on where it was stopped', example: 'replay resume rpl_…' },
+    { summary: 'Resume a cancelled or failed replay', example: 'replay resume rpl_…' },
     async (session, _, id = '') => {
       show(session, (await session.api().call('POST /replays/{id}/resume', { id })).data);
     },

@@ -17,7 +17,7 @@ export interface RotationOptions {
 export const ROTATION_OPTIONS: [string, string][] = [
   ['--secret-file <file>', 'the new secret; - for standard input'],
   ['--overlap <duration>', 'how long both sign webhook-signature (default 24h)'],
-  ['--switch-at <time>', 'when X-Signature changes (default: at the end of the overlap)'],
+  ['--switch-at <time>', 'when X-Signature switches to the new secret (default: end of the overlap)'],
 ];
 
 /** @throws CliError */
@@ -41,5 +41,5 @@ export function showRotated({ world, print }: Session, rotated: Rotated): void {
   // Alone on standard output, so that it can go to a file.
   if (rotated.sharedSecret !== undefined) world.out(`${rotated.sharedSecret}\n`);
   const until = rotated.secretRotation?.overlapUntil;
-  print.note(until ? `Both secrets sign webhook-signature until ${until}.` : 'The old secret signs no more.');
+  print.note(until ? `Both secrets sign webhook-signature until ${until}.` : 'The old secret no longer signs.');
 }

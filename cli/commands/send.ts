@@ -34,20 +34,20 @@ export function addSend(cli: Cli, program: Command): void {
       summary: `Send a call: ${CALL_TYPES.join(', ')}`,
       example: `send track --source "My site" --user u1 --event "Order Completed" --properties '{"total": 42}'`,
       options: [
-        ['--source <source>', 'whose write key to use, by id or name; or WAYPOST_WRITE_KEY'],
+        ['--source <source>', 'source whose write key to use, by id or name. Or set WAYPOST_WRITE_KEY'],
         ['--user <id>', 'userId'],
         ['--anonymous <id>', 'anonymousId'],
-        ['--event <name>', 'of a track'],
-        ['--name <name>', 'of a page or screen'],
+        ['--event <name>', 'event of a track call'],
+        ['--name <name>', 'name of a page or screen call'],
         ['--group <id>', 'groupId'],
-        ['--previous <id>', 'previousId of an alias'],
+        ['--previous <id>', 'previousId of an alias call'],
         ['--properties <json>', 'a JSON object, or @file'],
         ['--traits <json>', 'a JSON object, or @file'],
         ['--context <json>', 'a JSON object, or @file'],
         ['--integrations <json>', 'a JSON object, or @file'],
-        ['--body <file>', 'the whole call as JSON; - for standard input. The other options are laid over it'],
+        ['--body <file>', 'the whole call as JSON; - for standard input. Other options override its fields'],
       ],
-      more: 'What is in the wrong place is not refused here: the answer is what ingest says of it.',
+      more: 'The command does not validate the call; ingest does.',
     },
     async (session, options, type = '') => {
       const call = await callOf(session, oneOf(type, 'The type', CALL_TYPES), options);
@@ -79,8 +79,7 @@ async function callOf({ world }: Session, type: CallType, options: SendOptions):
 async function send(session: Session, options: SendOptions, call: Record<string, unknown>): Promise<void> {
   const writeKey = await writeKeyOf(session, options.source);
   const { ingestUrl } = session.place();
-  if (ingestUrl === undefined)
-    throw new CliError('It is not known where ingest is. Set WAYPOST_INGEST_URL to its address.');
+  if (ingestUrl === undefined) throw new CliError('The address of ingest is unknown. Set WAYPOST_INGEST_URL.');
   // A batch of one: its answer tells of each call why it was rejected.
   const answer = await post(`${ingestUrl}/v1/batch`, writeKey, { batch: [call] });
   const [fault] = answer.rejected ?? [];
@@ -94,7 +93,7 @@ async function send(session: Session, options: SendOptions, call: Record<string,
 async function writeKeyOf({ world, api }: Session, source: string | undefined): Promise<string> {
   if (source === undefined) {
     const key = world.env.WAYPOST_WRITE_KEY;
-    if (!key) throw usage('--source is needed, or WAYPOST_WRITE_KEY: from where does it come?');
+    if (!key) throw usage('--source or WAYPOST_WRITE_KEY is required.');
     return key;
   }
   const { writeKey, name } = await findSource(api(), source);

@@ -17,18 +17,18 @@ export function addSourceEvents(cli: Cli, sources: Command): void {
   leaf(
     cli,
     [sources, 'events <source>'],
-    { summary: 'The track events it has sent, the last seen first', example: 'sources events "My site"' },
+    { summary: 'List the track events of a source, most recent first', example: 'sources events "My site"' },
     async ({ api, print }, _, name = '') => {
       const { id } = await findSource(api(), name);
       const { data } = await api().call('GET /sources/{id}/events', { id });
-      print.rows(COLUMNS, data.data, 'No track event was seen yet.');
+      print.rows(COLUMNS, data.data, 'No track events yet.');
     },
   );
   leaf(
     cli,
     [sources, 'block <source> <event>'],
     {
-      summary: 'Let this track event go no further: it still counts as received',
+      summary: 'Block a track event; it still counts as received',
       example: 'sources block "My site" Heartbeat',
     },
     (session, _, name = '', event = '') =>
@@ -37,7 +37,7 @@ export function addSourceEvents(cli: Cli, sources: Command): void {
   leaf(
     cli,
     [sources, 'unblock <source> <event>'],
-    { summary: 'Send it on again', example: 'sources unblock "My site" Heartbeat' },
+    { summary: 'Unblock a track event', example: 'sources unblock "My site" Heartbeat' },
     (session, _, name = '', event = '') => change(session, name, (blocked) => blocked.filter((each) => each !== event)),
   );
 }

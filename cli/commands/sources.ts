@@ -15,20 +15,20 @@ const COLUMNS: Column<Source>[] = [
 ];
 
 export function addSources(cli: Cli, program: Command): void {
-  const sources = group(program, 'sources', 'Manage sources of calls: list, create, change');
-  leaf(cli, [sources, 'list'], { summary: 'All sources', example: 'sources list' }, async ({ api, print }) => {
-    print.rows(COLUMNS, await allSources(api()), 'There is no source yet: waypost sources create "My site"');
+  const sources = group(program, 'sources', 'Sources: list, create, edit');
+  leaf(cli, [sources, 'list'], { summary: 'List sources', example: 'sources list' }, async ({ api, print }) => {
+    print.rows(COLUMNS, await allSources(api()), 'No sources yet. Run waypost sources create "My site"');
   });
   leaf(
     cli,
     [sources, 'show <source>'],
-    { summary: 'One source', example: 'sources show "My site"' },
+    { summary: 'Show one source', example: 'sources show "My site"' },
     async (session, _, id = '') => show(session, await findSource(session.api(), id)),
   );
   leaf(
     cli,
     [sources, 'create <name>'],
-    { summary: 'Make a source', example: 'sources create "My site"' },
+    { summary: 'Create a source', example: 'sources create "My site"' },
     async (session, _, name = '') =>
       show(session, (await session.api().call('POST /sources', { body: { name } })).data),
   );
@@ -40,28 +40,28 @@ function addChanges(cli: Cli, sources: Command): void {
   leaf<{ name: string }>(
     cli,
     [sources, 'rename <source> <name>'],
-    { summary: 'Give it another name', example: 'sources rename "My site" "My shop"' },
+    { summary: 'Rename a source', example: 'sources rename "My site" "My shop"' },
     (session, _, id = '', name = '') => change(session, id, { name }),
   );
   leaf(
     cli,
     [sources, 'enable <source>'],
-    { summary: 'Take its calls', example: 'sources enable "My site"' },
+    { summary: 'Enable a source', example: 'sources enable "My site"' },
     (session, _, id = '') => change(session, id, { enabled: true }),
   );
   leaf(
     cli,
     [sources, 'disable <source>'],
-    { summary: 'Refuse its calls', example: 'sources disable "My site"' },
+    { summary: 'Disable a source; ingest refuses its calls', example: 'sources disable "My site"' },
     (session, _, id = '') => change(session, id, { enabled: false }),
   );
   leaf<{ overlap?: string }>(
     cli,
     [sources, 'rotate-key <source>'],
     {
-      summary: 'Give it a new write key',
+      summary: 'Rotate the write key',
       example: 'sources rotate-key "My site" --overlap 24h',
-      options: [['--overlap <duration>', 'how long the old key still holds, such as 0s or 24h (default 24h)']],
+      options: [['--overlap <duration>', 'how long the old key stays valid, such as 0s or 24h (default 24h)']],
     },
     async (session, { overlap }, name = '') => {
       const { id } = await findSource(session.api(), name);
@@ -72,7 +72,7 @@ function addChanges(cli: Cli, sources: Command): void {
   leaf(
     cli,
     [sources, 'delete <source>'],
-    { summary: 'Delete it: its calls are refused', example: 'sources delete "My site"' },
+    { summary: 'Delete a source; ingest refuses its calls', example: 'sources delete "My site"' },
     async ({ api, print }, _, name = '') => {
       const { id } = await findSource(api(), name);
       await api().call('DELETE /sources/{id}', { id });

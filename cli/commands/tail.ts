@@ -27,14 +27,14 @@ export function addTail(cli: Cli, program: Command): void {
     cli,
     [program, 'tail'],
     {
-      summary: 'Live events, or with --attempts the attempts, until Ctrl-C',
+      summary: 'Follow events, or with --attempts delivery attempts, until Ctrl-C',
       example: 'tail --source "My site" --rejected --json',
       options: [
         ...EVENT_FILTERS,
-        ['--attempts', 'what deliveries tried, and what was answered'],
-        ['--destination <destination>', 'only its attempts, by id or name'],
+        ['--attempts', 'follow attempts and their responses'],
+        ['--destination <destination>', 'only attempts of this destination, by id or name'],
       ],
-      more: '--attempts looks once a second at the newest 200 deliveries, and at the newest 200 that are retried: beyond that it\nshows a sample.',
+      more: '--attempts checks the newest 200 deliveries and the newest 200 retried ones once a second; at higher rates it\nshows a sample.',
     },
     (session, options) =>
       options.attempts || options.destination !== undefined
@@ -51,14 +51,14 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
     stop: world.stop,
     onEvent: (event) => print.line(event, eventLine(event, print.colour)),
     onGap: (atLeast) => print.note(`${atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events'} were missed.`),
-    onAway: (why) => print.note(`The stream ended (${why}); connecting again.`),
+    onAway: (why) => print.note(`The stream ended (${why}). Reconnecting.`),
     onBack: () => print.note('The stream is back.'),
   });
 }
 
 async function tailAttempts(session: Session, options: TailOptions): Promise<void> {
   const { print, world } = session;
-  if (options.rejected) throw usage('--rejected is about events: a call that was rejected has no attempts.');
+  if (options.rejected) throw usage('--rejected applies to events: a rejected call has no attempts.');
   const { accepted: _, ...filter } = await eventQuery(session, options);
   const { destination } = options;
   const query = {

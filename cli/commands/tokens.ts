@@ -10,9 +10,9 @@ import { usage } from '../world';
 /** `waypost tokens`: who may ask the control API, and what they may do. */
 
 type Right = NonNullable<Token['rights']>[number];
-const RIGHTS = 'narrow its role, such as events:read,deliveries:read';
+const RIGHTS = 'restrict the role, such as events:read,deliveries:read';
 const ROLES = ['admin', 'operator', 'read_only'] as const;
-const ROLE = `admin: everything; operator: everything that runs, no secrets; read_only: looks`;
+const ROLE = `admin: everything; operator: operations, no secrets; read_only: read access`;
 
 interface Fields {
   role?: string;
@@ -32,31 +32,31 @@ const COLUMNS: Column<Token>[] = [
 ];
 
 export function addTokens(cli: Cli, program: Command): void {
-  const tokens = group(program, 'tokens', 'Manage tokens of the control API: list, create, change, revoke');
+  const tokens = group(program, 'tokens', 'Tokens of the control API: list, create, edit, revoke');
   leaf(
     cli,
     [tokens, 'list'],
-    { summary: 'All tokens, without their secrets', example: 'tokens list' },
+    { summary: 'List tokens, without their secrets', example: 'tokens list' },
     async ({ api, print }) =>
-      print.rows(COLUMNS, await allTokens(api()), 'There is none beside WAYPOST_ADMIN_TOKEN, which every Waypost has.'),
+      print.rows(COLUMNS, await allTokens(api()), 'No tokens except WAYPOST_ADMIN_TOKEN, which always exists.'),
   );
   leaf(
     cli,
     [tokens, 'show <token>'],
-    { summary: 'One token, without its secret', example: 'tokens show "A dashboard"' },
+    { summary: 'Show one token, without its secret', example: 'tokens show "A dashboard"' },
     async (session, _, name = '') => show(session, await findToken(session.api(), name)),
   );
   leaf<Fields & { out?: string }>(
     cli,
     [tokens, 'create <name>'],
     {
-      summary: 'Make a token: its secret is shown this once',
+      summary: 'Create a token; its secret is shown once',
       example: 'tokens create "A dashboard" --role read_only --out dashboard-token',
       options: [
         ['--role <role>', ROLE],
-        ['--expires <time>', 'when it ends, such as 2027-01-31T00:00:00Z'],
+        ['--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z'],
         ['--rights <list>', RIGHTS],
-        ['--out <file>', 'its secret to this file, which only you can read; else to standard output'],
+        ['--out <file>', 'write the secret to this file, readable only by you (default standard output)'],
       ],
     },
     create,
@@ -65,13 +65,13 @@ export function addTokens(cli: Cli, program: Command): void {
     cli,
     [tokens, 'edit <token>'],
     {
-      summary: 'Change its name, role, expiry or rights, from its next request on',
+      summary: 'Change the name, role, expiry or rights, from the next request on',
       example: 'tokens edit "A dashboard" --role operator',
       options: [
         ['--role <role>', ROLE],
-        ['--name <name>', 'another name'],
-        ['--expires <time>', 'when it ends; never: it does not'],
-        ['--rights <list>', `${RIGHTS}; all: every right of its role`],
+        ['--name <name>', 'new name'],
+        ['--expires <time>', 'expiry, or never'],
+        ['--rights <list>', `${RIGHTS}; all: every right of the role`],
       ],
     },
     edit,
@@ -79,7 +79,7 @@ export function addTokens(cli: Cli, program: Command): void {
   leaf(
     cli,
     [tokens, 'revoke <token>'],
-    { summary: 'Delete it: it opens nothing more', example: 'tokens revoke "A dashboard"' },
+    { summary: 'Revoke a token immediately', example: 'tokens revoke "A dashboard"' },
     async (session, _, given = '') => {
       const { id, version } = await findToken(session.api(), given);
       await session.api().call('DELETE /tokens/{id}', { id, ifMatch: `"${String(version)}"` });
@@ -90,7 +90,7 @@ export function addTokens(cli: Cli, program: Command): void {
 
 async function create(session: Session, options: Fields & { out?: string }, name = ''): Promise<void> {
   const { world, print } = session;
-  if (options.role === undefined) throw usage(`--role is needed. ${ROLE}.`);
+  if (options.role === undefined) throw usage(`--role is required. ${ROLE}.`);
   const { expires, rights } = options;
   const body: Operations['POST /tokens']['body'] = {
     ...{ name, role: oneOf(options.role, '--role', ROLES) },
@@ -106,7 +106,7 @@ async function create(session: Session, options: Fields & { out?: string }, name
   } else {
     // Alone on standard output, so that it can be given on.
     world.out(`${data.token}\n`);
-    print.note(`${data.id} is ${data.role}. Its secret is kept nowhere: nobody can show it again.`);
+    print.note(`${data.id} is ${data.role}. Its secret is not stored and cannot be shown again.`);
   }
 }
 
@@ -118,7 +118,7 @@ async function edit(session: Session, options: Fields, given = ''): Promise<void
     ...(expires !== undefined && { expiresAt: expires === 'never' ? null : expires }),
     ...(rights !== undefined && { rights: rights === 'all' ? null : rightsOf(rights) }),
   };
-  if (Object.keys(body).length === 0) throw usage('Say what to change: --role, --name, --expires or --rights.');
+  if (Object.keys(body).length === 0) throw usage('Nothing to change. Give --role, --name, --expires or --rights.');
   const { id, version } = await findToken(session.api(), given);
   const ifMatch = `"${String(version)}"`;
   show(session, (await session.api().call('PATCH /tokens/{id}', { id, body, ifMatch })).data);
@@ -130,7 +130,7 @@ function rightsOf(text: string): Right[] {
 }
 
 export function rightsText(rights: readonly string[] | null): string {
-  return rights === null ? 'all of its role' : rights.join(', ');
+  return rights === null ? 'all rights of the role' : rights.join(', ');
 }
 
 function withoutSecret({ token: _, ...rest }: NewToken): Token {

@@ -18,20 +18,20 @@ interface EditOptions extends CommonOptions {
 
 const EDITS: [string, string][] = [
   ['--compute <what>', COMPUTES.join(', ')],
-  ['--event <name>', 'of this track event'],
-  ['--property <name>', 'of its property; a.b is within an object. "" for none'],
-  ['--window <duration>', 'within the last, such as 720h or 30d. "" for ever'],
+  ['--event <name>', 'name of the track event'],
+  ['--property <name>', 'property to aggregate, a.b for nested. "" for none'],
+  ['--window <duration>', 'how far back events count, such as 720h or 30d. "" for all events'],
   ...COMMON_OPTIONS,
 ];
 
 export function addTraits(cli: Cli, program: Command): void {
-  const traits = group(program, 'traits', 'Manage computed traits: a value for each user, from their events');
+  const traits = group(program, 'traits', 'Computed traits: list, create, edit');
   addReads(cli, traits, TRAITS);
   leaf<EditOptions>(
     cli,
     [traits, 'create <name>'],
     {
-      summary: 'Compute a trait: its key is the name in snake_case',
+      summary: 'Create a computed trait; its key is the name in snake_case',
       example: 'traits create "Spent" --compute sum --event "Order Completed" --property total --window 30d',
       options: EDITS,
     },
@@ -41,10 +41,10 @@ export function addTraits(cli: Cli, program: Command): void {
     cli,
     [traits, 'edit <trait>'],
     {
-      summary: 'Change what is given, and nothing else',
+      summary: 'Change only the given settings',
       example: 'traits edit "Spent" --window 90d',
-      options: [...EDITS, ['--name <name>', 'another name; its key stays']],
-      more: 'Another value, event, window or set of sources is counted anew from what is retained of messages.',
+      options: [...EDITS, ['--name <name>', 'new name; the key stays']],
+      more: 'A new value, event, window or set of sources is counted from the retained messages.',
     },
     edit,
   );
@@ -53,7 +53,7 @@ export function addTraits(cli: Cli, program: Command): void {
 
 async function create(session: Session, options: EditOptions, name = ''): Promise<void> {
   const { compute, event, property, window } = options;
-  if (compute === undefined || event === undefined) throw usage('--compute and --event are needed.');
+  if (compute === undefined || event === undefined) throw usage('--compute and --event are required.');
   const body: Operations['POST /computed-traits']['body'] = {
     ...{ name, compute: oneOf(compute, '--compute', COMPUTES), event },
     ...(property !== undefined && property !== '' && { property }),
@@ -73,7 +73,7 @@ async function edit(session: Session, options: EditOptions & { name?: string }, 
     ...(window !== undefined && { window: window || null }),
     ...(await commonFields(session, options)),
   };
-  if (Object.keys(body).length === 0) throw usage('Say what to change: see --help.');
+  if (Object.keys(body).length === 0) throw usage('Nothing to change. See --help.');
   const { id, version } = await findTrait(session.api(), given);
   const ifMatch = `"${String(version)}"`;
   showDefinition(session, (await session.api().call('PATCH /computed-traits/{id}', { id, body, ifMatch })).data);

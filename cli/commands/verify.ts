@@ -30,11 +30,11 @@ export function addVerify(cli: Cli, program: Command): void {
       summary: 'Check both signatures of a request, from a file or standard input',
       example: 'verify request.txt --secret-file secret.txt --any-time',
       options: [
-        ['--secret-file <file>', 'the shared secret; or WAYPOST_SHARED_SECRET'],
-        ['--tolerance <duration>', 'how far webhook-timestamp may be from now (default 5m)'],
-        ['--any-time', 'whatever webhook-timestamp says: for requests of yesterday'],
+        ['--secret-file <file>', 'the shared secret. Or set WAYPOST_SHARED_SECRET'],
+        ['--tolerance <duration>', 'maximum difference of webhook-timestamp from now (default 5m)'],
+        ['--any-time', 'accept any webhook-timestamp, for old requests'],
       ],
-      more: 'The file holds the headers, an empty line, and the body byte for byte: parsed and written again it has another signature.',
+      more: 'The file contains the headers, an empty line and the exact bytes of the body. A re-serialised body has another signature.',
     },
     async ({ world, print }, options, file = '-') => {
       const toleranceS = toleranceOf(options);
@@ -45,7 +45,7 @@ export function addVerify(cli: Cli, program: Command): void {
         check('x-signature', request, secret, toleranceS),
       ];
       if (request.leftOver > 0)
-        print.note(`${String(request.leftOver)} bytes behind the body were left out, as Content-Length says.`);
+        print.note(`${String(request.leftOver)} bytes after the body were ignored, because of Content-Length.`);
       print.rows(
         [
           { title: 'SIGNATURE', of: ({ scheme }) => scheme },
@@ -72,7 +72,7 @@ function check(
     return { scheme: name, result: 'ok' };
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
-    const hint = error.code === 'too_old' ? ' (--any-time leaves that out)' : '';
+    const hint = error.code === 'too_old' ? ' (use --any-time to skip this check)' : '';
     return { scheme: name, result: 'failed', code: error.code, message: error.message + hint };
   }
 }
@@ -87,9 +87,10 @@ function toleranceOf({ tolerance, anyTime }: VerifyOptions): number {
 async function secretOf(world: World, { secretFile }: VerifyOptions, file: string): Promise<string> {
   if (secretFile === undefined) {
     const secret = world.env.WAYPOST_SHARED_SECRET;
-    if (!secret) throw usage('Which secret? Give --secret-file, or set WAYPOST_SHARED_SECRET.');
+    if (!secret) throw usage('A secret is required. Give --secret-file or set WAYPOST_SHARED_SECRET.');
     return secret;
   }
-  if (secretFile === '-' && file === '-') throw usage('The request and the secret cannot both come by standard input.');
+  if (secretFile === '-' && file === '-')
+    throw usage('The request and the secret cannot both come from standard input.');
   return readSecretFile(world, secretFile);
 }

@@ -19,13 +19,10 @@ export interface WebhookOptions {
 }
 
 export const WEBHOOK_EDITS: [string, string][] = [
-  [
-    '--webhook <url...>',
-    'POSTs to these, five at most; @file: as the file has them, one a line (an address can hold a token)',
-  ],
-  ['--headers-file <file>', 'static headers of these URLs, one "Name: value" a line; - for standard input'],
-  ['--secret-file <file>', 'the shared secret that signs; - for standard input. Or WAYPOST_SHARED_SECRET'],
-  ['--no-secret', 'sign no more'],
+  ['--webhook <url...>', 'URLs to POST to, five at most. @file reads one URL per line (a URL can contain a token)'],
+  ['--headers-file <file>', 'static headers of these URLs, one "Name: value" per line; - for standard input'],
+  ['--secret-file <file>', 'the shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET'],
+  ['--no-secret', 'remove the shared secret'],
 ];
 
 /** @param before undefined: it is being made. @throws CliError */
@@ -57,7 +54,7 @@ function webhooksOf(
   before: Before | undefined,
 ): Webhook[] {
   const wanted = urls ?? before?.webhooks.flatMap(({ url }) => url ?? []);
-  if (!wanted || wanted.length === 0) throw usage('--headers-file needs --webhook beside it.');
+  if (!wanted || wanted.length === 0) throw usage('--headers-file requires --webhook.');
   return wanted.map((url) => {
     const stays = before?.webhooks.find((webhook) => webhook.url === url);
     return { ...(stays && { id: stays.id }), url, headers: headers ?? stays?.headers ?? {} };
@@ -79,6 +76,6 @@ async function secretOf(
 export function webhookLines(webhooks: Destination['webhooks']): [string, string][] {
   return webhooks.map(({ url, headers }) => [
     'webhook',
-    [url ?? 'lost with its key: give it anew', ...Object.keys(headers).map((header) => `${header}: ***`)].join('  '),
+    [url ?? 'lost with its key; set it again', ...Object.keys(headers).map((header) => `${header}: ***`)].join('  '),
   ]);
 }

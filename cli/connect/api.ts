@@ -24,7 +24,7 @@ export function openApi(place: Place): Api {
   const { token } = place;
   if (token === undefined) {
     throw new CliError(
-      `There is no token for ${place.url}. Run \`waypost login --url ${place.url}\`, or set WAYPOST_TOKEN, or run this where \`npm start\` has its .waypost.`,
+      `There is no token for ${place.url}. Run \`waypost login --url ${place.url}\`, or set WAYPOST_TOKEN, or run this in the folder of \`npm start\`.`,
     );
   }
   const base = `${place.url}/api/v1`;
@@ -45,17 +45,17 @@ export function openApi(place: Place): Api {
 /** @param error whatever a call has thrown */
 export function sentenceOf(error: unknown, url: string): string {
   if (!(error instanceof ApiProblem)) {
-    return `Nothing answers at ${url} (${reasonOf(error)}). Is it running? Its address is set by --url, WAYPOST_URL or \`waypost login\`.`;
+    return `No response at ${url} (${reasonOf(error)}). Is it running? Set its address with --url, WAYPOST_URL or \`waypost login\`.`;
   }
   const { status, problem } = error;
   if (status === 401 && problem.detail?.includes('expired')) return `${problem.detail}.`;
-  if (status === 401) return `The token is not known at ${url}. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
+  if (status === 401) return `${url} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
   if (problem.type === undefined)
-    return `${url} answers ${String(status)}, but not as Waypost does. Is that its control API?`;
+    return `${url} responds with ${String(status)}, but not like Waypost. Is this the control API?`;
   const faults = (problem.errors ?? []).map(
     ({ pointer, parameter, detail }) => `\n  ${parameter ?? pointer?.replace(/^#\//, '') ?? ''}: ${detail}`,
   );
-  return endSentence(problem.detail ?? problem.title ?? `It answers ${String(status)}`) + faults.join('');
+  return endSentence(problem.detail ?? problem.title ?? `The response status is ${String(status)}`) + faults.join('');
 }
 
 /** `fetch` says "fetch failed" and why beneath it. */

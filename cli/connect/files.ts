@@ -16,7 +16,7 @@ export function readKept(world: Pick<World, 'env' | 'home'>): Kept | undefined {
   if (!existsSync(file)) return undefined;
   if ((statSync(file).mode & 0o077) !== 0) {
     throw new CliError(
-      `Others may read ${file}, which holds a token. Run \`chmod 600 ${file}\`, or \`waypost logout\`.`,
+      `Other users can read ${file}, which contains a token. Run \`chmod 600 ${file}\`, or \`waypost logout\`.`,
     );
   }
   const kept = parse(readFileSync(file, 'utf8')) as Partial<Kept> | undefined;

@@ -90,7 +90,7 @@ export function checkUrl(text: string, name: string): string {
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw usage(`${name} must be an address such as http://127.0.0.1:8090, not "${text}".`);
   }
-  if (url.username || url.password) throw usage(`${name} must hold no user name and no password: use a token.`);
+  if (url.username || url.password) throw usage(`${name} must not contain a user name or password. Use a token.`);
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
 

@@ -27,8 +27,7 @@ export function openInput(world: World, file: string): Input {
   }
 }
 
-const NOBODY =
-  'There is no line in it: nobody would be a member any more, and nothing was changed. If that is meant, say --allow-empty.';
+const NOBODY = 'The input is empty, which would remove all members. Nothing was changed. Use --allow-empty to do this.';
 
 interface Uploading {
   /** of the audience */

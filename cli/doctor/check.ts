@@ -21,9 +21,9 @@ const CLOCK_FAIL_MS = 120_000;
 export function clockCheck(name: string, aheadMs: number): Check {
   const seconds = `${String(Math.round(Math.abs(aheadMs) / 1000))} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
   const off = Math.abs(aheadMs);
-  const todo = 'Set both clocks by NTP: signatures carry a time, and receivers refuse what is five minutes off.';
+  const todo = 'Set both clocks by NTP. Receivers refuse signatures with a time that is five minutes off.';
   if (off >= CLOCK_FAIL_MS) return fail(name, seconds, todo);
-  return off >= CLOCK_WARN_MS ? warn(name, seconds, todo) : ok(name, 'as this machine’s');
+  return off >= CLOCK_WARN_MS ? warn(name, seconds, todo) : ok(name, 'same as this machine');
 }
 
 /** What `/readyz` answered; `undefined`: nothing did. */
@@ -37,18 +37,18 @@ export interface Health {
 export function healthCheck(service: string, at: string, health: Health | undefined, here: boolean): Check {
   if (health === undefined) {
     return here
-      ? fail(service, `nothing answers at ${at}`, 'Look at what `npm start` says of it; it is started again by itself.')
-      : warn(service, `nothing answers at ${at}`, 'If it runs elsewhere, ask its /readyz there.');
+      ? fail(service, `no response at ${at}`, 'See the output of `npm start`, which restarts it.')
+      : warn(service, `no response at ${at}`, 'If it runs elsewhere, check its /readyz there.');
   }
   if (health.status !== 200) {
     return fail(
       service,
       health.reasons.join('; ') || `status ${String(health.status)}`,
-      'See its log, and docs/operations/ for what that means.',
+      'See its log and docs/operations/failures.md.',
     );
   }
   if (health.degraded.length > 0)
-    return warn(service, health.degraded.join('; '), 'The rest of it works. See docs/operations/.');
+    return warn(service, health.degraded.join('; '), 'Everything else works. See docs/operations/failures.md.');
   return ok(service, `ready at ${at}`);
 }
 
@@ -62,53 +62,53 @@ export function topicChecks({ missing, differences, count }: TopicFindings): Che
       fail(
         'topics',
         `missing: ${missing.join(', ')}`,
-        'Start any service with these settings: it makes them. Is WAYPOST_TOPIC_PREFIX right?',
+        'Start any service with these settings to create them. Is WAYPOST_TOPIC_PREFIX correct?',
       ),
     );
   }
   for (const { topic, setting, has, wants } of differences) {
-    const found = `${setting} is ${has}, would be made with ${wants}`;
+    const found = `${setting} is ${has}; Waypost would create it with ${wants}`;
     const one = setting === 'partitions' && wants === '1';
     if (setting === 'partitions' && Number(has) > Number(wants) && !one) continue;
     const todo =
       setting === 'partitions' && !one
-        ? 'Fine if it was meant so; more are added by kafka-topics.sh --alter --partitions.'
-        : `Set it by kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${wants}`;
+        ? 'Fine if intended. Add partitions with kafka-topics.sh --alter --partitions.'
+        : `Set it with kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${wants}`;
     checks.push((one || GRAVE.has(setting) ? fail : warn)(`topic ${topic}`, found, todo));
   }
-  return checks.length > 0 ? checks : [ok('topics', `${String(count)}, each as it should be`)];
+  return checks.length > 0 ? checks : [ok('topics', `${String(count)}, all as expected`)];
 }
 
 export function offsetChecks({ uncommitted, retentionMinutes, longestMinutes }: OffsetFindings): Check[] {
   const checks = uncommitted.map(({ group, topic, partitions }) =>
     warn(
       `group ${group}`,
-      `has no committed offset for ${topic}, partitions ${partitions.join(', ')}, which hold records`,
-      'In a new system this ends when the service has read them. Else its offsets have expired, and it would do everything ' +
-        'again: stop the service, and set them by kafka-consumer-groups.sh ' +
+      `has no committed offset for ${topic}, partitions ${partitions.join(', ')}, which contain records`,
+      'In a new system, this ends when the service has read them. Otherwise its offsets have expired, and it would process everything ' +
+        'again. Stop the service and set them with kafka-consumer-groups.sh ' +
         `--group ${group} --topic ${topic}:${partitions.join(',')} --reset-offsets --to-datetime <when it last ran> --execute`,
     ),
   );
-  if (checks.length === 0) checks.push(ok('offsets', 'each group has one for each partition with records'));
+  if (checks.length === 0) checks.push(ok('offsets', 'every group has one for each partition with records'));
   const name = 'offsets.retention.minutes';
   const wants = String(longestMinutes);
   if (typeof retentionMinutes === 'string') {
-    const todo = `It must be ${wants} at least, as long as records are kept: look at the settings of the brokers.`;
+    const todo = `It must be at least ${wants}, the retention of records. Check the settings of the brokers.`;
     return [...checks, warn(name, `could not be read (${retentionMinutes})`, todo)];
   }
-  const found = `${String(retentionMinutes)}; records are kept for up to ${wants} minutes`;
-  const todo = `Set ${name}=${wants} at each broker: a service that is stopped for longer loses its offsets and does all again.`;
+  const found = `${String(retentionMinutes)}; records are retained for up to ${wants} minutes`;
+  const todo = `Set ${name}=${wants} on each broker. A service that is stopped for longer loses its offsets and processes everything again.`;
   return [...checks, retentionMinutes < longestMinutes ? warn(name, found, todo) : ok(name, found)];
 }
 
 /** @param lost names of destinations with something that the key does not open */
 export function keyCheck(lost: string[], of: number): Check {
   const name = 'secret key';
-  if (lost.length === 0) return ok(name, `opens what ${String(of)} destinations have sealed`);
+  if (lost.length === 0) return ok(name, `decrypts the settings of ${String(of)} destinations`);
   return fail(
     name,
-    `does not open what is sealed of: ${lost.join(', ')}`,
-    'Add the key that sealed it to WAYPOST_SECRET_KEY, after the present one, at every service; or give URLs, secrets and headers anew.',
+    `does not decrypt the settings of: ${lost.join(', ')}`,
+    'Add the old key to WAYPOST_SECRET_KEY, after the current one, in every service; or set URLs, secrets and headers again.',
   );
 }
 
@@ -123,8 +123,8 @@ export function destinationChecks(destinations: Faring[]): Check[] {
     ...circuits.map(({ origin, why }) =>
       warn(
         `destination ${name}`,
-        `${origin} is left alone (${why})`,
-        `Mend it: Waypost tries it by itself. See \`waypost tail --destination "${name}"\`.`,
+        `the circuit of ${origin} is open (${why})`,
+        `Fix the endpoint; Waypost probes it. See \`waypost tail --destination "${name}"\`.`,
       ),
     ),
     ...(dead > 0
@@ -132,10 +132,12 @@ export function destinationChecks(destinations: Faring[]): Check[] {
           warn(
             `destination ${name}`,
             `${String(dead)} dead letters in 24 h`,
-            `See why by \`waypost deliveries list --destination "${name}" --status dead\`; then \`waypost replay all --destination "${name}"\`.`,
+            `See the reasons with \`waypost deliveries list --destination "${name}" --status dead\`; then \`waypost replay all --destination "${name}"\`.`,
           ),
         ]
       : []),
   ]);
-  return checks.length > 0 ? checks : [ok('destinations', `${String(destinations.length)}, none with trouble in 24 h`)];
+  return checks.length > 0
+    ? checks
+    : [ok('destinations', `${String(destinations.length)}, none with problems in 24 h`)];
 }

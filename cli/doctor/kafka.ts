@@ -16,11 +16,7 @@ import { type Check, clockCheck, fail, keyCheck, offsetChecks, ok, topicChecks, 
 export async function kafkaChecks(settings: Settings): Promise<Check[]> {
   if (!settings.KAFKA_BROKERS?.length) {
     return [
-      warn(
-        'kafka',
-        'not looked at',
-        'Set KAFKA_BROKERS as the services have it, or run this beside their `npm start`.',
-      ),
+      warn('kafka', 'not checked', 'Set KAFKA_BROKERS as for the services, or run this next to their `npm start`.'),
     ];
   }
   const brokers = settings.KAFKA_BROKERS.join(',');
@@ -30,12 +26,12 @@ export async function kafkaChecks(settings: Settings): Promise<Check[]> {
       fail(
         'kafka',
         `${brokers}: ${look.reason}`,
-        'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* right?',
+        'Is it running, and are KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_* correct?',
       ),
     ];
   }
   const findings = await inspectTopics(settings);
-  const checks = [ok('kafka', `answers at ${brokers}`), ...topicChecks(findings)];
+  const checks = [ok('kafka', `responds at ${brokers}`), ...topicChecks(findings)];
   // Services make what is missing as they connect, and so would this.
   if (findings.missing.length > 0) return checks;
   return [...checks, ...offsetChecks(await inspectOffsets(settings)), ...(await lookInside(settings))];
@@ -81,7 +77,7 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
     ];
   } catch (error) {
     return [
-      fail('config', messageOf(error), 'Nothing is routed or delivered by a service that cannot read it. See its log.'),
+      fail('config', messageOf(error), 'A service that cannot read it routes and delivers nothing. See its log.'),
     ];
   }
 }

@@ -90,7 +90,7 @@ class Follower {
   async #connectOnce(again: boolean, connected: () => void): Promise<string> {
     const { stop } = this.options;
     const silence = new AbortController();
-    const timer = setTimeout(() => silence.abort(new Error('it says nothing')), SILENCE_MS);
+    const timer = setTimeout(() => silence.abort(new Error('no data')), SILENCE_MS);
     try {
       const body = await this.#open(AbortSignal.any([stop, silence.signal]));
       connected();

@@ -42,14 +42,13 @@ export class Report {
 
   dropped(): void {
     // Each by itself would be thousands of lines of one sentence.
-    if (this.counts.dropped++ === 0)
-      this.#say('The queue is full: what comes now is dropped. --queue makes it longer.');
+    if (this.counts.dropped++ === 0) this.#say('The queue is full; new events are dropped. Increase it with --queue.');
   }
 
   missed(atLeast: number): void {
     this.counts.missed += atLeast;
     const many = atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events';
-    this.#say(`${many} were missed: the server keeps the last 500 of a source.`);
+    this.#say(`${many} were missed: the server stores the last 500 of a source.`);
   }
 
   answered({ id, event }: Forward, { status, ms, tries }: Answer): void {
@@ -63,7 +62,9 @@ export class Report {
     if (fine && this.quiet) return;
     const took = Math.round(ms);
     const value = { event: event.id, delivery: id, status: status ?? null, durationMs: took, tries };
-    const shown = this.print.colour ? paintOf(status)(String(status ?? 'no answer')) : String(status ?? 'no answer');
+    const shown = this.print.colour
+      ? paintOf(status)(String(status ?? 'no response'))
+      : String(status ?? 'no response');
     const call = event.call as { type?: string };
     const words = [call.type, whatOf(event), userOf(event)].map((word) => printable(word ?? ''));
     const again = tries > 1 ? `try ${String(tries)}` : '';
@@ -72,14 +73,12 @@ export class Report {
 
   away(why: string | undefined, target: string): void {
     this.#say(
-      why === undefined ? `${target} is back.` : `${target} is away (${why}): what comes is kept until it is back.`,
+      why === undefined ? `${target} is back.` : `${target} is away (${why}). Events are queued until it is back.`,
     );
   }
 
   stream(why: string | undefined): void {
-    this.#say(
-      why === undefined ? 'The stream of events is back.' : `The stream of events ended (${why}); connecting again.`,
-    );
+    this.#say(why === undefined ? 'The event stream is back.' : `The event stream ended (${why}). Reconnecting.`);
   }
 
   end(unsent: number): void {
@@ -89,12 +88,12 @@ export class Report {
     const other = Object.entries(counts.leftOut).map(([why, n]) => `${why} ${String(n)}`);
     const parts = [
       `received ${String(counts.received)}`,
-      `forwarded ${String(counts.forwarded)} (2xx ${String(counts.answered2xx)}, others ${String(counts.otherAnswers)}, no answer ${String(counts.timeouts)})`,
+      `forwarded ${String(counts.forwarded)} (2xx ${String(counts.answered2xx)}, others ${String(counts.otherAnswers)}, no response ${String(counts.timeouts)})`,
       `repeated ${String(counts.repeated)}`,
       `dropped ${String(counts.dropped)}`,
       `unsent ${String(counts.unsent)}`,
       `missed ${String(counts.missed)}`,
-      `left out ${other.join(', ') || '0'}`,
+      `skipped ${other.join(', ') || '0'}`,
     ];
     this.print.note(parts.join(', '));
   }

@@ -129,7 +129,7 @@ function plan<F extends FileAudience | FileTrait, H extends { id: string; name: 
   const named = here.filter((one) => one.name === name);
   const [same] = named;
   const told = { name, sources, destinations };
-  if (named.length > 1) faults.push(`Several ${kind}s here are named "${name}": rename all but one.`);
+  if (named.length > 1) faults.push(`Several ${kind}s here are named "${name}". Rename all but one.`);
   if (!same) {
     const rename = keyOf(name) !== key;
     if (keyOf(key) !== key) faults.push(`"${key}", the key of ${kind} "${name}", is not in snake_case.`);
@@ -137,7 +137,7 @@ function plan<F extends FileAudience | FileTrait, H extends { id: string; name: 
   }
   if (same.key !== key) {
     faults.push(
-      `The ${kind} "${name}" gives receivers the trait ${same.key} here and ${key} in the file, which cannot be changed: rename one of them.`,
+      `The ${kind} "${name}" gives receivers the trait ${same.key} here and ${key} in the file, which cannot be changed. Rename one of them.`,
     );
   }
   const inOrder = (one: F) => ({ ...one, sources: one.sources?.toSorted(), destinations: one.destinations.toSorted() });

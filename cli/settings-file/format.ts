@@ -115,7 +115,7 @@ export type SourceFields = ReturnType<typeof sourceFields>;
 
 function lost(name: string): never {
   throw new CliError(
-    `A URL of destination "${name}" was lost with its key. Give it anew by \`waypost destinations edit\`.`,
+    `A URL of destination "${name}" was lost with its key. Set it again with \`waypost destinations edit\`.`,
   );
 }
 
@@ -131,7 +131,7 @@ function eachOnce(all: { sources: Named; destinations: Named; audiences: Named; 
 function oneOfEach(kind: string, all: Named): void {
   const twice = all.find(({ name }, i) => all.findIndex((other) => other.name === name) !== i);
   if (twice)
-    throw new CliError(`Two ${kind}s are named "${twice.name}", which a file cannot tell apart: rename one of them.`);
+    throw new CliError(`Two ${kind}s are named "${twice.name}". A file cannot distinguish them. Rename one of them.`);
 }
 
 /** @throws CliError that names every fault */
@@ -143,7 +143,7 @@ export function parseFile(text: string): SettingsFile {
 
 /** @throws CliError that names every fault, and repeats no value */
 export function parseSecrets(text: string): SecretsFile {
-  return parse(secretsFile, text, 'The file of secrets');
+  return parse(secretsFile, text, 'The secrets file');
 }
 
 function parse<S extends z.ZodType>(schema: S, text: string, what: string): z.output<S> {
@@ -156,5 +156,5 @@ function parse<S extends z.ZodType>(schema: S, text: string, what: string): z.ou
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `\n  ${path.join('.') || 'it'}: ${message}`);
-  throw new CliError(`${what} is not as \`waypost export\` writes it:${faults.join('')}`);
+  throw new CliError(`${what} is not a valid file of \`waypost export\`:${faults.join('')}`);
 }

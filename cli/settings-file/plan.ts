@@ -49,7 +49,7 @@ export function planImport(file: SettingsFile, present: Present, secrets: Secret
   const steps: Step[] = file.sources.map(({ name, ...own }) => {
     const body = sourceFields(own);
     const [same, ...others] = present.sources.filter((source) => source.name === name);
-    if (others.length > 0) faults.push(`Several sources here are named "${name}": rename all but one.`);
+    if (others.length > 0) faults.push(`Several sources here are named "${name}". Rename all but one.`);
     if (!same) return { kind: 'source', act: 'create', name, body };
     const here = Object.entries(sourceFields(same)).filter(([field]) => field in body);
     if (JSON.stringify(Object.fromEntries(here)) === JSON.stringify(body)) return { kind: 'source', act: 'keep', name };
@@ -57,7 +57,7 @@ export function planImport(file: SettingsFile, present: Present, secrets: Secret
   });
   for (const name of Object.keys(secrets)) {
     if (!file.destinations.some((one) => one.name === name)) {
-      faults.push(`The file of secrets names "${name}", which is no destination of the file.`);
+      faults.push(`The secrets file contains "${name}", which is not a destination in the file.`);
     }
   }
   const known = {
@@ -72,7 +72,7 @@ export function planImport(file: SettingsFile, present: Present, secrets: Secret
   };
   for (const wanted of file.destinations) {
     const named = present.destinations.filter(({ name }) => name === wanted.name);
-    if (named.length > 1) faults.push(`Several destinations here are named "${wanted.name}": rename all but one.`);
+    if (named.length > 1) faults.push(`Several destinations here are named "${wanted.name}". Rename all but one.`);
     connects(wanted.name, 'source', wanted.sources);
     steps.push(planDestination(wanted, { same: named[0], secrets: secrets[wanted.name], present, without, faults }));
   }
@@ -102,7 +102,7 @@ function planDestination(wanted: FileDestination, around: Around): Step {
   if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) missing.push('sharedSecret');
   if (missing.length > 0 && !without) {
     faults.push(
-      `"${name}" needs ${missing.join(', ')}: give it by --secrets-file, or make it without, switched off, by --without-secrets.`,
+      `"${name}" needs ${missing.join(', ')}. Give it with --secrets-file, or use --without-secrets to create it disabled and without secrets.`,
     );
   }
   const enabled = wanted.enabled && missing.length === 0;

@@ -22,12 +22,12 @@ export function parseRequest(bytes: Buffer): CapturedRequest {
     if (header) headers[header.name.toLowerCase()] = header.value;
     // `POST /hook HTTP/1.1`, which nothing is signed over.
     else if (i > 0 || !/^[A-Z]+ \S+/.test(line))
-      throw usage(`Line ${String(i + 1)} of the request is no header: it must be "Name: value".`);
+      throw usage(`Line ${String(i + 1)} of the request is not a header. It must be "Name: value".`);
   }
   const length = /^\d{1,9}$/.test(headers['content-length'] ?? '') ? Number(headers['content-length']) : body.length;
   if (length > body.length) {
     throw usage(
-      `The body is cut off: Content-Length says ${String(length)} bytes, and there are ${String(body.length)}.`,
+      `The body is truncated: Content-Length is ${String(length)} bytes, but the body has ${String(body.length)}.`,
     );
   }
   return { headers, body: body.subarray(0, length), leftOver: body.length - length };

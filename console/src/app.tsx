@@ -163,9 +163,9 @@ function Later({ page, what }: { page: ReactNode; what: string }) {
 
 function Nowhere() {
   return (
-    <Page title="No such page">
-      <Empty title="There is nothing at this address">
-        <TextLink to="/">To the overview</TextLink>
+    <Page title="Page not found">
+      <Empty title="Nothing is at this address">
+        <TextLink to="/">Go to the overview</TextLink>
       </Empty>
     </Page>
   );

@@ -40,7 +40,7 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <div className="shell">
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
-        To the content
+        Skip to content
       </a>
       <header className="top">
         <span className="brand">Waypost</span>

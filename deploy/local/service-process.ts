@@ -12,7 +12,7 @@ import { type Ending, ending, type Program } from './program';
  */
 
 /**
- * What a process allocates while it delivers lives for milliseconds (docs/design/decisions/0025-passing.md).
+ * What a process allocates while it delivers lives for milliseconds (docs/design/decisions/0025-short-lived-maps.md).
  * - A young generation of 16 MB is collected in 5 ms, one of 64 in 20, and nobody is served meanwhile.
  * - Where the old one may have 256 MB from the start it is collected once in minutes; else V8 begins at the few that such a
  *   process needs, and does it once a second.

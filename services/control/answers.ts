@@ -20,7 +20,7 @@ const source = z.strictObject({
   name: z.string(),
   enabled: z.boolean(),
   writeKey: z.string().nullable(),
-  blockedEvents: z.array(z.string()).meta({ description: 'Names of track events that go no further' }),
+  blockedEvents: z.array(z.string()).meta({ description: 'Names of blocked track events' }),
   limits: z
     .strictObject({
       maxPerSecond: z.number().nullable(),
@@ -28,7 +28,7 @@ const source = z.strictObject({
       burst: z.string().nullable(),
     })
     .nullable()
-    .meta({ description: 'null: the defaults, as a null within' }),
+    .meta({ description: 'null means default, for the object and for each field' }),
   trust: z.enum(TRUSTS),
   oldWriteKeys: z.array(z.strictObject({ key: z.string(), until: time })),
   ...changed,
@@ -59,7 +59,7 @@ const destination = z.strictObject({
 });
 
 const rotated = {
-  sharedSecret: z.string().optional().meta({ description: 'Where it was made here: shown this once' }),
+  sharedSecret: z.string().optional().meta({ description: 'The generated secret, only in this response' }),
 };
 
 const outcome = z.enum(['delivered', 'retry', 'rejected']);
@@ -72,7 +72,7 @@ const url = z.object({
   phases: z
     .partialRecord(z.enum(['dns', 'connect', 'tls', 'headers', 'body']), z.number())
     .optional()
-    .meta({ description: 'ms by phase; what took none is left out' }),
+    .meta({ description: 'ms by phase. Phases without time are omitted' }),
   error: z.object({ code: z.string(), phase: z.string().optional(), message: z.string() }).optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })
@@ -94,13 +94,13 @@ const attempt = z.strictObject({
   outcome,
   urls: z.array(
     url.extend({
-      address: z.string().nullable().optional().meta({ description: 'The whole URL as it is now; null where unknown' }),
+      address: z.string().nullable().optional().meta({ description: 'The full current URL; null if unknown' }),
       request: z
         .strictObject({ rebuilt: z.literal(true), headers: z.record(z.string(), z.string()) })
         .optional()
         .meta({
           description:
-            'Rebuilt from the destination as it stands now, not kept; what is secret, or of that moment alone, is ***',
+            'Rebuilt from the current destination, not stored. Secrets and values specific to the attempt are ***',
         }),
     }),
   ),
@@ -113,13 +113,13 @@ const delivery = z.strictObject({
   type: z.enum(MESSAGE_TYPES),
   userId: z.string().nullable(),
   status: z.enum(STATUSES),
-  reason: z.string().nullable().meta({ description: 'Why it waits or ended' }),
+  reason: z.string().nullable().meta({ description: 'Why the delivery waits or ended' }),
   acceptedAt: time,
   expiresAt: time,
   nextAttemptAt: time.nullable(),
-  settledAt: time.nullable().meta({ description: 'When it was delivered, given up or cancelled' }),
-  replay: count.meta({ description: 'How many times it was sent anew' }),
-  attemptsMade: count.meta({ description: 'Since it was sent, or sent anew' }),
+  settledAt: time.nullable().meta({ description: 'When it was delivered, dead-lettered or cancelled' }),
+  replay: count.meta({ description: 'Number of replays' }),
+  attemptsMade: count.meta({ description: 'Attempts since it was first sent or last replayed' }),
   test: z.boolean(),
   attempts: z.array(attempt),
 });
@@ -130,14 +130,14 @@ const deliveryDetail = delivery.extend({
     expiresAt: time,
     waitsFor: z.string().nullable(),
   }),
-  body: z.unknown().meta({ description: 'The JSON that is POSTed; null where Kafka no longer has it' }),
+  body: z.unknown().meta({ description: 'The JSON body of the POST; null if Kafka no longer has it' }),
 });
 
 const reached = z.strictObject({
   destination: z.string(),
   name: z.string(),
   outcome: z.enum(OUTCOMES),
-  reason: z.string().optional().meta({ description: 'Why its filter failed' }),
+  reason: z.string().optional().meta({ description: 'Why the filter failed' }),
 });
 const event = z.strictObject({
   id: z.string(),
@@ -145,23 +145,23 @@ const event = z.strictObject({
   source: z.string(),
   accepted: z.boolean(),
   call: z.unknown().meta({ description: 'The message as accepted, or the call as it was rejected' }),
-  code: z.string().optional().meta({ description: 'Why it was rejected, for programs' }),
-  message: z.string().optional().meta({ description: 'The same for people' }),
+  code: z.string().optional().meta({ description: 'Machine-readable rejection code' }),
+  message: z.string().optional().meta({ description: 'Human-readable rejection message' }),
   destinations: z
     .array(reached)
     .optional()
-    .meta({ description: 'Where an accepted one goes, or why not: by the configuration as it is now' }),
+    .meta({ description: 'Destinations of an accepted event, or why it skips them, by the current configuration' }),
 });
 
 const deletion = z.strictObject({
   id: z.string(),
   at: time,
   users: count,
-  visitors: count.meta({ description: 'How many `anonymousIds` were deleted' }),
-  userIds: z.array(z.string()).meta({ description: 'In a list the first 20' }),
-  anonymousIds: z.array(z.string()).meta({ description: 'The same' }),
-  sources: z.array(z.string()).nullable().meta({ description: 'null: all' }),
-  affected: z.array(z.string()).meta({ description: 'The sources that messages were sent for' }),
+  visitors: count.meta({ description: 'Number of deleted `anonymousIds`' }),
+  userIds: z.array(z.string()).meta({ description: 'The first 20 in list responses' }),
+  anonymousIds: z.array(z.string()).meta({ description: 'The first 20 in list responses' }),
+  sources: z.array(z.string()).nullable().meta({ description: 'null: all sources' }),
+  affected: z.array(z.string()).meta({ description: 'The sources with a `delete` message' }),
   messages: count,
 });
 
@@ -180,12 +180,12 @@ const replay = z.strictObject({
   preview: z.boolean(),
   maxPerSecond: z.number(),
   pass: z.enum(['counting', 'running']),
-  progress: z.number().meta({ description: 'Of the present pass, 0 to 1' }),
+  progress: z.number().meta({ description: 'Progress of the current pass, 0 to 1' }),
   error: z.string().nullable(),
   waitingFor: z
     .enum(['history'])
     .nullable()
-    .meta({ description: 'history: begins when the history has read what had happened when the replay was asked for' }),
+    .meta({ description: 'history: the replay starts when the history has read all events up to the request' }),
   createdAt: time,
   updatedAt: time,
 });
@@ -195,8 +195,8 @@ const alerts = destination
   .extend({ failingFor: z.string(), deadLettersEvery: z.string(), ...changed, version: count });
 const about = z.strictObject({
   ingest: z.strictObject({
-    url: z.string().nullable().meta({ description: 'Where clients reach ingest (WAYPOST_INGEST_URL), if it was set' }),
-    port: z.int().meta({ description: 'Else: the port it listens on' }),
+    url: z.string().nullable().meta({ description: 'Public URL of ingest (WAYPOST_INGEST_URL), if set' }),
+    port: z.int().meta({ description: 'The port of ingest' }),
   }),
 });
 
@@ -253,7 +253,7 @@ export const ANSWERS = {
   Notices: list(notice),
   Token: token,
   Tokens: list(token),
-  NewToken: token.extend({ token: z.string().meta({ description: 'Shown this once' }) }),
+  NewToken: token.extend({ token: z.string().meta({ description: 'The token, only in this response' }) }),
   Session: session,
   Audit: list(audit),
   Overview: overview,

@@ -8,5 +8,5 @@ export const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'compu
 export const auditQuery = pageParameters.extend({
   kind: z.enum(AUDIT_KINDS).optional(),
   entry: z.string().optional().meta({ description: "The entry's id" }),
-  by: z.string().optional().meta({ description: 'The id of the token; `admin`: that of the settings' }),
+  by: z.string().optional().meta({ description: 'The id of the token. `admin`: the token in the settings' }),
 });

@@ -42,7 +42,7 @@ export async function readJson(req: Request, res: Response, isOpen: boolean): Pr
 function problemOfOpen(error: unknown): Problem | undefined {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) return new Problem('too_large', `The body is larger than ${MAX_OPEN_KB} KB`);
-  return status === 415 ? new Problem('unsupported', 'The body must be UTF-8, and not compressed') : undefined;
+  return status === 415 ? new Problem('unsupported', 'The body must be uncompressed UTF-8') : undefined;
 }
 
 function toError(error: unknown): Error {
@@ -54,7 +54,7 @@ export function oddity(body: unknown): string | undefined {
   let level = containersIn([body]);
   let count = 0;
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return `The body is nested more than ${MAX_DEPTH} deep`;
+    if (depth > MAX_DEPTH) return `The body is nested more than ${MAX_DEPTH} levels deep`;
     count += level.length;
     if (count > MAX_CONTAINERS) return `The body has more than ${MAX_CONTAINERS} lists and objects`;
     // Validators and merges pass it over in silence, each in its own way.

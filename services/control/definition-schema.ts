@@ -15,21 +15,21 @@ const sources = z
   .min(1)
   .max(MAX_LIST)
   .optional()
-  .meta({ description: 'Ids of the sources whose messages count; absent: all whose trust is `server`' });
+  .meta({ description: 'Ids of the sources whose messages count. Omit for all sources with trust `server`' });
 const destinations = z
   .array(z.string())
   .max(MAX_LIST)
   .default([])
-  .meta({ description: 'Ids of the destinations that are told' });
+  .meta({ description: 'Ids of the destinations that receive updates' });
 const syncEvery = durationField(z.string().default('1m'), { leastMs: 1_000, mostMs: 86_400_000 }).meta({
-  description: 'How often receivers are told of changes, such as 10s, 1m or 1h',
+  description: 'Interval for sending changes to receivers, such as 10s, 1m or 1h',
 });
 
 const common = { name, sources, destinations, syncEvery };
 
 const conditionField = z.string().min(1).max(MAX_CONDITION).meta({
   description:
-    'CEL over user.traits and count("Event", duration("720h")), sum, first and last; absent: members are uploaded',
+    'CEL over user.traits and count("Event", duration("720h")), sum, first and last. Omit if members are uploaded',
 });
 
 export const audienceSchema = z.strictObject({ ...common, condition: conditionField.optional() });
@@ -43,21 +43,21 @@ export const computedTraitSchema = z.strictObject({
     .min(1)
     .max(200)
     .optional()
-    .meta({ description: 'Of the event; a.b is within an object. With first and last absent: the time' }),
+    .meta({ description: 'Property to aggregate, a.b for nested. Omit with first and last to get the event time' }),
   window: durationField(z.string(), { leastMs: 1_000, mostMs: YEAR_MS })
     .optional()
-    .meta({ description: 'How far back events count, such as 720h or 30d; absent: all' }),
+    .meta({ description: 'How far back events count, such as 720h or 30d. Omit for all events' }),
 });
 
 export const previewSchema = z.strictObject({ condition: conditionField, sources });
 
 export const membersQuery = pageParameters.extend({
-  user: z.string().min(1).max(MAX_USER_BYTES).optional().meta({ description: 'This one alone, where they are in' }),
+  user: z.string().min(1).max(MAX_USER_BYTES).optional().meta({ description: 'Return only this user, if a member' }),
 });
 
 export const sizesQuery = z
   .strictObject({
-    from: timeParameter.optional().meta({ description: 'Absent: 24 hours before the end' }),
-    to: timeParameter.optional().meta({ description: 'Absent: now' }),
+    from: timeParameter.optional().meta({ description: 'Default: 24 hours before the end' }),
+    to: timeParameter.optional().meta({ description: 'Default: now' }),
   })
   .refine(({ from = 0, to = Infinity }) => from <= to, { path: ['from'], message: 'must not be after `to`' });

@@ -52,7 +52,10 @@ export function patchAudience(before: Audience, connected: string[], patch: Json
   const body = mergePatch(now, patch);
   const errors = audienceErrors(body, making, before);
   if ((before.condition === undefined) !== ((body as { condition?: Json }).condition === undefined)) {
-    errors.push({ pointer: pointer(['condition']), detail: 'cannot come or go: make another audience' });
+    errors.push({
+      pointer: pointer(['condition']),
+      detail: 'cannot be added or removed. Create a new audience instead',
+    });
   }
   const { destinations, syncEvery, ...rest } = parseBody(audienceSchema, body, errors);
   const { condition: _, sources: __, ...kept } = before;
@@ -178,8 +181,8 @@ function commonErrors(body: unknown, known: Making, before: { key: string } | un
     const taken = key === undefined ? undefined : known.keyTaken(key, known.id);
     const detail =
       key === undefined
-        ? 'must hold a letter or a digit, and not make a trait of more than 100 characters'
-        : `would be the trait ${key}, which ${JSON.stringify(taken)} is already`;
+        ? 'must contain a letter or a digit, and give a trait of at most 100 characters'
+        : `would use the trait ${key}, which ${JSON.stringify(taken)} already uses`;
     if (key === undefined || taken !== undefined) errors.push({ pointer: pointer(['name']), detail });
   }
   errors.push(...unknownIds('sources', sources, (id) => known.sourceExists(id)));
@@ -190,7 +193,7 @@ function commonErrors(body: unknown, known: Making, before: { key: string } | un
 function unknownIds(field: 'sources' | 'destinations', ids: unknown, exists: (id: string) => boolean): FieldError[] {
   return Array.from((Array.isArray(ids) ? ids : []).entries()).flatMap(([i, id]): FieldError[] => {
     if (typeof id !== 'string' || exists(id)) return [];
-    const detail = `there is no ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;
+    const detail = `unknown ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;
     return [{ pointer: pointer([field, i]), detail }];
   });
 }

@@ -25,9 +25,9 @@ const ids = z
   .max(MAX_USERS);
 
 export const deletionSchema = z.strictObject({
-  userIds: ids.optional().meta({ description: 'Required where there are no `anonymousIds`' }),
-  anonymousIds: ids.optional().meta({ description: 'Of visitors: what they sent without a `userId` is forgotten' }),
-  sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources; absent: all' }),
+  userIds: ids.optional().meta({ description: 'Required without `anonymousIds`' }),
+  anonymousIds: ids.optional().meta({ description: 'Ids of visitors. Removes what they sent without a `userId`' }),
+  sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources. Omit for all' }),
 });
 export const deletionsQuery = pageParameters;
 
@@ -48,13 +48,13 @@ export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 
   const { userIds = [], anonymousIds = [], sources } = parseBody(deletionSchema, body);
   if (userIds.length + anonymousIds.length === 0) {
     throw invalidFields([
-      { pointer: pointer(['userIds']), detail: 'give at least one of `userIds` and `anonymousIds`' },
+      { pointer: pointer(['userIds']), detail: 'needs at least one of `userIds` and `anonymousIds`' },
     ]);
   }
   const unknown = (sources ?? []).flatMap((id, i): FieldError[] =>
     config.source(id)
       ? []
-      : [{ pointer: pointer(['sources', i]), detail: `there is no source ${JSON.stringify(id.slice(0, 100))}` }],
+      : [{ pointer: pointer(['sources', i]), detail: `unknown source ${JSON.stringify(id.slice(0, 100))}` }],
   );
   if (unknown.length > 0) throw invalidFields(unknown);
   const [users, anonymous] = [[...new Set(userIds)], [...new Set(anonymousIds)]];
@@ -65,7 +65,7 @@ export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 
     .filter(({ id }) => sources === undefined || sources.includes(id));
   const affected = named.filter((source) => isAffected(source, config)).map(({ id }) => id);
   if (count * affected.length > MAX_MESSAGES) {
-    const detail = `would be ${count * affected.length} messages (users times sources), and ${MAX_MESSAGES} are the most at once`;
+    const detail = `would create ${count * affected.length} messages (users times sources); the limit is ${MAX_MESSAGES}`;
     throw invalidFields([{ pointer: pointer(['userIds']), detail }]);
   }
   return { users, anonymous, sources: sources ? [...new Set(sources)] : null, affected };

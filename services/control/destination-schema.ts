@@ -59,7 +59,7 @@ const headers = z
   })
   .default({})
   .meta({
-    description: 'Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place',
+    description: 'Static headers, at most 20. Values are write-only: responses contain {"keep": true} instead',
     additionalProperties: {
       anyOf: [
         { type: 'string', maxLength: 1_024 },
@@ -74,9 +74,9 @@ export const sharedSecret = z
   .max(MAX_SECRET_CHARACTERS)
   .superRefine((text, ctx) => {
     // Half a surrogate pair has no UTF-8 spelling: it would be signed with another secret than was given.
-    if (/\p{Surrogate}/u.test(text)) ctx.addIssue({ code: 'custom', message: 'must be a text that UTF-8 can hold' });
+    if (/\p{Surrogate}/u.test(text)) ctx.addIssue({ code: 'custom', message: 'must be text that UTF-8 can encode' });
     else if (text.startsWith(WHSEC) && !/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,4}={0,2})$/.test(text)) {
-      ctx.addIssue({ code: 'custom', message: 'begins with whsec_ and must go on in base64' });
+      ctx.addIssue({ code: 'custom', message: 'must be base64 after the prefix whsec_' });
     } else if (text !== '' && signingBytes(text) < MIN_SECRET_BYTES) {
       const what = text.startsWith(WHSEC)
         ? `${MIN_SECRET_BYTES} bytes in base64 after whsec_`
@@ -94,7 +94,7 @@ function signingBytes(secret: string): number {
 }
 
 export const webhook = z.strictObject({
-  id: z.string().optional().meta({ description: 'On PATCH: the webhook that this was. Given by Waypost' }),
+  id: z.string().optional().meta({ description: 'Assigned by Waypost. On PATCH: the existing webhook to change' }),
   url,
   headers,
 });
@@ -102,28 +102,30 @@ export const webhook = z.strictObject({
 export const destinationSchema = z.strictObject({
   name,
   type: z.literal('webhooks'),
-  enabled: z.boolean().default(false).meta({ description: 'Off: gets nothing, and what waits is cancelled' }),
-  paused: z.boolean().default(false).meta({ description: 'On hold: what comes waits, within its window' }),
-  sources: z.array(z.string()).max(MAX_SOURCES).meta({ description: 'Ids of the sources that it is connected to' }),
+  enabled: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'If false, it receives nothing and its waiting deliveries are cancelled' }),
+  paused: z.boolean().default(false).meta({ description: 'If true, deliveries wait, within their window' }),
+  sources: z.array(z.string()).max(MAX_SOURCES).meta({ description: 'Ids of the connected sources' }),
   webhooks: z.array(webhook).min(1).max(MAX_WEBHOOKS),
   sharedSecret: sharedSecret.optional(),
-  types: z.array(z.enum(MESSAGE_TYPES)).min(1).optional().meta({ description: 'The types that it wants; absent: all' }),
+  types: z
+    .array(z.enum(MESSAGE_TYPES))
+    .min(1)
+    .optional()
+    .meta({ description: 'Message types to deliver. Omit for all' }),
   filter: filterText.optional(),
   maxPerSecond: z
     .number()
     .min(0.1)
     .max(MAX_PER_SECOND)
     .optional()
-    .meta({ description: 'At most so many requests a second to each URL; absent: no limit' }),
-  shards: z
-    .int()
-    .min(1)
-    .max(MAX_SHARDS)
-    .optional()
-    .meta({ description: 'Over how many shards its users are spread; absent: 4' }),
-  switchOffAfter: switchOffAfter
-    .optional()
-    .meta({ description: 'Switched off after failing for so long, such as 5d; 0s: never; absent: as /alerts says' }),
+    .meta({ description: 'Maximum requests per second to each URL. Omit for no limit' }),
+  shards: z.int().min(1).max(MAX_SHARDS).optional().meta({ description: 'Number of shards for its users. Default: 4' }),
+  switchOffAfter: switchOffAfter.optional().meta({
+    description: 'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the value of /alerts',
+  }),
 });
 type DestinationFields = z.output<typeof destinationSchema>;
 export type WebhookFields = DestinationFields['webhooks'][number];

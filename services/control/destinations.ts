@@ -93,7 +93,7 @@ function sourceErrors(body: Json, { sourceExists }: Making): FieldError[] {
   if (!Array.isArray(sources)) return [];
   return sources.flatMap((id, i) =>
     typeof id === 'string' && !sourceExists(id)
-      ? [{ pointer: pointer(['sources', i]), detail: `there is no source ${JSON.stringify(id.slice(0, 100))}` }]
+      ? [{ pointer: pointer(['sources', i]), detail: `unknown source ${JSON.stringify(id.slice(0, 100))}` }]
       : [],
   );
 }

@@ -37,7 +37,7 @@ export interface Entries {
 export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries {
   const get = <K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]> => {
     const entry = find(config, kind, id);
-    if (!entry) throw new Problem('not_found', `There is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
+    if (!entry) throw new Problem('not_found', `Unknown ${kind} ${JSON.stringify(id.slice(0, 100))}`);
     return entry as Entry<Kinds[K]>;
   };
   const replace = async <K extends ApiKind>(
@@ -55,7 +55,7 @@ export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries
         if (written.ok) return written;
         await config.refresh(REFRESH_MS);
       }
-      throw new Problem('conflict', `The ${kind} is being changed by others; try again`);
+      throw new Problem('conflict', `The ${kind} is being changed by others. Try again`);
     });
   };
   return {
@@ -64,12 +64,12 @@ export function openEntries(config: ConfigReader, writer: ConfigWriter): Entries
     create: (kind, by, decide) =>
       writer.inTurn(async (write) => {
         if (config.list(kind).length >= MAX_ENTRIES) {
-          throw new Problem('conflict', `There are ${MAX_ENTRIES} ${kind}s, which is the most that there may be`);
+          throw new Problem('conflict', `The limit of ${MAX_ENTRIES} ${kind}s is reached`);
         }
         const data = decide();
         const note = JSON.stringify(auditNote(by, undefined, data));
         const written = await write(kind, data.id, data, { replaces: 0, note });
-        if (!written.ok) throw new Problem('conflict', `The ${kind} could not be made; try again`);
+        if (!written.ok) throw new Problem('conflict', `The ${kind} could not be created. Try again`);
         return { version: written.version, data };
       }),
     change: async (kind, at, decide) => {

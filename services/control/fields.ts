@@ -12,7 +12,7 @@ export const name = z
   .string()
   .max(MAX_NAME_CHARACTERS)
   .refine((text) => text.trim() !== '', 'must not be empty')
-  .meta({ description: 'For people', minLength: 1 });
+  .meta({ description: 'Display name', minLength: 1 });
 
 /** @returns ms */
 export function durationField<S extends z.ZodType<string>>(
@@ -35,7 +35,7 @@ export function durationText(ms: number): string {
 
 /** How long the old of two keys or secrets still holds: ms. */
 export const overlap = durationField(z.string().default('24h')).meta({
-  description: 'How long the old one still holds, such as 0s, 30m, 24h or 7d',
+  description: 'How long the old one stays valid, such as 0s, 30m, 24h or 7d',
 });
 
 /** How long a destination fails before it is switched off: ms. */
@@ -56,7 +56,7 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown, others:
 /** The answer to these errors: nothing was changed. */
 export function invalidFields(errors: FieldError[]): Problem {
   const count = errors.length === 1 ? 'One field is' : `${errors.length} fields are`;
-  return new Problem('invalid_fields', `${count} wrong; nothing was changed`, { errors });
+  return new Problem('invalid_fields', `${count} invalid. Nothing was changed`, { errors });
 }
 
 function fieldErrors(error: z.ZodError): FieldError[] {
@@ -65,13 +65,13 @@ function fieldErrors(error: z.ZodError): FieldError[] {
   const issues = error.issues.filter(({ code, path }) => code === 'invalid_type' || !ofWrongKind.has(pointer(path)));
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'is not a field of this' }))
+      ? issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'is not a known field' }))
       : [{ pointer: pointer(issue.path), detail: issue.message }],
   );
 }
 
 const KINDS: Record<string, string> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',

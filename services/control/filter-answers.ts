@@ -13,10 +13,10 @@ export const trial = z.strictObject({
   mistake: z
     .strictObject({ message: z.string(), ...place })
     .nullable()
-    .meta({ description: 'What is wrong with the filter, and where; null: nothing' }),
+    .meta({ description: 'The error in the filter and its position; null if the filter is valid' }),
   tried: count,
   matched: count,
-  failed: count.meta({ description: 'How many it could not be evaluated for: they do not match' }),
+  failed: count.meta({ description: 'Events for which the evaluation failed; they do not match' }),
   failures: z.array(z.strictObject({ reason: z.string(), count })),
   results: z.array(
     z.strictObject({
@@ -35,7 +35,7 @@ export const sourceEvents = z.strictObject({
   data: z.array(
     z.strictObject({
       name: z.string(),
-      count: count.meta({ description: 'Since it was first counted; 0 where it is blocked and was never seen' }),
+      count: count.meta({ description: 'Count since the first one; 0 if the event is blocked and was never seen' }),
       lastSeenAt: z.iso.datetime().nullable(),
       blocked: z.boolean(),
     }),

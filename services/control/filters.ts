@@ -24,19 +24,23 @@ export const filterText = z
   })
   .meta({
     description:
-      'A condition in CEL over the message, such as type == "track" && properties.total > 100: what does not match goes no further',
+      'Condition in CEL over the message, such as type == "track" && properties.total > 100. Only matching messages are delivered',
     maxLength: 2_000,
   });
 
 export const tryFilterSchema = z.strictObject({
-  filter: z.string().meta({ description: 'The condition to try' }),
-  sources: z.array(z.string()).max(1_000).optional().meta({ description: 'On events of these alone; absent: of all' }),
+  filter: z.string().meta({ description: 'The condition to evaluate' }),
+  sources: z
+    .array(z.string())
+    .max(1_000)
+    .optional()
+    .meta({ description: 'Only events of these sources. Omit for all' }),
   limit: z
     .int()
     .min(1)
     .max(MAX_TRIED)
     .default(50)
-    .meta({ description: 'On at most so many of the newest accepted events' }),
+    .meta({ description: 'Maximum number of accepted events, newest first' }),
 });
 
 /** What to try a filter on. */

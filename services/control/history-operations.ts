@@ -17,18 +17,18 @@ export const HISTORY_OPERATIONS = {
   },
   'GET /deliveries/{id}': {
     role: 'read_only',
-    summary: 'Get a delivery with its body, attempts and budget',
+    summary: 'Get a delivery with its body, attempts and remaining time',
     ok: [200, 'Delivery'],
   },
   'GET /events': {
     role: 'read_only',
-    summary: 'List recent events of sources, newest first',
+    summary: 'List recent events, newest first',
     ok: [200, 'Events'],
     query: eventsQuery,
   },
   'GET /events/stream': {
     role: 'read_only',
-    summary: 'Stream events as Server-Sent Events; Last-Event-ID resumes',
+    summary: 'Stream events as Server-Sent Events; resumes with Last-Event-ID',
     ok: [200, 'Event'],
     query: streamQuery,
     stream: true,
@@ -42,7 +42,7 @@ export const HISTORY_OPERATIONS = {
   'POST /deletions': {
     act: { kind: 'deletion', action: 'created' },
     role: 'admin',
-    summary: 'Delete users and visitors: each affected source sends a delete message, and the history forgets them',
+    summary: 'Delete users and visitors: sends a message to each affected source and removes them from the history',
     ok: [202, 'Deletion'],
     body: deletionSchema,
   },
@@ -62,11 +62,11 @@ export const HISTORY_OPERATIONS = {
   'POST /replays': {
     act: { kind: 'replay', action: 'created' },
     role: 'operator',
-    summary: 'Replay all deliveries within a scope',
+    summary: 'Replay all deliveries in a scope',
     ok: [202, 'Replay'],
     body: replaySchema,
   },
-  'GET /replays/{id}': { role: 'read_only', summary: 'Get a replay with its progress', ok: [200, 'Replay'] },
+  'GET /replays/{id}': { role: 'read_only', summary: 'Get a replay and its progress', ok: [200, 'Replay'] },
   'POST /replays/{id}/cancel': {
     act: { kind: 'replay', action: 'cancelled' },
     role: 'operator',
@@ -76,7 +76,7 @@ export const HISTORY_OPERATIONS = {
   'POST /replays/{id}/resume': {
     act: { kind: 'replay', action: 'resumed' },
     role: 'operator',
-    summary: 'Resume a cancelled replay',
+    summary: 'Resume a cancelled or failed replay',
     ok: [200, 'Replay'],
   },
   'GET /notices': {
@@ -94,13 +94,13 @@ export const HISTORY_OPERATIONS = {
   },
   'GET /overview': {
     role: 'read_only',
-    summary: 'Get the state of each destination, and counts over time',
+    summary: 'Get the state of each destination and a time series',
     ok: [200, 'Overview'],
     query: overviewQuery,
   },
   'GET /overview/calls': {
     role: 'read_only',
-    summary: 'Get accepted and rejected calls over time',
+    summary: 'Get a time series of accepted and rejected calls',
     ok: [200, 'Calls'],
     query: callsQuery,
   },

@@ -41,7 +41,7 @@ function readLine(text: string, number: number, full: boolean): Line {
     ? [typeof value === 'string' ? value : fields.userId, true]
     : [fields.add ?? fields.remove, fields.add !== undefined];
   if (typeof user !== 'string' || user === '') throw wrong(wanted);
-  if (Buffer.byteLength(user) > MAX_USER_BYTES) throw wrong(`names a user by more than ${MAX_USER_BYTES} bytes`);
+  if (Buffer.byteLength(user) > MAX_USER_BYTES) throw wrong(`has a user id of more than ${MAX_USER_BYTES} bytes`);
   return { user, listed };
 }
 
@@ -99,7 +99,7 @@ export async function upload(
 export function withUpload(audience: Audience, added: Upload, taken: number): Audience {
   const open = (audience.uploads ?? []).filter(({ number }) => number > taken);
   if (open.length >= MAX_UNTAKEN) {
-    throw new Problem('conflict', `${open.length} uploads wait to be taken over; try again later`);
+    throw new Problem('conflict', `${open.length} uploads are still being applied. Try again later`);
   }
   return { ...audience, uploads: [...open, added] };
 }

@@ -128,16 +128,16 @@ function isAllowed(allow: () => Identity | undefined, before: Identity | undefin
 function requireFields(adminFields: readonly string[], body: Json | undefined, { actor }: Identity): void {
   if (actor.role === 'admin' || typeof body !== 'object' || body === null) return;
   const given = adminFields.filter((field) => Object.hasOwn(body, field));
-  if (given.length > 0) throw new Problem('forbidden', `Only an administrator may change ${given.join(' and ')}`);
+  if (given.length > 0) throw new Problem('forbidden', `Only an administrator can change ${given.join(' and ')}`);
 }
 
 /** @throws Problem `forbidden` */
 function requireAccess(id: OperationId, needed: Role, { actor, rights }: Identity): void {
   if (!mayAct(actor.role, needed)) {
-    throw new Problem('forbidden', `This needs the role ${needed}; yours is ${actor.role}`);
+    throw new Problem('forbidden', `This requires the role ${needed}; your token has ${actor.role}`);
   }
   const missing = rights && rightsFor(id).filter((right) => !rights.includes(right));
   if (missing && missing.length > 0) {
-    throw new Problem('forbidden', `This needs the right ${missing.join(' and ')}, which your token does not list`);
+    throw new Problem('forbidden', `This requires the right ${missing.join(' and ')}, which your token does not have`);
   }
 }

@@ -28,11 +28,11 @@ export function openApi(): object {
           type: 'apiKey',
           in: 'cookie',
           name: TLS_SESSION_COOKIE,
-          description: 'Where the browser speaks TLS',
+          description: 'For browsers over TLS',
         },
       },
       schemas: Object.fromEntries(Object.entries(ANSWERS).map(([name, schema]) => [name, jsonSchema(schema)])),
-      responses: { Problem: content('What is wrong', 'Problem', 'application/problem+json') },
+      responses: { Problem: content('Problem details', 'Problem', 'application/problem+json') },
     },
   };
 }

@@ -13,11 +13,11 @@ import { SETTING_OPERATIONS } from './setting-operations';
  * OpenAPI describes them, and the console and the command line get their types from there (shared/api).
  */
 export const OPERATIONS = {
-  'GET /openapi.json': { role: 'none', summary: 'Get the OpenAPI document', ok: [200, 'OpenApi'] },
+  'GET /openapi.json': { role: 'none', summary: 'Get this document', ok: [200, 'OpenApi'] },
   ...SETTING_OPERATIONS,
   ...DEFINITION_OPERATIONS,
   ...HISTORY_OPERATIONS,
-  'GET /about': { role: 'read_only', summary: 'Get the address of ingest', ok: [200, 'About'] },
+  'GET /about': { role: 'read_only', summary: 'Get the address that clients send to', ok: [200, 'About'] },
   'POST /session': {
     act: { kind: 'session', action: 'created' },
     role: 'none',
@@ -25,7 +25,7 @@ export const OPERATIONS = {
     ok: [200, 'Session'],
     body: sessionSchema,
   },
-  'GET /session': { role: 'read_only', summary: 'Get the caller of the request', ok: [200, 'Session'] },
+  'GET /session': { role: 'read_only', summary: 'Get the identity of the caller', ok: [200, 'Session'] },
   'DELETE /session': {
     act: { kind: 'session', action: 'deleted' },
     role: 'read_only',
@@ -34,13 +34,13 @@ export const OPERATIONS = {
   },
   'GET /tokens': {
     role: 'admin',
-    summary: 'List tokens',
+    summary: 'List API tokens',
     ok: [200, 'Tokens'],
     query: pageParameters,
   },
   'POST /tokens': {
     role: 'admin',
-    summary: 'Create a token; only this response shows it',
+    summary: 'Create a token. Only this response contains it',
     ok: [201, 'NewToken'],
     body: tokenSchema,
   },
@@ -54,13 +54,13 @@ export const OPERATIONS = {
   },
   'DELETE /tokens/{id}': {
     role: 'admin',
-    summary: 'Delete a token; it gives no more access',
+    summary: 'Delete a token and end its sessions',
     ok: [204],
     conditional: true,
   },
   'GET /audit': {
     role: 'admin',
-    summary: 'List changes of the configuration and actions, newest first',
+    summary: 'List the audit trail, newest first',
     ok: [200, 'Audit'],
     query: auditQuery,
   },

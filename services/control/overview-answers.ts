@@ -46,11 +46,11 @@ export const calls = z.strictObject({
     z.strictObject({
       at: time,
       accepted: count,
-      rejected: count.nullable().meta({ description: 'null: before what is kept of them' }),
-      limited: count.nullable().meta({ description: 'Requests answered 429; null: before what is kept of them' }),
+      rejected: count.nullable().meta({ description: 'null before the retained period' }),
+      limited: count.nullable().meta({ description: 'Requests that got 429; null before the retained period' }),
     }),
   ),
   limitedBySource: z.record(z.string(), count).meta({
-    description: 'Requests answered 429 since then, by the id of their source; a source without any is left out',
+    description: 'Requests that got 429 since then, by source id. Sources without any are omitted',
   }),
 });

@@ -14,8 +14,8 @@ const MAX_STEPS = 60;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
 
 export const overviewQuery = z.strictObject({
-  since: timeParameter.optional().meta({ description: 'Counted from this time on; absent: the last 24 hours' }),
-  destination: z.string().optional().meta({ description: 'The series of this destination alone' }),
+  since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),
+  destination: z.string().optional().meta({ description: 'Limit the series to this destination' }),
 });
 
 export const callsQuery = overviewQuery.pick({ since: true });

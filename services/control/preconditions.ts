@@ -18,7 +18,7 @@ export function requireMatch(ifMatch: string | undefined, version: number): void
   const wanted = ifMatch.split(',').map((part) => part.trim());
   // A weak tag never matches (RFC 9110, section 13.1.1).
   if (wanted.includes('*') || wanted.includes(etag(version))) return;
-  throw new Problem('stale', `If-Match does not name the present version, which is ${etag(version)}; read it again`, {
+  throw new Problem('stale', `If-Match does not match the current version ${etag(version)}. Read the entry again`, {
     headers: { ETag: etag(version) },
   });
 }

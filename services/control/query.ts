@@ -32,7 +32,7 @@ const limit = z
 /** Of every list in pages. */
 export const pageParameters = z.strictObject({
   limit,
-  after: z.string().optional().meta({ description: 'The `next` of the page before' }),
+  after: z.string().optional().meta({ description: 'The `next` of the previous page' }),
 });
 
 /**
@@ -45,17 +45,17 @@ export function parseQuery<S extends z.ZodType>(schema: S, query: Request['query
   if (withNul.length > 0) {
     const errors = withNul.map(([name]) => ({
       parameter: name.slice(0, 100),
-      detail: 'must not hold a NUL character',
+      detail: 'must not contain a NUL character',
     }));
-    throw new Problem('invalid_fields', 'The parameters cannot be read', { errors });
+    throw new Problem('invalid_fields', 'Some query parameters are invalid', { errors });
   }
   if (parsed.success) return parsed.data;
   const errors = parsed.error.issues.flatMap((issue): FieldError[] =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ parameter: key.slice(0, 100), detail: 'is not a parameter of this' }))
+      ? issue.keys.map((key) => ({ parameter: key.slice(0, 100), detail: 'is not a known parameter' }))
       : [{ parameter: String(issue.path[0] ?? ''), detail: issue.message }],
   );
-  throw new Problem('invalid_fields', 'The parameters cannot be read', { errors });
+  throw new Problem('invalid_fields', 'Some query parameters are invalid', { errors });
 }
 
 /** PostgreSQL refuses it in any text. */
@@ -102,6 +102,6 @@ export function decodeAnyCursor(after: string | undefined): Cursor | undefined {
 }
 
 function badCursor(): Problem {
-  const errors = [{ parameter: 'after', detail: 'is not the `next` of a page before' }];
-  return new Problem('invalid_fields', 'The page asked for cannot be read', { errors });
+  const errors = [{ parameter: 'after', detail: 'must be the `next` of a previous page' }];
+  return new Problem('invalid_fields', 'The requested page is invalid', { errors });
 }

@@ -16,7 +16,7 @@ export const rotateSecretSchema = z.strictObject({
   switchAt: z.iso
     .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
     .optional()
-    .meta({ description: 'When X-Signature changes; absent: at the end of the overlap' }),
+    .meta({ description: 'When X-Signature switches to the new secret. Default: at the end of the overlap' }),
 });
 
 /** The secrets without what is over. */
@@ -47,13 +47,13 @@ export function rotateSecret(
   if (before?.previous && fields.overlap > 0) {
     throw new Problem(
       'conflict',
-      `A rotation runs until ${new Date(before.overlapUntil ?? 0).toISOString()}; wait for it, or end it by an overlap of 0s`,
+      `A rotation is in progress until ${new Date(before.overlapUntil ?? 0).toISOString()}. Wait, or end it with an overlap of 0s`,
     );
   }
   const overlapUntil = now.getTime() + fields.overlap;
   const switchAt = fields.switchAt === undefined ? overlapUntil : Date.parse(fields.switchAt);
   if (switchAt > overlapUntil) {
-    const detail = 'must not be later than the end of the overlap: the old secret signs nothing after it';
+    const detail = 'must not be after the end of the overlap, when the old secret expires';
     throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
   }
   const current = sealer.seal(fields.sharedSecret ?? made.secret, destination.id);

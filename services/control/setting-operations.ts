@@ -10,11 +10,7 @@ import { testSchema } from './test-send';
 
 /** Operations on sources, destinations and alerts (operations.ts). */
 export const SETTING_OPERATIONS = {
-  'GET /catalog': {
-    role: 'read_only',
-    summary: 'List the integrations with their settings as JSON Schema',
-    ok: [200, 'Catalog'],
-  },
+  'GET /catalog': { role: 'read_only', summary: 'List the available integrations', ok: [200, 'Catalog'] },
   'GET /sources': { role: 'read_only', summary: 'List sources', ok: [200, 'Sources'], query: pageParameters },
   'POST /sources': { role: 'admin', summary: 'Create a source', ok: [201, 'Source'], body: sourceSchema },
   'GET /sources/{id}': { role: 'read_only', summary: 'Get a source', ok: [200, 'Source'] },
@@ -28,12 +24,12 @@ export const SETTING_OPERATIONS = {
   'DELETE /sources/{id}': { role: 'admin', summary: 'Delete a source', ok: [204], conditional: true },
   'GET /sources/{id}/events': {
     role: 'read_only',
-    summary: 'List the track events of a source by name, latest first',
+    summary: 'List the track events of a source by name, most recent first',
     ok: [200, 'SourceEvents'],
   },
   'POST /sources/{id}/rotate-key': {
     role: 'admin',
-    summary: 'Rotate the write key',
+    summary: 'Rotate the write key of a source',
     ok: [200, 'Source'],
     body: rotateKeySchema,
     conditional: true,
@@ -67,7 +63,7 @@ export const SETTING_OPERATIONS = {
   },
   'POST /destinations/{id}/rotate-secret': {
     role: 'admin',
-    summary: 'Rotate the shared secret',
+    summary: 'Rotate the shared secret of a destination',
     ok: [200, 'RotatedDestination'],
     body: rotateSecretSchema,
     conditional: true,
@@ -75,20 +71,20 @@ export const SETTING_OPERATIONS = {
   'POST /destinations/{id}/test': {
     act: { kind: 'destination', action: 'tested' },
     role: 'operator',
-    summary: 'Send a test and wait for its attempt',
+    summary: 'Send a test to a destination and wait for its attempt',
     ok: [200, 'Test'],
     body: testSchema,
   },
   'GET /destinations/{id}/filter': {
     role: 'read_only',
     alsoNeeds: 'events:read',
-    summary: 'Try the stored filter on recent events of its sources',
+    summary: 'Evaluate the filter of a destination on recent events',
     ok: [200, 'Trial'],
   },
   'POST /filters/try': {
     role: 'read_only',
     alsoNeeds: 'events:read',
-    summary: 'Check a filter, and try it on recent events',
+    summary: 'Check a filter and evaluate it on recent events',
     ok: [200, 'Trial'],
     body: tryFilterSchema,
   },
@@ -102,7 +98,7 @@ export const SETTING_OPERATIONS = {
   },
   'POST /alerts/rotate-secret': {
     role: 'admin',
-    summary: 'Rotate the secret of alerts',
+    summary: 'Rotate the shared secret of alerts',
     ok: [200, 'RotatedAlerts'],
     body: rotateSecretSchema,
     conditional: true,

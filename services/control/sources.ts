@@ -34,23 +34,22 @@ const limitsSchema = z
       .meta({ description: 'Bytes of request bodies a second, after decompression' }),
     burst: durationField(z.string(), { leastMs: LEAST_BURST_MS, mostMs: MOST_BURST_MS })
       .nullish()
-      .meta({ description: 'How much of both rates a quiet source saves up, such as 10s' }),
+      .meta({ description: 'How much unused allowance a source may accumulate, such as 10s' }),
   })
-  .meta({ description: 'Limits of this source over all ingest processes; an absent or null one takes the default' });
+  .meta({ description: 'Limits of this source for all ingest processes together. Omit or null for the default' });
 
 export const sourceSchema = z.strictObject({
   name,
-  enabled: z.boolean().default(true).meta({ description: 'Off: its calls are refused' }),
+  enabled: z.boolean().default(true).meta({ description: 'If false, ingest refuses its calls' }),
   blockedEvents: z
     .array(z.string().min(1).max(MAX_EVENT_CHARACTERS))
     .max(MAX_BLOCKED)
     .optional()
-    .meta({ description: 'Names of track events that go no further. They count as received' }),
+    .meta({ description: 'Names of blocked track events. They still count as received' }),
   limits: limitsSchema.nullish(),
-  trust: z
-    .enum(TRUSTS)
-    .default('server')
-    .meta({ description: 'browser: the write key is public, and audiences trust its calls less' }),
+  trust: z.enum(TRUSTS).default('server').meta({
+    description: 'browser: the write key is public, and audiences count its calls only if they name the source',
+  }),
 });
 export const rotateKeySchema = z.strictObject({ overlap });
 
@@ -105,7 +104,10 @@ export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; 
     .map((key) => ({ ...key, until: Math.min(key.until ?? until, until) }))
     .filter((key) => key.until > made.now.getTime());
   if (old.length > MAX_OLD_KEYS) {
-    throw new Problem('conflict', `${old.length} old keys would still hold; end them by an overlap of 0s, or wait`);
+    throw new Problem(
+      'conflict',
+      `${old.length} old keys would still be valid. Wait, or end them with an overlap of 0s`,
+    );
   }
   return { ...source, writeKeys: [made.key, ...old], updatedAt: made.now.toISOString() };
 }

@@ -42,7 +42,8 @@ export function openTestSends({ kafka, appender, timeoutMs, now, log }: TestSend
   const lifetimeMs = timeoutMs + SLACK_MS;
   const attempts = new Listening(ATTEMPTS, kafka, log);
   const send = async (destination: Destination, body: unknown, value?: string) => {
-    if (attempts.size >= MAX_WAITING) throw new AppError('overloaded', 'Too many tests wait for their answer', true);
+    if (attempts.size >= MAX_WAITING)
+      throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
     // Whoever tests wants to see its trace.
     const made = { now: now(), lifetimeMs, traceparent: recordedRoot() };
@@ -63,7 +64,7 @@ export function openTestSends({ kafka, appender, timeoutMs, now, log }: TestSend
       answer.cancel();
       attempts.end(id);
     }
-    const detail = `The test was sent, and nothing was heard of it within ${lifetimeMs / 1_000} s; does the delivery service run?`;
+    const detail = `The test was sent, but no result arrived within ${lifetimeMs / 1_000} s. Is the delivery service running?`;
     throw new Problem('no_answer', detail, { more: { delivery: id } });
   };
   return { send, stop: () => attempts.stop() };

@@ -79,11 +79,11 @@ function keepErrors(item: Outline, match: StoredWebhook | undefined): [header: s
   const kept = Object.entries(item.headers).filter(([, value]) => isKeep(value));
   return kept.flatMap(([header]): [string, string][] => {
     if (!match || storedHeader(match, header) === undefined) {
-      return [[header, 'has no stored value that could be kept; give the value']];
+      return [[header, 'has no stored value to keep. Send the value']];
     }
     // What cannot be read as a URL is told by the schema.
     if (item.url !== undefined && URL.canParse(item.url) && new URL(item.url).origin !== match.sealed.origin) {
-      return [[header, "cannot be kept, since the URL's origin changes; give the value"]];
+      return [[header, 'cannot be kept, because the origin of the URL changes. Send the value']];
     }
     return [];
   });

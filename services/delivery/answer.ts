@@ -46,7 +46,7 @@ export function judge(
     response: kept(answer, target.secrets, context.keep),
   };
   if (outcome !== 'delivered') {
-    attempt.error = { code: 'status', message: `the answer was ${String(answer.status)}` };
+    attempt.error = { code: 'status', message: `the response status was ${String(answer.status)}` };
   }
   const asked: string | string[] | undefined = answer.headers['retry-after'];
   const wait = retryAfterMs(answer.status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);

@@ -4,7 +4,7 @@ import { type Connect, type Waiting } from './connect';
 /**
  * The connections to one origin: a Client of undici each, taken by one request at a time and given back with its answer.
  * (A Pool of them looks through all for one that is free, and takes another than the one that has just answered: it held
- * twice as many sockets as there were requests. docs/design/decisions/0010-connections.md)
+ * twice as many sockets as there were requests. docs/design/decisions/0010-client-per-connection.md)
  */
 
 export interface Connection {

@@ -239,6 +239,6 @@ function describe(error: unknown, phase: Phase): UrlError {
   if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
     return { code: 'tls', phase: 'tls', message: `the connection could not be secured (${code})` };
   }
-  const when = phase === 'headers' || phase === 'body' ? 'broke off' : 'could not be opened';
+  const when = phase === 'headers' || phase === 'body' ? 'was interrupted' : 'could not be opened';
   return { code: 'connection', phase, message: `the connection ${when} (${code})` };
 }

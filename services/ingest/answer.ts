@@ -22,25 +22,29 @@ interface Refusal {
 
 /** Everything that is refused for another reason than what the calls are. */
 const REFUSALS = {
-  body_too_large: { status: 400, message: 'A request may have 512000 bytes, after decompression.' },
-  invalid_encoding: { status: 400, message: 'The body is not what its Content-Encoding says.' },
-  unsupported_encoding: { status: 415, message: 'Content-Encoding may be gzip or identity.' },
+  body_too_large: { status: 400, message: 'A request may have at most 512000 bytes after decompression.' },
+  invalid_encoding: { status: 400, message: 'The body does not match its Content-Encoding.' },
+  unsupported_encoding: { status: 415, message: 'Content-Encoding must be gzip or identity.' },
   invalid_request: { status: 400, message: 'This is not a valid HTTP request.' },
   missing_write_key: {
     status: 401,
-    message: 'Give the write key as the user name of Basic authentication, or as `writeKey` in the body.',
+    message: 'Send the write key as the user name of Basic authentication, or as `writeKey` in the body.',
   },
   unknown_write_key: { status: 401, message: 'No source has this write key.' },
   source_disabled: { status: 401, message: 'The source of this write key is switched off.' },
-  not_found: { status: 404, message: 'There is nothing at this path.' },
-  method_not_allowed: { status: 405, message: 'This path takes other methods; see the Allow header.' },
+  not_found: { status: 404, message: 'Nothing is served at this path.' },
+  method_not_allowed: { status: 405, message: 'This path does not allow this method. See the Allow header.' },
   request_timeout: { status: 408, message: 'The request did not arrive in time.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },
-  internal_error: { status: 500, message: 'Something went wrong here; try again.' },
-  rate_limited: { status: 429, message: 'The limit of requests is reached; try again after the time in Retry-After.' },
-  overloaded: { status: 503, message: 'Too much is waiting to be stored; try again shortly.', retryAfterS: 1 },
-  kafka_unavailable: { status: 503, message: 'The calls could not be stored in time; try again.', retryAfterS: 2 },
-  config_unavailable: { status: 503, message: 'The write key cannot be checked now; try again.', retryAfterS: 2 },
+  internal_error: { status: 500, message: 'An internal error occurred. Try again.' },
+  rate_limited: { status: 429, message: 'The request limit is reached. Try again after the time in Retry-After.' },
+  overloaded: { status: 503, message: 'Too many calls are waiting to be stored. Try again shortly.', retryAfterS: 1 },
+  kafka_unavailable: { status: 503, message: 'The calls could not be stored in time. Try again.', retryAfterS: 2 },
+  config_unavailable: {
+    status: 503,
+    message: 'The write key cannot be checked at the moment. Try again.',
+    retryAfterS: 2,
+  },
 } as const satisfies Record<string, Refusal>;
 
 export type RefusalCode = keyof typeof REFUSALS;

@@ -5,9 +5,9 @@ export type Source = {
   name: string;
   enabled: boolean;
   writeKey: string | null;
-  /** Names of track events that go no further */
+  /** Names of blocked track events */
   blockedEvents: string[];
-  /** null: the defaults, as a null within */
+  /** null means default, for the object and for each field */
   limits: {
     maxPerSecond: number | null;
     maxBytesPerSecond: number | null;
@@ -29,9 +29,9 @@ export type Sources = {
     name: string;
     enabled: boolean;
     writeKey: string | null;
-    /** Names of track events that go no further */
+    /** Names of blocked track events */
     blockedEvents: string[];
-    /** null: the defaults, as a null within */
+    /** null means default, for the object and for each field */
     limits: {
       maxPerSecond: number | null;
       maxBytesPerSecond: number | null;
@@ -52,7 +52,7 @@ export type Sources = {
 export type SourceEvents = {
   data: ({
     name: string;
-    /** Since it was first counted; 0 where it is blocked and was never seen */
+    /** Count since the first one; 0 if the event is blocked and was never seen */
     count: number;
     lastSeenAt: string | null;
     blocked: boolean;
@@ -123,26 +123,26 @@ export type Destinations = {
 export type Audience = {
   id: string;
   name: string;
-  /** The trait that receivers see */
+  /** The name of the trait for receivers */
   key: string;
-  /** The source that it is told by */
+  /** The source that sends its updates */
   source: string;
   sources: string[] | null;
   destinations: string[];
   syncEvery: string;
   status: {
     phase: "none" | "counting" | "first_sync" | "live";
-    /** As receivers were told; of a computed trait users with a value */
+    /** Members as sent to receivers. For a computed trait: users with a value */
     members: number;
-    /** Profiles that the first sync has looked at */
+    /** Profiles that the first sync has checked */
     counted: number;
     /** All profiles */
     of: number;
-    /** Of them, full ones: some of what their users do no longer counts */
+    /** Full profiles: some actions of these users no longer count */
     full: number;
     sent: number;
     waiting: number;
-    /** The last upload that all partitions have taken over */
+    /** The last upload that all partitions have applied */
     upload: number;
     lastSync: {
       at: string;
@@ -153,7 +153,7 @@ export type Audience = {
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** null: members are uploaded */
+  /** null if members are uploaded */
   condition: string | null;
 };
 
@@ -161,26 +161,26 @@ export type Audiences = {
   data: ({
     id: string;
     name: string;
-    /** The trait that receivers see */
+    /** The name of the trait for receivers */
     key: string;
-    /** The source that it is told by */
+    /** The source that sends its updates */
     source: string;
     sources: string[] | null;
     destinations: string[];
     syncEvery: string;
     status: {
       phase: "none" | "counting" | "first_sync" | "live";
-      /** As receivers were told; of a computed trait users with a value */
+      /** Members as sent to receivers. For a computed trait: users with a value */
       members: number;
-      /** Profiles that the first sync has looked at */
+      /** Profiles that the first sync has checked */
       counted: number;
       /** All profiles */
       of: number;
-      /** Of them, full ones: some of what their users do no longer counts */
+      /** Full profiles: some actions of these users no longer count */
       full: number;
       sent: number;
       waiting: number;
-      /** The last upload that all partitions have taken over */
+      /** The last upload that all partitions have applied */
       upload: number;
       lastSync: {
         at: string;
@@ -191,7 +191,7 @@ export type Audiences = {
     version: number;
     createdAt: string;
     updatedAt: string;
-    /** null: members are uploaded */
+    /** null if members are uploaded */
     condition: string | null;
   })[];
   next: string | null;
@@ -205,9 +205,9 @@ export type UploadedMembers = {
 export type Members = {
   data: ({
     userId: string;
-    /** The trait's value; of an audience true */
+    /** The trait's value; true for an audience */
     value: unknown;
-    /** When receivers were told of this value */
+    /** When this value was sent to receivers */
     since: string;
   })[];
   next: string | null;
@@ -216,25 +216,25 @@ export type Members = {
 export type Preview = {
   id: string;
   phase: "counting" | "done" | "failed";
-  /** How many there would be; an estimate unless `exact` */
+  /** Number of members; an estimate unless `exact` */
   members: number;
-  /** Profiles looked at */
+  /** Profiles checked */
   looked: number;
-  /** Of how many that are to be looked at: all, or a sample */
+  /** Profiles to check: all, or a sample */
   of: number;
   exact: boolean;
-  /** Half the width of the 95 % interval of `members`; 0 where it is exact */
+  /** Half the width of the 95 % interval of `members`; 0 if exact */
   plusMinus: number;
-  /** Of those looked at, whose condition failed: no members */
+  /** Checked profiles whose condition failed; they are no members */
   failed: number;
-  /** Some who would be in, with some of their traits: 10 at most */
+  /** Up to 10 of the members, with some of their traits */
   sample: ({
     userId: string;
     traits: Record<string, unknown>;
   })[];
-  /** What it waits for, why it failed, or what it could not count */
+  /** Why it waits or failed, or which users it could not count */
   detail: string | null;
-  /** Ended then, or a minute after it was last asked for */
+  /** The preview ends then, or a minute after its last request */
   expiresAt: string;
 };
 
@@ -242,20 +242,20 @@ export type Syncs = {
   data: ({
     at: string;
     members: number;
-    /** Users who were looked at, since something had changed of them */
+    /** Users checked because of a change */
     looked: number;
-    /** Calls that it made */
+    /** Calls created by this sync */
     changed: number;
-    /** Calls sent since the beginning, as of then */
+    /** Calls sent in total up to this sync */
     sent: number;
-    /** Calls that Kafka had not acknowledged */
+    /** Calls not yet acknowledged by Kafka */
     waiting: number;
   })[];
   next: string | null;
 };
 
 export type Sizes = {
-  /** The oldest first */
+  /** Oldest first */
   data: ({
     at: string;
     members: number;
@@ -265,26 +265,26 @@ export type Sizes = {
 export type ComputedTrait = {
   id: string;
   name: string;
-  /** The trait that receivers see */
+  /** The name of the trait for receivers */
   key: string;
-  /** The source that it is told by */
+  /** The source that sends its updates */
   source: string;
   sources: string[] | null;
   destinations: string[];
   syncEvery: string;
   status: {
     phase: "none" | "counting" | "first_sync" | "live";
-    /** As receivers were told; of a computed trait users with a value */
+    /** Members as sent to receivers. For a computed trait: users with a value */
     members: number;
-    /** Profiles that the first sync has looked at */
+    /** Profiles that the first sync has checked */
     counted: number;
     /** All profiles */
     of: number;
-    /** Of them, full ones: some of what their users do no longer counts */
+    /** Full profiles: some actions of these users no longer count */
     full: number;
     sent: number;
     waiting: number;
-    /** The last upload that all partitions have taken over */
+    /** The last upload that all partitions have applied */
     upload: number;
     lastSync: {
       at: string;
@@ -305,26 +305,26 @@ export type ComputedTraits = {
   data: ({
     id: string;
     name: string;
-    /** The trait that receivers see */
+    /** The name of the trait for receivers */
     key: string;
-    /** The source that it is told by */
+    /** The source that sends its updates */
     source: string;
     sources: string[] | null;
     destinations: string[];
     syncEvery: string;
     status: {
       phase: "none" | "counting" | "first_sync" | "live";
-      /** As receivers were told; of a computed trait users with a value */
+      /** Members as sent to receivers. For a computed trait: users with a value */
       members: number;
-      /** Profiles that the first sync has looked at */
+      /** Profiles that the first sync has checked */
       counted: number;
       /** All profiles */
       of: number;
-      /** Of them, full ones: some of what their users do no longer counts */
+      /** Full profiles: some actions of these users no longer count */
       full: number;
       sent: number;
       waiting: number;
-      /** The last upload that all partitions have taken over */
+      /** The last upload that all partitions have applied */
       upload: number;
       lastSync: {
         at: string;
@@ -370,7 +370,7 @@ export type RotatedDestination = {
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** Where it was made here: shown this once */
+  /** The generated secret, only in this response */
   sharedSecret?: string;
 };
 
@@ -390,7 +390,7 @@ export type Test = {
       outcome: "delivered" | "retry" | "rejected";
       status?: number;
       durationMs: number;
-      /** ms by phase; what took none is left out */
+      /** ms by phase. Phases without time are omitted */
       phases?: Partial<Record<"dns" | "connect" | "tls" | "headers" | "body", number>>;
       error?: {
         code: string;
@@ -415,16 +415,16 @@ export type Deliveries = {
     type: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
     userId: string | null;
     status: "waiting" | "retrying" | "delivered" | "dead" | "cancelled";
-    /** Why it waits or ended */
+    /** Why the delivery waits or ended */
     reason: string | null;
     acceptedAt: string;
     expiresAt: string;
     nextAttemptAt: string | null;
-    /** When it was delivered, given up or cancelled */
+    /** When it was delivered, dead-lettered or cancelled */
     settledAt: string | null;
-    /** How many times it was sent anew */
+    /** Number of replays */
     replay: number;
-    /** Since it was sent, or sent anew */
+    /** Attempts since it was first sent or last replayed */
     attemptsMade: number;
     test: boolean;
     attempts: ({
@@ -440,7 +440,7 @@ export type Deliveries = {
         outcome: "delivered" | "retry" | "rejected";
         status?: number;
         durationMs: number;
-        /** ms by phase; what took none is left out */
+        /** ms by phase. Phases without time are omitted */
         phases?: Partial<Record<"dns" | "connect" | "tls" | "headers" | "body", number>>;
         error?: {
           code: string;
@@ -452,9 +452,9 @@ export type Deliveries = {
           body: string;
           truncated: boolean;
         };
-        /** The whole URL as it is now; null where unknown */
+        /** The full current URL; null if unknown */
         address?: string | null;
-        /** Rebuilt from the destination as it stands now, not kept; what is secret, or of that moment alone, is *** */
+        /** Rebuilt from the current destination, not stored. Secrets and values specific to the attempt are *** */
         request?: {
           rebuilt: true;
           headers: Record<string, string>;
@@ -473,16 +473,16 @@ export type Delivery = {
   type: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
   userId: string | null;
   status: "waiting" | "retrying" | "delivered" | "dead" | "cancelled";
-  /** Why it waits or ended */
+  /** Why the delivery waits or ended */
   reason: string | null;
   acceptedAt: string;
   expiresAt: string;
   nextAttemptAt: string | null;
-  /** When it was delivered, given up or cancelled */
+  /** When it was delivered, dead-lettered or cancelled */
   settledAt: string | null;
-  /** How many times it was sent anew */
+  /** Number of replays */
   replay: number;
-  /** Since it was sent, or sent anew */
+  /** Attempts since it was first sent or last replayed */
   attemptsMade: number;
   test: boolean;
   attempts: ({
@@ -498,7 +498,7 @@ export type Delivery = {
       outcome: "delivered" | "retry" | "rejected";
       status?: number;
       durationMs: number;
-      /** ms by phase; what took none is left out */
+      /** ms by phase. Phases without time are omitted */
       phases?: Partial<Record<"dns" | "connect" | "tls" | "headers" | "body", number>>;
       error?: {
         code: string;
@@ -510,9 +510,9 @@ export type Delivery = {
         body: string;
         truncated: boolean;
       };
-      /** The whole URL as it is now; null where unknown */
+      /** The full current URL; null if unknown */
       address?: string | null;
-      /** Rebuilt from the destination as it stands now, not kept; what is secret, or of that moment alone, is *** */
+      /** Rebuilt from the current destination, not stored. Secrets and values specific to the attempt are *** */
       request?: {
         rebuilt: true;
         headers: Record<string, string>;
@@ -525,7 +525,7 @@ export type Delivery = {
     expiresAt: string;
     waitsFor: string | null;
   };
-  /** The JSON that is POSTed; null where Kafka no longer has it */
+  /** The JSON body of the POST; null if Kafka no longer has it */
   body: unknown;
 };
 
@@ -537,16 +537,16 @@ export type Events = {
     accepted: boolean;
     /** The message as accepted, or the call as it was rejected */
     call: unknown;
-    /** Why it was rejected, for programs */
+    /** Machine-readable rejection code */
     code?: string;
-    /** The same for people */
+    /** Human-readable rejection message */
     message?: string;
-    /** Where an accepted one goes, or why not: by the configuration as it is now */
+    /** Destinations of an accepted event, or why it skips them, by the current configuration */
     destinations?: ({
       destination: string;
       name: string;
       outcome: "routed" | "source_off" | "blocked" | "excluded" | "off" | "not_connected" | "type" | "filtered" | "filter_failed";
-      /** Why its filter failed */
+      /** Why the filter failed */
       reason?: string;
     })[];
   })[];
@@ -560,22 +560,22 @@ export type Event = {
   accepted: boolean;
   /** The message as accepted, or the call as it was rejected */
   call: unknown;
-  /** Why it was rejected, for programs */
+  /** Machine-readable rejection code */
   code?: string;
-  /** The same for people */
+  /** Human-readable rejection message */
   message?: string;
-  /** Where an accepted one goes, or why not: by the configuration as it is now */
+  /** Destinations of an accepted event, or why it skips them, by the current configuration */
   destinations?: ({
     destination: string;
     name: string;
     outcome: "routed" | "source_off" | "blocked" | "excluded" | "off" | "not_connected" | "type" | "filtered" | "filter_failed";
-    /** Why its filter failed */
+    /** Why the filter failed */
     reason?: string;
   })[];
 };
 
 export type Trial = {
-  /** What is wrong with the filter, and where; null: nothing */
+  /** The error in the filter and its position; null if the filter is valid */
   mistake: {
     message: string;
     offset: number;
@@ -584,7 +584,7 @@ export type Trial = {
   } | null;
   tried: number;
   matched: number;
-  /** How many it could not be evaluated for: they do not match */
+  /** Events for which the evaluation failed; they do not match */
   failed: number;
   failures: ({
     reason: string;
@@ -606,15 +606,15 @@ export type Deletion = {
   id: string;
   at: string;
   users: number;
-  /** How many `anonymousIds` were deleted */
+  /** Number of deleted `anonymousIds` */
   visitors: number;
-  /** In a list the first 20 */
+  /** The first 20 in list responses */
   userIds: string[];
-  /** The same */
+  /** The first 20 in list responses */
   anonymousIds: string[];
-  /** null: all */
+  /** null: all sources */
   sources: string[] | null;
-  /** The sources that messages were sent for */
+  /** The sources with a `delete` message */
   affected: string[];
   messages: number;
 };
@@ -624,15 +624,15 @@ export type Deletions = {
     id: string;
     at: string;
     users: number;
-    /** How many `anonymousIds` were deleted */
+    /** Number of deleted `anonymousIds` */
     visitors: number;
-    /** In a list the first 20 */
+    /** The first 20 in list responses */
     userIds: string[];
-    /** The same */
+    /** The first 20 in list responses */
     anonymousIds: string[];
-    /** null: all */
+    /** null: all sources */
     sources: string[] | null;
-    /** The sources that messages were sent for */
+    /** The sources with a `delete` message */
     affected: string[];
     messages: number;
   })[];
@@ -660,10 +660,10 @@ export type Replay = {
   preview: boolean;
   maxPerSecond: number;
   pass: "counting" | "running";
-  /** Of the present pass, 0 to 1 */
+  /** Progress of the current pass, 0 to 1 */
   progress: number;
   error: string | null;
-  /** history: begins when the history has read what had happened when the replay was asked for */
+  /** history: the replay starts when the history has read all events up to the request */
   waitingFor: "history" | null;
   createdAt: string;
   updatedAt: string;
@@ -685,10 +685,10 @@ export type Replays = {
     preview: boolean;
     maxPerSecond: number;
     pass: "counting" | "running";
-    /** Of the present pass, 0 to 1 */
+    /** Progress of the current pass, 0 to 1 */
     progress: number;
     error: string | null;
-    /** history: begins when the history has read what had happened when the replay was asked for */
+    /** history: the replay starts when the history has read all events up to the request */
     waitingFor: "history" | null;
     createdAt: string;
     updatedAt: string;
@@ -738,7 +738,7 @@ export type RotatedAlerts = {
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** Where it was made here: shown this once */
+  /** The generated secret, only in this response */
   sharedSecret?: string;
 };
 
@@ -746,19 +746,19 @@ export type Notice = {
   id: string;
   at: string;
   destination: string;
-  /** The destination's, at that time */
+  /** Name of the destination at that time */
   name: string;
   kind: "failing" | "recovered" | "dead_letters" | "switched_off";
   since: string;
-  /** null: it goes on */
+  /** null while it continues */
   endedAt: string | null;
   failures: number;
   deadLetters: number;
   /** The last failure */
   error: string | null;
-  /** due: still to be sent; none: nobody is told */
+  /** due: not sent yet; none: no alert is sent */
   alert: "none" | "due" | "sent";
-  /** The delivery that tells of it */
+  /** The delivery of the alert */
   delivery: string | null;
   acknowledged: {
     at: string;
@@ -774,19 +774,19 @@ export type Notices = {
     id: string;
     at: string;
     destination: string;
-    /** The destination's, at that time */
+    /** Name of the destination at that time */
     name: string;
     kind: "failing" | "recovered" | "dead_letters" | "switched_off";
     since: string;
-    /** null: it goes on */
+    /** null while it continues */
     endedAt: string | null;
     failures: number;
     deadLetters: number;
     /** The last failure */
     error: string | null;
-    /** due: still to be sent; none: nobody is told */
+    /** due: not sent yet; none: no alert is sent */
     alert: "none" | "due" | "sent";
-    /** The delivery that tells of it */
+    /** The delivery of the alert */
     delivery: string | null;
     acknowledged: {
       at: string;
@@ -806,11 +806,11 @@ export type Token = {
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** null: all rights of its role */
+  /** null: all rights of the role */
   rights: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
-  /** null: it does not expire */
+  /** null: never */
   expiresAt: string | null;
-  /** To the minute; null: not known */
+  /** To the minute; null if unknown */
   lastUsedAt: string | null;
 };
 
@@ -822,11 +822,11 @@ export type Tokens = {
     version: number;
     createdAt: string;
     updatedAt: string;
-    /** null: all rights of its role */
+    /** null: all rights of the role */
     rights: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
-    /** null: it does not expire */
+    /** null: never */
     expiresAt: string | null;
-    /** To the minute; null: not known */
+    /** To the minute; null if unknown */
     lastUsedAt: string | null;
   })[];
   next: string | null;
@@ -839,13 +839,13 @@ export type NewToken = {
   version: number;
   createdAt: string;
   updatedAt: string;
-  /** null: all rights of its role */
+  /** null: all rights of the role */
   rights: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
-  /** null: it does not expire */
+  /** null: never */
   expiresAt: string | null;
-  /** To the minute; null: not known */
+  /** To the minute; null if unknown */
   lastUsedAt: string | null;
-  /** Shown this once */
+  /** The token, only in this response */
   token: string;
 };
 
@@ -870,9 +870,9 @@ export type Audit = {
     kind: "source" | "destination" | "token" | "audience" | "computed_trait" | "deletion" | "replay" | "delivery" | "notice" | "session";
     entry: string;
     name: string;
-    /** That the change made; null where nothing of the configuration changed */
+    /** Version created by the change; null if the configuration did not change */
     version: number | null;
-    /** What is secret reads *** */
+    /** Secrets are *** */
     changes: ({
       field: string;
       from: unknown;
@@ -930,20 +930,20 @@ export type Calls = {
   series: ({
     at: string;
     accepted: number;
-    /** null: before what is kept of them */
+    /** null before the retained period */
     rejected: number | null;
-    /** Requests answered 429; null: before what is kept of them */
+    /** Requests that got 429; null before the retained period */
     limited: number | null;
   })[];
-  /** Requests answered 429 since then, by the id of their source; a source without any is left out */
+  /** Requests that got 429 since then, by source id. Sources without any are omitted */
   limitedBySource: Record<string, number>;
 };
 
 export type About = {
   ingest: {
-    /** Where clients reach ingest (WAYPOST_INGEST_URL), if it was set */
+    /** Public URL of ingest (WAYPOST_INGEST_URL), if set */
     url: string | null;
-    /** Else: the port it listens on */
+    /** The port of ingest */
     port: number;
   };
 };
@@ -977,13 +977,13 @@ export type Problem = {
 };
 
 export interface Operations {
-  /** Get the OpenAPI document */
+  /** Get this document */
   "GET /openapi.json": {
     query: undefined;
     body: undefined;
     answer: OpenApi;
   };
-  /** List the integrations with their settings as JSON Schema */
+  /** List the available integrations */
   "GET /catalog": {
     query: undefined;
     body: undefined;
@@ -993,7 +993,7 @@ export interface Operations {
   "GET /sources": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
@@ -1003,21 +1003,21 @@ export interface Operations {
   "POST /sources": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name: string;
-      /** Off: its calls are refused */
+      /** If false, ingest refuses its calls */
       enabled?: boolean;
-      /** Names of track events that go no further. They count as received */
+      /** Names of blocked track events. They still count as received */
       blockedEvents?: string[];
       limits?: {
         /** Calls a second */
         maxPerSecond?: number | null;
         /** Bytes of request bodies a second, after decompression */
         maxBytesPerSecond?: number | null;
-        /** How much of both rates a quiet source saves up, such as 10s */
+        /** How much unused allowance a source may accumulate, such as 10s */
         burst?: string | null;
       } | null;
-      /** browser: the write key is public, and audiences trust its calls less */
+      /** browser: the write key is public, and audiences count its calls only if they name the source */
       trust?: "server" | "browser";
     };
     answer: Source;
@@ -1032,7 +1032,7 @@ export interface Operations {
   "PATCH /sources/{id}": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name?: string;
       enabled?: boolean | null;
       blockedEvents?: string[] | null;
@@ -1041,7 +1041,7 @@ export interface Operations {
         maxPerSecond?: number | null;
         /** Bytes of request bodies a second, after decompression */
         maxBytesPerSecond?: number | null;
-        /** How much of both rates a quiet source saves up, such as 10s */
+        /** How much unused allowance a source may accumulate, such as 10s */
         burst?: string | null;
       } | null;
       trust?: "server" | "browser" | null;
@@ -1054,17 +1054,17 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** List the track events of a source by name, latest first */
+  /** List the track events of a source by name, most recent first */
   "GET /sources/{id}/events": {
     query: undefined;
     body: undefined;
     answer: SourceEvents;
   };
-  /** Rotate the write key */
+  /** Rotate the write key of a source */
   "POST /sources/{id}/rotate-key": {
     query: undefined;
     body: {
-      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      /** How long the old one stays valid, such as 0s, 30m, 24h or 7d */
       overlap?: string;
     };
     answer: Source;
@@ -1073,7 +1073,7 @@ export interface Operations {
   "GET /destinations": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
@@ -1083,36 +1083,36 @@ export interface Operations {
   "POST /destinations": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name: string;
       type: "webhooks";
-      /** Off: gets nothing, and what waits is cancelled */
+      /** If false, it receives nothing and its waiting deliveries are cancelled */
       enabled?: boolean;
-      /** On hold: what comes waits, within its window */
+      /** If true, deliveries wait, within their window */
       paused?: boolean;
-      /** Ids of the sources that it is connected to */
+      /** Ids of the connected sources */
       sources: string[];
       webhooks: ({
-        /** On PATCH: the webhook that this was. Given by Waypost */
+        /** Assigned by Waypost. On PATCH: the existing webhook to change */
         id?: string;
         /** http or https, without user info and fragment, at most 2,048 characters */
         url: string;
-        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
+        /** Static headers, at most 20. Values are write-only: responses contain {"keep": true} instead */
         headers?: Record<string, string | {
           keep: true;
         }>;
       })[];
       /** Signs each request; at least 8 bytes. Write-only */
       sharedSecret?: string;
-      /** The types that it wants; absent: all */
+      /** Message types to deliver. Omit for all */
       types?: ("identify" | "track" | "page" | "screen" | "group" | "alias" | "delete")[];
-      /** A condition in CEL over the message, such as type == "track" && properties.total > 100: what does not match goes no further */
+      /** Condition in CEL over the message, such as type == "track" && properties.total > 100. Only matching messages are delivered */
       filter?: string;
-      /** At most so many requests a second to each URL; absent: no limit */
+      /** Maximum requests per second to each URL. Omit for no limit */
       maxPerSecond?: number;
-      /** Over how many shards its users are spread; absent: 4 */
+      /** Number of shards for its users. Default: 4 */
       shards?: number;
-      /** Switched off after failing for so long, such as 5d; 0s: never; absent: as /alerts says */
+      /** Switch off after failing for this long, such as 5d. 0s: never. Omit to use the value of /alerts */
       switchOffAfter?: string;
     };
     answer: Destination;
@@ -1127,19 +1127,19 @@ export interface Operations {
   "PATCH /destinations/{id}": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name?: string;
       type?: "webhooks";
       enabled?: boolean | null;
       paused?: boolean | null;
-      /** Ids of the sources that it is connected to */
+      /** Ids of the connected sources */
       sources?: string[];
       webhooks?: ({
-        /** On PATCH: the webhook that this was. Given by Waypost */
+        /** Assigned by Waypost. On PATCH: the existing webhook to change */
         id?: string;
         /** http or https, without user info and fragment, at most 2,048 characters */
         url: string;
-        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
+        /** Static headers, at most 20. Values are write-only: responses contain {"keep": true} instead */
         headers?: Record<string, string | {
           keep: true;
         }>;
@@ -1159,20 +1159,20 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** Rotate the shared secret */
+  /** Rotate the shared secret of a destination */
   "POST /destinations/{id}/rotate-secret": {
     query: undefined;
     body: {
       /** Signs each request; at least 8 bytes. Write-only */
       sharedSecret?: string;
-      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      /** How long the old one stays valid, such as 0s, 30m, 24h or 7d */
       overlap?: string;
-      /** When X-Signature changes; absent: at the end of the overlap */
+      /** When X-Signature switches to the new secret. Default: at the end of the overlap */
       switchAt?: string;
     };
     answer: RotatedDestination;
   };
-  /** Send a test and wait for its attempt */
+  /** Send a test to a destination and wait for its attempt */
   "POST /destinations/{id}/test": {
     query: undefined;
     body: {
@@ -1187,21 +1187,21 @@ export interface Operations {
     };
     answer: Test;
   };
-  /** Try the stored filter on recent events of its sources */
+  /** Evaluate the filter of a destination on recent events */
   "GET /destinations/{id}/filter": {
     query: undefined;
     body: undefined;
     answer: Trial;
   };
-  /** Check a filter, and try it on recent events */
+  /** Check a filter and evaluate it on recent events */
   "POST /filters/try": {
     query: undefined;
     body: {
-      /** The condition to try */
+      /** The condition to evaluate */
       filter: string;
-      /** On events of these alone; absent: of all */
+      /** Only events of these sources. Omit for all */
       sources?: string[];
-      /** On at most so many of the newest accepted events */
+      /** Maximum number of accepted events, newest first */
       limit?: number;
     };
     answer: Trial;
@@ -1218,11 +1218,11 @@ export interface Operations {
     body: {
       enabled?: boolean | null;
       webhooks?: ({
-        /** On PATCH: the webhook that this was. Given by Waypost */
+        /** Assigned by Waypost. On PATCH: the existing webhook to change */
         id?: string;
         /** http or https, without user info and fragment, at most 2,048 characters */
         url: string;
-        /** Static headers, at most 20. Values are write-only: reads show {"keep": true} in their place */
+        /** Static headers, at most 20. Values are write-only: responses contain {"keep": true} instead */
         headers?: Record<string, string | {
           keep: true;
         }>;
@@ -1234,15 +1234,15 @@ export interface Operations {
     };
     answer: Alerts;
   };
-  /** Rotate the secret of alerts */
+  /** Rotate the shared secret of alerts */
   "POST /alerts/rotate-secret": {
     query: undefined;
     body: {
       /** Signs each request; at least 8 bytes. Write-only */
       sharedSecret?: string;
-      /** How long the old one still holds, such as 0s, 30m, 24h or 7d */
+      /** How long the old one stays valid, such as 0s, 30m, 24h or 7d */
       overlap?: string;
-      /** When X-Signature changes; absent: at the end of the overlap */
+      /** When X-Signature switches to the new secret. Default: at the end of the overlap */
       switchAt?: string;
     };
     answer: RotatedAlerts;
@@ -1257,7 +1257,7 @@ export interface Operations {
   "GET /audiences": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
@@ -1267,43 +1267,43 @@ export interface Operations {
   "POST /audiences": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name: string;
-      /** Ids of the sources whose messages count; absent: all whose trust is `server` */
+      /** Ids of the sources whose messages count. Omit for all sources with trust `server` */
       sources?: string[];
-      /** Ids of the destinations that are told */
+      /** Ids of the destinations that receive updates */
       destinations?: string[];
-      /** How often receivers are told of changes, such as 10s, 1m or 1h */
+      /** Interval for sending changes to receivers, such as 10s, 1m or 1h */
       syncEvery?: string;
-      /** CEL over user.traits and count("Event", duration("720h")), sum, first and last; absent: members are uploaded */
+      /** CEL over user.traits and count("Event", duration("720h")), sum, first and last. Omit if members are uploaded */
       condition?: string;
     };
     answer: Audience;
   };
-  /** Preview a condition: its number of members and a sample; waits for the first figures */
+  /** Preview the size and some members of a condition; waits for the first figures */
   "POST /audiences/preview": {
     query: undefined;
     body: {
-      /** CEL over user.traits and count("Event", duration("720h")), sum, first and last; absent: members are uploaded */
+      /** CEL over user.traits and count("Event", duration("720h")), sum, first and last. Omit if members are uploaded */
       condition: string;
-      /** Ids of the sources whose messages count; absent: all whose trust is `server` */
+      /** Ids of the sources whose messages count. Omit for all sources with trust `server` */
       sources?: string[];
     };
     answer: Preview;
   };
-  /** Get the progress of a preview */
+  /** Get a preview and its progress */
   "GET /audiences/previews/{id}": {
     query: undefined;
     body: undefined;
     answer: Preview;
   };
-  /** End a preview */
+  /** Cancel a preview */
   "DELETE /audiences/previews/{id}": {
     query: undefined;
     body: undefined;
     answer: undefined;
   };
-  /** Get an audience with its progress */
+  /** Get an audience and its status */
   "GET /audiences/{id}": {
     query: undefined;
     body: undefined;
@@ -1313,7 +1313,7 @@ export interface Operations {
   "PATCH /audiences/{id}": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name?: string;
       sources?: string[] | null;
       destinations?: string[] | null;
@@ -1322,52 +1322,52 @@ export interface Operations {
     };
     answer: Audience;
   };
-  /** Delete an audience; receivers get no more calls about it */
+  /** Delete an audience and stop its updates to receivers */
   "DELETE /audiences/{id}": {
     query: undefined;
     body: undefined;
     answer: undefined;
   };
-  /** List the members as receivers know them */
+  /** List members, as sent to receivers */
   "GET /audiences/{id}/members": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
-      /** This one alone, where they are in */
+      /** Return only this user, if a member */
       user?: string;
     };
     body: undefined;
     answer: Members;
   };
-  /** Replace the members of a list: one user id in JSON a line */
+  /** Replace all members: application/x-ndjson, one user id as JSON per line */
   "PUT /audiences/{id}/members": {
     query: undefined;
     body: undefined;
     answer: UploadedMembers;
   };
-  /** Add and remove members of a list: {"add": "<user id>"} or {"remove": "<user id>"} a line */
+  /** Add and remove members: one {"add": "<user id>"} or {"remove": "<user id>"} per line */
   "PATCH /audiences/{id}/members": {
     query: undefined;
     body: undefined;
     answer: UploadedMembers;
   };
-  /** List its syncs, newest first */
+  /** List syncs, newest first */
   "GET /audiences/{id}/syncs": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
     answer: Syncs;
   };
-  /** Get the number of members over time */
+  /** Get a time series of the number of members */
   "GET /audiences/{id}/sizes": {
     query: {
-      /** Absent: 24 hours before the end */
+      /** Default: 24 hours before the end */
       from?: string;
-      /** Absent: now */
+      /** Default: now */
       to?: string;
     };
     body: undefined;
@@ -1377,7 +1377,7 @@ export interface Operations {
   "GET /computed-traits": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
@@ -1387,25 +1387,25 @@ export interface Operations {
   "POST /computed-traits": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name: string;
-      /** Ids of the sources whose messages count; absent: all whose trust is `server` */
+      /** Ids of the sources whose messages count. Omit for all sources with trust `server` */
       sources?: string[];
-      /** Ids of the destinations that are told */
+      /** Ids of the destinations that receive updates */
       destinations?: string[];
-      /** How often receivers are told of changes, such as 10s, 1m or 1h */
+      /** Interval for sending changes to receivers, such as 10s, 1m or 1h */
       syncEvery?: string;
       compute: "count" | "sum" | "min" | "max" | "first" | "last" | "most_frequent" | "unique";
       /** The name of a track call */
       event: string;
-      /** Of the event; a.b is within an object. With first and last absent: the time */
+      /** Property to aggregate, a.b for nested. Omit with first and last to get the event time */
       property?: string;
-      /** How far back events count, such as 720h or 30d; absent: all */
+      /** How far back events count, such as 720h or 30d. Omit for all events */
       window?: string;
     };
     answer: ComputedTrait;
   };
-  /** Get a computed trait with its progress */
+  /** Get a computed trait and its status */
   "GET /computed-traits/{id}": {
     query: undefined;
     body: undefined;
@@ -1415,7 +1415,7 @@ export interface Operations {
   "PATCH /computed-traits/{id}": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name?: string;
       sources?: string[] | null;
       destinations?: string[] | null;
@@ -1434,34 +1434,34 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** List the users with a value as receivers know them */
+  /** List users with a value, as sent to receivers */
   "GET /computed-traits/{id}/members": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
-      /** This one alone, where they are in */
+      /** Return only this user, if a member */
       user?: string;
     };
     body: undefined;
     answer: Members;
   };
-  /** List its syncs, newest first */
+  /** List syncs, newest first */
   "GET /computed-traits/{id}/syncs": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
     answer: Syncs;
   };
-  /** Get the number of users with a value over time */
+  /** Get a time series of the number of users with a value */
   "GET /computed-traits/{id}/sizes": {
     query: {
-      /** Absent: 24 hours before the end */
+      /** Default: 24 hours before the end */
       from?: string;
-      /** Absent: now */
+      /** Default: now */
       to?: string;
     };
     body: undefined;
@@ -1483,42 +1483,42 @@ export interface Operations {
       /** Accepted before this time */
       until?: string;
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
     answer: Deliveries;
   };
-  /** Get a delivery with its body, attempts and budget */
+  /** Get a delivery with its body, attempts and remaining time */
   "GET /deliveries/{id}": {
     query: undefined;
     body: undefined;
     answer: Delivery;
   };
-  /** List recent events of sources, newest first */
+  /** List recent events, newest first */
   "GET /events": {
     query: {
       source?: string;
       type?: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
       /** userId or anonymousId */
       user?: string;
-      /** false: the rejected ones alone */
+      /** true: only accepted events; false: only rejected ones */
       accepted?: "true" | "false";
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
     answer: Events;
   };
-  /** Stream events as Server-Sent Events; Last-Event-ID resumes */
+  /** Stream events as Server-Sent Events; resumes with Last-Event-ID */
   "GET /events/stream": {
     query: {
       source?: string;
       type?: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
       /** userId or anonymousId */
       user?: string;
-      /** false: the rejected ones alone */
+      /** true: only accepted events; false: only rejected ones */
       accepted?: "true" | "false";
     };
     body: undefined;
@@ -1528,21 +1528,21 @@ export interface Operations {
   "GET /deletions": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
     answer: Deletions;
   };
-  /** Delete users and visitors: each affected source sends a delete message, and the history forgets them */
+  /** Delete users and visitors: sends a message to each affected source and removes them from the history */
   "POST /deletions": {
     query: undefined;
     body: {
-      /** Required where there are no `anonymousIds` */
+      /** Required without `anonymousIds` */
       userIds?: string[];
-      /** Of visitors: what they sent without a `userId` is forgotten */
+      /** Ids of visitors. Removes what they sent without a `userId` */
       anonymousIds?: string[];
-      /** Ids of sources; absent: all */
+      /** Ids of sources. Omit for all */
       sources?: string[];
     };
     answer: Deletion;
@@ -1563,35 +1563,35 @@ export interface Operations {
   "GET /replays": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
     answer: Replays;
   };
-  /** Replay all deliveries within a scope */
+  /** Replay all deliveries in a scope */
   "POST /replays": {
     query: undefined;
     body: {
       destination: string;
-      /** Accepted at this time or later; absent: all that is kept */
+      /** Accepted at this time or later. Omit for everything retained */
       from?: string;
-      /** Accepted before this time; absent: now */
+      /** Accepted before this time. Default: now */
       to?: string;
-      /** Only deliveries that the history knows to be so */
+      /** Only deliveries with this status in the history */
       status?: "waiting" | "retrying" | "delivered" | "dead" | "cancelled";
       type?: "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
-      /** dead_letters; or messages: all that were accepted, also before the destination was there */
+      /** dead_letters, or messages: all accepted messages, also from before the destination existed */
       origin?: "dead_letters" | "messages";
-      /** Also what was delivered already */
+      /** Include deliveries that were delivered */
       includeDelivered?: boolean;
-      /** Count, and send nothing */
+      /** Count only; send nothing */
       preview?: boolean;
       maxPerSecond?: number;
     };
     answer: Replay;
   };
-  /** Get a replay with its progress */
+  /** Get a replay and its progress */
   "GET /replays/{id}": {
     query: undefined;
     body: undefined;
@@ -1603,7 +1603,7 @@ export interface Operations {
     body: undefined;
     answer: Replay;
   };
-  /** Resume a cancelled replay */
+  /** Resume a cancelled or failed replay */
   "POST /replays/{id}/resume": {
     query: undefined;
     body: undefined;
@@ -1613,11 +1613,11 @@ export interface Operations {
   "GET /notices": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
       destination?: string;
       kind?: "failing" | "recovered" | "dead_letters" | "switched_off";
-      /** true: what goes on; false: what has ended */
+      /** true: ongoing notices; false: ended ones */
       open?: "true" | "false";
       acknowledged?: "true" | "false";
     };
@@ -1636,27 +1636,27 @@ export interface Operations {
     body: undefined;
     answer: Notice;
   };
-  /** Get the state of each destination, and counts over time */
+  /** Get the state of each destination and a time series */
   "GET /overview": {
     query: {
-      /** Counted from this time on; absent: the last 24 hours */
+      /** Start of the counts. Default: 24 hours ago */
       since?: string;
-      /** The series of this destination alone */
+      /** Limit the series to this destination */
       destination?: string;
     };
     body: undefined;
     answer: Overview;
   };
-  /** Get accepted and rejected calls over time */
+  /** Get a time series of accepted and rejected calls */
   "GET /overview/calls": {
     query: {
-      /** Counted from this time on; absent: the last 24 hours */
+      /** Start of the counts. Default: 24 hours ago */
       since?: string;
     };
     body: undefined;
     answer: Calls;
   };
-  /** Get the address of ingest */
+  /** Get the address that clients send to */
   "GET /about": {
     query: undefined;
     body: undefined;
@@ -1670,7 +1670,7 @@ export interface Operations {
     };
     answer: Session;
   };
-  /** Get the caller of the request */
+  /** Get the identity of the caller */
   "GET /session": {
     query: undefined;
     body: undefined;
@@ -1682,27 +1682,27 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** List tokens */
+  /** List API tokens */
   "GET /tokens": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
     };
     body: undefined;
     answer: Tokens;
   };
-  /** Create a token; only this response shows it */
+  /** Create a token. Only this response contains it */
   "POST /tokens": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name: string;
-      /** admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks */
+      /** admin: everything. operator: operations (pause, switch, test, replay), no secrets. read_only: read access */
       role: "admin" | "operator" | "read_only";
-      /** When it ends, with the sessions that it began; absent: it does not expire */
+      /** When the token and its sessions expire. Omit for never */
       expiresAt?: string;
-      /** Narrow the role: read is GET, write is every other method and does not include read. Absent: all rights of the role */
+      /** Restricts the role: read is GET, write is every other method and does not include read. Omit for all rights of the role */
       rights?: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[];
     };
     answer: NewToken;
@@ -1717,31 +1717,31 @@ export interface Operations {
   "PATCH /tokens/{id}": {
     query: undefined;
     body: {
-      /** For people */
+      /** Display name */
       name?: string;
-      /** admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks */
+      /** admin: everything. operator: operations (pause, switch, test, replay), no secrets. read_only: read access */
       role?: "admin" | "operator" | "read_only";
       expiresAt?: string | null;
       rights?: ("about:read" | "about:write" | "alerts:read" | "alerts:write" | "audiences:read" | "audiences:write" | "audit:read" | "audit:write" | "catalog:read" | "catalog:write" | "computed-traits:read" | "computed-traits:write" | "deletions:read" | "deletions:write" | "deliveries:read" | "deliveries:write" | "destinations:read" | "destinations:write" | "events:read" | "events:write" | "filters:read" | "filters:write" | "notices:read" | "notices:write" | "overview:read" | "overview:write" | "replays:read" | "replays:write" | "sources:read" | "sources:write" | "tokens:read" | "tokens:write")[] | null;
     };
     answer: Token;
   };
-  /** Delete a token; it gives no more access */
+  /** Delete a token and end its sessions */
   "DELETE /tokens/{id}": {
     query: undefined;
     body: undefined;
     answer: undefined;
   };
-  /** List changes of the configuration and actions, newest first */
+  /** List the audit trail, newest first */
   "GET /audit": {
     query: {
       limit?: number;
-      /** The `next` of the page before */
+      /** The `next` of the previous page */
       after?: string;
       kind?: "source" | "destination" | "token" | "audience" | "computed_trait" | "deletion" | "replay" | "delivery" | "notice" | "session";
       /** The entry's id */
       entry?: string;
-      /** The id of the token; `admin`: that of the settings */
+      /** The id of the token. `admin`: the token in the settings */
       by?: string;
     };
     body: undefined;

@@ -46,12 +46,12 @@ export interface Verdicts {
 export function parseBody(body: Buffer, kind: CallType | 'batch'): Parsed | RequestFault {
   const shape = scanJson(body, SCAN_LIMITS);
   if (shape.depth > MAX_DEPTH) {
-    return { code: 'too_deep', message: `The body may nest ${MAX_DEPTH} levels deep.` };
+    return { code: 'too_deep', message: `The body may be nested at most ${MAX_DEPTH} levels deep.` };
   }
   if (shape.containers > MAX_CONTAINERS || shape.keys > MAX_KEYS) {
     return {
       code: 'too_complex',
-      message: `The body may have ${MAX_CONTAINERS} objects and arrays, and ${MAX_KEYS} keys. Send fewer calls in a request.`,
+      message: `The body may have at most ${MAX_CONTAINERS} objects and arrays and ${MAX_KEYS} keys. Send fewer calls in a request.`,
     };
   }
   const calls = kind === 'batch' ? Math.min(Math.max(1, shape.items), MAX_CALLS) : 1;
@@ -115,7 +115,7 @@ export function accept(parsed: Parsed, now: number, makeId: () => string): Verdi
   let bytes = 0;
   for (const [index, call] of parsed.calls.entries()) {
     if (parsed.large.has(index)) {
-      rejected.push({ index, code: 'call_too_large', message: `A call may have ${MAX_CALL_BYTES} bytes.` });
+      rejected.push({ index, code: 'call_too_large', message: `A call may have at most ${MAX_CALL_BYTES} bytes.` });
       continue;
     }
     const message = normalize(call, around);
@@ -134,7 +134,7 @@ export function accept(parsed: Parsed, now: number, makeId: () => string): Verdi
 function mergedTooLarge(callCount: number): RequestFault {
   return {
     code: 'merged_too_large',
-    message: `The calls of a request, each with the envelope's \`context\` and \`integrations\`, may have ${MAX_MERGED_BYTES} bytes together.`,
+    message: `The calls of a request, each with the envelope's \`context\` and \`integrations\`, may have at most ${MAX_MERGED_BYTES} bytes together.`,
     callCount,
   };
 }

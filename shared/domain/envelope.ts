@@ -83,7 +83,7 @@ function readBatch(body: JsonObject, bodyBytes: number): Calls | RequestFault {
   const calls = body.batch ?? [];
   if (!Array.isArray(calls)) return fault('invalid_batch', '`batch` must be an array of calls.');
   if (calls.length > MAX_CALLS) {
-    return fault('too_many_calls', `A request may hold ${MAX_CALLS} calls; this one has ${calls.length}.`);
+    return fault('too_many_calls', `A request may have at most ${MAX_CALLS} calls; this one has ${calls.length}.`);
   }
   const context = sharedObject(body.context);
   const integrations = sharedObject(body.integrations);
@@ -92,7 +92,7 @@ function readBatch(body: JsonObject, bodyBytes: number): Calls | RequestFault {
   if (bodyBytes > MAX_ENVELOPE_BYTES && bytesOf(context) + bytesOf(integrations) > MAX_ENVELOPE_BYTES) {
     return fault(
       'envelope_too_large',
-      `\`context\` and \`integrations\` of the envelope may have ${MAX_ENVELOPE_BYTES} bytes together.`,
+      `\`context\` and \`integrations\` of the envelope may have at most ${MAX_ENVELOPE_BYTES} bytes together.`,
     );
   }
   return {

@@ -18,7 +18,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 const OURS = 'is set by Waypost itself';
-const FRAMING = 'belongs to the connection, not to the customer';
+const FRAMING = 'is controlled by the HTTP connection';
 
 /** Lower case name → why it is refused. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
@@ -64,12 +64,12 @@ export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProb
 }
 
 function nameProblem(name: string, lower: string): string | undefined {
-  if (!TOKEN.test(name)) return 'is not a header name';
+  if (!TOKEN.test(name)) return 'is not a valid header name';
   return REFUSED.get(lower) ?? REFUSED_PREFIXES.find(([prefix]) => lower.startsWith(prefix))?.[1];
 }
 
 function valueProblem(value: unknown): string | undefined {
-  if (typeof value !== 'string') return 'must have a text as its value';
+  if (typeof value !== 'string') return 'must have a string value';
   if (value.length > MAX_VALUE_BYTES) return `has a value longer than ${MAX_VALUE_BYTES} bytes`;
   if (!PRINTABLE_ASCII.test(value)) return 'has a value with characters other than printable ASCII';
   return undefined;

@@ -17,7 +17,7 @@ export type UrlCheck = { ok: true; url: URL } | { ok: false; problem: string };
 export function checkWebhookUrl(text: string): UrlCheck {
   const problem = formProblem(text);
   if (problem !== undefined) return { ok: false, problem };
-  if (!URL.canParse(text)) return { ok: false, problem: 'cannot be read as a URL' };
+  if (!URL.canParse(text)) return { ok: false, problem: 'is not a valid URL' };
   const url = new URL(text);
   if (url.hostname.length > MAX_HOST_CHARACTERS) return { ok: false, problem: 'has a host name that is too long' };
   return { ok: true, url };
@@ -30,11 +30,11 @@ export function checkWebhookUrl(text: string): UrlCheck {
 function formProblem(text: string): string | undefined {
   if (text.length > MAX_URL_CHARACTERS) return `is longer than ${MAX_URL_CHARACTERS} characters`;
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\s\x00-\x1f\x7f\\]/.test(text)) return 'holds a blank, a backslash or a control character';
+  if (/[\s\x00-\x1f\x7f\\]/.test(text)) return 'contains a space, a backslash or a control character';
   const scheme = /^https?:\/\//i.exec(text);
   if (!scheme) return 'must start with http:// or https://';
   const authority = /^[^/?#]*/.exec(text.slice(scheme[0].length))?.[0] ?? '';
-  if (authority.includes('@')) return 'must not hold a user name or password';
+  if (authority.includes('@')) return 'must not contain a user name or password';
   if (authority === '' || authority.startsWith(':')) return 'has no host';
   if (text.includes('#')) return 'must not have a fragment (#)';
   return undefined;

@@ -59,7 +59,7 @@ export class MessageBudget {
   }
 }
 
-export const TOO_MUCH_WORK = 'it is too much work for one message';
+export const TOO_MUCH_WORK = 'the work limit for one message is exceeded';
 
 class TooMuchWork extends Error {
   constructor() {

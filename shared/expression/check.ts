@@ -77,7 +77,7 @@ function typeOf(expr: Expr, checking: Checking): CelType {
       return listType(DYN);
     case 'structExpr':
       if (kind.value.messageName !== '')
-        fail(expr, 'There are no message types here. A map is {"key": value}.', checking);
+        fail(expr, 'Message types are not supported. Write a map as {"key": value}.', checking);
       for (const { keyKind, value } of kind.value.entries) {
         if (keyKind.case === 'mapKey') typeOf(keyKind.value, checking);
         if (value) typeOf(value, checking);
@@ -86,7 +86,7 @@ function typeOf(expr: Expr, checking: Checking): CelType {
     case 'comprehensionExpr':
       return loopType(expr, checking);
     case undefined:
-      return fail(expr, 'It cannot be read.', checking);
+      return fail(expr, 'The expression cannot be parsed.', checking);
   }
 }
 
@@ -112,7 +112,7 @@ function constantType(expr: Expr, checking: Checking): CelType {
     case 'durationValue':
     case 'timestampValue':
     case undefined:
-      return fail(expr, 'It cannot be read.', checking);
+      return fail(expr, 'The expression cannot be parsed.', checking);
   }
 }
 
@@ -124,20 +124,16 @@ function nameType(expr: Expr, written: string, checking: Checking): CelType {
   if (type) return type;
   if (TYPE_NAMES.has(name)) return TYPE;
   const known = [...variables.keys()].join(', ');
-  return fail(
-    expr,
-    `There is no name ${JSON.stringify(written)}. There are: ${known}. Text stands in quotes.`,
-    checking,
-  );
+  return fail(expr, `Unknown name ${JSON.stringify(written)}. Known names: ${known}. Put text in quotes.`, checking);
 }
 
 function selectType(expr: Expr, checking: Checking): CelType {
   const select = expr.exprKind.case === 'selectExpr' ? expr.exprKind.value : undefined;
   const operand = select?.operand;
-  if (!select || !operand) return fail(expr, 'It cannot be read.', checking);
+  if (!select || !operand) return fail(expr, 'The expression cannot be parsed.', checking);
   const type = typeOf(operand, checking);
   if (type.kind !== 'map' && type !== DYN) {
-    fail(expr, `${nameOf(type)} has no fields: .${select.field} is of an object such as properties.`, checking);
+    fail(expr, `${nameOf(type)} has no fields. Use .${select.field} on an object such as properties.`, checking);
   }
   if (select.testOnly) return BOOL;
   return type.kind === 'map' ? type.value : DYN;
@@ -146,11 +142,11 @@ function selectType(expr: Expr, checking: Checking): CelType {
 function loopType(expr: Expr, checking: Checking): CelType {
   const loop = expr.exprKind.case === 'comprehensionExpr' ? expr.exprKind.value : undefined;
   if (!loop?.iterRange || !loop.accuInit || !loop.loopStep || !loop.loopCondition || !loop.result) {
-    return fail(expr, 'It cannot be read.', checking);
+    return fail(expr, 'The expression cannot be parsed.', checking);
   }
   const range = typeOf(loop.iterRange, checking);
   if (range.kind !== 'list' && range.kind !== 'map' && range !== DYN) {
-    fail(expr, `Only lists and maps can be walked through, and this is ${nameOf(range)}.`, checking);
+    fail(expr, `Only lists and maps can be iterated; this is ${nameOf(range)}.`, checking);
   }
   const inner = { ...checking, loops: new Set([...checking.loops, loop.iterVar, loop.accuVar]) };
   const initial = typeOf(loop.accuInit, checking);
@@ -163,7 +159,7 @@ function loopType(expr: Expr, checking: Checking): CelType {
 
 function callType(expr: Expr, checking: Checking): CelType {
   const call = expr.exprKind.case === 'callExpr' ? expr.exprKind.value : undefined;
-  if (!call) return fail(expr, 'It cannot be read.', checking);
+  if (!call) return fail(expr, 'The expression cannot be parsed.', checking);
   const { function: name, args } = call;
   const known = checking.environment.functions.get(name);
   if (!known && !BUILT_IN.has(name)) fail(expr, unknownFunction(name), checking);
@@ -183,7 +179,7 @@ function callType(expr: Expr, checking: Checking): CelType {
 /** Written out, since it is compiled once: a pattern out of a message could be anything. */
 function checkPattern(expr: Expr, pattern: Expr | undefined, checking: Checking): void {
   if (textOf(pattern) === undefined) {
-    fail(pattern ?? expr, 'matches() takes a pattern as text written here.', checking);
+    fail(pattern ?? expr, 'matches() needs a literal pattern.', checking);
   }
 }
 
@@ -194,7 +190,7 @@ function logic(word: string): Rule {
   return (types) => {
     const at = types.findIndex((type) => !assignable(type, BOOL));
     const wrong = types[at];
-    return wrong ? { at, message: `${word} stands between two conditions, and this is ${nameOf(wrong)}.` } : BOOL;
+    return wrong ? { at, message: `${word} connects two conditions; this is ${nameOf(wrong)}.` } : BOOL;
   };
 }
 
@@ -207,13 +203,12 @@ function equality([left, right]: readonly CelType[]): string | undefined {
 function index([operand, key]: readonly CelType[]): CelType | string {
   if (!operand || !key || operand === DYN) return DYN;
   if (operand.kind === 'list') return operand.element;
-  if (operand.kind !== 'map') return `[] is of lists and maps, and this is ${nameOf(operand)}.`;
-  return operand.key === STRING && !assignable(key, STRING) ? 'A key is text: ["key"].' : operand.value;
+  if (operand.kind !== 'map') return `[] works on lists and maps; this is ${nameOf(operand)}.`;
+  return operand.key === STRING && !assignable(key, STRING) ? 'Keys are text: ["key"].' : operand.value;
 }
 
 function choice([condition, one, other]: readonly CelType[]): CelType | string {
-  if (condition && !assignable(condition, BOOL))
-    return `Before ? stands a condition, and this is ${nameOf(condition)}.`;
+  if (condition && !assignable(condition, BOOL)) return `? needs a condition before it; this is ${nameOf(condition)}.`;
   return one && other && one.name === other.name ? one : DYN;
 }
 
@@ -244,9 +239,9 @@ function fits(func: CelFunc, target: CelType | undefined, types: readonly CelTyp
 }
 
 function unknownFunction(name: string): string {
-  if (name === 'has') return 'has() asks for a field: has(properties.total).';
-  if (LOOPS.has(name)) return `${name}() names each item first: properties.products.${name}(p, p.price > 10).`;
-  return `There is no function ${JSON.stringify(name)} here.`;
+  if (name === 'has') return 'has() takes a field: has(properties.total).';
+  if (LOOPS.has(name)) return `${name}() needs a name for the item: properties.products.${name}(p, p.price > 10).`;
+  return `Unknown function ${JSON.stringify(name)}.`;
 }
 
 const LOOPS = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter']);

@@ -42,7 +42,7 @@ export function compileExpression(text: string, name: EnvironmentName): Expressi
   if ('kind' in checked) return checked;
   if (checked.type.name !== 'bool' && checked.type.name !== 'dyn') {
     return mistake(
-      `It is ${nameOf(checked.type)}, and must be true or false: compare it with something.`,
+      `The expression is ${nameOf(checked.type)} but must be true or false. Compare it with a value.`,
       tree.placeOf(tree.expr),
     );
   }
@@ -84,7 +84,7 @@ function patternMistake(expr: Expr, tree: Tree): Mistake | undefined {
     return undefined;
   } catch (error) {
     const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
-    return mistake(`The pattern cannot be used: ${reason}.`, tree.placeOf(pattern ?? expr));
+    return mistake(`Invalid pattern: ${reason}.`, tree.placeOf(pattern ?? expr));
   }
 }
 

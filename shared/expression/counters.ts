@@ -84,7 +84,7 @@ export function readCounter(expr: Expr): CounterCall | { at: Expr; message: stri
     if (arg === undefined) continue;
     const text = textOf(arg);
     if (text === undefined || text === '' || text.length > MAX_NAME_LENGTH) {
-      const message = `${name}() takes the ${what} as text of 1 to ${MAX_NAME_LENGTH} characters written here: counters are kept before anybody asks.`;
+      const message = `${name}() needs the ${what} as a text literal of 1 to ${MAX_NAME_LENGTH} characters, because counters are maintained in advance.`;
       return { at: arg, message };
     }
   }
@@ -93,7 +93,7 @@ export function readCounter(expr: Expr): CounterCall | { at: Expr; message: stri
   if (window) {
     const windowMs = durationOf(window);
     if (windowMs === undefined || windowMs <= 0 || windowMs > MAX_WINDOW_MS) {
-      const message = `The window is a duration written here, up to 8784h, such as duration("720h") for 30 days.`;
+      const message = `The window must be a literal duration of at most 8784h, such as duration("720h") for 30 days.`;
       return { at: window, message };
     }
     call.windowMs = windowMs;

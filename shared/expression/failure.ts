@@ -15,10 +15,10 @@ export interface Failure {
 const SAID: readonly (readonly [RegExp, Failure['code'], string])[] = [
   [/^index .* out of bounds/, 'missing', 'the list is not that long'],
   [/^type mismatch: expected bool/, 'type', 'a condition is neither true nor false'],
-  [/^type mismatch: iterable/, 'type', 'only lists and maps can be walked through'],
-  [/^Cannot convert .* to a BigInt/s, 'type', 'the text is no whole number'],
-  [/^Failed to parse timestamp/, 'type', 'the text is no time such as 2026-01-31T12:00:00Z'],
-  [/^Failed to parse duration/, 'type', 'the text is no duration such as 90m'],
+  [/^type mismatch: iterable/, 'type', 'only lists and maps can be iterated'],
+  [/^Cannot convert .* to a BigInt/s, 'type', 'the text is not a whole number'],
+  [/^Failed to parse timestamp/, 'type', 'the text is not a time such as 2026-01-31T12:00:00Z'],
+  [/^Failed to parse duration/, 'type', 'the text is not a duration such as 90m'],
   [/divide by zero|modulus by zero/, 'other', 'it divides by zero'],
   [/overflow/, 'other', 'a number is too large'],
 ];
@@ -28,7 +28,7 @@ export function failureOf(error: CelError, tree: Tree): Failure {
   const place = tree.placeOf({ id: error.exprId ?? tree.expr.id });
   // `&&` and `||` of two failures keep the message of the first, and hide its cause.
   if (error.message === TOO_MUCH_WORK) {
-    return { code: 'work', message: `${error.message}: loops, patterns, long lists and long text cost`, place };
+    return { code: 'work', message: `${error.message}: loops, patterns, long lists and long texts count`, place };
   }
   const key = /^field not found: (.*)/s.exec(error.message)?.[1];
   if (key !== undefined) {

@@ -37,7 +37,7 @@ export function parseExpression(text: string): Tree | Mistake {
   if (text.trim() === '') return mistake('Write an expression, such as: type == "track"', placeAt(0));
   if (text.length > MAX_TEXT_LENGTH) {
     return mistake(
-      `It is longer than ${MAX_TEXT_LENGTH} characters. Filter by less, or in parts.`,
+      `The expression is longer than ${MAX_TEXT_LENGTH} characters. Shorten or split it.`,
       placeAt(MAX_TEXT_LENGTH),
     );
   }
@@ -110,8 +110,10 @@ function present(parts: (Expr | undefined)[]): Expr[] {
 function tooLarge(expr: Expr, placeOf: Tree['placeOf']): Mistake | undefined {
   let nodes = 0;
   const walk = (part: Expr, depth: number): Mistake | undefined => {
-    if (++nodes > MAX_NODES) return mistake(`It has more than ${MAX_NODES} parts. Filter by less.`, placeOf(part));
-    if (depth > MAX_DEPTH) return mistake(`It is nested more than ${MAX_DEPTH} deep. Write it flatter.`, placeOf(part));
+    if (++nodes > MAX_NODES)
+      return mistake(`The expression has more than ${MAX_NODES} parts. Shorten it.`, placeOf(part));
+    if (depth > MAX_DEPTH)
+      return mistake(`The expression is nested more than ${MAX_DEPTH} levels deep. Flatten it.`, placeOf(part));
     for (const inner of partsOf(part)) {
       const found = walk(inner, depth + 1);
       if (found) return found;
@@ -124,32 +126,33 @@ function tooLarge(expr: Expr, placeOf: Tree['placeOf']): Mistake | undefined {
 /** What people write who come from another language. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [/^=/, 'To compare, write =='],
-  [/^(&&|\|\|)/, 'There is an operator before it already'],
+  [/^(&&|\|\|)/, 'Another operator already precedes it'],
   [/^(and\b|&)/i, 'For "and", write &&'],
   [/^(or\b|\|)/i, 'For "or", write ||'],
   [/^not\b/i, 'For "not", write !'],
   [/^<>/, 'For "is not", write !='],
-  [/^\?/, 'A choice is written: condition ? one : other'],
-  [/^["']/, 'Text ends with the quote that it began with; a quote inside is written \\"'],
+  [/^\?/, 'Write a choice as: condition ? one : other'],
+  [/^["']/, 'End text with the quote it began with; write a quote inside as \\"'],
 ];
 
 function unreadable(text: string, error: unknown): Mistake {
-  if (error instanceof RangeError) return mistake('It is nested too deeply. Write it flatter.', placeIn(text, 0));
+  if (error instanceof RangeError) return mistake('The expression is nested too deeply. Flatten it.', placeIn(text, 0));
   const offset = offsetOf(error);
-  if (offset === undefined) return mistake(`It cannot be read: ${(error as Error).message}.`, placeIn(text, 0));
+  if (offset === undefined)
+    return mistake(`The expression cannot be parsed: ${(error as Error).message}.`, placeIn(text, 0));
   // Where an operator has nothing to its right, the parser points at the operator.
   const operator = OPERATOR.exec(text.slice(offset))?.[0] ?? '';
   const place = placeIn(text, offset + operator.length);
   const rest = text.slice(place.offset);
   if (rest === '') {
     return mistake(
-      `It ends too early: something is missing${operator === '' ? '' : ` after ${operator.trim()}`}.`,
+      `The expression ends too early: a part is missing${operator === '' ? '' : ` after ${operator.trim()}`}.`,
       place,
     );
   }
   const hint = INSTEAD.find(([pattern]) => pattern.test(rest))?.[1];
   const found = /^(\w+|&&|\|\||[<>=!]=|.)/su.exec(rest)?.[0] ?? rest.charAt(0);
-  return mistake(`${JSON.stringify(found)} is not expected here.${hint === undefined ? '' : ` ${hint}.`}`, place);
+  return mistake(`${JSON.stringify(found)} is unexpected here.${hint === undefined ? '' : ` ${hint}.`}`, place);
 }
 
 const OPERATOR = /^\s*(&&|\|\||==|!=|<=|>=|in\b|[<>+\-*/%])(?!=)\s*/;

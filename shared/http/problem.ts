@@ -11,21 +11,21 @@ import { type Log } from '../telemetry/log';
 
 /** The closed list: code → status and title. The code ends `type`, and is stable. */
 const PROBLEMS = {
-  invalid_body: [400, 'The body cannot be read'],
-  invalid_request: [400, 'The request cannot be read'],
-  unauthorized: [401, 'Authorization is needed'],
-  forbidden: [403, 'This needs another role'],
-  not_found: [404, 'There is no such thing'],
-  method_not_allowed: [405, 'This method is not allowed here'],
-  conflict: [409, 'The state does not allow this now'],
-  stale: [412, 'It was changed meanwhile'],
+  invalid_body: [400, 'Invalid body'],
+  invalid_request: [400, 'Invalid request'],
+  unauthorized: [401, 'Authentication required'],
+  forbidden: [403, 'Insufficient permissions'],
+  not_found: [404, 'Not found'],
+  method_not_allowed: [405, 'Method not allowed'],
+  conflict: [409, 'Conflict with the current state'],
+  stale: [412, 'Version conflict'],
   too_large: [413, 'The body is too large'],
-  unsupported: [415, 'The body is encoded in a way that is not supported'],
-  invalid_fields: [422, 'Some fields are wrong'],
+  unsupported: [415, 'Unsupported encoding of the body'],
+  invalid_fields: [422, 'Invalid fields'],
   rate_limited: [429, 'Too many requests'],
-  internal: [500, 'Something went wrong in Waypost'],
-  unavailable: [503, 'Try again shortly'],
-  no_answer: [504, 'No answer came in time'],
+  internal: [500, 'Internal error'],
+  unavailable: [503, 'Temporarily unavailable'],
+  no_answer: [504, 'No response in time'],
 } as const satisfies Record<string, readonly [number, string]>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
@@ -119,14 +119,14 @@ function problemOf(error: unknown): Problem {
   switch (statusOf(error)) {
     case 400:
       return isBodyError(error)
-        ? new Problem('invalid_body', 'The body is not JSON that holds an object')
-        : new Problem('invalid_request', 'The path, the body or its length cannot be read');
+        ? new Problem('invalid_body', 'The body must be a JSON object')
+        : new Problem('invalid_request', 'The path, the body or its length is malformed');
     case 413:
       return new Problem('too_large', 'The body is larger than 1 MB');
     case 415:
-      return new Problem('unsupported', 'The body must be UTF-8, plain or compressed by gzip, deflate or br');
+      return new Problem('unsupported', 'The body must be UTF-8, uncompressed or compressed with gzip, deflate or br');
     default:
-      return new Problem('internal', 'Something went wrong on our side; the log tells more');
+      return new Problem('internal', 'An internal error occurred. See the log of control');
   }
 }
 

@@ -13,12 +13,18 @@ const CENSORED = '***';
 const MOST_DEPTH = 6;
 
 /**
+ * Returns stdout for a log. Writes are synchronous: pino's asynchronous destination writes its rest when the process exits,
+ * and repeats that for ever where the reader of stdout is gone (sonic-boom's `flushSync` on EPIPE).
+ */
+const stdout = () => pino.destination({ dest: 1, sync: true });
+
+/**
  * A JSON logger on stdout. Secrets are left out by the names of their fields as a last line of defence: no caller passes one
  * on purpose.
  * @param service the `service` field of every line
  * @param to default: stdout
  */
-export function createLog(service: string, level: string, to: pino.DestinationStream = pino.destination(1)): Log {
+export function createLog(service: string, level: string, to: pino.DestinationStream = stdout()): Log {
   const options: pino.LoggerOptions = {
     level,
     base: { service },

@@ -61,7 +61,7 @@ test('it finds the system of its data dir, and keeps what it is logged in to', a
     ...{ code: 0, out: expect.stringContaining('waypost login') },
   });
   expect(await waypost(['login', '--url', system.controlUrl], { ...elsewhere, input: 'wrong' })).toMatchObject({
-    ...{ code: 1, out: '', err: expect.stringContaining('The token is not known') },
+    ...{ code: 1, out: '', err: expect.stringContaining('does not know this token') },
   });
   await done('logout');
 });
@@ -153,7 +153,7 @@ test('control is killed while listen listens: each event is forwarded once, what
   await send(40);
   system.kill('control');
   await send(40);
-  await listening.said(/stream of events is back/, 45_000);
+  await listening.said(/event stream is back/, 45_000);
   await forwarded(120);
   await send(40);
   await forwarded(160);
@@ -245,16 +245,16 @@ test('tokens are made, changed and revoked; the secret is shown once, or goes to
   const until = ['--expires', '2100-01-31T00:00:00Z', '--rights', 'events:read'];
   expect((await done('tokens', 'edit', 'Another', ...until)).out).toMatch(/events:read[^]*2100-01-31T00:00:00.000Z/);
   expect((await done('tokens', 'edit', 'Another', '--expires', 'never', '--rights', 'all')).out).toMatch(
-    /all of its role[^]*never/,
+    /all rights of the role[^]*never/,
   );
   await done('tokens', 'revoke', 'A robot');
   await eventually(async () =>
     expect(await waypost(['sources', 'list'], theirs)).toMatchObject({
-      ...{ code: 1, err: expect.stringContaining('The token is not known') },
+      ...{ code: 1, err: expect.stringContaining('does not know this token') },
     }),
   );
   expect(await waypost(['tokens', 'create', 'Nobody'], around)).toMatchObject({
-    ...{ code: 2, err: expect.stringMatching(/^--role is needed/) },
+    ...{ code: 2, err: expect.stringMatching(/^--role is required/) },
   });
 });
 
@@ -278,7 +278,9 @@ test('alerts are set and tried, and what was noticed is found and acknowledged',
     expect(json).not.toEqual([]);
     return json;
   });
-  expect((await done('notices', 'acknowledge', String(notice!.id))).out).toMatch(/what +dead_letters[^]*seen +\S+ by /);
+  expect((await done('notices', 'acknowledge', String(notice!.id))).out).toMatch(
+    /what +dead_letters[^]*acknowledged +\S+ by /,
+  );
   expect((await done('notices', 'list', '--kind', 'dead_letters', '--unseen', '--json')).json).toEqual([]);
   expect((await done('notices', 'show', String(notice!.id))).out).toContain(String(notice!.id));
 });
@@ -292,7 +294,7 @@ test('users are deleted, and the audit trail says by whom', async () => {
   const told = () => production.received('/hook').filter(({ body }) => /"type":"delete"/.test(body.toString()));
   await eventually(() => expect(told()).toHaveLength(3));
   expect(await waypost(['deletions', 'create'], around)).toMatchObject({
-    ...{ code: 2, err: expect.stringMatching(/^Say whom/) },
+    ...{ code: 2, err: expect.stringMatching(/^Give --user, --users-file or --anonymous/) },
   });
   expect((await done('deletions', 'create', '--anonymous', 'v1', '--source', 'My site')).out).toMatch(
     /users +0\nvisitors +1\n[^]*visitor +v1/,
@@ -433,7 +435,7 @@ test('an audience is previewed, made, changed and deleted; a list is uploaded; a
     expect((await done('traits', 'members', 'Clicks')).out).toMatch(/\nu1 +\d+ /);
   });
   await done('traits', 'edit', 'Clicks', '--window', '');
-  expect((await done('traits', 'show', 'Clicks')).out).toMatch(/value +count of E\n[^]*window +ever/);
+  expect((await done('traits', 'show', 'Clicks')).out).toMatch(/value +count of E\n[^]*window +all time/);
   await done('traits', 'delete', 'Clicks');
   expect((await done('traits', 'list')).err).toContain('waypost traits create --help');
 }, 180_000);
@@ -442,25 +444,25 @@ test('a mistake is one sentence and its exit code', async () => {
   const nobody = { home, cwd: home, env: { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_TOKEN: 't' } };
   expect(await waypost(['sources', 'list'], nobody)).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/^Nothing answers at http/),
+    err: expect.stringMatching(/^No response at http/),
   });
   for (const [argv, why] of [
     [['sauces'], /unknown command 'sauces'[^]*sources/],
     [['sources', 'show'], /missing required argument/],
-    [['listen', 'Hook'], /^--to is needed/],
+    [['listen', 'Hook'], /^--to is required/],
     [['deliveries', 'list', '--status', 'gone'], /^--status must be one of/],
     [['deliveries', 'list', '--secret', 's'], /unknown option/],
-    [['audiences', 'create', 'A'], /^Say who is in it/],
-    [['audiences', 'create', 'A', '--list', '--condition', 'true'], /^Say who is in it/],
-    [['audiences', 'edit', 'A'], /^Say what to change/],
-    [['traits', 'create', 'A'], /^--compute and --event are needed/],
+    [['audiences', 'create', 'A'], /^Give --condition or --condition-file/],
+    [['audiences', 'create', 'A', '--list', '--condition', 'true'], /^Give --condition or --condition-file/],
+    [['audiences', 'edit', 'A'], /^Nothing to change/],
+    [['traits', 'create', 'A'], /^--compute and --event are required/],
     [['traits', 'create', 'A', '--compute', 'mean', '--event', 'E'], /^--compute must be one of count/],
   ] as const) {
     expect(await waypost([...argv], around)).toMatchObject({ code: 2, err: expect.stringMatching(why) });
   }
   expect(await waypost(['sources', 'show', 'Gone'], around)).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/^There is no source "Gone"/),
+    err: expect.stringMatching(/^Unknown source "Gone"/),
   });
 });
 

@@ -26,8 +26,8 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
       return status === 200 ? (body as { role: string }).role : status;
     };
     await page.goto(`${stage.system.controlUrl}/tokens`);
-    await page.getByLabel('Whose or what for').fill('Robot');
-    await page.getByRole('button', { name: 'Make a token' }).click();
+    await page.getByLabel('Token name').fill('Robot');
+    await page.getByRole('button', { name: 'Create token' }).click();
     const token = (await page.getByRole('region', { name: 'new token' }).textContent())!.trim();
     expect(await may(token)).toBe('read_only');
     await isGood();
@@ -88,8 +88,8 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await page.goto(`${stage.system.controlUrl}/sources/${shop.id}`);
     await page.getByLabel('Overlap').fill('2h');
     await page.getByRole('button', { name: 'Rotate the key' }).click();
-    await confirm(tab, 'Make a new write key?', 'Rotate the key');
-    await page.getByText('still holds; it ends').waitFor();
+    await confirm(tab, 'Rotate the write key?', 'Rotate the key');
+    await page.getByText('is still valid until').waitFor();
     const { body: source } = await stage.system.control('GET', `/sources/${shop.id}`);
     expect(source.oldWriteKeys).toMatchObject([{ key: shop.writeKey }]);
     await page.getByText(String(source.writeKey)).first().waitFor();

@@ -26,10 +26,10 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await stage.settled();
 
     await page.goto(`${stage.system.controlUrl}/audiences`);
-    await page.getByText('No audience yet').waitFor();
+    await page.getByText('No audiences yet').waitFor();
     await page.getByRole('link', { name: 'Build your first audience' }).click();
     await page.getByRole('heading', { name: 'Build an audience' }).waitFor();
-    await page.getByText('Not yet: Give it a name').waitFor();
+    await page.getByText('Not yet: Enter a name').waitFor();
     await page.getByLabel(/^Name/).fill('Loyal Pros');
     await page.getByText('Receivers see the trait loyal_pros').waitFor();
 
@@ -49,7 +49,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByRole('button', { name: 'Add a condition' }).click();
     const second = page.getByRole('group', { name: 'Condition 2' });
     await second.getByLabel('What').selectOption('count');
-    await page.getByText('Condition 2: Which event?').waitFor();
+    await page.getByText('Condition 2: Enter an event').waitFor();
     await second.getByLabel('Event').fill('Order Completed');
     await second.getByLabel('Times').fill('2');
     await second.getByLabel('Within the last').fill('30');
@@ -57,7 +57,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await preview.getByRole('cell', { name: 'ann' }).waitFor();
     await isGood('audience-builder');
 
-    await page.getByRole('button', { name: 'Write it in CEL' }).click();
+    await page.getByRole('button', { name: 'Edit as CEL' }).click();
     const written = page.getByLabel('Condition', { exact: true });
     const condition = await written.inputValue();
     expect(condition).toContain('&& count("Order Completed", duration("720h")) >= 2');
@@ -65,21 +65,21 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByText(/^Line 2, column \d+: It ends too early/).waitFor();
     await isRefused(scene);
     await written.fill(`${condition} && user.traits.plan in ["pro"]`);
-    await page.getByText('It says more than rows can').waitFor();
+    await page.getByText('This condition cannot be shown as rows').waitFor();
     await written.fill(condition);
-    await page.getByRole('button', { name: 'Show it as rows' }).click();
+    await page.getByRole('button', { name: 'Edit as rows' }).click();
     expect(await second.getByLabel('Times').inputValue()).toBe('2');
 
     await page.getByLabel('Newsletter').check();
     await page.getByLabel('Archive (off)').check();
     await page.getByText('Archive: switched off.').waitFor();
     await page.getByLabel('Archive (off)').uncheck();
-    await page.getByLabel('Synced every').fill('1s');
+    await page.getByLabel('Sync interval').fill('1s');
     await page.setViewportSize({ width: 390, height: 800 });
     await isGood('audience-builder-phone');
     expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     await page.setViewportSize({ width: 1200, height: 800 });
-    await page.getByRole('button', { name: 'Make this audience' }).click();
+    await page.getByRole('button', { name: 'Create audience' }).click();
 
     await page.getByRole('heading', { name: 'Loyal Pros' }).waitFor();
     await eventually(() => expect(told(scene)).toEqual([['ann', { loyal_pros: true }]]), { deadlineMs: LONG_MS });
@@ -90,7 +90,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await eventually(
       async () => {
         await page.reload();
-        await page.getByText('2 users at last').waitFor({ timeout: SHOWN_MS });
+        await page.getByText('2 users now').waitFor({ timeout: SHOWN_MS });
         await page
           .getByRole('region', { name: 'Members' })
           .getByRole('cell', { name: 'cid' })
@@ -102,7 +102,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await isGood('audience');
     await page.getByLabel('User id').fill('bob');
     await page.getByLabel('User id').press('Enter');
-    await page.getByText('bob is not among them.').waitFor();
+    await page.getByText('bob is not a member.').waitFor();
     expect(page.url()).toContain('user=bob');
     await page.setViewportSize({ width: 390, height: 800 });
     await eventually(async () =>
@@ -115,9 +115,9 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await stage.system.control('PATCH', `/audiences/${id}`, { syncEvery: '2s' });
     await page.getByLabel(/^Name/).fill('Our loyal pros');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Somebody else has changed this meanwhile').waitFor();
+    await page.getByText('Someone else changed this while you were editing').waitFor();
     await isRefused(scene);
-    await page.getByRole('button', { name: 'Save mine, and keep theirs' }).click();
+    await page.getByRole('button', { name: 'Save mine and keep theirs' }).click();
     await page.getByRole('heading', { name: 'Our loyal pros' }).waitFor();
     expect((await stage.system.control('GET', `/audiences/${id}`)).body).toMatchObject({
       ...{ name: 'Our loyal pros', key: 'loyal_pros', syncEvery: '2s', destinations: [newsletter.id] },
@@ -125,14 +125,14 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
 
     await page.goto(`${stage.system.controlUrl}/audiences/new`);
     await page.getByLabel(/^Name/).fill('loyal PROS');
-    await page.getByText('It would be the trait loyal_pros, which “Our loyal pros” is already').first().waitFor();
+    await page.getByText('It would use the trait loyal_pros, which “Our loyal pros” already uses').first().waitFor();
     await page.getByRole('link', { name: 'Audiences', exact: true }).first().click();
     await page.getByRole('link', { name: 'Our loyal pros' }).waitFor();
     await isGood('audiences');
     await page.getByRole('link', { name: 'Our loyal pros' }).click();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('No audience yet').waitFor();
+    await page.getByText('No audiences yet').waitFor();
   },
 
   'a list is uploaded, and a trait is computed': async (scene) => {
@@ -141,8 +141,8 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.goto(`${stage.system.controlUrl}/audiences/new?by=list`);
     await page.getByLabel(/^Name/).fill('Invited');
     await page.getByLabel('Newsletter').check();
-    await page.getByLabel('Synced every').fill('1s');
-    await page.getByRole('button', { name: 'Make this audience' }).click();
+    await page.getByLabel('Sync interval').fill('1s');
+    await page.getByRole('button', { name: 'Create audience' }).click();
     await page.getByRole('heading', { name: 'Invited' }).waitFor();
     stage.sink.clear();
     const file = (text: string) => ({ name: 'members', mimeType: 'text/plain', buffer: Buffer.from(text) });
@@ -157,25 +157,25 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       .waitFor();
     await isRefused(scene);
     await upload('dan\n{"userId":"eve"}\n');
-    await page.getByText('2 lines have arrived').waitFor();
+    await page.getByText('2 lines uploaded').waitFor();
     const users = () => told(scene).map(([user, traits]) => `${user} ${JSON.stringify(traits)}`);
     await eventually(() => expect(users().sort()).toEqual(['dan {"invited":true}', 'eve {"invited":true}']), {
       deadlineMs: LONG_MS,
     });
-    await page.getByText('They count.').waitFor();
+    await page.getByText('The upload is applied.').waitFor();
     await isGood('audience-list');
 
     stage.sink.clear();
     await page.goto(`${stage.system.controlUrl}/audiences/traits`);
-    await page.getByText('No computed trait yet').waitFor();
+    await page.getByText('No computed traits yet').waitFor();
     await isGood();
     await page.getByRole('link', { name: 'Compute your first trait' }).click();
     await page.getByLabel(/^Name/).fill('Order count');
-    await page.getByLabel('Of the event').fill('Order Completed');
+    await page.getByLabel('Event name').fill('Order Completed');
     await page.getByLabel('Newsletter').check();
-    await page.getByLabel('Synced every').fill('1s');
+    await page.getByLabel('Sync interval').fill('1s');
     await isGood('computed-trait-builder');
-    await page.getByRole('button', { name: 'Make this trait' }).click();
+    await page.getByRole('button', { name: 'Create trait' }).click();
     await page.getByRole('heading', { name: 'Order count' }).waitFor();
     await eventually(() => expect(users()).toContain('bob {"order_count":3}'), { deadlineMs: LONG_MS });
     await eventually(

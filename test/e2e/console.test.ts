@@ -100,8 +100,8 @@ story(
     await isGood('connect-1-integration');
     await page.getByRole('link', { name: 'Choose Webhooks' }).click();
 
-    await page.getByLabel(/Name your first one|Or a new one, named/).fill('Mobile app');
-    await page.getByRole('button', { name: 'Make this source' }).click();
+    await page.getByLabel(/Name your first source|Name of a new source/).fill('Mobile app');
+    await page.getByRole('button', { name: 'Create source' }).click();
     await page.getByRole('checkbox', { name: 'Mobile app', checked: true }).waitFor();
     await isGood('connect-2-sources');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -124,7 +124,7 @@ story(
     await eventually(
       async () => {
         await page.getByRole('button', { name: 'Send a test' }).click();
-        await page.getByText('It arrived').waitFor({ timeout: 4_000 });
+        await page.getByText('Test delivered').waitFor({ timeout: 4_000 });
       },
       { deadlineMs: 30_000 },
     );
@@ -141,8 +141,8 @@ story(
     const id = /\/connect\/([^/]+)\/settings/.exec(page.url())![1]!;
     await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 50 });
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByText('Somebody else has changed this meanwhile').waitFor();
-    await page.getByRole('button', { name: 'Save mine, and keep theirs' }).click();
+    await page.getByText('Someone else changed this while you were editing').waitFor();
+    await page.getByRole('button', { name: 'Save mine and keep theirs' }).click();
 
     await page.getByRole('button', { name: 'Switch on', exact: true }).waitFor();
     const { body: stored } = await stage.system.control('GET', `/destinations/${id}`);
@@ -206,12 +206,12 @@ story(
     await isGood('deliveries');
     await row.click();
 
-    await page.getByText('The endpoint refused it for good').waitFor();
+    await page.getByText('The endpoint rejected it permanently').waitFor();
     await page.getByText('410').first().waitFor();
     await isGood('delivery');
     stage.sink.on('/crm', { status: 200 });
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByRole('dialog').getByText('Send it once more?').waitFor();
+    await page.getByRole('dialog').getByText('Replay this delivery?').waitFor();
     await isGood();
     await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
     await page.getByText(/of replay 1/).waitFor();
@@ -247,9 +247,9 @@ story(
     expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
     await page.getByLabel('Failing after').fill('90s');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Nothing is changed yet.').waitFor();
+    await page.getByText('No changes yet.').waitFor();
     await page.getByRole('button', { name: 'Send a sample' }).click();
-    await page.getByText('It arrived').waitFor();
+    await page.getByText('Test delivered').waitFor();
     await stage.sink.waitFor(1, { path: '/ops' });
     await isGood('alerts');
 
@@ -258,7 +258,7 @@ story(
     const row = page.getByRole('row', { name: /dead letters CRM/ });
     await row.waitFor();
     await isGood('notices');
-    await row.getByRole('button', { name: /^I have seen it/ }).click();
+    await row.getByRole('button', { name: /^Acknowledge/ }).click();
     await row.waitFor({ state: 'detached' });
     expect(page.url()).toContain('acknowledged=false');
     await isGood();
@@ -296,8 +296,8 @@ story(
     await isGood();
     await filter.fill('event == "Cart Viewed" && properties.total > 100');
     await page.getByText(/Of the last \d+ events? it matches \d/).waitFor();
-    await page.getByRole('button', { name: 'Show which' }).click();
-    await page.getByRole('region', { name: 'What the filter says' }).getByText('track: Cart Viewed').first().waitFor();
+    await page.getByRole('button', { name: 'Show events' }).click();
+    await page.getByRole('region', { name: 'Filter results' }).getByText('track: Cart Viewed').first().waitFor();
     await isGood('destination-filter');
     await filter.fill('event == "Nothing"');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -307,7 +307,7 @@ story(
     });
 
     await page.goto(at(`/sources/${shop.id}`));
-    await page.getByText('No request was over the limits in the last 24 hours.').waitFor();
+    await page.getByText('No request exceeded the limits in the last 24 hours.').waitFor();
     await page.getByRole('button', { name: 'Block Cart Viewed' }).click();
     await page.getByRole('button', { name: 'Unblock Cart Viewed' }).waitFor();
     await isGood('source-events');
@@ -336,10 +336,10 @@ story(
     await page.getByLabel(/^Name/).fill('General ledger');
     await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 7 });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Somebody else has changed this meanwhile').waitFor();
+    await page.getByText('Someone else changed this while you were editing').waitFor();
     refused(412);
     await isGood('destination-conflict');
-    await page.getByRole('button', { name: 'Save mine, and keep theirs' }).click();
+    await page.getByRole('button', { name: 'Save mine and keep theirs' }).click();
     await page.getByRole('heading', { name: 'General ledger' }).waitFor();
     const { body } = await stage.system.control('GET', `/destinations/${id}`);
     expect(body).toMatchObject({ name: 'General ledger', maxPerSecond: 7 });
@@ -358,9 +358,9 @@ const pages = (): [path: string, heading: string, shows: string | RegExp, name: 
   [`/destinations/${hooks.crm.id}`, 'CRM', 'Settings', 'destination'],
   ['/sources', 'Sources', 'Web shop', 'sources'],
   [`/sources/${shop.id}`, 'Web shop', 'on', 'source'],
-  ['/audiences', 'Audiences', 'No audience yet', 'audiences-empty'],
-  ['/audiences/new', 'Build an audience', 'Not yet: Give it a name', undefined],
-  ['/deletions', 'Deletions', 'No user was deleted yet', 'deletions'],
+  ['/audiences', 'Audiences', 'No audiences yet', 'audiences-empty'],
+  ['/audiences/new', 'Build an audience', 'Not yet: Enter a name', undefined],
+  ['/deletions', 'Deletions', 'No deletions yet', 'deletions'],
   ['/audit', 'Audit', 'created', 'audit'],
   ['/tokens', 'Tokens', 'Support', 'tokens'],
 ];
@@ -392,7 +392,7 @@ story(
       await page.setViewportSize({ width: 1200, height: 800 });
     }
     await page.goto(at('/no/such/page'));
-    await page.getByText('There is nothing at this address').waitFor();
+    await page.getByText('Nothing is at this address').waitFor();
     await isGood();
 
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -405,7 +405,7 @@ story(
     await page.getByText('Write keys are shown to administrators only.').waitFor();
     expect(await tab.evaluate(`document.body.innerText.includes('${shop.writeKey}')`)).toBe(false);
     await page.goto(at('/tokens'));
-    await page.getByText('This needs the role admin').waitFor();
+    await page.getByText('This requires the role admin').waitFor();
     await isGood();
   },
   MINUTES,
@@ -427,7 +427,7 @@ story(
     expect(page.url()).toBe(at('/deliveries?status=dead&type=track'));
     await page.getByLabel(/^Token/).fill('not the token at all');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('This token is not known').waitFor();
+    await page.getByText('Unknown token').waitFor();
     await enter(stage.system.adminToken);
     await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
     expect(page.url()).toBe(at('/deliveries?status=dead&type=track'));

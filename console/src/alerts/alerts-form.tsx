@@ -83,23 +83,23 @@ function Rules({ draft, onChange, problems }: RulesProps) {
       <div className="filters">
         <TextInput
           label="Failing after"
-          description="So long without a success, and with failures"
+          description="Time with failures and without a success"
           {...field('failingFor')}
         />
         <TextInput
-          label="Dead letters at most every"
-          description="The first is told of at once, those that follow together"
+          label="Dead-letter alerts at most every"
+          description="The first alert is immediate, later ones are combined"
           {...field('deadLettersEvery')}
         />
         <TextInput
           label="Switch off after failing for"
-          description="What waits is then cancelled. Empty: never"
+          description="Cancels waiting deliveries. Leave empty for never"
           {...field('switchOffAfter')}
         />
       </div>
       <Checkbox
         label="Send alerts"
-        description="To these URLs; else there are notices in the console alone"
+        description="To these URLs. Otherwise, there are only notices in the console"
         checked={draft.enabled}
         onChange={(event) => onChange({ ...draft, enabled: event.target.checked })}
       />

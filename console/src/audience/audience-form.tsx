@@ -66,8 +66,8 @@ function Condition({ draft, onChange, problems, counting, children }: Omit<Props
         previewing={previewing}
         idle={
           counted
-            ? 'Once the conditions are complete, those who match are counted here.'
-            : 'Change whom it is of, and those who match are counted here before you save it.'
+            ? 'When the conditions are complete, matching users are counted here.'
+            : 'When you change the condition, matching users are counted here before you save.'
         }
       />
     </>

@@ -39,7 +39,7 @@ function AsRows({ draft, onChange, seen, mistake }: Props) {
           <Group gap="xs">
             <Text size="sm">Removed.</Text>
             <Button size="compact-sm" variant="default" onClick={() => change(undo)}>
-              Bring it back
+              Restore it
             </Button>
           </Group>
         )}
@@ -57,7 +57,7 @@ function AsRows({ draft, onChange, seen, mistake }: Props) {
         variant="default"
         onClick={() => onChange({ ...draft, as: 'text', text: text ?? draft.text })}
       >
-        Write it in CEL
+        Edit as CEL
       </Button>
     </Stack>
   );
@@ -81,7 +81,7 @@ function AsText({ draft, onChange, mistake }: Props) {
       />
       {!rows && !blank && mistake === undefined && (
         <Alert color="blue">
-          <Text size="sm">It says more than rows can: it stays a text.</Text>
+          <Text size="sm">This condition cannot be shown as rows. Edit it as CEL.</Text>
         </Alert>
       )}
       <Button
@@ -91,7 +91,7 @@ function AsText({ draft, onChange, mistake }: Props) {
         disabled={!rows && !blank}
         onClick={() => onChange({ ...draft, as: 'rows', rows: rows ?? draft.rows })}
       >
-        Show it as rows
+        Edit as rows
       </Button>
     </Stack>
   );
@@ -104,5 +104,5 @@ function sizeOf({ rows }: Rows): number {
 /** `1/0/event` → Condition 2.1 */
 function placeInWords(field: string): string {
   const place = field.split('/').filter((part) => /^\d+$/.test(part));
-  return place.length === 0 ? 'Who is in it' : `Condition ${place.map((part) => Number(part) + 1).join('.')}`;
+  return place.length === 0 ? 'Conditions' : `Condition ${place.map((part) => Number(part) + 1).join('.')}`;
 }

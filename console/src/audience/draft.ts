@@ -98,17 +98,18 @@ export function namingOf(name: string, others: readonly Known[]): Naming {
   if (name.trim() === '') return { problem: undefined };
   const key = keyOf(name.trim());
   if (key === undefined) {
-    return { problem: 'It must hold a letter or a digit, and not make a trait of more than 100 characters' };
+    return { problem: 'It must contain a letter or a digit, and give a trait of at most 100 characters' };
   }
   const taken = others.find((other) => other.key === key);
-  return taken ? { key, problem: `It would be the trait ${key}, which “${taken.name}” is already` } : { key };
+  return taken ? { key, problem: `It would use the trait ${key}, which “${taken.name}” already uses` } : { key };
 }
 
 function commonProblems({ name, sources, syncEvery }: CommonDraft): Map<string, string> {
   const problems = new Map<string, string>();
-  if (name.trim() === '') problems.set('name', 'Give it a name');
-  if (sources?.length === 0) problems.set('sources', 'Choose one at least');
-  if (!within(syncEvery, 1_000, DAY_MS)) problems.set('syncEvery', 'A duration from 1s to 24h, such as 10s, 1m or 1h');
+  if (name.trim() === '') problems.set('name', 'Enter a name');
+  if (sources?.length === 0) problems.set('sources', 'Choose at least one');
+  if (!within(syncEvery, 1_000, DAY_MS))
+    problems.set('syncEvery', 'Enter a duration from 1s to 24h, such as 10s, 1m or 1h');
   return problems;
 }
 
@@ -116,17 +117,17 @@ function commonProblems({ name, sources, syncEvery }: CommonDraft): Map<string, 
 export function audienceProblems(draft: AudienceDraft): Map<string, string> {
   const problems = commonProblems(draft);
   if (draft.by === 'condition' && conditionOf(draft) === undefined) {
-    problems.set('condition', draft.as === 'rows' ? 'Fill in each condition' : 'Write a condition');
+    problems.set('condition', draft.as === 'rows' ? 'Complete each condition' : 'Enter a condition');
   }
   return problems;
 }
 
 export function traitProblems(draft: TraitDraft): Map<string, string> {
   const problems = commonProblems(draft);
-  if (draft.event.trim() === '') problems.set('event', 'Which event?');
-  if (needsProperty(draft.compute) && draft.property.trim() === '') problems.set('property', 'Of which property?');
+  if (draft.event.trim() === '') problems.set('event', 'Enter an event');
+  if (needsProperty(draft.compute) && draft.property.trim() === '') problems.set('property', 'Enter a property');
   if (draft.window.trim() !== '' && !within(draft.window, 1_000, 366 * DAY_MS)) {
-    problems.set('window', 'A duration up to 366d, such as 720h or 30d; empty: ever');
+    problems.set('window', 'Enter a duration up to 366d, such as 720h or 30d, or leave empty for all time');
   }
   return problems;
 }

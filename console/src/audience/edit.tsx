@@ -113,10 +113,10 @@ function End<T extends object, P extends object>(props: EndProps<T, P>) {
   return (
     <Stack>
       {countsAnew(patch) && (
-        <Alert color="blue" title="It is counted anew">
+        <Alert color="blue" title="Counting starts over">
           <Text size="sm">
-            What is retained of messages is counted from the beginning. Nobody is told anything meanwhile; then
-            receivers are told of whom it changes.
+            The retained messages are counted from the beginning. Receivers get no updates until this is done, and then
+            the changes.
           </Text>
         </Alert>
       )}

@@ -23,10 +23,10 @@ export function NameField<D extends CommonDraft>({
   const naming = useNaming(draft.name);
   const description =
     stored !== undefined
-      ? `For people. The trait stays ${stored}: receivers know it by that`
+      ? `Display name. The trait remains ${stored}, because receivers use it`
       : naming.key !== undefined
         ? `Receivers see the trait ${naming.key}`
-        : 'For people. The trait that receivers see is made of it';
+        : 'Display name. The trait for receivers derives from it';
   const problem = stored === undefined ? naming.problem : undefined;
   return (
     <TextInput
@@ -51,8 +51,8 @@ export function SourcesField<D extends CommonDraft>({ draft, onChange, problems 
   const names = useOwnSources();
   return (
     <AllOrSome
-      legend="Whose messages count"
-      all="All sources, also those to come"
+      legend="Sources"
+      all="All sources, including future ones"
       label="Sources"
       options={[...names]}
       value={draft.sources}
@@ -67,8 +67,8 @@ export function DestinationsField<D extends CommonDraft>({ draft, onChange, prob
   const off = destinations?.filter(({ id, enabled }) => !enabled && draft.destinations.includes(id)) ?? [];
   return (
     <Checkbox.Group
-      label="Destinations that are told"
-      description="Each is sent an identify call for every user who comes in or goes out"
+      label="Destinations"
+      description="Each receives an identify call for every user who joins or leaves"
       value={draft.destinations}
       onChange={(chosen) => onChange({ ...draft, destinations: chosen })}
       error={problems.get('destinations')}
@@ -79,14 +79,14 @@ export function DestinationsField<D extends CommonDraft>({ draft, onChange, prob
         ))}
         {destinations?.length === 0 && (
           <Text size="sm">
-            There is no destination yet: <TextLink to="/connect">connect one</TextLink>. Members are counted all the
-            same, and a destination that is added later is told of what changes from then on.
+            No destinations yet: <TextLink to="/connect">connect one</TextLink>. Members are counted anyway, and a
+            destination that you add later receives the changes from then on.
           </Text>
         )}
         {off.length > 0 && (
           <Text size="sm">
-            {off.map(({ name }) => name).join(', ')}: switched off. What is told while it is off does not reach it, and
-            is not told again.
+            {off.map(({ name }) => name).join(', ')}: switched off. It misses the updates sent while it is off, and they
+            are not sent again.
           </Text>
         )}
       </Stack>
@@ -97,8 +97,8 @@ export function DestinationsField<D extends CommonDraft>({ draft, onChange, prob
 export function SyncField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
   return (
     <TextInput
-      label="Synced every"
-      description="How often receivers are told of what has changed: 1s to 24h"
+      label="Sync interval"
+      description="How often changes are sent to receivers: 1s to 24h"
       value={draft.syncEvery}
       onChange={(event) => onChange({ ...draft, syncEvery: event.target.value.trim() })}
       error={problems.get('syncEvery')}

@@ -44,7 +44,7 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
 }
 
 function said({ data, next }: Answer, user: string): string {
-  if (user !== '') return data.length === 0 ? `${user} is not among them.` : `${user} is among them.`;
-  if (data.length > 0) return 'As receivers were told.';
-  return next === null ? 'Nobody.' : 'Nobody among those looked at so far: go on with the next page.';
+  if (user !== '') return data.length === 0 ? `${user} is not a member.` : `${user} is a member.`;
+  if (data.length > 0) return 'As sent to receivers.';
+  return next === null ? 'No members.' : 'No members found so far. Continue with the next page.';
 }

@@ -64,9 +64,9 @@ export function Syncs({ kind, id, filters }: Props) {
       {!found || read.error ? (
         <Unread read={read} what="syncs" />
       ) : found.data.length === 0 ? (
-        <Text size="sm">There was no sync yet.</Text>
+        <Text size="sm">No syncs yet.</Text>
       ) : (
-        <Table label="Syncs" head={['When', 'Users', 'Looked at', 'Changed', 'Sent until then', 'Waiting']}>
+        <Table label="Syncs" head={['When', 'Users', 'Checked', 'Changed', 'Sent in total', 'Waiting']}>
           {found.data.map(({ at, members, looked, changed, sent, waiting }) => (
             <tr key={at}>
               <td>

@@ -22,7 +22,7 @@ function Shown({ preview, settled, again }: { preview: Preview; settled: boolean
   const { phase, looked, of, sample, detail } = preview;
   if (phase === 'failed') {
     return (
-      <Alert color="red" title="It could not be counted" role="alert">
+      <Alert color="red" title="Counting failed" role="alert">
         <Stack gap="sm" align="flex-start">
           <Text size="sm">{detail}</Text>
           <Button size="xs" variant="default" onClick={again}>
@@ -36,24 +36,24 @@ function Shown({ preview, settled, again }: { preview: Preview; settled: boolean
     <Stack gap="sm">
       <div role="status">
         <Text fw={600} size="lg">
-          {settled ? sizeInWords(preview) : 'Counting anew …'}
+          {settled ? sizeInWords(preview) : 'Counting again …'}
         </Text>
         <Text size="sm" className="quiet">
           {basisInWords(preview)}
         </Text>
       </div>
       {phase === 'counting' && (
-        <Progress value={of === 0 ? 0 : Math.min(100, (looked / of) * 100)} aria-label="Looked at" />
+        <Progress value={of === 0 ? 0 : Math.min(100, (looked / of) * 100)} aria-label="Profiles checked" />
       )}
       {sample.length > 0 && <Sample sample={sample} />}
-      {phase === 'done' && sample.length === 0 && <Text size="sm">Nobody among them matches.</Text>}
+      {phase === 'done' && sample.length === 0 && <Text size="sm">None of them matches.</Text>}
     </Stack>
   );
 }
 
 function Sample({ sample }: { sample: Preview['sample'] }) {
   return (
-    <Table label="Some who would be in it" head={['User', 'Traits']}>
+    <Table label="Sample of members" head={['User', 'Traits']}>
       {sample.map(({ userId, traits }) => (
         <tr key={userId}>
           <td className="break">{userId}</td>

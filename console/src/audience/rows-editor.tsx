@@ -56,11 +56,11 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
   const name = nameOf(place);
   return (
     <fieldset className="group">
-      <legend>{place.length === 0 ? 'Who is in it' : `Group ${name}`}</legend>
+      <legend>{place.length === 0 ? 'Conditions' : `Group ${name}`}</legend>
       <Stack gap="sm">
         <NativeSelect
           className="start"
-          label="Users of whom"
+          label="Users who match"
           data={JOINS}
           value={group.join}
           onChange={(event) => set(place, { ...group, join: event.target.value === 'any' ? 'any' : 'all' })}
@@ -212,7 +212,7 @@ function Value({ rule, place, problems, seen, change }: Changing) {
       )}
       {choice && (
         <NativeSelect
-          label="Taken as"
+          label="Type"
           data={KINDS.map((value) => ({ value, label: KIND_WORDS[value] }))}
           value={rule.kind}
           onChange={(event) => change({ kind: event.target.value as Rule['kind'] })}

@@ -121,13 +121,13 @@ function ruleProblems(rule: Rule, at: string): Map<string, string> {
     else if (name.length > MAX_NAME) problems.set(`${at}/${field}`, `At most ${MAX_NAME} characters`);
   };
   const uses = usesOf(rule);
-  if (rule.subject === 'trait') named('trait', 'Which trait?');
-  if (uses.event) named('event', 'Which event?');
-  if (uses.property) named('property', 'Which of its properties?');
+  if (rule.subject === 'trait') named('trait', 'Enter a trait');
+  if (uses.event) named('event', 'Enter an event');
+  if (uses.property) named('property', 'Enter a property');
   const wrong = valueProblem(rule);
   if (wrong !== undefined) problems.set(`${at}/value`, wrong);
   if (uses.window && rule.window !== '' && windowSeconds(rule) === undefined) {
-    problems.set(`${at}/window`, 'A whole number, up to 366 days; empty: ever');
+    problems.set(`${at}/window`, 'Enter a whole number up to 366 days, or leave empty for all time');
   }
   return problems;
 }
@@ -136,14 +136,14 @@ function valueProblem(rule: Rule): string | undefined {
   const value = rule.value.trim();
   switch (kindOf(rule)) {
     case 'number':
-      if (value === '' || !Number.isFinite(Number(value))) return 'A number, such as 3 or 99.90';
-      if (rule.subject === 'count' && !/^\d{1,15}$/.test(value)) return 'A whole number, such as 3';
+      if (value === '' || !Number.isFinite(Number(value))) return 'Enter a number, such as 3 or 99.90';
+      if (rule.subject === 'count' && !/^\d{1,15}$/.test(value)) return 'Enter a whole number, such as 3';
       return undefined;
     case 'boolean':
-      return value === 'true' || value === 'false' ? undefined : 'Yes or no';
+      return value === 'true' || value === 'false' ? undefined : 'Choose yes or no';
     case 'text':
       // Empty is what has not been reached yet. Who means an empty text writes it in CEL.
-      return rule.value === '' ? 'Which value?' : undefined;
+      return rule.value === '' ? 'Enter a value' : undefined;
     case 'none':
       return undefined;
   }

@@ -15,8 +15,8 @@ export function SizeChart({ sizes, spanMs }: { sizes: Sizes['data']; spanMs: num
   const all = sizes.map(({ members }) => members);
   const says =
     all.length === 0
-      ? 'Nothing was counted in this time'
-      : `${counted(all.at(-1) ?? 0, 'user')} at last; ${count(Math.min(...all))} at least, ${count(Math.max(...all))} at most`;
+      ? 'No counts in this period'
+      : `${counted(all.at(-1) ?? 0, 'user')} now; minimum ${count(Math.min(...all))}, maximum ${count(Math.max(...all))}`;
   return (
     <Figure title="Users over time" says={says}>
       {all.length > 0 && (

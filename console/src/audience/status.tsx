@@ -16,7 +16,7 @@ export function StatusView({ status }: { status: Audience['status'] }) {
           {statusInWords(status)}
         </Text>
       </div>
-      {percent !== undefined && <Progress value={percent} aria-label="Profiles looked at" my="sm" />}
+      {percent !== undefined && <Progress value={percent} aria-label="Profiles checked" my="sm" />}
       <dl className="figures below">
         <div>
           <dt>Users</dt>
@@ -31,7 +31,7 @@ export function StatusView({ status }: { status: Audience['status'] }) {
           <dd>{count(waiting)}</dd>
         </div>
         {full > 0 && (
-          <div title="Something of these users was refused: their profiles are full">
+          <div title="Some changes of these users were refused because their profiles are full">
             <dt>Full profiles</dt>
             <dd>{count(full)}</dd>
           </div>

@@ -26,7 +26,7 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
     <Stack>
       <NameField {...fields} {...(stored !== undefined && { stored })} />
       <fieldset className="rule">
-        <legend>What it tells of each user</legend>
+        <legend>Value of each user</legend>
         <div className="filters">
           <NativeSelect
             label="Value"
@@ -35,7 +35,7 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
             onChange={(event) => onChange({ ...draft, compute: event.target.value as TraitDraft['compute'] })}
           />
           <Suggested
-            label="Of the event"
+            label="Event name"
             options={seen.events}
             value={draft.event}
             onChange={(event) => onChange({ ...draft, event })}
@@ -44,7 +44,7 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
           {draft.compute !== 'count' && (
             <Suggested
               label="Property"
-              description={needsProperty(draft.compute) ? undefined : 'Empty: the time of the event'}
+              description={needsProperty(draft.compute) ? undefined : 'Leave empty for the time of the event'}
               options={seen.propertiesOf(draft.event.trim())}
               value={draft.property}
               onChange={(property) => onChange({ ...draft, property })}
@@ -53,7 +53,7 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
           )}
           <TextInput
             label="Within the last"
-            description="Such as 720h or 30d; empty: ever"
+            description="Such as 720h or 30d. Leave empty for all time"
             value={draft.window}
             onChange={(event) => onChange({ ...draft, window: event.target.value.trim() })}
             error={problems.get('window')}

@@ -39,16 +39,16 @@ export function UploadMembers({ audience, onUploaded }: Props) {
         <Stack gap="sm">
           <FileInput
             label="File"
-            description={'A line for each user: ann, or "ann", or {"userId":"ann"}'}
+            description={'One user per line: ann, "ann" or {"userId":"ann"}'}
             placeholder="Choose a file"
             value={file}
             onChange={setFile}
             disabled={busy}
           />
-          <Radio.Group label="Its lines" value={method} onChange={(value) => setMethod(value)}>
+          <Radio.Group label="Lines" value={method} onChange={(value) => setMethod(value)}>
             <Stack gap="xs" mt="xs">
-              <Radio value="PUT" label="are all members: who is in now and not in the file goes out" />
-              <Radio value="PATCH" label={'are changes: {"add":"ann"} comes in, {"remove":"bob"} goes out'} />
+              <Radio value="PUT" label="replace all members: users who are not in the file leave" />
+              <Radio value="PATCH" label={'add and remove members: {"add":"ann"}, {"remove":"bob"}'} />
             </Stack>
           </Radio.Group>
           <Group>
@@ -90,19 +90,19 @@ function Progressing({ state, taken }: { state: State; taken: number }) {
     case 'done': {
       const { upload, lines } = state.answer;
       return (
-        <Alert color="green" title={`${count(lines)} lines have arrived`}>
-          {taken >= upload ? 'They count.' : 'They are being taken over: members follow within moments.'}
+        <Alert color="green" title={`${count(lines)} lines uploaded`}>
+          {taken >= upload ? 'The upload is applied.' : 'The upload is being applied. Members follow shortly.'}
         </Alert>
       );
     }
     case 'empty':
       return (
-        <Alert color="yellow" title="There is no line in this file">
-          Nobody would be a member any more, and nothing was sent. Choose another one.
+        <Alert color="yellow" title="This file is empty">
+          It would remove all members. Nothing was sent. Choose another file.
         </Alert>
       );
     case 'failed':
-      if (state.error instanceof Cancelled) return <Text size="sm">Cancelled: nothing was changed.</Text>;
+      if (state.error instanceof Cancelled) return <Text size="sm">Cancelled. Nothing was changed.</Text>;
       return <Failure error={state.error} what="the upload" />;
   }
 }

@@ -42,8 +42,10 @@ export const UNIT_WORDS: Readonly<Record<Unit, string>> = { days: 'days', hours:
 export function valueHint({ value, kind }: Pick<Rule, 'value' | 'kind'>): string | undefined {
   const text = value.trim();
   if (kind !== 'text' || text === '') return undefined;
-  if (Number.isFinite(Number(text))) return 'As text. Where the value is a number, choose that';
-  return text === 'true' || text === 'false' ? 'As text. Where the value is yes or no, choose that' : undefined;
+  if (Number.isFinite(Number(text))) return 'Compared as text. Choose number if the value is a number';
+  return text === 'true' || text === 'false'
+    ? 'Compared as text. Choose yes or no if the value is a boolean'
+    : undefined;
 }
 
 /** How large it would be, as far as it is counted. */
@@ -52,14 +54,14 @@ export function sizeInWords({ phase, members, exact, plusMinus, of, looked }: Pr
   const size = exact && phase === 'done' ? counted(members, 'user') : `about ${counted(members, 'user')}`;
   const give = plusMinus > 0 ? `, give or take ${count(plusMinus)}` : '';
   if (phase === 'counting') return `So far ${size}${give}`;
-  return exact || of === 0 ? size : `${size}${give}: an estimate`;
+  return exact || of === 0 ? size : `${size}${give} (estimate)`;
 }
 
 /** What stands behind the size. */
 export function basisInWords({ phase, looked, of, failed, detail }: Preview): string {
   const seen = phase === 'counting' ? `${count(looked)} of ${counted(of, 'profile')}` : counted(looked, 'profile');
-  const without = failed === 0 ? '' : ` For ${count(failed)} it could not be evaluated, which is no match.`;
-  return `${seen} looked at.${without}${detail === null ? '' : ` ${detail}.`}`;
+  const without = failed === 0 ? '' : ` ${count(failed)} could not be evaluated and do not match.`;
+  return `${seen} checked.${without}${detail === null ? '' : ` ${detail}.`}`;
 }
 
 type Status = Audience['status'];
@@ -79,13 +81,13 @@ export function phaseInWords(phase: Status['phase']): string {
 export function statusInWords({ phase, counted: looked, of }: Status): string {
   switch (phase) {
     case 'none':
-      return 'Nothing has been counted yet. It begins within seconds where the service audiences runs.';
+      return 'Nothing has been counted yet. Counting starts within seconds if the service audiences runs.';
     case 'counting':
-      return 'What is retained of messages is counted first. Nobody is told anything before that is done.';
+      return 'The retained messages are counted first. Nothing is sent before this is done.';
     case 'first_sync':
-      return `Each member is told once: ${count(looked)} of ${count(of)} profiles looked at.`;
+      return `Sending each member once: ${count(looked)} of ${count(of)} profiles checked.`;
     case 'live':
-      return 'Receivers are told of what changes.';
+      return 'Changes are sent to receivers.';
   }
 }
 

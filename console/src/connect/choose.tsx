@@ -10,7 +10,7 @@ export function ChooseIntegration() {
   if (data.length === 0) return <Empty title="The catalog is empty" />;
   return (
     <Stack>
-      <Text>What should your messages be sent to?</Text>
+      <Text>Where do you want to send your messages?</Text>
       {data.map(({ type, name, description }) => (
         <section key={type} className="card row spread" aria-label={name}>
           <div>

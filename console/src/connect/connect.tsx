@@ -36,7 +36,7 @@ export function Connect() {
   if (!admin) {
     return (
       <AdminsOnly title="Connect">
-        <Text>Who may make destinations can also read what is sent to them.</Text>
+        <Text>Users who can create destinations can also read the messages sent to them.</Text>
       </AdminsOnly>
     );
   }

@@ -24,16 +24,13 @@ export function FirstEvent({ destination }: { destination: Destination }) {
         {arrived ? (
           <Alert color="green" title="Your first event has arrived">
             <Stack gap="sm" align="flex-start">
-              <Text size="sm">All is set up. From here on it runs by itself.</Text>
-              <LinkButton to={`/destinations/${destination.id}`}>To the destination</LinkButton>
+              <Text size="sm">Everything is set up. Waypost now delivers events automatically.</Text>
+              <LinkButton to={`/destinations/${destination.id}`}>Go to the destination</LinkButton>
             </Stack>
           </Alert>
         ) : (
-          <Alert
-            color="blue"
-            title={destination.paused ? 'Paused: what comes is held' : 'Waiting for the first event …'}
-          >
-            <Text size="sm">Send one, for instance like this. It shows here at once.</Text>
+          <Alert color="blue" title={destination.paused ? 'Paused: deliveries wait' : 'Waiting for the first event …'}>
+            <Text size="sm">Send one, for example like this. It appears here immediately.</Text>
           </Alert>
         )}
       </div>

@@ -42,7 +42,7 @@ function Form({ destination, etag, onDrop }: Props & { onDrop: (theirs: Read) =>
       }}
     >
       <Stack>
-        <Text>All of this may stay as it is, and can be changed at any time.</Text>
+        <Text>You can keep all of these settings and change them at any time.</Text>
         <SecretField
           value={draft.sharedSecret}
           onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}

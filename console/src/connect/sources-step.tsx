@@ -18,7 +18,7 @@ export function ChooseSources() {
   };
   return (
     <Stack>
-      <Text>A source is where calls come from: a site, an app, a server. Which ones should be sent on?</Text>
+      <Text>A source is where calls come from: a site, an app, a server. Choose the sources to deliver.</Text>
       {sources.length > 0 && (
         <Checkbox.Group label="Sources" value={chosen} onChange={setChosen}>
           <Stack gap="xs" mt="xs">
@@ -33,7 +33,7 @@ export function ChooseSources() {
         <Button onClick={next} disabled={chosen.length === 0}>
           Continue
         </Button>
-        {chosen.length === 0 && <Text size="sm">Choose or make one to go on.</Text>}
+        {chosen.length === 0 && <Text size="sm">Choose or create a source to continue.</Text>}
       </Group>
     </Stack>
   );
@@ -56,12 +56,12 @@ function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => 
     >
       <Group align="flex-end">
         <TextInput
-          label={first ? 'There is no source yet. Name your first one' : 'Or a new one, named'}
+          label={first ? 'No sources yet. Name your first source' : 'Name of a new source'}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
         <Button type="submit" variant="default" loading={make.isPending} disabled={name.trim() === ''}>
-          Make this source
+          Create source
         </Button>
       </Group>
       {make.error && <Failure error={make.error} what="the new source" />}

@@ -22,7 +22,7 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
     <Stack>
       <section className="card" aria-label="Switch on">
         <Text fw={600}>Switch it on</Text>
-        <Text size="sm">From now on each message of its sources is sent.</Text>
+        <Text size="sm">Each message of its sources is delivered from now on.</Text>
         <Button className="start" mt="sm" loading={save.busy} onClick={() => set(false)}>
           Switch on
         </Button>
@@ -30,8 +30,8 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
       <section className="card" aria-label="Switch on, but pause">
         <Text fw={600}>Switch it on, but pause</Text>
         <Text size="sm">
-          What comes waits until you end the pause, but no longer than deliveries are retried: four hours, if nobody has
-          set it otherwise.
+          Deliveries wait until you resume the destination, but no longer than the delivery window (four hours by
+          default).
         </Text>
         <Button className="start" mt="sm" variant="default" loading={save.busy} onClick={() => set(true)}>
           Switch on, paused
@@ -49,7 +49,7 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
         }}
       />
       <Group>
-        <LinkButton to={`/destinations/${destination.id}`}>Leave it off for now</LinkButton>
+        <LinkButton to={`/destinations/${destination.id}`}>Keep it off for now</LinkButton>
       </Group>
     </Stack>
   );

@@ -9,7 +9,7 @@ export function TestStep({ destination }: { destination: Destination }) {
     <Stack>
       <Text>
         Send a sample to {destination.webhooks.length === 1 ? 'your URL' : `your ${destination.webhooks.length} URLs`},
-        and see what is answered.
+        and see the response.
       </Text>
       <TestSend destination={destination} />
       <Group>

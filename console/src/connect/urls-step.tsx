@@ -24,8 +24,8 @@ export function UrlsStep({ sources }: { sources: string[] }) {
     >
       <Stack>
         <Text>
-          Each message is sent to all of these URLs at once, as an HTTP POST. It is delivered when one of them has taken
-          it.
+          Each message is sent to all of these URLs in parallel, as an HTTP POST. It is delivered when one of them
+          accepts it.
         </Text>
         <NameField draft={draft} onChange={setDraft} problems={problems} />
         <WebhooksEditor
@@ -38,7 +38,7 @@ export function UrlsStep({ sources }: { sources: string[] }) {
         <Button type="submit" className="start" loading={make.isPending} disabled={own.size > 0}>
           Save and continue
         </Button>
-        <Text size="sm">It is stored switched off: nothing is sent before you say so.</Text>
+        <Text size="sm">The destination is stored switched off. Nothing is sent until you switch it on.</Text>
       </Stack>
     </form>
   );

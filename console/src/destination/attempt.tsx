@@ -57,7 +57,7 @@ function TryView({ of: url }: { of: Try }) {
         <details>
           <summary>Answer</summary>
           <Code label="answer" text={`${headerLines(url.response.headers)}\n\n${url.response.body}`} />
-          {url.response.truncated && <Text size="sm">Longer than what is kept of an answer.</Text>}
+          {url.response.truncated && <Text size="sm">The response was truncated.</Text>}
         </details>
       )}
     </Stack>
@@ -71,6 +71,6 @@ function headerLines(headers: Record<string, string>): string {
 }
 
 export function BodyView({ body }: { body: unknown }) {
-  if (body === null) return <Text size="sm">Kafka no longer has it.</Text>;
+  if (body === null) return <Text size="sm">Kafka no longer has the body.</Text>;
   return <Code label="body" text={json(body)} />;
 }

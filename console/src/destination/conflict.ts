@@ -11,7 +11,7 @@ export const DESTINATION_FIELDS: FieldNames = {
   webhooks: 'URLs and headers',
   types: 'Types',
   filter: 'Filter',
-  maxPerSecond: 'Requests a second',
+  maxPerSecond: 'Requests per second',
   switchOffAfter: 'Switched off after',
   enabled: 'Switched on',
   paused: 'Paused',
@@ -22,16 +22,16 @@ export const ALERT_FIELDS: FieldNames = {
   enabled: 'Alerts are sent',
   webhooks: 'URLs and headers',
   failingFor: 'Failing after',
-  deadLettersEvery: 'Dead letters at most every',
+  deadLettersEvery: 'Dead-letter alerts at most every',
   switchOffAfter: 'Switched off after',
   hasSharedSecret: 'Secret',
 };
 
 const DEFINITION_FIELDS: FieldNames = {
   name: 'Name',
-  sources: 'Whose messages count',
+  sources: 'Sources',
   destinations: 'Destinations',
-  syncEvery: 'Synced every',
+  syncEvery: 'Sync interval',
 };
 
 export const AUDIENCE_FIELDS: FieldNames = { ...DEFINITION_FIELDS, condition: 'Condition' };

@@ -70,19 +70,19 @@ export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[]
 /** What is wrong with it, by field as the API names fields: `webhooks/0/url` → the sentence. */
 export function problemsOf(draft: Draft): Map<string, string> {
   const problems = new Map<string, string>();
-  if (draft.name.trim() === '') problems.set('name', 'Give it a name');
+  if (draft.name.trim() === '') problems.set('name', 'Enter a name');
   for (const [field, problem] of webhookProblems(draft.webhooks)) problems.set(field, problem);
-  if (draft.types?.length === 0) problems.set('types', 'Choose one at least');
+  if (draft.types?.length === 0) problems.set('types', 'Choose at least one');
   const rate = Number(draft.maxPerSecond);
   if (draft.maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
-    problems.set('maxPerSecond', 'A number from 0.1 to 100,000');
+    problems.set('maxPerSecond', 'Enter a number from 0.1 to 100,000');
   }
   const limit = draft.switchOffAfter;
   if (limit !== '' && parseDuration(limit) === undefined) problems.set('switchOffAfter', DURATION_PROBLEM);
   return problems;
 }
 
-export const DURATION_PROBLEM = 'A duration such as 90s, 30m, 12h or 5d';
+export const DURATION_PROBLEM = 'Enter a duration such as 90s, 30m, 12h or 5d';
 
 export function webhookProblems(webhooks: readonly WebhookDraft[]): Map<string, string> {
   const problems = new Map<string, string>();
@@ -99,18 +99,18 @@ export function webhookProblems(webhooks: readonly WebhookDraft[]): Map<string, 
 
 /** As the API judges it, while it is typed. */
 export function urlProblem(url: string): string | undefined {
-  if (url === '') return 'Enter where the webhooks go';
+  if (url === '') return 'Enter a URL';
   const check = checkWebhookUrl(url);
   return check.ok ? undefined : `It ${check.problem}`;
 }
 
 function headerProblem(header: HeaderDraft, all: HeaderDraft[], at: number): string | undefined {
-  if (header.name === '') return 'Give it a name, or remove it';
+  if (header.name === '') return 'Enter a name or remove the header';
   const twice = all.findIndex(({ name }) => name.toLowerCase() === header.name.toLowerCase()) !== at;
-  if (twice) return `${header.name} is there already`;
+  if (twice) return `${header.name} already exists`;
   const problem = checkStaticHeaders({ [header.name]: header.value })[0]?.problem;
   if (problem !== undefined) return `It ${problem}`;
-  return !header.kept && header.value === '' ? 'Give it a value' : undefined;
+  return !header.kept && header.value === '' ? 'Enter a value' : undefined;
 }
 
 /** The body that makes it: switched off, until its maker switches it on. */

@@ -17,7 +17,7 @@ export function NameField({ draft, onChange, problems }: Props) {
   return (
     <TextInput
       label="Name"
-      description="For people: how you will find it again"
+      description="Display name"
       value={draft.name}
       onChange={(event) => onChange({ ...draft, name: event.target.value })}
       error={problems.get('name')}
@@ -32,16 +32,16 @@ export function SourcesField({ draft, onChange, problems }: Props) {
   return (
     <Checkbox.Group
       label="Sources"
-      description="Whose messages it gets"
+      description="Sources whose messages it receives"
       value={draft.sources}
       onChange={(sources) => onChange({ ...draft, sources })}
       error={problems.get('sources')}
     >
       <Stack gap="xs" mt="xs">
         {[...names].map(([id, name]) => (
-          <Checkbox key={id} value={id} label={telling.has(id) ? `${name} (told by Waypost)` : name} />
+          <Checkbox key={id} value={id} label={telling.has(id) ? `${name} (updates from Waypost)` : name} />
         ))}
-        {names.size === 0 && <Text size="sm">There is no source yet.</Text>}
+        {names.size === 0 && <Text size="sm">No sources yet.</Text>}
       </Stack>
     </Checkbox.Group>
   );
@@ -63,8 +63,8 @@ export function SecretField({ value, onChange, problem, has }: SecretProps) {
       label={has ? 'Replace the shared secret' : 'Shared secret'}
       description={
         has
-          ? 'One is stored, and is never shown. What you write here takes its place at once; “Rotate the secret” leaves receivers time'
-          : 'If you set one, each request is signed with it (X-Signature, webhook-signature), so that the receiver knows whose it is'
+          ? 'A secret is stored and never shown. A new value replaces it immediately. “Rotate the secret” gives receivers time to switch'
+          : 'If set, it signs each request (X-Signature, webhook-signature), so that the receiver can verify the sender'
       }
       value={value}
       onChange={(event) => onChange(event.target.value)}
@@ -76,9 +76,9 @@ export function SecretField({ value, onChange, problem, has }: SecretProps) {
 export function TypesField({ draft, onChange, problems }: Props) {
   return (
     <AllOrSome
-      legend="Types of messages"
-      all="All, also those to come"
-      label="Types of messages"
+      legend="Message types"
+      all="All types, including future ones"
+      label="Message types"
       options={TYPES.map((type) => [type, type] as const)}
       value={draft.types}
       onChange={(types) => onChange({ ...draft, types: types && TYPES.filter((type) => types.includes(type)) })}
@@ -91,8 +91,8 @@ export function TypesField({ draft, onChange, problems }: Props) {
 export function SwitchOffField({ draft, onChange, problems }: Props) {
   return (
     <TextInput
-      label="Switch it off after failing for"
-      description="Such as 5d; what waits is then cancelled. 0s: never. Empty: as the alerts are set"
+      label="Switch off after failing for"
+      description="Such as 5d. Cancels waiting deliveries. 0s: never. Leave empty for the setting of the alerts"
       value={draft.switchOffAfter}
       onChange={(event) => onChange({ ...draft, switchOffAfter: event.target.value.trim() })}
       error={problems.get('switchOffAfter')}
@@ -103,8 +103,8 @@ export function SwitchOffField({ draft, onChange, problems }: Props) {
 export function RateField({ draft, onChange, problems }: Props) {
   return (
     <TextInput
-      label="At most so many requests a second"
-      description="To each URL. Empty: as fast as it answers"
+      label="Maximum requests per second"
+      description="To each URL. Leave empty for no limit"
       inputMode="decimal"
       value={draft.maxPerSecond}
       onChange={(event) => onChange({ ...draft, maxPerSecond: event.target.value.trim() })}

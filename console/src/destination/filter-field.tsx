@@ -31,7 +31,7 @@ export function FilterField({ draft, onChange, problems }: Props) {
       <Textarea
         label="Filter"
         description={
-          'A condition in CEL, such as event == "Order Completed" && properties.total > 100. Empty: all messages'
+          'A condition in CEL, such as event == "Order Completed" && properties.total > 100. Leave empty for all messages'
         }
         value={draft.filter}
         onChange={(event) => onChange({ ...draft, filter: event.target.value })}
@@ -50,7 +50,7 @@ export function FilterField({ draft, onChange, problems }: Props) {
             </Text>
             {answer.tried > 0 && (
               <Button size="compact-sm" variant="default" aria-expanded={shown} onClick={() => setShown(!shown)}>
-                {shown ? 'Hide which' : 'Show which'}
+                {shown ? 'Hide events' : 'Show events'}
               </Button>
             )}
           </Group>
@@ -62,9 +62,9 @@ export function FilterField({ draft, onChange, problems }: Props) {
 }
 
 function inWords({ tried, matched, failed }: Trial): string {
-  if (tried === 0) return 'It can be read. Its sources have sent nothing lately to try it on.';
-  const of = `Of the last ${counted(tried, 'event')} it matches ${count(matched)}`;
-  return failed === 0 ? `${of}.` : `${of}, and cannot be evaluated for ${count(failed)}, which is no match.`;
+  if (tried === 0) return 'The filter is valid. Its sources have no recent events to evaluate.';
+  const of = `It matches ${count(matched)} of the last ${counted(tried, 'event')}`;
+  return failed === 0 ? `${of}.` : `${of}. It cannot be evaluated for ${count(failed)}, which do not match.`;
 }
 
 const WORDS = { match: 'matches', no_match: 'does not match', failed: 'fails' } as const;
@@ -72,7 +72,7 @@ const KINDS = { match: 'on', no_match: 'off', failed: 'dead' } as const;
 
 function Results({ results }: { results: Trial['results'] }) {
   return (
-    <Table label="What the filter says" head={['Event', 'When', 'Filter', 'Why']}>
+    <Table label="Filter results" head={['Event', 'When', 'Filter', 'Why']}>
       {results.map(({ event, type, name, at, outcome, reason }) => (
         <tr key={event}>
           <td>{name === null ? type : `${type}: ${name}`}</td>

@@ -65,8 +65,8 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
           <Ask until={under?.overlapUntil} busy={rotate.isPending} error={rotate.error} onBegin={onBegin} />
         ) : (
           <Stack>
-            <Alert color="yellow" title="Shown this once">
-              Give it to the receiver now. Once this is closed nobody can see it again.
+            <Alert color="yellow" title="Shown only once">
+              Copy it to the receiver now. You cannot see it again after you close this dialog.
             </Alert>
             <Code label="new secret" text={made} />
             <Button onClick={close}>I have it</Button>

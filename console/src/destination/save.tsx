@@ -79,20 +79,20 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
     props.onDrop(theirs);
   };
   return (
-    <Alert color="yellow" title="Somebody else has changed this meanwhile" role="alert">
+    <Alert color="yellow" title="Someone else changed this while you were editing" role="alert">
       <Stack>
-        <Text size="sm">Nothing of yours is saved yet, and nothing of theirs is lost.</Text>
-        <Table label="What was changed" head={['Field', 'Before', 'Now (theirs)', 'Yours']}>
+        <Text size="sm">Your changes are not saved yet. Their changes are kept.</Text>
+        <Table label="Changes" head={['Field', 'Before', 'Now (theirs)', 'Yours']}>
           {found.map((difference) => (
             <Row key={difference.field} of={difference} />
           ))}
         </Table>
         <Group>
           <Button loading={saving.busy} onClick={() => saving.send(patch, theirs.etag ?? '')}>
-            {both ? 'Save mine where both changed, keep the rest of theirs' : 'Save mine, and keep theirs'}
+            {both ? 'Save mine where both changed, keep their other changes' : 'Save mine and keep theirs'}
           </Button>
           <Button variant="default" onClick={drop}>
-            Drop mine, go on with theirs
+            Discard mine and continue with theirs
           </Button>
         </Group>
       </Stack>
@@ -107,7 +107,7 @@ export function SaveButton({ busy, changed, valid }: { busy: boolean; changed: b
       <Button type="submit" loading={busy} disabled={!changed || !valid}>
         Save
       </Button>
-      {!changed && <Text size="sm">Nothing is changed yet.</Text>}
+      {!changed && <Text size="sm">No changes yet.</Text>}
     </Group>
   );
 }

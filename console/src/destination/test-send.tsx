@@ -41,8 +41,10 @@ export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
       {error && <Failure error={error} what="the test" />}
       {result && (
         <Stack gap="sm">
-          <Alert color={arrived ? 'green' : 'red'} title={arrived ? 'It arrived' : 'It did not arrive'}>
-            <Text size="sm">{arrived ? 'Each URL that answered with 2xx took it.' : reasonInWords(result.reason)}</Text>
+          <Alert color={arrived ? 'green' : 'red'} title={arrived ? 'Test delivered' : 'Test not delivered'}>
+            <Text size="sm">
+              {arrived ? 'Each URL with a 2xx response accepted it.' : reasonInWords(result.reason)}
+            </Text>
           </Alert>
           {result.attempt && <AttemptView attempt={named(result.attempt, webhooks)} heading="The test" />}
         </Stack>

@@ -4,7 +4,7 @@ import { ApiProblem } from '../../../shared/api/client';
 
 export function sayProblem(error: unknown): string {
   if (error instanceof ApiProblem) return error.problem.detail ?? error.message;
-  return 'Waypost cannot be reached. Is the control service running?';
+  return 'Waypost is unreachable. Is the control service running?';
 }
 
 /**

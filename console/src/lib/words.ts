@@ -6,20 +6,19 @@ export const CALL_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alia
 export const TYPES = [...CALL_TYPES, 'delete'] as const;
 
 const REASONS: Readonly<Record<string, string>> = {
-  circuit_open: 'The endpoint keeps failing. Waypost tries it now and then, and sends on once it answers',
-  lane_full: 'More is waiting for this endpoint than it takes at its pace',
-  handed_over: 'The process that held it has stopped; another one sends it',
-  rate_limited: 'More is waiting for this destination than its maxPerSecond lets through',
-  retry_after: 'The endpoint asked to be left alone until then',
-  backoff: 'The last attempt failed; the next follows after a pause',
+  circuit_open: 'The endpoint keeps failing. Waypost probes it and resumes when it responds',
+  lane_full: 'More deliveries are waiting than the endpoint can take',
+  handed_over: 'The process that held it has stopped. Another one will send it',
+  rate_limited: 'More deliveries are waiting than maxPerSecond allows',
+  retry_after: 'The endpoint sent Retry-After',
+  backoff: 'The last attempt failed. The next one follows after a pause',
   paused: 'The destination is paused',
-  rejected: 'The endpoint refused it for good',
+  rejected: 'The endpoint rejected it permanently',
   window_closed: 'It could not be delivered within its window',
   destination_disabled: 'The destination was switched off',
-  secrets_unreadable: 'The secret key of this installation does not open the destination',
-  destination_unreadable:
-    'A newer Waypost wrote the destination, and this one cannot read it: upgrade the delivery service',
-  replayed: 'It was sent once more, and has not been tried yet',
+  secrets_unreadable: 'The secret key of this installation cannot decrypt the destination',
+  destination_unreadable: 'A newer version of Waypost wrote the destination. Upgrade the delivery service',
+  replayed: 'It was replayed and has not been tried yet',
   destination_deleted: 'The destination was deleted',
 };
 
@@ -30,15 +29,15 @@ export function reasonInWords(reason: string | null): string {
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  routed: 'sent on',
+  routed: 'delivered to it',
   source_off: 'the source is switched off',
   blocked: 'the source blocks this event',
   excluded: 'the call excludes webhooks by its integrations',
   off: 'the destination is switched off',
   not_connected: 'the destination is not connected to this source',
-  type: 'the destination does not want this type',
+  type: 'the destination does not accept this type',
   filtered: 'its filter does not match',
-  filter_failed: 'its filter cannot be evaluated, which is no match',
+  filter_failed: 'its filter cannot be evaluated and does not match',
 };
 
 /** What became of a message at a destination. */

@@ -15,8 +15,8 @@ export function Alerts() {
   return (
     <Page title="Alerts" actions={<LinkButton to="/notices">Notices</LinkButton>}>
       <Text>
-        Waypost tells when a destination fails or is well again, when deliveries of it are given up, and when it was
-        switched off: by a notice in this console, and by a signed webhook of its own.
+        Waypost reports when a destination fails or recovers, has dead letters, or was switched off. It shows a notice
+        in this console and can send a signed webhook.
       </Text>
       {read.data && !read.error ? (
         <Loaded alerts={read.data.data} etag={read.data.etag ?? ''} />

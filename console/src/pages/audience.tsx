@@ -87,7 +87,7 @@ function Frame({ of: { id, name, source }, children }: { of: Definition; childre
       actions={
         <>
           <LinkButton to={`/deliveries?source=${source}`}>Deliveries</LinkButton>
-          <LinkButton to={`/debugger?source=${source}`}>What it tells, live</LinkButton>
+          <LinkButton to={`/debugger?source=${source}`}>See its updates live</LinkButton>
           {admin && <LinkButton to={`/audit?entry=${id}`}>Changes</LinkButton>}
         </>
       }
@@ -139,8 +139,8 @@ function Delete({ kind, of: { id, name }, etag }: { kind: Kind; of: Definition; 
   return (
     <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
       <Text>
-        Nobody is told of it any more. Receivers keep what they were told: no member is told that they left. Its past
-        deliveries can still be looked at. It cannot be brought back; another of this name begins anew.
+        Waypost sends no further updates. Receivers keep the last values, and no update says that members left. Past
+        deliveries stay visible. You cannot undo this; a new one with this name starts over.
       </Text>
     </Deletion>
   );

@@ -39,10 +39,10 @@ export function Audiences() {
 function NoAudience() {
   const admin = useMay('POST /audiences');
   return (
-    <Empty title="No audience yet">
+    <Empty title="No audiences yet">
       <Text>
-        An audience is a set of users, such as those who ordered three times within 30 days. Waypost keeps it from what
-        your sources send, and tells your destinations by an identify call whenever somebody comes in or goes out.
+        An audience is a set of users, such as those who ordered three times within 30 days. Waypost computes it from
+        the calls of your sources and sends an identify call to your destinations whenever a user joins or leaves.
       </Text>
       {admin && <LinkButton to="/audiences/new">Build your first audience</LinkButton>}
       {admin && <TextLink to="/audiences/new?by=list">Or upload a list from elsewhere</TextLink>}
@@ -80,10 +80,10 @@ export function ComputedTraits() {
 function NoTrait() {
   const admin = useMay('POST /computed-traits');
   return (
-    <Empty title="No computed trait yet">
+    <Empty title="No computed traits yet">
       <Text>
-        A computed trait is a value for each user, such as what they have spent within 30 days. Your destinations are
-        told of it by an identify call whenever it changes.
+        A computed trait is a value for each user, such as what they have spent within 30 days. Waypost sends an
+        identify call to your destinations whenever it changes.
       </Text>
       {admin && <LinkButton to="/audiences/traits/new">Compute your first trait</LinkButton>}
     </Empty>

@@ -23,12 +23,12 @@ export function Audit() {
           options={['source', 'destination', 'token', 'delivery', 'replay', 'deletion', 'notice', 'session']}
         />
         <ByFilter filters={filters} />
-        <TextFilter key={filters.get('entry')} filters={filters} name="entry" label="Id of what was changed" />
+        <TextFilter key={filters.get('entry')} filters={filters} name="entry" label="Id of the entry" />
       </FilterBar>
       {!read.data || read.error ? (
         <Unread read={read} what="the audit trail" />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title={filters.any ? 'Nothing matches' : 'Nothing was changed yet'} />
+        <Empty title={filters.any ? 'Nothing matches' : 'No entries yet'} />
       ) : (
         <Table label="Changes" head={['When', 'Who', 'What', 'Changes']}>
           {read.data.data.data.map((change) => (
@@ -46,7 +46,7 @@ function ByFilter({ filters }: { filters: Filters }) {
   const tokens = useRead('GET /tokens', { query: { limit: 200 } });
   const by = filters.get('by');
   const known = [
-    { value: 'admin', label: 'the token of the settings' },
+    { value: 'admin', label: 'the admin token in the settings' },
     ...(tokens.data?.data.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
   ];
   const isKnown = by === '' || known.some(({ value }) => value === by);

@@ -18,7 +18,7 @@ export function Debugger() {
       title="Debugger"
       actions={
         <Button variant="default" aria-pressed={held} onClick={() => setHeld(!held)}>
-          {held ? 'Go on' : 'Hold'}
+          {held ? 'Resume' : 'Pause'}
         </Button>
       }
     >
@@ -33,7 +33,7 @@ export function Debugger() {
         {skipped > 0 && <span>{count(skipped)} were left out: more came than can be read</span>}
       </Group>
       <section className="card" aria-label="Calls">
-        <EventList events={events} empty="Nothing yet. As soon as a source sends a call it shows here." />
+        <EventList events={events} empty="No events yet. Calls appear here as soon as a source sends them." />
       </section>
     </Page>
   );

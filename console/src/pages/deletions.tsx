@@ -19,9 +19,9 @@ export function Deletions() {
       {!read.data || read.error ? (
         <Unread read={read} what="deletions" />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title="No user was deleted yet" />
+        <Empty title="No deletions yet" />
       ) : (
-        <Table label="Deletions" head={['When', 'Users', 'Visitors', 'Ids', 'Sources told', 'Messages']}>
+        <Table label="Deletions" head={['When', 'Users', 'Visitors', 'Ids', 'Sources', 'Messages']}>
           {read.data.data.data.map((deletion) => (
             <tr key={deletion.id}>
               <td>
@@ -59,14 +59,14 @@ function NewDeletion() {
       <Stack>
         <Textarea
           label="User ids"
-          description="One a line. Each affected source is sent a delete message, and the history forgets these users"
+          description="One per line. Sends a delete message for each affected source and removes these users from the history"
           rows={4}
           value={text.users}
           onChange={(event) => setText({ ...text, users: event.target.value })}
         />
         <Textarea
           label="Anonymous ids"
-          description="One a line. Of visitors: the history forgets their calls without a user id"
+          description="One per line, of visitors. Removes their calls without a user id from the history"
           rows={2}
           value={text.visitors}
           onChange={(event) => setText({ ...text, visitors: event.target.value })}
@@ -91,7 +91,8 @@ function NewDeletion() {
             }
           >
             <Text>
-              This cannot be undone. Kafka keeps their records until its topics expire: 7 days, dead letters 30.
+              This cannot be undone. Kafka keeps their records until its topics expire: after 7 days, dead letters after
+              30.
             </Text>
           </Confirmed>
         )}

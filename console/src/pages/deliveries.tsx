@@ -48,8 +48,8 @@ function List({ deliveries, filtered }: { deliveries: Answer['data']; filtered: 
   const names = useNames('destinations');
   if (deliveries.length === 0) {
     return (
-      <Empty title={filtered ? 'Nothing matches' : 'Nothing was delivered yet'}>
-        <Text>{filtered ? 'Try with fewer filters.' : 'What has never been tried nor held back is not here yet.'}</Text>
+      <Empty title={filtered ? 'Nothing matches' : 'No deliveries yet'}>
+        <Text>{filtered ? 'Try with fewer filters.' : 'A delivery appears after its first attempt or wait.'}</Text>
       </Empty>
     );
   }

@@ -37,7 +37,7 @@ function Loaded({ delivery }: { delivery: Delivery }) {
         <BodyView body={delivery.body} />
       </Section>
       <h2>Attempts</h2>
-      {delivery.attempts.length === 0 && <Empty title="None was made yet" />}
+      {delivery.attempts.length === 0 && <Empty title="No attempts yet" />}
       {[...delivery.attempts].reverse().map((attempt) => (
         <AttemptView
           key={`${attempt.replay}-${attempt.n}-${attempt.at}`}
@@ -95,10 +95,10 @@ function Facts({ delivery }: { delivery: Delivery }) {
 function Budget({ delivery: { budget, status } }: { delivery: Delivery }) {
   if (!isUnderWay(status)) return null;
   return (
-    <Alert color="blue" title="Under way">
+    <Alert color="blue" title="In progress">
       <Text size="sm">
         {budget.attemptsMade} {budget.attemptsMade === 1 ? 'attempt was' : 'attempts were'} made. The next follows{' '}
-        <When at={budget.nextAttemptAt} />, and it is given up <When at={budget.expiresAt} />.
+        <When at={budget.nextAttemptAt} />, and it ends <When at={budget.expiresAt} />.
       </Text>
       {budget.waitsFor !== null && <Text size="sm">{reasonInWords(budget.waitsFor)}.</Text>}
     </Alert>
@@ -119,13 +119,13 @@ function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
     <div>
       <Confirmed
         label="Replay"
-        question="Send it once more?"
+        question="Replay this delivery?"
         busy={replay.isPending}
         onConfirm={() => replay.mutate({ id })}
       >
         <Text>
-          It is sent to the URLs that its destination has now, with the same id
-          {status === 'delivered' ? '. It was delivered already: the receiver will see it again' : ''}.
+          Waypost sends it to the current URLs of its destination, with the same id
+          {status === 'delivered' ? '. It was already delivered, so the receiver gets it again' : ''}.
         </Text>
       </Confirmed>
       {replay.error && <Failure error={replay.error} what="the replay" />}

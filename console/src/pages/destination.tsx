@@ -102,15 +102,15 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
         {operator && enabled && (
           <>
             <Button variant="default" loading={change.isPending} onClick={() => set({ paused: !paused })}>
-              {paused ? 'End the pause' : 'Pause'}
+              {paused ? 'Resume' : 'Pause'}
             </Button>
             <Confirmed
               label="Switch off"
-              question="Switch it off?"
+              question="Switch off this destination?"
               busy={change.isPending}
               onConfirm={() => set({ enabled: false })}
             >
-              <Text>What waits for it is cancelled. To hold it instead, pause the destination.</Text>
+              <Text>Waiting deliveries are cancelled. To hold them instead, pause the destination.</Text>
             </Confirmed>
           </>
         )}
@@ -129,7 +129,7 @@ function Delete({ destination, etag }: { destination: Destination; etag: string 
       remove={remove}
       onConfirm={() => remove.mutate({ id: destination.id, ifMatch: etag })}
     >
-      <Text>What waits for it is cancelled. Its past deliveries can still be looked at.</Text>
+      <Text>Waiting deliveries are cancelled. Past deliveries stay visible.</Text>
     </Deletion>
   );
 }

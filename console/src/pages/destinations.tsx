@@ -31,8 +31,8 @@ function List({ destinations }: { destinations: Destination[] }) {
   const names = useNames('sources');
   if (destinations.length === 0) {
     return (
-      <Empty title="No destination yet">
-        <Text>Connect one, and each message of your sources is sent to your URLs.</Text>
+      <Empty title="No destinations yet">
+        <Text>Connect one to send each message of your sources to your URLs.</Text>
         <LinkButton to="/connect">Connect your first integration</LinkButton>
       </Empty>
     );

@@ -20,7 +20,7 @@ import { AdminsOnly, Failure, Page } from '../ui/ui';
 
 /** The builders: of an audience, and of a computed trait. */
 
-const FOR_ADMINS = 'Who makes one has users told of at destinations.';
+const FOR_ADMINS = 'An audience or trait sends user data to destinations.';
 
 export function NewAudience() {
   const [search] = useSearchParams();
@@ -49,13 +49,13 @@ export function NewAudience() {
           >
             {make.error && <Failure error={make.error} what="the new audience" />}
             <Make
-              label="Make this audience"
+              label="Create audience"
               busy={make.isPending}
               problem={naming.problem ?? firstOf(own) ?? counting.mistake}
               then={
                 draft.by === 'list'
-                  ? 'Its members are uploaded on the page that follows.'
-                  : 'Every member is told of once, and from then on who comes in or goes out.'
+                  ? 'Upload the members on the next page.'
+                  : 'Every member is sent once, and then every user who joins or leaves.'
               }
             />
           </AudienceForm>
@@ -67,10 +67,10 @@ export function NewAudience() {
 
 function Kind({ by, onChange }: { by: AudienceDraft['by']; onChange: (by: AudienceDraft['by']) => void }) {
   return (
-    <Radio.Group label="Its members" value={by} onChange={(value) => onChange(value === 'list' ? 'list' : 'condition')}>
+    <Radio.Group label="Members" value={by} onChange={(value) => onChange(value === 'list' ? 'list' : 'condition')}>
       <Stack gap="xs" mt="xs">
-        <Radio value="condition" label="follow from a condition: who they are, and what they did" />
-        <Radio value="list" label="come from elsewhere, such as a warehouse: a list that is uploaded" />
+        <Radio value="condition" label="from a condition on traits and events" />
+        <Radio value="list" label="from an uploaded list, for example from a warehouse" />
       </Stack>
     </Radio.Group>
   );
@@ -96,10 +96,10 @@ export function NewTrait() {
         <TraitForm draft={draft} onChange={setDraft} problems={new Map([...fieldProblems(make.error), ...own])}>
           {make.error && <Failure error={make.error} what="the new trait" />}
           <Make
-            label="Make this trait"
+            label="Create trait"
             busy={make.isPending}
             problem={naming.problem ?? firstOf(own)}
-            then="Each user's value is told once, and from then on whenever it changes."
+            then="Each user's value is sent once, and then whenever it changes."
           />
         </TraitForm>
       </form>

@@ -17,13 +17,19 @@ export function Notices() {
       <FilterBar filters={filters} label="Filter">
         <ChoiceFilter filters={filters} name="kind" label="Kind" options={NOTICE_KINDS} />
         <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
-        <TruthFilter filters={filters} name="open" label="Show" yes="what goes on" no="what has ended" />
-        <TruthFilter filters={filters} name="acknowledged" label="Seen" yes="seen" no="not seen yet" />
+        <TruthFilter filters={filters} name="open" label="Show" yes="ongoing" no="ended" />
+        <TruthFilter
+          filters={filters}
+          name="acknowledged"
+          label="Acknowledged"
+          yes="acknowledged"
+          no="not acknowledged"
+        />
       </FilterBar>
       {!read.data || read.error ? (
         <Unread read={read} what="notices" />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title={filters.any ? 'Nothing matches' : 'Nothing was noticed: all is well'} />
+        <Empty title={filters.any ? 'Nothing matches' : 'No notices'} />
       ) : (
         <List notices={read.data.data.data} />
       )}
@@ -84,10 +90,10 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
             <Button
               size="xs"
               variant="default"
-              aria-label={`I have seen it: ${kind.replace('_', ' ')}, ${name}, ${id}`}
+              aria-label={`Acknowledge: ${kind.replace('_', ' ')}, ${name}, ${id}`}
               onClick={onSeen}
             >
-              I have seen it
+              Acknowledge
             </Button>
           )
         )}
@@ -102,7 +108,7 @@ function Facts({ notice: { since, endedAt, kind, failures, deadLetters, error } 
       {kind === 'failing' && (
         <>
           since <When at={since} />
-          {endedAt === null ? ', and it goes on. ' : ''}
+          {endedAt === null ? ', ongoing. ' : ''}
           {endedAt !== null && (
             <>
               , ended <When at={endedAt} />.{' '}

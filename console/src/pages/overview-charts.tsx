@@ -86,7 +86,7 @@ function LatencyChart({ overview }: { overview: Overview }) {
     p95: found?.latencyMs.p95 ?? null,
   }));
   const last = overview.series.findLast(({ latencyMs }) => latencyMs.p50 !== null)?.latencyMs;
-  const says = last ? `Lately half within ${latency(last.p50)}, 95 % within ${latency(last.p95)}` : 'Nothing yet';
+  const says = last ? `Recently 50 % within ${latency(last.p50)}, 95 % within ${latency(last.p95)}` : 'No data yet';
   const series = [
     { name: 'p50', color: 'blue.6' },
     { name: 'p95', color: 'grape.6' },

@@ -61,7 +61,7 @@ function Loaded({ overview, calls, only }: Props) {
   if (overview.data.length === 0) {
     return (
       <Empty title="Welcome to Waypost">
-        <Text>Connect an integration, and each message of your sources is sent to your URLs, signed.</Text>
+        <Text>Connect an integration to send each message of your sources to your URLs, signed.</Text>
         <LinkButton to="/connect">Connect your first integration</LinkButton>
       </Empty>
     );
@@ -107,7 +107,7 @@ function Circuits({ of: rows }: { of: Row[] }) {
   );
   if (open.length === 0) return null;
   return (
-    <Table label="Endpoints that keep failing" head={['Endpoint that keeps failing', 'Destination', 'Why', 'Since']}>
+    <Table label="Endpoints that keep failing" head={['Endpoint', 'Destination', 'Why', 'Since']}>
       {open.map((circuit) => (
         <tr key={circuit.url}>
           <td className="break">{circuit.origin}</td>

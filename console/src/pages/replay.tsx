@@ -29,7 +29,7 @@ function Loaded({ replay }: { replay: Replay }) {
           <strong>
             {count(replay.sent)} of {count(replay.matched)} sent
           </strong>
-          {replay.preview && <span>(a preview: nothing is sent)</span>}
+          {replay.preview && <span>(preview, nothing is sent)</span>}
         </div>
         <Progress value={percent} aria-label={replay.pass === 'counting' ? 'Counted' : 'Sent'} my="sm" />
         <Steer replay={replay} />
@@ -43,18 +43,18 @@ function Loaded({ replay }: { replay: Replay }) {
               {names.get(replay.destination) ?? replay.destination}
             </TextLink>
           </dd>
-          <dt>Out of</dt>
+          <dt>Origin</dt>
           <dd>{replay.origin === 'messages' ? 'all messages' : 'dead letters'}</dd>
           <dt>Status, type</dt>
           <dd>
             {replay.deliveryStatus ?? 'any'}, {replay.type ?? 'any'}
-            {replay.includeDelivered ? ', also what was delivered' : ''}
+            {replay.includeDelivered ? ', including delivered ones' : ''}
           </dd>
           <dt>Accepted</dt>
           <dd>
-            {replay.from ?? 'as far back as is kept'} to {replay.to}
+            {replay.from ?? 'everything retained'} to {replay.to}
           </dd>
-          <dt>At most a second</dt>
+          <dt>Maximum per second</dt>
           <dd>{count(replay.maxPerSecond)}</dd>
           <dt>Begun</dt>
           <dd>
@@ -85,7 +85,7 @@ function Steer({ replay }: { replay: Replay }) {
       )}
       {(status === 'cancelled' || status === 'failed') && (
         <Button loading={resume.isPending} onClick={() => resume.mutate({ id })}>
-          Go on
+          Resume
         </Button>
       )}
       {error && <Failure error={error} what="this" />}

@@ -23,7 +23,7 @@ function Past() {
   const read = useRead('GET /replays', { query: filters.query(['after']) }, { every: 3_000 });
   if (!read.data || read.error) return <Unread read={read} what="replays" />;
   const { data, next } = read.data.data;
-  if (data.length === 0) return <Empty title="Nothing was replayed yet" />;
+  if (data.length === 0) return <Empty title="No replays yet" />;
   return (
     <>
       <Table label="Replays" head={['Status', 'Destination', 'From', 'Matched', 'Sent', 'Begun']}>

@@ -24,7 +24,7 @@ export function SignIn({ expired, onSignedIn }: { expired: boolean; onSignedIn: 
         },
         (error: unknown) => {
           const unknown = error instanceof ApiProblem && error.status === 401;
-          setProblem(unknown ? 'This token is not known. Was it copied whole?' : sayProblem(error));
+          setProblem(unknown ? 'Unknown token. Did you copy all of it?' : sayProblem(error));
         },
       )
       .finally(() => setBusy(false));
@@ -42,12 +42,12 @@ export function SignIn({ expired, onSignedIn }: { expired: boolean; onSignedIn: 
           <Text>Analytics calls in, signed webhooks out.</Text>
           {expired && (
             <Alert color="yellow" role="status">
-              Your session has ended. Sign in, and you are back where you were.
+              Your session has ended. Sign in to return to this page.
             </Alert>
           )}
           <PasswordInput
             label="Token"
-            description="The admin token that Waypost printed when it started, or one that an administrator made for you"
+            description="The admin token that Waypost printed at start, or a token from an administrator"
             value={token}
             onChange={(event) => setToken(event.target.value)}
             error={problem}

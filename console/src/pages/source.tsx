@@ -37,8 +37,8 @@ function Loaded({ source, etag }: Props) {
   if (told) {
     return (
       <Text>
-        By this source Waypost tells of <TextLink to={told.to}>{told.name}</TextLink>: nobody sends to it, and it goes
-        with that.
+        Waypost sends the updates of <TextLink to={told.to}>{told.name}</TextLink> through this source. It accepts no
+        other calls and is deleted with it.
       </Text>
     );
   }
@@ -50,7 +50,7 @@ function Loaded({ source, etag }: Props) {
       ) : (
         <>
           <Key source={source} etag={etag} />
-          <Section title="Send with it">
+          <Section title="Send calls">
             <Snippets writeKey={source.writeKey} />
           </Section>
         </>
@@ -76,8 +76,13 @@ function Switch({ source: { id, enabled }, etag }: Props) {
           </Button>
         )}
         {operator && enabled && (
-          <Confirmed label="Switch off" question="Switch it off?" busy={change.isPending} onConfirm={() => set(false)}>
-            <Text>Its calls are refused from then on, and clients throw away what is refused.</Text>
+          <Confirmed
+            label="Switch off"
+            question="Switch off this source?"
+            busy={change.isPending}
+            onConfirm={() => set(false)}
+          >
+            <Text>Ingest then refuses its calls, and clients discard refused calls.</Text>
           </Confirmed>
         )}
       </div>
@@ -98,23 +103,23 @@ function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
         </Group>
         {oldWriteKeys.map(({ key, until }) => (
           <Text key={key} size="sm">
-            <code className="break">{key}</code> still holds; it ends <When at={until} />
+            <code className="break">{key}</code> is still valid until <When at={until} />
           </Text>
         ))}
         <Group align="flex-end">
           <TextInput
             label="Overlap"
-            description="So long older keys still hold: 0s, 24h, 7d"
+            description="How long older keys stay valid: 0s, 24h, 7d"
             value={overlap}
             onChange={(event) => setOverlap(event.target.value)}
           />
           <Confirmed
             label="Rotate the key"
-            question="Make a new write key?"
+            question="Rotate the write key?"
             busy={rotate.isPending}
             onConfirm={() => rotate.mutate({ id, ifMatch: etag, body: { overlap } })}
           >
-            <Text>The key of now holds for {overlap} more. Give the new one to your clients until then.</Text>
+            <Text>The current key stays valid for {overlap}. Give the new one to your clients by then.</Text>
           </Confirmed>
         </Group>
         {rotate.error && <Failure error={rotate.error} what="the rotation" />}
@@ -128,7 +133,7 @@ function Delete({ source: { id, name }, etag }: Props) {
   const remove = useChange('DELETE /sources/{id}', { onDone: () => void navigate('/sources') });
   return (
     <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
-      <Text>Its calls are refused from then on. Destinations stay, and are no longer connected to it.</Text>
+      <Text>Ingest then refuses its calls. Its destinations stay but are no longer connected to it.</Text>
     </Deletion>
   );
 }

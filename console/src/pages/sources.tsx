@@ -19,7 +19,7 @@ export function Sources() {
       {!read.data || read.error ? (
         <Unread read={read} what="sources" />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title="No source yet">
+        <Empty title="No sources yet">
           <Text>A source is where calls come from: a site, an app, a server.</Text>
         </Empty>
       ) : (
@@ -28,7 +28,7 @@ export function Sources() {
             <tr key={id}>
               <td>
                 <TextLink to={`/sources/${id}`}>{name}</TextLink>
-                {telling.has(id) && ' (told by Waypost)'}
+                {telling.has(id) && ' (updates from Waypost)'}
               </td>
               <td>
                 <Pill kind={enabled ? 'on' : 'off'} />
@@ -59,7 +59,7 @@ function NewSource() {
       <Group align="flex-end">
         <TextInput label="Name of a new source" value={name} onChange={(event) => setName(event.target.value)} />
         <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
-          Make it
+          Create
         </Button>
       </Group>
       {make.error && <Failure error={make.error} what="the new source" />}

@@ -20,9 +20,9 @@ export function Tokens() {
       {!read.data || read.error ? (
         <Unread read={read} what="tokens" />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title="No token but that of the settings" />
+        <Empty title="No tokens except the admin token" />
       ) : (
-        <Table label="Tokens" head={['Name', 'Role', 'Rights', 'Made', 'Last used', 'Expires', 'Changes', 'End']}>
+        <Table label="Tokens" head={['Name', 'Role', 'Rights', 'Created', 'Last used', 'Expires', 'Changes', 'End']}>
           {read.data.data.data.map((token) => (
             <Row key={token.id} token={token} onDelete={() => remove.mutate({ id: token.id })} />
           ))}
@@ -42,7 +42,7 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
         {/* Another token of this place in the list has a choice of its own. */}
         <RoleChoice key={version} token={{ id, name, role, version }} />
       </td>
-      <td>{rights === null ? 'all of its role' : rights.join(', ')}</td>
+      <td>{rights === null ? 'all rights of the role' : rights.join(', ')}</td>
       <td>
         <When at={createdAt} />
       </td>
@@ -57,7 +57,7 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
       </td>
       <td>
         <Confirmed danger label="Delete" question={`Delete ${name}?`} onConfirm={onDelete}>
-          <Text>It opens nothing more, and its sessions end.</Text>
+          <Text>The token stops working and its sessions end.</Text>
         </Confirmed>
       </td>
     </tr>
@@ -90,7 +90,7 @@ function RoleChoice({
             Change the role
           </Button>
           <Button size="xs" variant="default" onClick={() => setChosen(role)}>
-            Leave it
+            Cancel
           </Button>
         </Group>
       )}
@@ -100,8 +100,8 @@ function RoleChoice({
 }
 
 const ROLES: { value: Role; label: string }[] = [
-  { value: 'read_only', label: 'read-only: looks' },
-  { value: 'operator', label: 'operator: runs everything, sees no secrets' },
+  { value: 'read_only', label: 'read-only: read access' },
+  { value: 'operator', label: 'operator: operations, no secrets' },
   { value: 'admin', label: 'admin: everything' },
 ];
 
@@ -138,7 +138,7 @@ function NewToken() {
     >
       <Stack>
         <Group align="flex-end">
-          <TextInput label="Whose or what for" value={name} onChange={(event) => setName(event.target.value)} />
+          <TextInput label="Token name" value={name} onChange={(event) => setName(event.target.value)} />
           <NativeSelect
             label="Role"
             data={ROLES}
@@ -147,19 +147,19 @@ function NewToken() {
           />
           <TextInput
             label="Expires"
-            description="at the end of this day, UTC"
+            description="At the end of this day, UTC"
             type="date"
             value={expires}
             onChange={(event) => setExpires(event.target.value)}
           />
           <TextInput
             label="Rights"
-            description="such as events:read, deliveries:read. Empty: all rights of the role"
+            description="Such as events:read, deliveries:read. Leave empty for all rights of the role"
             value={rights}
             onChange={(event) => setRights(event.target.value)}
           />
           <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
-            Make a token
+            Create token
           </Button>
         </Group>
         {make.error && <Failure error={make.error} what="the new token" />}
@@ -171,7 +171,7 @@ function NewToken() {
 
 function ShownOnce({ name, token, onDone }: { name: string; token: string; onDone: () => void }) {
   return (
-    <Alert color="yellow" title={`The token of ${name}, shown this once`}>
+    <Alert color="yellow" title={`The token of ${name}, shown only once`}>
       <Code label="new token" text={token} />
       <Button variant="default" onClick={onDone}>
         I have it

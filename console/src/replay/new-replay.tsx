@@ -31,7 +31,7 @@ export function NewReplay({ destination }: { destination: string }) {
       }}
     >
       <Stack>
-        <h2>Send a scope once more</h2>
+        <h2>Replay a scope</h2>
         <ScopeFields scope={scope} onChange={change} />
         {problem !== undefined && <Text size="sm">{problem}.</Text>}
         <Button
@@ -67,7 +67,7 @@ function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: ()
     if (over) void queries.invalidateQueries({ queryKey: ['GET /replays'] });
   }, [over, queries]);
   if (!replay || !isOver(replay)) return <Text role="status">Counting … {replay ? count(replay.matched) : ''}</Text>;
-  if (replay.status === 'failed') return <Alert color="red">{replay.error ?? 'It could not be counted'}</Alert>;
+  if (replay.status === 'failed') return <Alert color="red">{replay.error ?? 'Counting failed'}</Alert>;
   return (
     <Alert
       color="blue"
@@ -93,8 +93,8 @@ interface FieldsProps {
 }
 
 const ORIGINS = [
-  { value: 'dead_letters', label: 'dead letters: what was given up' },
-  { value: 'messages', label: 'all messages of the last 7 days, also those before it was there' },
+  { value: 'dead_letters', label: 'dead letters' },
+  { value: 'messages', label: 'all messages of the last 7 days, also from before the destination existed' },
 ];
 
 function ScopeFields(props: FieldsProps) {
@@ -104,7 +104,7 @@ function ScopeFields(props: FieldsProps) {
       <Choices {...props} />
       <Limits {...props} />
       <Checkbox
-        label="Also what was delivered already"
+        label="Include delivered ones"
         checked={scope.includeDelivered}
         onChange={(event) => onChange({ ...scope, includeDelivered: event.target.checked })}
       />
@@ -123,7 +123,7 @@ function Choices({ scope, onChange }: FieldsProps) {
   return (
     <Group align="flex-end">
       <NativeSelect label="Destination" data={data} {...field('destination')} />
-      <NativeSelect label="Out of" data={ORIGINS} {...field('origin')} />
+      <NativeSelect label="Origin" data={ORIGINS} {...field('origin')} />
       <NativeSelect label="Status" data={any(STATUSES)} {...field('status')} />
       <NativeSelect label="Type" data={any(TYPES)} {...field('type')} />
     </Group>
@@ -139,7 +139,7 @@ function Limits({ scope, onChange }: FieldsProps) {
     <Group align="flex-end">
       <TextInput type="datetime-local" label="Accepted from" {...field('from')} />
       <TextInput type="datetime-local" label="Accepted before" {...field('to')} />
-      <TextInput inputMode="decimal" label="At most a second" {...field('maxPerSecond')} />
+      <TextInput inputMode="decimal" label="Maximum per second" {...field('maxPerSecond')} />
     </Group>
   );
 }

@@ -25,9 +25,9 @@ export function scopeFor(destination: string): Scope {
 export function scopeProblem(scope: Scope): string | undefined {
   if (scope.destination === '') return 'Choose a destination';
   const [from, to] = [isoOfLocal(scope.from), isoOfLocal(scope.to)];
-  if (from !== undefined && to !== undefined && from >= to) return 'The beginning must be before the end';
+  if (from !== undefined && to !== undefined && from >= to) return 'The start must be before the end';
   const rate = Number(scope.maxPerSecond);
-  return Number.isFinite(rate) && rate > 0 && rate <= 10_000 ? undefined : 'The rate is a number up to 10,000';
+  return Number.isFinite(rate) && rate > 0 && rate <= 10_000 ? undefined : 'Enter a rate up to 10,000';
 }
 
 export function bodyOf(scope: Scope, preview: boolean): Body {

@@ -18,7 +18,7 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
   return (
     <Section title="Track events">
       {!events && <Unread read={read} what="events" />}
-      {events?.length === 0 && <Text size="sm">No track event was seen yet.</Text>}
+      {events?.length === 0 && <Text size="sm">No track events yet.</Text>}
       {events && events.length > 0 && (
         <Table label="Track events" head={['Event', 'Seen', 'Last', 'State', 'Change']}>
           {events.map(({ name, count: seen, lastSeenAt, blocked }) => (
@@ -29,7 +29,7 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
                 <When at={lastSeenAt} />
               </td>
               <td>
-                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? 'blocked' : 'sent on'}</Pill>
+                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? 'blocked' : 'delivered'}</Pill>
               </td>
               <td>
                 {operator && (
@@ -50,7 +50,7 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
           ))}
         </Table>
       )}
-      <Text size="sm">A blocked event counts as received and shows in the debugger, and goes no further.</Text>
+      <Text size="sm">A blocked event counts as received and appears in the debugger, but is not delivered.</Text>
       {change.error && <Failure error={change.error} what="the change" />}
     </Section>
   );

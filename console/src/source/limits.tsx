@@ -43,9 +43,13 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
       >
         <Stack gap="sm">
           <Group align="flex-end">
-            {field('maxPerSecond', 'Calls a second', 'Empty: the default. Calls above it get 429')}
-            {field('maxBytesPerSecond', 'Bytes a second', 'Counts bodies after decompression. Empty: the default')}
-            {field('burst', 'Burst', 'Allowance that a quiet source saves up. Empty: 10s')}
+            {field('maxPerSecond', 'Calls per second', 'Leave empty for the default. Calls above it get 429')}
+            {field(
+              'maxBytesPerSecond',
+              'Bytes per second',
+              'Counts bodies after decompression. Leave empty for the default',
+            )}
+            {field('burst', 'Burst', 'How much unused allowance a source may accumulate. Leave empty for 10s')}
             <NativeSelect
               label="Write key"
               description="Only servers know a secret key"
@@ -86,8 +90,8 @@ function Limited({ source }: { source: string }) {
   return (
     <Text size="sm" role="status">
       {limited === 0
-        ? 'No request was over the limits in the last 24 hours.'
-        : `${counted(limited, 'request')} of the last 24 hours got 429: over the limits.`}
+        ? 'No request exceeded the limits in the last 24 hours.'
+        : `${counted(limited, 'request')} exceeded the limits in the last 24 hours and got 429.`}
     </Text>
   );
 }

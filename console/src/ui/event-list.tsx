@@ -33,7 +33,7 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
 
 /** Where it goes, or why it goes no further: by the configuration as it is now. */
 function Reached({ destinations }: { destinations: NonNullable<SourceEvent['destinations']> }) {
-  if (destinations.length === 0) return <Text size="sm">No destination is connected to this source.</Text>;
+  if (destinations.length === 0) return <Text size="sm">No destinations are connected to this source.</Text>;
   return (
     <ul className="reached" aria-label="Destinations">
       {destinations.map(({ destination, name, outcome, reason }) => (

@@ -22,7 +22,7 @@ function Ready({ writeKey, ingest }: { writeKey: string; ingest: About['ingest']
       {ingest.url === null ? (
         <TextInput
           label="Address of ingest"
-          description="As clients reach it. Beside this console unless you say otherwise; WAYPOST_INGEST_URL sets it for everybody"
+          description="The URL for clients. By default on the host of this console. WAYPOST_INGEST_URL sets it for everyone"
           value={address}
           onChange={(event) => setAddress(event.target.value)}
         />

@@ -56,11 +56,7 @@ export function Waiting({ for: what }: { for: string }) {
 
 export function Failure({ error, what, retry }: { error: unknown; what: string; retry?: () => void }) {
   return (
-    <Alert
-      color="red"
-      title={isMissing(error) ? `There is no such ${what}` : `That did not work: ${what}`}
-      role="alert"
-    >
+    <Alert color="red" title={isMissing(error) ? `Not found: ${what}` : `Failed: ${what}`} role="alert">
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{sayProblem(error)}</Text>
         {[...fieldProblems(error)].map(([field, problem]) => (
@@ -91,7 +87,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 export function AdminsOnly({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Page title={title}>
-      <Empty title="This needs the role admin">{children}</Empty>
+      <Empty title="This requires the role admin">{children}</Empty>
     </Page>
   );
 }
@@ -219,7 +215,7 @@ export function Confirmed(props: {
           {props.children}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setOpen(false)}>
-              Leave it
+              Cancel
             </Button>
             <Button
               {...color}

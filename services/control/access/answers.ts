@@ -11,9 +11,9 @@ const changed = { version: z.int(), createdAt: time, updatedAt: time };
 
 export const token = z.strictObject({
   ...{ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed },
-  rights: z.array(z.enum(RIGHTS)).nullable().meta({ description: 'null: all rights of its role' }),
-  expiresAt: time.nullable().meta({ description: 'null: it does not expire' }),
-  lastUsedAt: time.nullable().meta({ description: 'To the minute; null: not known' }),
+  rights: z.array(z.enum(RIGHTS)).nullable().meta({ description: 'null: all rights of the role' }),
+  expiresAt: time.nullable().meta({ description: 'null: never' }),
+  lastUsedAt: time.nullable().meta({ description: 'To the minute; null if unknown' }),
 });
 const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
 export const session = actor.extend({
@@ -30,8 +30,8 @@ export const audit = z.strictObject({
   version: z
     .int()
     .nullable()
-    .meta({ description: 'That the change made; null where nothing of the configuration changed' }),
+    .meta({ description: 'Version created by the change; null if the configuration did not change' }),
   changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
-    description: 'What is secret reads ***',
+    description: 'Secrets are ***',
   }),
 });

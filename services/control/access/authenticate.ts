@@ -86,7 +86,7 @@ function cookieOf(req: Request): string | undefined {
   return cookies.find(([name]) => name === wanted)?.[1];
 }
 
-function unauthorized(given: boolean, detail = 'This is no token that is known'): Problem {
+function unauthorized(given: boolean, detail = 'Unknown or revoked token'): Problem {
   const challenge = given ? 'Bearer realm="waypost", error="invalid_token"' : 'Bearer realm="waypost"';
   return new Problem('unauthorized', given ? detail : 'Send Authorization: Bearer <token>', {
     headers: { 'WWW-Authenticate': challenge },

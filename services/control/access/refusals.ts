@@ -66,7 +66,7 @@ export class Refusals {
       this.#buckets.take(key, 1, RATE, nowMs);
       return refusal;
     }
-    return new Problem('rate_limited', 'Too many requests without a valid token came from this address', {
+    return new Problem('rate_limited', 'Too many requests without a valid token from this address', {
       headers: { 'Retry-After': String(Math.ceil(waitMs / 1_000)) },
     });
   }

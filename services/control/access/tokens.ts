@@ -15,13 +15,13 @@ export const tokenSchema = z.strictObject({
   name,
   role: z.enum(ROLES).meta({
     description:
-      'admin: everything. operator: everything that runs (pause, switch, test, replay), no secrets. read_only: looks',
+      'admin: everything. operator: operations (pause, switch, test, replay), no secrets. read_only: read access',
   }),
   expiresAt: z.iso
     .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
     .transform((text) => new Date(text).toISOString())
     .optional()
-    .meta({ description: 'When it ends, with the sessions that it began; absent: it does not expire' }),
+    .meta({ description: 'When the token and its sessions expire. Omit for never' }),
   rights: z
     .array(z.enum(RIGHTS))
     .min(1)
@@ -29,7 +29,7 @@ export const tokenSchema = z.strictObject({
     .optional()
     .meta({
       description:
-        'Narrow the role: read is GET, write is every other method and does not include read. Absent: all rights of the role',
+        'Restricts the role: read is GET, write is every other method and does not include read. Omit for all rights of the role',
     }),
 });
 type TokenFields = z.output<typeof tokenSchema>;
@@ -79,10 +79,7 @@ function requireOwnRights({ rights }: TokenFields, { rights: own }: Identity): v
 function requireOwnEnd(end: number, { expiresAt }: Identity): void {
   if (expiresAt === undefined || end <= expiresAt) return;
   const at = new Date(expiresAt).toISOString();
-  throw new Problem(
-    'forbidden',
-    `Your token ends at ${at}: it can neither make a token that ends later nor prolong one`,
-  );
+  throw new Problem('forbidden', `Your token ends at ${at}: it cannot create a token that ends later, or extend one`);
 }
 
 /** @returns ms since 1970; Infinity: never */

@@ -46,7 +46,7 @@ const flag = z
 export const noticesQuery = pageParameters.extend({
   destination: z.string().optional(),
   kind: z.enum(NOTICE_KINDS).optional(),
-  open: flag.optional().meta({ description: 'true: what goes on; false: what has ended' }),
+  open: flag.optional().meta({ description: 'true: ongoing notices; false: ended ones' }),
   acknowledged: flag.optional(),
 });
 

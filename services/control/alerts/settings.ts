@@ -22,19 +22,20 @@ const DEFAULT_TEXT = {
 };
 
 export const alertsSchema = z.strictObject({
-  enabled: z.boolean().default(true).meta({ description: 'Off: notices only, nothing is sent' }),
+  enabled: z.boolean().default(true).meta({ description: 'If false, Waypost shows notices and sends no alerts' }),
   webhooks: z.array(webhook).max(MAX_WEBHOOKS).default([]).meta({
-    description: 'Where alerts are sent, as of a destination: the first that takes one settles it. None: notices only',
+    description:
+      'URLs for alerts, as in a destination. An alert is delivered when the first one accepts it. Empty: notices only',
   }),
   sharedSecret: sharedSecret.optional(),
   failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
-    description: 'So long without a success, and with failures, and a destination counts as failing',
+    description: 'A destination is failing after this long with failures and without a success',
   }),
   deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
-    description: 'At most one alert of dead letters for each destination in this time',
+    description: 'At most one dead-letter alert per destination in this time',
   }),
   switchOffAfter: switchOffAfter.optional().meta({
-    description: 'Destinations are switched off after failing for so long, such as 5d; absent or 0s: never',
+    description: 'Switch destinations off after failing for this long, such as 5d. Omit or 0s: never',
   }),
 });
 

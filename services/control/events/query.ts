@@ -14,6 +14,6 @@ export const streamQuery = z.strictObject({
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
     .optional()
-    .meta({ description: 'false: the rejected ones alone' }),
+    .meta({ description: 'true: only accepted events; false: only rejected ones' }),
 });
 export const eventsQuery = streamQuery.extend(pageParameters.shape);

@@ -71,7 +71,7 @@ export class Streams {
       throw new AppError('overloaded', 'Too many streams are open; try again shortly', true);
     }
     if ([...this.#readers].filter(({ token }) => token === of.token).length >= MAX_READERS_OF_ONE) {
-      const detail = `This token has ${MAX_READERS_OF_ONE} streams open, which is the limit; close one`;
+      const detail = `This token has ${MAX_READERS_OF_ONE} open streams, which is the limit. Close one first`;
       throw new AppError('overloaded', detail, true);
     }
     // Proxies must not gather it.

@@ -289,11 +289,7 @@ function groupOf(name: string, databaseId: string): string {
 }
 
 function unavailable(why: string): Problem {
-  return new Problem(
-    'unavailable',
-    `The history cannot be read now: ${why}. Configuration can be changed all the same`,
-    {
-      headers: { 'Retry-After': '5' },
-    },
-  );
+  return new Problem('unavailable', `The history is unavailable: ${why}. You can still change the configuration`, {
+    headers: { 'Retry-After': '5' },
+  });
 }

@@ -63,7 +63,6 @@ export class Asking {
 
 /** The answer where nobody answers. */
 export function nobodyThere(): Problem {
-  const detail =
-    'No audiences process answers. Start the service audiences, or see what its /readyz says; then try again';
+  const detail = 'No audiences process responds. Start the service audiences or check its /readyz, then try again';
   return new Problem('unavailable', detail, { headers: { 'Retry-After': '5' } });
 }

@@ -135,6 +135,6 @@ function joined(
 
 function silent(heard: boolean, partition: number): Problem {
   if (!heard) return nobodyThere();
-  const detail = `Nobody keeps partition ${partition} of profiles at this moment; try again shortly`;
+  const detail = `No audiences process owns partition ${partition} of profiles at the moment. Try again shortly`;
   return new Problem('unavailable', detail, { headers: { 'Retry-After': '2' } });
 }

@@ -81,9 +81,7 @@ function noteOf(answers: readonly PreviewAnswer[], { exact, of }: { exact: boole
   const profiles = sumOf(answers, (each) => each.profiles);
   const unsure = sumOf(answers, (each) => each.unsure);
   const sampled = of < profiles ? [`Estimated from ${of} of ${profiles} profiles`] : [];
-  const merged = unsure
-    ? [`${unsure} of them had another id before, and what they did under it is not counted here`]
-    : [];
+  const merged = unsure ? [`${unsure} of them had another id before; events under that id are not counted`] : [];
   return [...sampled, ...merged].join('; ');
 }
 
@@ -91,9 +89,9 @@ function noteOf(answers: readonly PreviewAnswer[], { exact, of }: { exact: boole
 function missingOf(answers: readonly PreviewAnswer[], partitions: number, over: boolean): string | null {
   const silent = partitions - answers.length;
   const waiting = answers.filter(({ state }) => state === 'waiting').length;
-  if (over) return `Not all partitions of profiles were counted in time (${answers.length} of ${partitions} answered)`;
+  if (over) return `Not all partitions of profiles were counted in time (${answers.length} of ${partitions} responded)`;
   if (waiting > 0) {
-    return `Messages that came before are read first, in ${waiting} of ${partitions} partitions; the first time this takes a while`;
+    return `Reading earlier messages first, in ${waiting} of ${partitions} partitions. The first time, this takes a while`;
   }
-  return silent > 0 ? `${silent} of ${partitions} partitions of profiles have not answered yet` : null;
+  return silent > 0 ? `${silent} of ${partitions} partitions of profiles have not responded yet` : null;
 }

@@ -78,7 +78,7 @@ export class Previews {
   get(id: string): PreviewView {
     const preview = this.#previews.get(id);
     if (!preview) {
-      throw new Problem('not_found', `There is no preview ${JSON.stringify(id.slice(0, 100))}; it may have ended`);
+      throw new Problem('not_found', `Unknown preview ${JSON.stringify(id.slice(0, 100))}. It may have expired`);
     }
     preview.lookedAt = this.now().getTime();
     return viewOf(preview);

@@ -1,5 +1,5 @@
 import { REPLAYED, type WaitingEvent } from '../../../shared/domain/attempt';
-import { type Kafka } from '../../../shared/kafka/port';
+import { type Kafka, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Job } from './job';
 
@@ -9,7 +9,7 @@ import { type Job } from './job';
  */
 
 const READ_BYTES = 1024 * 1024;
-/** Of the clocks of brokers and control, either way. */
+/** Of the clocks of brokers and control, either way, for a job that was saved without positions. */
 const SLACK_MS = 10_000;
 /**
  * Longer than a job is not written down: it waits for the slowest rate, or for a Kafka that is away. Reading on for all
@@ -21,11 +21,13 @@ const LONGEST_PIECE_MS = 900_000;
 export async function sentUnsaved(kafka: Pick<Kafka, 'read' | 'ranges'>, job: Job): Promise<ReadonlySet<string>> {
   const sent = new Set<string>();
   if (job.pass !== 'running') return sent;
-  const until = job.updatedAt + LONGEST_PIECE_MS + SLACK_MS;
-  for (const { partition, low, high } of await kafka.ranges(ATTEMPTS, job.updatedAt - SLACK_MS)) {
+  for (const { partition, low, high } of await unsavedRanges(kafka, job)) {
+    let until = job.updatedAt + SLACK_MS + LONGEST_PIECE_MS;
     for (let offset = low; offset < high;) {
       const at = { topic: ATTEMPTS, partition, offset, until: high, maxBytes: READ_BYTES };
       const { records, next, gone } = await kafka.read(at);
+      // By the brokers' clock alone: the first record behind the save is no older than the save.
+      if (offset === low) until = Math.max(until, (records[0]?.timestampMs ?? 0) + LONGEST_PIECE_MS);
       for (const { value } of records) {
         const id = sentBy(job.id, value);
         if (id !== undefined) sent.add(id);
@@ -36,6 +38,18 @@ export async function sentUnsaved(kafka: Pick<Kafka, 'read' | 'ranges'>, job: Jo
     }
   }
   return sent;
+}
+
+/** Uses the saved positions, which need no clock. Without them the time of the save counts, by the clock of the process that saved. */
+async function unsavedRanges(kafka: Pick<Kafka, 'ranges'>, { sentUpTo, updatedAt }: Job): Promise<Range[]> {
+  if (!sentUpTo) return kafka.ranges(ATTEMPTS, updatedAt - SLACK_MS);
+  const ends = new Map(sentUpTo.map(({ partition, high }) => [partition, high]));
+  const ranges = await kafka.ranges(ATTEMPTS);
+  return ranges.map(({ partition, low, high }) => ({
+    partition,
+    low: Math.max(low, ends.get(partition) ?? low),
+    high,
+  }));
 }
 
 function sentBy(job: string, value: Buffer | null): string | undefined {

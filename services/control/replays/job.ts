@@ -34,6 +34,8 @@ export interface Job {
   error: string | null;
   /** ends of `attempts` when it was asked for, which the history must have read first; absent: it has */
   historyUpTo?: Range[];
+  /** ends of `attempts` after the last chunk that was saved: every later one is behind them; absent: saved by an older version */
+  sentUpTo?: Range[];
 }
 
 export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Place[]; historyUpTo?: Range[] }): Job {

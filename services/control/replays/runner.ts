@@ -96,7 +96,7 @@ export class Replays {
   async get(id: string): Promise<Job> {
     const active = this.#active.get(id);
     const job = active?.held.job ?? (await this.options.history.ask((database) => getJob(database, id)));
-    if (!job) throw new Problem('not_found', `There is no replay ${JSON.stringify(id.slice(0, 100))}`);
+    if (!job) throw new Problem('not_found', `Unknown replay ${JSON.stringify(id.slice(0, 100))}`);
     return job;
   }
 
@@ -107,7 +107,7 @@ export class Replays {
   async cancel(id: string): Promise<Job> {
     const { history } = this.options;
     if (!(await history.ask((database) => cancelJob(database, id)))) {
-      throw new Problem('conflict', `The replay is ${(await this.get(id)).status} already`);
+      throw new Problem('conflict', `The replay is already ${(await this.get(id)).status}`);
     }
     const active = this.#active.get(id);
     if (active) {
@@ -122,14 +122,14 @@ export class Replays {
   async resume(id: string): Promise<Job> {
     const job = await this.get(id);
     if (job.status !== 'cancelled' && job.status !== 'failed') {
-      throw new Problem('conflict', `The replay is ${job.status}: only one that was cancelled or failed goes on`);
+      throw new Problem('conflict', `The replay is ${job.status}. Only a cancelled or failed replay can be resumed`);
     }
     requireOn(this.options.config, job.scope.destination);
     this.#requireRoom();
     const again: Job = { ...job, status: job.pass, error: null };
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     const resumed = await this.options.history.ask((database) => resumeJob(database, again, lease));
-    if (!resumed) throw new Problem('conflict', 'The replay is still being stopped, or was resumed already');
+    if (!resumed) throw new Problem('conflict', 'The replay is still stopping or was already resumed');
     this.#run(again, resumed.orderly ? 'begun here' : 'taken over');
     return again;
   }
@@ -154,7 +154,10 @@ export class Replays {
 
   #requireRoom(): void {
     if (this.#active.size < MAX_ACTIVE) return;
-    throw new Problem('conflict', `${MAX_ACTIVE} replays run, which is the most at once; wait for one, or cancel it`);
+    throw new Problem(
+      'conflict',
+      `${MAX_ACTIVE} replays are active, which is the limit. Wait for one to end or cancel it`,
+    );
   }
 
   #run(job: Job, from: 'begun here' | 'taken over' = 'begun here'): void {
@@ -182,7 +185,7 @@ export class Replays {
         sent ??= await sentUnsaved(this.options.kafka, job);
         const place = currentPlace(job);
         if (place) await this.#piece(held, place, { pace, sent });
-        else Object.assign(job, nextPass(job));
+        else Object.assign(job, { sentUpTo: await this.options.kafka.ranges(ATTEMPTS) }, nextPass(job));
         await held.save();
       } catch (error) {
         // Kafka or the database is away: it waits for them.
@@ -241,7 +244,7 @@ export class Replays {
     { chosen, pace }: { chosen: readonly Chosen[]; pace: Pace },
   ): Promise<boolean> {
     const { job } = held;
-    const { appender, windowMs, now } = this.options;
+    const { kafka, appender, windowMs, now } = this.options;
     const size = chunkOf(job.maxPerSecond);
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
@@ -252,6 +255,7 @@ export class Replays {
       if (!goOn() || !held.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
       await appender.append(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
+      job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
       place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
       await held.save();

@@ -18,16 +18,15 @@ const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-
 
 export const replaySchema = z.strictObject({
   destination: z.string().min(1),
-  from: time.optional().meta({ description: 'Accepted at this time or later; absent: all that is kept' }),
-  to: time.optional().meta({ description: 'Accepted before this time; absent: now' }),
-  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries that the history knows to be so' }),
+  from: time.optional().meta({ description: 'Accepted at this time or later. Omit for everything retained' }),
+  to: time.optional().meta({ description: 'Accepted before this time. Default: now' }),
+  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status in the history' }),
   type: z.enum(MESSAGE_TYPES).optional(),
-  origin: z
-    .enum(ORIGINS)
-    .optional()
-    .meta({ description: 'dead_letters; or messages: all that were accepted, also before the destination was there' }),
-  includeDelivered: z.boolean().default(false).meta({ description: 'Also what was delivered already' }),
-  preview: z.boolean().default(false).meta({ description: 'Count, and send nothing' }),
+  origin: z.enum(ORIGINS).optional().meta({
+    description: 'dead_letters, or messages: all accepted messages, also from before the destination existed',
+  }),
+  includeDelivered: z.boolean().default(false).meta({ description: 'Include deliveries that were delivered' }),
+  preview: z.boolean().default(false).meta({ description: 'Count only; send nothing' }),
   maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).default(DEFAULT_PER_SECOND),
 });
 
@@ -54,12 +53,12 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   const { destination, status, type, preview, maxPerSecond } = fields;
   const errors: FieldError[] = [];
   const wrong = (field: string, detail: string) => errors.push({ pointer: pointer([field]), detail });
-  if (!config.destination(destination)) wrong('destination', 'there is no such destination');
+  if (!config.destination(destination)) wrong('destination', 'unknown destination');
   const from = fields.from === undefined ? null : Date.parse(fields.from);
   // What is accepted from now on is on its way already.
   const to = Math.min(fields.to === undefined ? Infinity : Date.parse(fields.to), now.getTime());
   if (from !== null && from >= to) wrong('to', 'must be later than `from`');
-  if (status === 'waiting' || status === 'retrying') wrong('status', 'what is under way is not sent again');
+  if (status === 'waiting' || status === 'retrying') wrong('status', 'deliveries in progress cannot be replayed');
   // Only the dead have letters.
   const origin = fields.origin ?? (status === undefined || status === 'dead' ? 'dead_letters' : 'messages');
   if (errors.length > 0) throw invalidFields(errors);
@@ -72,5 +71,5 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
 /** @throws Problem `conflict` */
 export function requireOn(config: Pick<ConfigView, 'destination'>, id: string): void {
   if (config.destination(id)?.data.enabled) return;
-  throw new Problem('conflict', 'The destination is off: what it is sent would be cancelled. Switch it on first');
+  throw new Problem('conflict', 'The destination is off and would cancel its deliveries. Switch it on first');
 }

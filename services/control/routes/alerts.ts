@@ -41,7 +41,7 @@ export function alertHandlers(deps: ControlDeps): HandlersOf<'alerts'> {
     },
     'POST /alerts/test': async ({ res }) => {
       const to = config.destination(ALERTS_ID)?.data;
-      if (!to || to.webhooks.length === 0) throw new Problem('conflict', 'There is no webhook that a test could go to');
+      if (!to || to.webhooks.length === 0) throw new Problem('conflict', 'No webhook is configured for alerts');
       res.json(await tests.send(to, {}, sampleAlert(now().getTime())));
     },
   };

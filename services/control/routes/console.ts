@@ -21,7 +21,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const NOT_BUILT = 'The console is not built here: run npm run build:console';
+const NOT_BUILT = 'The console is not built. Run npm run build:console';
 
 /** The names of assets hold a digest of what is in them. */
 const forever = { immutable: true, maxAge: '1y', index: false, etag: false, lastModified: false } as const;

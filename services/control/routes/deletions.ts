@@ -28,7 +28,7 @@ export function deletionHandlers(deps: ControlDeps): HandlersOf<'deletions'> {
     },
     'GET /deletions/{id}': async ({ id, res }) => {
       const found = await history.ask((database) => getDeletion(database, id));
-      if (!found) throw new Problem('not_found', `There is no deletion ${JSON.stringify(id.slice(0, 100))}`);
+      if (!found) throw new Problem('not_found', `Unknown deletion ${JSON.stringify(id.slice(0, 100))}`);
       res.json(deletionView(found));
     },
   };

@@ -45,13 +45,13 @@ async function replayDelivery(deps: ControlDeps, id: string) {
   const { kafka, config, appender, windowMs, now, log } = deps;
   const row = await find(deps, id);
   if (row.status === 'waiting' || row.status === 'retrying') {
-    throw new Problem('conflict', `The delivery is under way (${row.status}): it is not sent twice`);
+    throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
   }
   requireOn(config, row.destination);
   const nowMs = now().getTime();
   const record = await findRecord(kafka, row, nowMs);
   const candidate = record && heldDelivery(record);
-  if (!candidate) throw new Problem('conflict', 'Kafka no longer has its body: it cannot be sent again');
+  if (!candidate) throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
   const replay = Math.max(0, row.replay) + 1;
   await appender.append(replayRecords(candidate, replay, { nowMs, windowMs }));
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');

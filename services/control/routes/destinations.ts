@@ -65,7 +65,7 @@ export function destinationHandlers(deps: ControlDeps): HandlersOf<'destinations
 /** The destination of alerts is set at /alerts, and nowhere else. @throws Problem `not_found` */
 function own<C extends { id: string }>(call: C): C {
   if (call.id !== ALERTS_ID) return call;
-  throw new Problem('not_found', 'There is no destination "alerts"; see /alerts');
+  throw new Problem('not_found', 'Unknown destination "alerts". Use /alerts');
 }
 
 async function rotate(deps: ControlDeps, call: At & { body: Json | undefined; res: Response }): Promise<void> {

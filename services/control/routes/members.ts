@@ -25,10 +25,13 @@ export function uploadHandlers(deps: ControlDeps): Pick<HandlersOf<'audiences'>,
   async function take(full: boolean, { id, by, req: body, res }: At & { req: Request; res: Response }): Promise<void> {
     const { data } = entries.get('audience', id);
     if (data.condition !== undefined) {
-      throw new Problem('conflict', 'The members of this audience follow from its condition; make one without');
+      throw new Problem(
+        'conflict',
+        'The condition determines the members of this audience. Create an audience without a condition to upload members',
+      );
     }
     if (busy.has(id))
-      throw new Problem('conflict', 'Members of this audience are being uploaded; try again when that ends');
+      throw new Problem('conflict', 'An upload for this audience is in progress. Try again when it ends');
     busy.add(id);
     try {
       const number = Math.max(now().getTime(), (data.uploads?.at(-1)?.number ?? 0) + 1);

@@ -34,5 +34,5 @@ function shown(notice: Notice) {
 
 function required(id: string, notice: Notice | undefined): Notice {
   if (notice) return notice;
-  throw new Problem('not_found', `There is no notice ${JSON.stringify(id.slice(0, 100))}`);
+  throw new Problem('not_found', `Unknown notice ${JSON.stringify(id.slice(0, 100))}`);
 }

@@ -17,7 +17,7 @@ import { type Call, type HandlersOf } from '../mount';
 /** /api/v1/session: a token in, a cookie out that no script of a page can read. */
 
 const NOT_WRITTEN =
-  'The session ended in this control process; others learn of it when the database of the history is back';
+  'The session has ended in this control process. The others will end it when the history database is back';
 
 export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'session'> {
   return {
@@ -42,11 +42,11 @@ function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
   const host = req.get('host');
   // A page of another host must not put its visitors into a session of its choice.
   if (host === undefined || (req.get('origin') !== undefined && !isSameOrigin(req))) {
-    throw new Problem('forbidden', 'A session is begun by a page of this host');
+    throw new Problem('forbidden', 'Only a page of this host can start a session');
   }
   const { token } = parseBody(sessionSchema, call.body);
   const identity = access.identities.ofToken(token);
-  if (!identity) throw new Problem('unauthorized', 'This is no token that is known');
+  if (!identity) throw new Problem('unauthorized', 'Unknown or revoked token');
   requireUnexpired(identity, now.getTime());
   call.by = identity.actor;
   access.uses.note(identity.actor.id);

@@ -62,5 +62,6 @@ export function sourceHandlers(deps: ControlDeps): HandlersOf<'sources'> {
 
 /** One of an audience or a computed trait comes and goes with that, and takes no calls. */
 function requireOwn({ of }: Source): void {
-  if (of !== undefined) throw new Problem('conflict', `It is the source that ${of} is told by; change or delete that`);
+  if (of !== undefined)
+    throw new Problem('conflict', `This source sends the updates of ${of}. Change or delete that instead`);
 }

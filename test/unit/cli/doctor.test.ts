@@ -70,7 +70,7 @@ test('keys, circuits and dead letters', () => {
   expect(destinationChecks([{ name: 'Fine', dead: 0, circuits: [] }])).toMatchObject([{ result: 'ok' }]);
   const sick = { name: 'Sick', dead: 3, circuits: [{ origin: 'https://a.example', why: 'timeout' }] };
   expect(destinationChecks([sick])).toMatchObject([
-    { result: 'warn', found: 'https://a.example is left alone (timeout)' },
+    { result: 'warn', found: 'the circuit of https://a.example is open (timeout)' },
     { result: 'warn', found: '3 dead letters in 24 h', todo: expect.stringContaining('waypost replay all') },
   ]);
 });

@@ -178,6 +178,6 @@ test('nor what was read before the newest and is younger, since partitions are n
 
 test('a token that is not known is one sentence, and not tried again', async () => {
   expect(await begin(0, 'not-the-token-of-anybody').ended).toMatchObject({
-    message: `The token is not known at http://127.0.0.1:${port}. Run \`waypost login\`, or set WAYPOST_TOKEN.`,
+    message: `http://127.0.0.1:${port} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`,
   });
 });

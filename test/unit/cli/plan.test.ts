@@ -175,7 +175,7 @@ test('what cannot be told apart, or is not there, is a fault', () => {
   const twice = { ...HERE, sources: [SITE, { ...SITE, id: 'src_2' }], destinations: [HOOK, { ...HOOK, id: 'dst_2' }] };
   expect(planImport(FILE, twice, { Gone: { headers: {} } }, false).faults).toEqual([
     expect.stringContaining('sources here are named "Site"'),
-    expect.stringContaining('names "Gone"'),
+    expect.stringContaining('contains "Gone"'),
     expect.stringContaining('destinations here are named "Hook"'),
   ]);
   const alone = { ...FILE, sources: [] };

@@ -43,7 +43,7 @@ test('a file, and standard input, in any of the ways that a line may be written'
 test.each([
   [['-'], 'ann\n{"user":"bob"}\n', 'Line 2 must be "<user id>"'],
   [['-', '--changes'], 'ann\n', 'Line 1 must be {"add":'],
-  [['-'], '\n\n', 'say --allow-empty'],
+  [['-'], '\n\n', 'Use --allow-empty'],
   [['nowhere'], '', 'nowhere cannot be read'],
   [['.'], '', 'The input cannot be read'],
 ])('%j of %j is refused, and changes nothing', async (argv, input, why) => {

@@ -42,7 +42,7 @@ describe('a name', () => {
     ['', undefined, undefined],
     ['VIP Customers', 'vip_customers', undefined],
     ['重要な顧客', '重要な顧客', undefined],
-    [' pro  Users! ', 'pro_users', 'which “Pro users” is already'],
+    [' pro  Users! ', 'pro_users', 'which “Pro users” already uses'],
     ['!!!', undefined, 'a letter or a digit'],
   ])('%j is the trait %s', (name, key, problem) => {
     const naming = namingOf(name, others);
@@ -170,31 +170,27 @@ describe('in words', () => {
   });
 
   it.each<[Partial<Preview>, string, string]>([
-    [{ members: 1, looked: 5, of: 5 }, '1 user', '5 profiles looked at.'],
+    [{ members: 1, looked: 5, of: 5 }, '1 user', '5 profiles checked.'],
     [
       {
         ...{ members: 12_300, looked: 2_000, of: 2_000, exact: false, plusMinus: 400 },
         detail: 'Estimated from 2000 of 9000 profiles',
       },
-      'about 12,300 users, give or take 400: an estimate',
-      '2,000 profiles looked at. Estimated from 2000 of 9000 profiles.',
+      'about 12,300 users, give or take 400 (estimate)',
+      '2,000 profiles checked. Estimated from 2000 of 9000 profiles.',
     ],
-    [{ phase: 'counting', of: 100 }, 'Counting …', '0 of 100 profiles looked at.'],
-    [{ phase: 'counting', members: 7, looked: 10, of: 100 }, 'So far about 7 users', '10 of 100 profiles looked at.'],
-    [
-      { members: 2, looked: 5, failed: 3 },
-      '2 users',
-      '5 profiles looked at. For 3 it could not be evaluated, which is no match.',
-    ],
+    [{ phase: 'counting', of: 100 }, 'Counting …', '0 of 100 profiles checked.'],
+    [{ phase: 'counting', members: 7, looked: 10, of: 100 }, 'So far about 7 users', '10 of 100 profiles checked.'],
+    [{ members: 2, looked: 5, failed: 3 }, '2 users', '5 profiles checked. 3 could not be evaluated and do not match.'],
   ])('a preview of %j', (given, size, basis) => {
     expect([sizeInWords(preview(given)), basisInWords(preview(given))]).toEqual([size, basis]);
   });
 
   it.each([
-    [{ ...STATUS }, undefined, 'told of what changes'],
+    [{ ...STATUS }, undefined, 'Changes are sent to receivers'],
     [{ ...STATUS, phase: 'first_sync' as const, counted: 1, of: 3 }, 33, '1 of 3 profiles'],
     [{ ...STATUS, phase: 'first_sync' as const, counted: 0, of: 0 }, 0, '0 of 0'],
-    [{ ...STATUS, phase: 'counting' as const }, undefined, 'Nobody is told anything before'],
+    [{ ...STATUS, phase: 'counting' as const }, undefined, 'Nothing is sent before'],
     [{ ...STATUS, phase: 'none' as const }, undefined, 'Nothing has been counted yet'],
   ])('a status of %j', (status, percent, words) => {
     expect(progressOf(status)).toBe(percent);

@@ -32,7 +32,7 @@ const STORED: Destination = {
 
 describe('a URL while it is typed', () => {
   it.each([
-    ['', 'Enter where'],
+    ['', 'Enter a URL'],
     ['example.com', 'http:// or https://'],
     ['https://', 'no host'],
     ['https://user:pass@example.com/', 'user name or password'],
@@ -126,7 +126,7 @@ describe('a conflict', () => {
     const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch: { enabled: false } });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Types', 'all', 'track', undefined],
-      ['Requests a second', 'no limit', '7', undefined],
+      ['Requests per second', 'no limit', '7', undefined],
       ['Switched on', 'yes', 'yes', 'no'],
     ]);
   });
@@ -177,7 +177,7 @@ describe('alerts', () => {
     const found = differences(ALERT_FIELDS, { before: stored, theirs, patch: { failingFor: '1m' } });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Failing after', '30m', '30m', '1m'],
-      ['Dead letters at most every', '1h', '2h', undefined],
+      ['Dead-letter alerts at most every', '1h', '2h', undefined],
       ['Switched off after', '5d', 'not set', undefined],
     ]);
   });

@@ -56,7 +56,7 @@ describe('words', () => {
       ['limit', 'too large'],
     ]);
     expect(sayProblem(error)).toBe('Some fields are wrong');
-    expect(sayProblem(new TypeError('fetch failed'))).toContain('cannot be reached');
+    expect(sayProblem(new TypeError('fetch failed'))).toContain('is unreachable');
   });
 });
 

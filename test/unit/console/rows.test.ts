@@ -85,15 +85,15 @@ function textOf(rule: Rule): string {
 
 describe('what is missing in rows', () => {
   it.each<[Row, Record<string, string>]>([
-    [aRule(), { '0/trait': 'Which trait?', '0/value': 'Which value?' }],
-    [aRule({ subject: 'count', test: 'at_least' }), { '0/event': 'Which event?', '0/value': 'A number' }],
-    [{ ...often, value: '1.5' }, { '0/value': 'A whole number' }],
+    [aRule(), { '0/trait': 'Enter a trait', '0/value': 'Enter a value' }],
+    [aRule({ subject: 'count', test: 'at_least' }), { '0/event': 'Enter an event', '0/value': 'Enter a number' }],
+    [{ ...often, value: '1.5' }, { '0/value': 'Enter a whole number' }],
     [{ ...often, window: '367' }, { '0/window': 'up to 366 days' }],
     [{ ...often, window: '0' }, { '0/window': 'up to 366 days' }],
-    [aRule({ subject: 'sum', event: 'A', value: '1' }), { '0/property': 'Which of its properties?' }],
-    [{ ...pro, test: 'contains', value: '' }, { '0/value': 'Which value?' }],
-    [{ ...pro, kind: 'boolean' }, { '0/value': 'Yes or no' }],
-    [any(aRule()), { '0/0/trait': 'Which trait?', '0/0/value': 'Which value?' }],
+    [aRule({ subject: 'sum', event: 'A', value: '1' }), { '0/property': 'Enter a property' }],
+    [{ ...pro, test: 'contains', value: '' }, { '0/value': 'Enter a value' }],
+    [{ ...pro, kind: 'boolean' }, { '0/value': 'Choose yes or no' }],
+    [any(aRule()), { '0/0/trait': 'Enter a trait', '0/0/value': 'Enter a value' }],
     [any(), { '0': 'Add a condition' }],
     [{ ...pro, trait: 'x'.repeat(201) }, { '0/trait': 'At most 200' }],
   ])('%j', (row, expected) => {

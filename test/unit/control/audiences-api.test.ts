@@ -62,8 +62,8 @@ describe('audiences', () => {
     [{ ...BUYERS, condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
     [{ ...BUYERS, condition: 'user.traits.plan' + '.x'.repeat(2) + ' + 1' }, '#/condition', /line 1/],
     [{ ...BUYERS, name: '!!!' }, '#/name', /letter/],
-    [{ ...BUYERS, sources: ['src_none'] }, '#/sources/0', /no source/],
-    [{ ...BUYERS, destinations: ['dst_none'] }, '#/destinations/0', /no destination/],
+    [{ ...BUYERS, sources: ['src_none'] }, '#/sources/0', /unknown source/],
+    [{ ...BUYERS, destinations: ['dst_none'] }, '#/destinations/0', /unknown destination/],
     [{ ...BUYERS, syncEvery: '10ms' }, '#/syncEvery', /at least 1s/],
   ])('refuse %j', async (body, pointer, detail) => {
     const { status, body: problem } = await make(body);
@@ -129,7 +129,7 @@ describe('members from elsewhere', () => {
     ['put', '"ann"\nnonsense', 'Line 2 is not JSON'],
     ['put', '{"user":"ann"}', 'Line 1 must be'],
     ['put', '""', 'Line 1 must be'],
-    ['put', JSON.stringify('x'.repeat(513)), 'Line 1 names a user'],
+    ['put', JSON.stringify('x'.repeat(513)), 'Line 1 has a user id'],
     ['patch', '"ann"', 'Line 1 must be'],
   ] as const)('%s of %j changes nothing', async (method, body, detail) => {
     const id = await list();
@@ -197,9 +197,9 @@ describe('a preview', () => {
 
   it.each([
     [{ condition: 'count("Order Completed"' }, '#/condition', /^line 1, column \d+: /],
-    [{ ...PRO, sources: ['src_none'] }, '#/sources/0', /no source/],
+    [{ ...PRO, sources: ['src_none'] }, '#/sources/0', /unknown source/],
     [{}, '#/condition', /is required/],
-    [{ ...PRO, name: 'x' }, '#/name', /not a field/],
+    [{ ...PRO, name: 'x' }, '#/name', /not a known field/],
   ])('of %j is refused', async (body, pointer, detail) => {
     const { status, body: problem } = await ask(body);
     expect(status).toBe(422);
@@ -247,7 +247,7 @@ describe('members and syncs', () => {
     expect(await get('members?after=nonsense')).toMatchObject({ status: 422 });
     expect(await get('members?user=a%00b')).toMatchObject({
       status: 422,
-      errors: [{ parameter: 'user', detail: 'must not hold a NUL character' }],
+      errors: [{ parameter: 'user', detail: 'must not contain a NUL character' }],
     });
     expect((await control.call('get', '/audiences/aud_none/members')).status).toBe(404);
     expect((await control.call('post', `/audiences/${id}/members`)).status).toBe(405);

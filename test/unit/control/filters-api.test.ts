@@ -45,8 +45,8 @@ describe('the filter of a destination', () => {
   });
 
   it.each([
-    ['event = "Order"', 'line 1, column 7: "=" is not expected here. To compare, write ==.'],
-    ['type == "track" &&\nevnt == "x"', expect.stringMatching(/^line 2, column 1: There is no name "evnt"/)],
+    ['event = "Order"', 'line 1, column 7: "=" is unexpected here. To compare, write ==.'],
+    ['type == "track" &&\nevnt == "x"', expect.stringMatching(/^line 2, column 1: Unknown name "evnt"/)],
     ['properties.total + 1', expect.stringMatching(/must be true or false/)],
   ])('%j is refused with its place', async (filter, detail) => {
     const answer = await make({ filter });

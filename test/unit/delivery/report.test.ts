@@ -85,7 +85,7 @@ describe('what is written of an attempt', () => {
   });
 
   test('a failure to be tried again: the same bytes to the tier of this attempt, with what was learnt', () => {
-    const failed = url('retry', { status: 503, error: { code: 'status', message: 'the answer was 503' } });
+    const failed = url('retry', { status: 503, error: { code: 'status', message: 'the response status was 503' } });
     const [event, waiting] = read(
       concludeAttempt(held(), tried([failed, url('rejected')], { rejected: ['h2'] }), CONTEXT),
     );
@@ -105,7 +105,7 @@ describe('what is written of an attempt', () => {
         hop: 1,
         closed: ['h2'],
         reason: 'backoff',
-        error: 'status: the answer was 503',
+        error: 'status: the response status was 503',
       },
     });
   });

@@ -219,7 +219,7 @@ describe('the work that one message may cause', () => {
     if (decision.kind !== 'deliver') return;
     expect(decision.records.map(({ headers }) => headers?.destination)).toEqual(['d1000']);
     expect(new Set(decision.filters.failed.map(({ reason }) => reason))).toEqual(
-      new Set([expect.stringMatching(/^it is too much work/)]),
+      new Set([expect.stringMatching(/^the work limit for one message is exceeded/)]),
     );
   });
 });

@@ -82,7 +82,10 @@ it('that is ended while the database is away stays ended, and other processes he
   const [away, other] = [await another({ database: { ...database, query } }), await another()];
   const cookie = await begin(ADMIN_TOKEN, away);
   const answer = await end(cookie, away);
-  expect([answer.status, answer.body.detail]).toEqual([503, expect.stringContaining('ended in this control process')]);
+  expect([answer.status, answer.body.detail]).toEqual([
+    503,
+    expect.stringContaining('has ended in this control process'),
+  ]);
   expect(answer.headers['set-cookie']![0]).toMatch(/^waypost_session=;/);
   expect([(await get(cookie, away)).status, (await get(cookie, other)).status]).toEqual([401, 200]);
   isAway = false;

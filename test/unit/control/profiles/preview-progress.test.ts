@@ -27,8 +27,13 @@ test.each([
   ['somebody is there', [{ kind: 'heard' }], false, { phase: 'counting', detail: /2 of 2 partitions/ }],
   ['one is done', [done(0, 5)], false, { phase: 'counting', members: 10, exact: false, detail: /1 of 2/ }],
   ['all are done', [done(0, 5), done(1, 1)], false, { phase: 'done', members: 6, exact: true, detail: null }],
-  ['the time is over', [done(0, 5)], true, { phase: 'failed', exact: false, detail: /1 of 2 answered/ }],
-  ['one waits', [answer(0, { state: 'waiting' }), done(1, 1)], false, { phase: 'counting', detail: /are read first/ }],
+  ['the time is over', [done(0, 5)], true, { phase: 'failed', exact: false, detail: /1 of 2 responded/ }],
+  [
+    'one waits',
+    [answer(0, { state: 'waiting' }), done(1, 1)],
+    false,
+    { phase: 'counting', detail: /^Reading earlier messages first/ },
+  ],
   [
     'it gave way',
     [done(0, 5), { kind: 'refused', reason: 'Too many' }],
