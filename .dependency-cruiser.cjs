@@ -3,11 +3,18 @@ module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
-      name: 'domain-is-pure',
-      comment: 'shared/domain decides; it reads no clock, no environment and no socket',
+      name: 'model-is-pure',
+      comment: 'shared/model decides; it reads no clock, no environment and no socket',
       severity: 'error',
-      from: { path: '^shared/domain' },
-      to: { pathNot: ['^shared/domain', '^(node:)?crypto$', 'node_modules/(zod|ipaddr\\.js)/'] },
+      from: { path: '^shared/model' },
+      to: { pathNot: ['^shared/model', '^(node:)?crypto$', 'node_modules/(zod|ipaddr\\.js)/'] },
+    },
+    {
+      name: 'ingest-calls-are-pure',
+      comment: 'what a request is read as depends on its bytes alone',
+      severity: 'error',
+      from: { path: '^services/ingest/calls/' },
+      to: { pathNot: ['^services/ingest/calls/', '^shared/model/', '^(node:)?crypto$', 'node_modules/zod/'] },
     },
     {
       name: 'services-do-not-meet',
@@ -41,7 +48,7 @@ module.exports = {
       comment: 'the console knows the typed client, and the rules that need no machine; nobody knows the console',
       severity: 'error',
       from: { path: '^console/' },
-      to: { pathNot: ['^console/', '^shared/(api|domain)/', '^shared/expression/syntax', 'node_modules/', '\\.css$'] },
+      to: { pathNot: ['^console/', '^shared/(api|model)/', '^shared/expression/syntax', 'node_modules/', '\\.css$'] },
     },
     {
       name: 'tools-are-for-tests',

@@ -1,4 +1,4 @@
-import { messageOf } from '../shared/errors';
+import { messageOf } from '../shared/service/errors';
 import { type Progress } from './progress';
 
 /** Runs the parts that are asked for: one that fails is told of, and the others go on. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ServiceName } from '../deploy/local/paths';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../shared/kafka/topics';
-import { loadSettings } from '../shared/settings';
+import { loadSettings } from '../shared/service/settings';
 import { cpuBetween, readCpu } from './cpu';
 import { DefinitionStatus } from './definition-status';
 import { DEFINITIONS, definitionEntries } from './definitions';

@@ -1,6 +1,6 @@
 import { laneOptions } from '../services/delivery/limits';
-import { loadSettings } from '../shared/settings';
-import { type Destination } from '../shared/domain/config';
+import { loadSettings } from '../shared/service/settings';
+import { type Destination } from '../shared/model/config';
 import { percentile, sum } from './arithmetic';
 import { clockMs } from './clock';
 import { until } from './deadline';

@@ -1,4 +1,4 @@
-import { type Audience, type ComputedTrait } from '../shared/domain/definition';
+import { type Audience, type ComputedTrait } from '../shared/model/audience-definition';
 import { type Entry, dates, SOURCE, sourceOf } from './seed-config';
 
 /** Ten audiences and five computed traits over the messages of population.ts, as control writes them. */

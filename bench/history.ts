@@ -1,4 +1,4 @@
-import { type CircuitEvent, type DeliveryEvent } from '../shared/domain/attempt';
+import { type CircuitEvent, type DeliveryEvent } from '../shared/model/attempt-events';
 import { type Kafka } from '../shared/kafka/port';
 import { ATTEMPTS } from '../shared/kafka/topics';
 

@@ -1,4 +1,4 @@
-import { deliveryId } from '../shared/domain/delivery';
+import { deliveryId } from '../shared/model/delivery';
 import { percentile } from './arithmetic';
 import { Calls } from './calls';
 import { clockMs } from './clock';

@@ -1,6 +1,6 @@
 import { SERVICES } from '../deploy/local/paths';
 import { laneOptions } from '../services/delivery/limits';
-import { loadSettings } from '../shared/settings';
+import { loadSettings } from '../shared/service/settings';
 import { createCustomers } from './control-api';
 import { type IsolationFigure, type IsolationPhase } from './figures';
 import { measurePhase } from './isolation-phase';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { findJava } from '../deploy/local/java';
-import { ROOT } from '../shared/root';
+import { ROOT } from '../shared/service/repo-root';
 import { type Machine } from './figures';
 
 /** What the figures were measured on. */

@@ -1,5 +1,5 @@
 import { SERVICES } from '../deploy/local/paths';
-import { deliveryId } from '../shared/domain/delivery';
+import { deliveryId } from '../shared/model/delivery';
 import { ATTEMPTS, DUE, tierDelayMs } from '../shared/kafka/topics';
 import { sum } from './arithmetic';
 import { Calls } from './calls';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { type Message } from '../shared/domain/message';
+import { type Message } from '../shared/model/message';
 
 /** What is sent in the benchmarks: track calls and the bodies that are delivered of them, each of one kilobyte. */
 

@@ -1,4 +1,4 @@
-import { type JsonObject, type Message } from '../shared/domain/message';
+import { type JsonObject, type Message } from '../shared/model/message';
 import { at as pick, share } from './past/random';
 import { CONTEXT, PRODUCTS } from './payload';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type PreviewAnswer, type PreviewQuestion, readAnswer } from '../shared/domain/questions';
+import { type PreviewResult, type PreviewQuery, readResult } from '../shared/model/profile-queries';
 import { type Kafka, type OutRecord } from '../shared/kafka/port';
 import { PROFILE_ANSWERS, PROFILE_QUESTIONS } from '../shared/kafka/topics';
 import { sum } from './arithmetic';
@@ -31,16 +31,16 @@ export async function measurePreviews(
 ): Promise<PreviewFigure[]> {
   const figures: PreviewFigure[] = [];
   for (const { what, condition } of CONDITIONS) {
-    const question: PreviewQuestion = {
+    const question: PreviewQuery = {
       ...{ id: randomUUID(), kind: 'preview', condition },
       expiresAt: Date.now() + WITHIN_MS,
     };
-    const answers = new Map<number, PreviewAnswer>();
+    const answers = new Map<number, PreviewResult>();
     let refused: string | undefined;
     const tail = await kafka.tail({
       ...{ name: 'bench-answers', topic: PROFILE_ANSWERS, from: 'end' },
       onRecord: ({ key, value }) => {
-        const answer = key?.toString() === question.id ? readAnswer(value) : undefined;
+        const answer = key?.toString() === question.id ? readResult(value) : undefined;
         if (answer?.kind === 'preview') answers.set(answer.partition, answer);
         if (answer?.kind === 'refused') refused = answer.reason;
       },

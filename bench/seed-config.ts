@@ -1,9 +1,9 @@
 import { createSealer } from '../shared/config/seal';
 import { openConfig } from '../shared/config/reader';
 import { openWriter, type Write } from '../shared/config/writer';
-import { type Destination, type Kinds, type Source } from '../shared/domain/config';
+import { type Destination, type Kinds, type Source } from '../shared/model/config';
 import { type Appender, type Kafka } from '../shared/kafka/port';
-import { requireSecretKeys, type Settings } from '../shared/settings';
+import { requireSecretKeys, type Settings } from '../shared/service/settings';
 import { type Log } from '../shared/telemetry/log';
 import { SECRET } from './payload';
 

@@ -1,10 +1,10 @@
-import { DEFAULT_SHARDS, type Destination } from '../shared/domain/config';
-import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../shared/domain/delivery';
-import { type Message, messageHeaders, messageKey } from '../shared/domain/message';
+import { DEFAULT_SHARDS, type Destination } from '../shared/model/config';
+import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../shared/model/delivery';
+import { type Message, messageHeaders, messageKey } from '../shared/model/message';
 import { connectKafka } from '../shared/kafka/client';
 import { type Appender, type Kafka, type OutRecord } from '../shared/kafka/port';
 import { MESSAGES, WEBHOOKS } from '../shared/kafka/topics';
-import { loadSettings } from '../shared/settings';
+import { loadSettings } from '../shared/service/settings';
 import { createLog } from '../shared/telemetry/log';
 import { newTraceparent } from '../shared/telemetry/trace';
 import { bodyOf, userOf } from './payload';

@@ -1,4 +1,4 @@
-import { loadSettings } from '../shared/settings';
+import { loadSettings } from '../shared/service/settings';
 import { DEFINITIONS } from './definitions';
 import { type Results } from './figures';
 import { type Options } from './options';

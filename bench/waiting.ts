@@ -3,7 +3,7 @@ import { SERVICES } from '../deploy/local/paths';
 import { freePorts } from '../deploy/local/ports';
 import { type OutRecord } from '../shared/kafka/port';
 import { tierTopic } from '../shared/kafka/topics';
-import { loadSettings } from '../shared/settings';
+import { loadSettings } from '../shared/service/settings';
 import { createCustomers, type Customer } from './control-api';
 import { type WaitingFigure } from './figures';
 import { Lateness } from './lateness';

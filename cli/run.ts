@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { AppError } from '../shared/errors';
-import { ROOT } from '../shared/root';
+import { AppError } from '../shared/service/errors';
+import { ROOT } from '../shared/service/repo-root';
 import { type Cli } from './command';
 import { addAlerts } from './commands/alerts';
 import { addAudiences } from './commands/audiences';

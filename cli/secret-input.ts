@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { messageOf } from '../shared/errors';
+import { messageOf } from '../shared/service/errors';
 import { CliError, type World } from './world';
 
 /** Secrets come by a file, by standard input, by the environment or by a prompt without echo: never as an argument, which `ps` shows. */

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { parseDuration } from '../shared/domain/duration';
+import { parseDuration } from '../shared/model/duration';
 import { usage } from './world';
 
 /** Moments as they are typed: `15m` is so long ago, else ISO 8601. @throws CliError */

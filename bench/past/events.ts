@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type DeliveryEvent, type UrlAttempt } from '../../shared/domain/attempt';
-import { type MessageType } from '../../shared/domain/message';
+import { type DeliveryEvent, type UrlAttempt } from '../../shared/model/attempt-events';
+import { type MessageType } from '../../shared/model/message';
 import { at as pick, share } from './random';
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../deploy/local/paths';
-import { type DeadEvent } from '../../shared/domain/attempt';
+import { type DeadEvent } from '../../shared/model/attempt-events';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
 import { clockMs } from '../clock';

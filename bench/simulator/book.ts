@@ -1,4 +1,4 @@
-import { type AttemptEvent, type CancelledEvent, type CircuitEvent } from '../../shared/domain/attempt';
+import { type AttemptEvent, type CancelledEvent, type CircuitEvent } from '../../shared/model/attempt-events';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, DUE } from '../../shared/kafka/topics';
 import { type Figures } from './figures';

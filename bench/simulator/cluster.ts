@@ -1,6 +1,6 @@
 import { Returner } from '../../services/retry/handler';
 import { type OutRecord } from '../../shared/kafka/port';
-import { parkTiers } from '../../shared/domain/schedule';
+import { parkTiers } from '../../shared/model/schedule';
 import { ATTEMPTS, DEAD, DUE, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
 import { type Agenda } from './agenda';
 import { SimulatedAppender } from './appender';

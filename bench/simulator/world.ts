@@ -1,8 +1,8 @@
 import { type CircuitTurn } from '../../services/delivery/lanes';
 import { laneOptions, LIMITS, POOL } from '../../services/delivery/limits';
 import { type Lookup, type Target } from '../../services/delivery/targets';
-import { DEFAULT_SHARDS } from '../../shared/domain/config';
-import { encodeDelivery, shardKeys, urlHash } from '../../shared/domain/delivery';
+import { DEFAULT_SHARDS } from '../../shared/model/config';
+import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
 import { assignStripes } from '../../shared/kafka/assign';
 import { WEBHOOKS } from '../../shared/kafka/topics';

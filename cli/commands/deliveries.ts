@@ -1,6 +1,6 @@
 import { type Command } from 'commander';
 import { type Delivery, type Operations } from '../../shared/api/operations';
-import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { MESSAGE_TYPES } from '../../shared/model/message';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
 import { findDestination, findSource } from '../find';

@@ -1,5 +1,5 @@
 import { type Command } from 'commander';
-import { CALL_TYPES } from '../../shared/domain/message';
+import { CALL_TYPES } from '../../shared/model/message';
 import { type Cli, leaf, oneOf } from '../command';
 import { findDestination } from '../find';
 import { showTest } from '../output/test';

@@ -1,5 +1,5 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
-import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { MESSAGE_TYPES } from '../../shared/model/message';
 import { listOf, oneOf, type Session, whole } from '../command';
 import { findSource, idsOf } from '../find';
 import { WEBHOOK_EDITS, type WebhookFields, webhookFieldsOf, type WebhookOptions } from './webhook-fields';

@@ -1,6 +1,6 @@
 import { type Command } from 'commander';
-import { messageOf } from '../../shared/errors';
-import { loadSettings, type Settings } from '../../shared/settings';
+import { messageOf } from '../../shared/service/errors';
+import { loadSettings, type Settings } from '../../shared/service/settings';
 import { type Cli, leaf, type Session } from '../command';
 import { reasonOf } from '../connect/api';
 import { allDestinations } from '../find';

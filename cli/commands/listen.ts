@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command } from 'commander';
 import { type Destination } from '../../shared/api/operations';
-import { prepareSecrets, type PreparedSecrets } from '../../shared/domain/sign';
+import { prepareSecrets, type PreparedSecrets } from '../../shared/model/sign';
 import { type Cli, leaf, type Session, whole } from '../command';
 import { findDestination, findSource } from '../find';
 import { parseHeaders } from '../headers';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command } from 'commander';
-import { CALL_TYPES, type CallType } from '../../shared/domain/message';
+import { CALL_TYPES, type CallType } from '../../shared/model/message';
 import { type Cli, leaf, oneOf, type Session } from '../command';
 import { reasonOf } from '../connect/api';
 import { findSource } from '../find';

@@ -1,6 +1,6 @@
 import { type Command } from 'commander';
 import { type Operations } from '../../shared/api/operations';
-import { COMPUTES } from '../../shared/domain/definition';
+import { COMPUTES } from '../../shared/model/audience-definition';
 import { type Cli, group, leaf, oneOf, type Session } from '../command';
 import { findTrait } from '../find';
 import { usage } from '../world';

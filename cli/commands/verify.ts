@@ -1,6 +1,6 @@
 import { type Command } from 'commander';
 import { verifyWebhook, WebhookError } from '../../clients/node/src/webhook';
-import { parseDuration } from '../../shared/domain/duration';
+import { parseDuration } from '../../shared/model/duration';
 import { type Cli, leaf } from '../command';
 import { paintOf } from '../output/paint';
 import { readBytes, readSecretFile } from '../secret-input';

@@ -1,5 +1,5 @@
 import { ApiProblem, createClient } from '../../shared/api/client';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 import { CliError, type World } from '../world';
 import { readKept, readLocal } from './files';
 import { type Place, resolvePlace } from './resolve';

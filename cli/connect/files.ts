@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { LOCAL_SYSTEM_FILE } from '../../shared/local-system';
+import { SYSTEM_FILE } from '../../shared/service/system-file';
 import { CliError, type World } from '../world';
 import { type Kept, type Local } from './resolve';
 
@@ -53,7 +53,7 @@ export function readLocal({ env, cwd }: Pick<World, 'env' | 'cwd'>): Local | und
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   const tokenFile = join(dir, 'admin-token');
   if (!existsSync(tokenFile)) return undefined;
-  const system = join(dir, LOCAL_SYSTEM_FILE);
+  const system = join(dir, SYSTEM_FILE);
   const said = existsSync(system) ? (parse(readFileSync(system, 'utf8')) as Partial<Record<string, unknown>>) : {};
   const text = (value: unknown) => (typeof value === 'string' && URL.canParse(value) ? value : undefined);
   return {

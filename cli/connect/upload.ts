@@ -2,8 +2,8 @@ import { createReadStream, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ApiProblem } from '../../shared/api/client';
 import { type Problem, type UploadedMembers } from '../../shared/api/operations';
-import { createMemberLines } from '../../shared/domain/member-lines';
-import { messageOf } from '../../shared/errors';
+import { createMembersNdjson } from '../../shared/model/members-ndjson';
+import { messageOf } from '../../shared/service/errors';
 import { CliError, type World } from '../world';
 import { type Api, sentenceOf } from './api';
 
@@ -45,7 +45,7 @@ export async function uploadMembers(api: Api, uploading: Uploading): Promise<Upl
   const { id, method, input, mayBeEmpty, onProgress } = uploading;
   let failed: unknown;
   async function* body(): AsyncGenerator<Uint8Array> {
-    const lines = createMemberLines();
+    const lines = createMembersNdjson();
     const decoder = new TextDecoder();
     const encoder = new TextEncoder();
     let bytes = 0;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { LOCAL_SYSTEM_FILE, type LocalSystemFile } from '../../shared/local-system';
+import { SYSTEM_FILE, type SystemFile } from '../../shared/service/system-file';
 import { type World } from '../world';
 import { type Health } from './check';
 
@@ -12,13 +12,13 @@ export interface Surroundings {
   /** the environment that services of this system have, as far as it is known here */
   env: Record<string, string | undefined>;
   /** what `npm start` wrote down, where it runs on this machine */
-  local: LocalSystemFile | undefined;
+  local: SystemFile | undefined;
 }
 
 /** @param url the control API that is asked: what another system wrote down does not count */
 export function surroundings({ env, cwd }: Pick<World, 'env' | 'cwd'>, url: string): Surroundings {
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
-  const said = readJson(join(dir, LOCAL_SYSTEM_FILE)) as LocalSystemFile | undefined;
+  const said = readJson(join(dir, SYSTEM_FILE)) as SystemFile | undefined;
   const local = said?.control === url ? said : undefined;
   if (!local) return { env, local };
   const key = join(dir, 'secret-key');

@@ -1,13 +1,13 @@
 import { createSealer } from '../../shared/config/seal';
 import { openConfig } from '../../shared/config/reader';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 import { kafkaAddress } from '../../shared/kafka/address';
 import { connectKafka } from '../../shared/kafka/client';
 import { inspectOffsets, inspectTopics } from '../../shared/kafka/inspect';
 import { type Kafka } from '../../shared/kafka/port';
 import { lookAtKafka } from '../../shared/kafka/ready';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
-import { type Settings } from '../../shared/settings';
+import { type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Check, clockCheck, fail, keyCheck, offsetChecks, ok, topicChecks, warn } from './check';
 

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { atMost } from '../../shared/at-most';
-import { type PreparedSecrets, signHeaders } from '../../shared/domain/sign';
+import { withTimeout } from '../../shared/service/async';
+import { type PreparedSecrets, signHeaders } from '../../shared/model/sign';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { reasonOf } from '../connect/api';
 import { pause } from '../time';
@@ -77,7 +77,7 @@ export class Forwarder {
   async close(deadlineMs: number): Promise<number> {
     this.#stop.abort();
     this.#unsent += this.#queue.splice(0).length;
-    await atMost(deadlineMs, this.#settled());
+    await withTimeout(deadlineMs, this.#settled());
     const left = this.#running;
     this.#agent.destroy();
     return this.#unsent + left;

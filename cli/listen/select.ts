@@ -1,8 +1,8 @@
 import { type Destination, type Event } from '../../shared/api/operations';
-import { renderBody } from '../../shared/domain/body';
-import { deliveryId } from '../../shared/domain/delivery';
-import { parseMessage } from '../../shared/domain/message-record';
-import { wantsWebhooks } from '../../shared/domain/route';
+import { renderBody } from '../../shared/model/webhook-body';
+import { deliveryId } from '../../shared/model/delivery';
+import { parseMessage } from '../../shared/model/message-codec';
+import { wantsWebhooks } from '../../shared/model/route';
 
 /**
  * Which events a listener forwards, and as which request: by the rules and with the bytes of the router. Whether the

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type Audience, type ComputedTrait, type Operations } from '../../shared/api/operations';
-import { COMPUTES, keyOf } from '../../shared/domain/definition';
+import { COMPUTES, keyOf } from '../../shared/model/audience-definition';
 
 /**
  * Audiences and computed traits in a file of settings. Their sources and destinations stand there by their names; their

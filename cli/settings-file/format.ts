@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../shared/api/operations';
-import { TRUSTS } from '../../shared/domain/config';
-import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { TRUSTS } from '../../shared/model/config';
+import { MESSAGE_TYPES } from '../../shared/model/message';
 import { CliError } from '../world';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { join, relative } from 'node:path';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 
 /**
  * Builds the console into dist/console, unless it is there as its sources are now: a start is not made slower by what has
  * not changed. With --optional a failure is said, and is none: a system runs without its console.
  */
 
-const INPUTS = ['console', 'shared/api', 'shared/domain', 'shared/expression', 'package-lock.json'];
+const INPUTS = ['console', 'shared/api', 'shared/model', 'shared/expression', 'package-lock.json'];
 const OUT = join(ROOT, 'dist', 'console');
 /** The best takes seconds more, for a twentieth. */
 const QUALITY = 9;

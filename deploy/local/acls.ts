@@ -1,4 +1,4 @@
-import { loadSettings, requireBrokers } from '../../shared/settings';
+import { loadSettings, requireBrokers } from '../../shared/service/settings';
 import { grantCommands, grantsOf } from '../kafka/acls';
 
 /**

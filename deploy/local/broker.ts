@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { AppError, messageOf } from '../../shared/errors';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { waitForKafka } from '../../shared/kafka/ready';
-import { isAlive, parseProcessId, processId } from '../../shared/process-id';
+import { isAlive, parseProcessId, processId } from '../../shared/service/process-id';
 import { keptPorts } from './kept-ports';
 import {
   type BrokerPorts,

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline';
 import { type Readable, type Writable } from 'node:stream';
 import { ConfigState } from '../../shared/config/state';
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**

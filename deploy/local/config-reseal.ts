@@ -2,9 +2,9 @@ import { openConfig } from '../../shared/config/reader';
 import { resealConfig, type ResealReport } from '../../shared/config/reseal';
 import { createSealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
-import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { AppError, messageOf } from '../../shared/errors';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { waitForKafka } from '../../shared/kafka/ready';
 import { type Broker } from './broker';
 import { brokerProperties } from './kafka-files';

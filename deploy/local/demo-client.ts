@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 import { type LocalSystem } from './supervisor';
 
 /** What the demo does as a user of Waypost, by its public interfaces alone: sets up by the control API, sends to ingest. */

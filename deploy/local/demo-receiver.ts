@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { listen } from '../../shared/http/health';
+import { listen } from '../../shared/service/health';
 
 /**
  * The demo's customer: an HTTP server that checks signatures by itself, as a receiver would, with none of Waypost's

@@ -1,5 +1,5 @@
-import { AppError } from '../../shared/errors';
-import { loadSettings } from '../../shared/settings';
+import { AppError } from '../../shared/service/errors';
+import { loadSettings } from '../../shared/service/settings';
 import { healthPort } from './local-settings';
 import { SERVICES } from './paths';
 import { reachable, whyNot } from './readiness';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 import { hasMaven, HOW_TO_GET_KAFKA, maven } from './java';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 
 /**
  * Brings the jars of Kafka, once for each version of deploy/kafka/pom.xml. The folder appears under its name complete or

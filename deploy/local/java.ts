@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 
 /** Finds the Java and the Maven of this machine by asking them for their version. */
 

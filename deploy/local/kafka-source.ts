@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 import { type Broker, type BrokerOptions, launchBroker } from './broker';
 import { dockerAnswers, launchContainer } from './container';
 import { kafkaJars } from './jars';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 import { type Ending, type Program } from './program';
 
 /**

@@ -12,7 +12,7 @@ import { type Ending, ending, type Program } from './program';
 
 /**
  * A background job of `sh` gets /dev/null as its stdin unless told otherwise, hence the detour over descriptor 3. The
- * services have 3 s to drain without their supervisor (shared/lifecycle.ts) and want the broker meanwhile.
+ * services have 3 s to drain without their supervisor (shared/service/run.ts) and want the broker meanwhile.
  */
 const SCRIPT = `
 exec 3<&0

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { AppError, messageOf } from '../../shared/errors';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { kafkaAddress } from '../../shared/kafka/address';
 import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
-import { type Settings } from '../../shared/settings';
+import { type Settings } from '../../shared/service/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';
 import { keep, type Kept } from './keep';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { AppError } from '../../shared/errors';
-import { loadSettings, type Settings } from '../../shared/settings';
+import { AppError } from '../../shared/service/errors';
+import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, type ServiceName } from './paths';
 import { freePorts, whyNotFree } from './ports';
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 
 /**
  * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `health`, `acls`, `config

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 
 /** The names of the services, in the order in which they are started and shown. */
 export const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', 'control'] as const;

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 
 /**
  * Who goes first where the processes of one machine want more than its cores have: a tenth of a share for who gives way,

@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 
 /** Asks a service by its health port how it is. */
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 import { keep, type Kept } from './keep';
 import { type Output } from './output';
 import { SERVICES, type ServiceName } from './paths';
@@ -10,7 +10,7 @@ import { type ServiceProcess, startService } from './service-process';
 
 /** A service that refuses to start so often in a row will refuse for ever: a setting, a port, a broker it cannot use. */
 const REFUSALS = 3;
-/** A service gives itself 25 s (shared/lifecycle.ts). */
+/** A service gives itself 25 s (shared/service/run.ts). */
 const STOP_MS = 26_000;
 const POLL_MS = 50;
 const REPORT_MS = 15_000;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { AppError } from '../../shared/errors';
-import { loadSettings } from '../../shared/settings';
+import { AppError } from '../../shared/service/errors';
+import { loadSettings } from '../../shared/service/settings';
 import { SERVICES, serviceMain, type ServiceName } from './paths';
 import { localSecrets, type Secrets } from './secrets';
 

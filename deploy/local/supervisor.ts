@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError, messageOf } from '../../shared/errors';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
-import { LOCAL_SYSTEM_FILE, type LocalSystemFile } from '../../shared/local-system';
-import { loadSettings, type Settings } from '../../shared/settings';
+import { SYSTEM_FILE, type SystemFile } from '../../shared/service/system-file';
+import { loadSettings, type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Kept } from './keep';
 import { type LocalKafka, localKafka } from './local-kafka';
 import { choosePorts, healthPort, localSettings, type PortName } from './local-settings';
-import { takeLock } from '../../shared/lock';
+import { takeLock } from '../../shared/service/data-dir-lock';
 import { createOutput, type Output } from './output';
 import { SERVICES, serviceMain, type ServiceName } from './paths';
 import { reachable, urlOf } from './readiness';
@@ -138,8 +138,8 @@ async function bringUp({ options, output, started, stopping, fatal }: BringUp): 
 
 /** So that the command line finds it without being told. */
 function sayWhere({ controlUrl, ingestUrl, brokers, embedded, healthPorts, settings }: LocalSystem): void {
-  const said: LocalSystemFile = { control: controlUrl, ingest: ingestUrl, brokers, embedded, health: healthPorts };
-  writeFileSync(join(settings.WAYPOST_DATA_DIR, LOCAL_SYSTEM_FILE), `${JSON.stringify(said, null, 2)}\n`);
+  const said: SystemFile = { control: controlUrl, ingest: ingestUrl, brokers, embedded, health: healthPorts };
+  writeFileSync(join(settings.WAYPOST_DATA_DIR, SYSTEM_FILE), `${JSON.stringify(said, null, 2)}\n`);
 }
 
 /**

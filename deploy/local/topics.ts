@@ -1,5 +1,5 @@
 import { connectKafka } from '../../shared/kafka/client';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**

@@ -1,4 +1,4 @@
-import { createSeen, SEEN_IDS, SEEN_MS, type Seen } from '../../shared/domain/seen';
+import { createDedupWindow, DEDUP_IDS, DEDUP_MS, type DedupWindow } from '../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
@@ -15,12 +15,12 @@ import { type Meta } from './meta';
  */
 
 /** For all partitions of a process, once for the live reading and once for a second reading. */
-const IDS = SEEN_IDS / 4;
+const IDS = DEDUP_IDS / 4;
 const FETCH_BYTES = 1024 * 1024;
 
 export class CountedCalls {
   /** made for the first call: a second reading is rare */
-  #made: Seen | undefined;
+  #made: DedupWindow | undefined;
   readonly #most: number;
 
   /** @param partitions of the topic: their windows share the memory */
@@ -28,8 +28,8 @@ export class CountedCalls {
     this.#most = Math.ceil(IDS / partitions);
   }
 
-  get #seen(): Seen {
-    return (this.#made ??= createSeen({ maxIds: this.#most }));
+  get #seen(): DedupWindow {
+    return (this.#made ??= createDedupWindow({ maxIds: this.#most }));
   }
 
   /** Leaves out the copies, and remembers the other calls. */
@@ -55,7 +55,7 @@ export class CountedCalls {
     const at = { topic: PROFILE_EVENTS, partition, maxBytes: FETCH_BYTES };
     const end = Math.min(before, range.high);
     const next = end < range.high ? await kafka.read({ ...at, offset: end, maxBytes: 1 }) : undefined;
-    const sinceMs = (next?.records[0]?.timestampMs ?? nowMs) - SEEN_MS;
+    const sinceMs = (next?.records[0]?.timestampMs ?? nowMs) - DEDUP_MS;
     const since = await rangeOf(kafka, partition, sinceMs);
     let records = 0;
     for (let from = Math.max(since?.low ?? 0, end - this.#most); from < end;) {

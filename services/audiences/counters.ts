@@ -1,5 +1,5 @@
-import { type Compute } from '../../shared/domain/definition';
-import { type Json, type JsonObject } from '../../shared/domain/message';
+import { type Compute } from '../../shared/model/audience-definition';
+import { type Json, type JsonObject } from '../../shared/model/message';
 import { countsFor, type Sources } from './trust';
 
 /**

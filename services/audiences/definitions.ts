@@ -1,5 +1,5 @@
-import { type Audience, type ComputedTrait } from '../../shared/domain/definition';
-import { type Json } from '../../shared/domain/message';
+import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
+import { type Json } from '../../shared/model/message';
 import { compileExpression } from '../../shared/expression/compile';
 import { userVariables, type Variables } from '../../shared/expression/values';
 import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from './counters';

@@ -1,4 +1,4 @@
-import { type Json } from '../../shared/domain/message';
+import { type Json } from '../../shared/model/message';
 import { type Definitions } from './definitions';
 import { type Origin, type ProfileEvent } from './event';
 import { type Meta } from './meta';

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../shared/domain/message';
+import { type JsonObject } from '../../shared/model/message';
 import { type Application, applyRecord } from './apply';
 import { CountedCalls } from './counted-calls';
 import { admit } from './cursor';

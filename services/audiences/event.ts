@@ -1,6 +1,6 @@
-import { type JsonObject, type Message } from '../../shared/domain/message';
-import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/domain/profiles';
-import { type Sighting, sightingOf } from '../../shared/domain/seen';
+import { type JsonObject, type Message } from '../../shared/model/message';
+import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/model/profile-records';
+import { type MessageRef, sightingOf } from '../../shared/model/dedup-window';
 import { type InRecord } from '../../shared/kafka/port';
 import { type Profile } from './profile';
 
@@ -32,7 +32,7 @@ export interface Incoming {
   user: string;
   origin: Origin | undefined;
   /** the call that it comes of, and when it was appended; absent: of no call, or written by an older version */
-  call?: { sighting: Sighting; atMs: number };
+  call?: { sighting: MessageRef; atMs: number };
   event: ProfileEvent;
 }
 

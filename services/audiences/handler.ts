@@ -1,7 +1,7 @@
 import { type ConfigReader } from '../../shared/config/view';
-import { parseMessage, readHead } from '../../shared/domain/message-record';
-import { callHash, createSeen, SEEN_IDS, sightingOf } from '../../shared/domain/seen';
-import { AppError, messageOf } from '../../shared/errors';
+import { parseMessage, readMessageHeaders } from '../../shared/model/message-codec';
+import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../shared/model/dedup-window';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { type Appender, type InRecord, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { newerFormat, remember } from '../../shared/kafka/recall';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
@@ -30,12 +30,12 @@ export interface RekeyOptions {
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 /** Half of the memory for copies: the keepers of profiles have the other half (counted-calls.ts). */
-export const REKEY_IDS = SEEN_IDS / 2;
+export const REKEY_IDS = DEDUP_IDS / 2;
 
 export class Rekey {
   /** since the start of the process */
   readonly counts = { given: 0, duplicates: 0, left: 0, rejected: 0 };
-  readonly #seen = createSeen({ maxIds: REKEY_IDS });
+  readonly #seen = createDedupWindow({ maxIds: REKEY_IDS });
   #refused = false;
   #failed = false;
 
@@ -53,7 +53,7 @@ export class Rekey {
       this.#refused = true;
       return 'full';
     }
-    const head = readHead(record.headers);
+    const head = readMessageHeaders(record.headers);
     if (head.kind === 'newer') return this.#stop(record, head.format);
     if (head.kind === 'rejected') return this.#leave(record, 'rejected');
     // What this service tells is no news to it.

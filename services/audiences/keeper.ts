@@ -5,7 +5,7 @@ import { newTraceparent } from '../../shared/telemetry/trace';
 import { recallCalls } from './counted-calls';
 import { type Definitions } from './definitions';
 import { type Step, type Tell } from './draft';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 import { Engine } from './engine';
 import { EventLog } from './event-log';
 import { Intake, type IntakeOptions, type Queued } from './intake';

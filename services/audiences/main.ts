@@ -1,10 +1,10 @@
 import './telemetry';
 import { join } from 'node:path';
 import { openConfig } from '../../shared/config/reader';
-import { serveHealth } from '../../shared/http/health';
+import { serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
-import { run } from '../../shared/lifecycle';
-import { loadSettings } from '../../shared/settings';
+import { run } from '../../shared/service/run';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Catalog } from './catalog';
 import { Service } from './service';

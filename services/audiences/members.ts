@@ -1,4 +1,4 @@
-import { type Member, type MembersAnswer, type MembersQuestion } from '../../shared/domain/questions';
+import { type Member, type MembersResult, type MembersQuery } from '../../shared/model/profile-queries';
 import { type Profile } from './profile';
 
 /** Who is in, of one partition, as receivers were told: pure. */
@@ -13,9 +13,9 @@ export interface MemberShelf {
 /** Never more work than the page that is asked for. */
 export function membersOf(
   shelf: MemberShelf,
-  { definition, limit, user }: MembersQuestion,
+  { definition, limit, user }: MembersQuery,
   after: string | undefined,
-): Pick<MembersAnswer, 'members' | 'end'> {
+): Pick<MembersResult, 'members' | 'end'> {
   const users = user === undefined ? shelf.members(definition, after, limit) : [user];
   const members = users.flatMap((userId): Member | [] => {
     const profile = shelf.get(userId);

@@ -1,5 +1,5 @@
-import { type Phase } from '../../shared/domain/profiles';
-import { AppError } from '../../shared/errors';
+import { type Phase } from '../../shared/model/profile-records';
+import { AppError } from '../../shared/service/errors';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { BEGINNING, type Cursor } from './cursor';
 import { type Definition, type Definitions } from './definitions';

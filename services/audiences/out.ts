@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
+import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { type Definition } from './definitions';

@@ -1,6 +1,6 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { type Appender, type Consumption, type Kafka } from '../../shared/kafka/port';
-import { type Lock, takeLock } from '../../shared/lock';
+import { type Lock, takeLock } from '../../shared/service/data-dir-lock';
 import { patient } from '../../shared/kafka/patient';
 import { recall } from '../../shared/kafka/recall';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';

@@ -1,5 +1,5 @@
-import { type JsonObject } from '../../shared/domain/message';
-import { type PreviewAnswer, type PreviewQuestion, type SampleUser } from '../../shared/domain/questions';
+import { type JsonObject } from '../../shared/model/message';
+import { type PreviewResult, type PreviewQuery, type SampleUser } from '../../shared/model/profile-queries';
 import { admit, BEGINNING, isLate } from './cursor';
 import { type Definition, Definitions, ofAudience } from './definitions';
 import { type Shelf } from './draft';
@@ -29,7 +29,7 @@ export interface Glance {
   next: number;
 }
 
-export type Figures = Omit<PreviewAnswer, 'kind' | 'partition'>;
+export type Figures = Omit<PreviewResult, 'kind' | 'partition'>;
 
 /** A few ms of work: then others have their turn. */
 const CHUNK = 100;
@@ -46,7 +46,7 @@ const MAX_TRAITS_LENGTH = 2_000;
  * where there is nothing to look at any more.
  */
 export async function* previewOf(
-  question: PreviewQuestion,
+  question: PreviewQuery,
   look: () => Glance | undefined,
   now: () => number,
   browser = NO_SOURCES,
@@ -173,7 +173,7 @@ class Trial {
   readonly #sources: Sources;
 
   constructor(
-    private readonly question: PreviewQuestion,
+    private readonly question: PreviewQuery,
     private readonly now: () => number,
     browser: ReadonlySet<string>,
   ) {

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '../../shared/domain/message';
+import { type Json, type JsonObject } from '../../shared/model/message';
 import { type Counter } from './counters';
 import { Room } from './room';
 import { countsFor, type Sources } from './trust';

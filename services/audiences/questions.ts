@@ -1,12 +1,12 @@
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import {
-  type Answer,
-  type MembersQuestion,
-  type PreviewQuestion,
-  type Question,
-  readQuestion,
-} from '../../shared/domain/questions';
-import { messageOf } from '../../shared/errors';
+  type ProfileResult,
+  type MembersQuery,
+  type PreviewQuery,
+  type ProfileQuery,
+  readQuery,
+} from '../../shared/model/profile-queries';
+import { messageOf } from '../../shared/service/errors';
 import { compileExpression } from '../../shared/expression/compile';
 import { mistakeText } from '../../shared/expression/syntax';
 import { type Appender, type InRecord, type Kafka, type Tail } from '../../shared/kafka/port';
@@ -69,8 +69,8 @@ interface Part {
 }
 
 type Open =
-  | { question: PreviewQuestion; parts: Map<number, Part> }
-  | { question: MembersQuestion; answered: Set<number>; parts?: undefined };
+  | { question: PreviewQuery; parts: Map<number, Part> }
+  | { question: MembersQuery; answered: Set<number>; parts?: undefined };
 
 export class Questions {
   readonly #open = new Map<string, Open>();
@@ -102,7 +102,7 @@ export class Questions {
   }
 
   #hear({ value, timestampMs }: InRecord): void {
-    const question = readQuestion(value);
+    const question = readQuery(value);
     if (!question) return;
     const nowMs = this.options.now();
     if (question.kind === 'cancel') {
@@ -119,7 +119,7 @@ export class Questions {
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
   }
 
-  #begin(question: Exclude<Question, { kind: 'cancel' }>): void {
+  #begin(question: Exclude<ProfileQuery, { kind: 'cancel' }>): void {
     if (question.kind === 'members') {
       this.#open.set(question.id, { question, answered: new Set() });
       return;
@@ -209,7 +209,7 @@ export class Questions {
     else await pause(Math.min(LONGEST_REST_MS, workedMs * REST_FACTOR));
   }
 
-  #say(id: string, answer: Answer): void {
+  #say(id: string, answer: ProfileResult): void {
     // Refused by a stopping process alone; whoever keeps the partition next answers.
     this.options.appender
       .append([{ topic: PROFILE_ANSWERS, key: id, value: JSON.stringify(answer) }])

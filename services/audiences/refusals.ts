@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/errors';
+import { AppError } from '../../shared/service/errors';
 import { type Appender, type OutRecord } from '../../shared/kafka/port';
 import { type Step } from './draft';
 import { changelogRecords, moveRecords } from './out';

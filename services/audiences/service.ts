@@ -1,5 +1,5 @@
 import { type Appender } from '../../shared/kafka/port';
-import { type Health } from '../../shared/http/health';
+import { type Health } from '../../shared/service/health';
 import { PROFILE_STATUS } from '../../shared/kafka/topics';
 import { Pipeline, type PipelineOptions } from './pipeline';
 import { Questions } from './questions';

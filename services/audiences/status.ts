@@ -1,4 +1,4 @@
-import { type Phase, type StatusValue } from '../../shared/domain/profiles';
+import { type Phase, type StatusValue } from '../../shared/model/profile-records';
 import { type Definitions } from './definitions';
 import { type Meta } from './meta';
 import { type Store } from './store';

@@ -4,7 +4,7 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { type Shelf, type Step } from './draft';
 import { type Meta } from './meta';
 import { decodeProfile, encodeProfile, type Profile, type Told } from './profile';
-import { type JsonObject } from '../../shared/domain/message';
+import { type JsonObject } from '../../shared/model/message';
 
 /**
  * The profiles of one partition on disk (LMDB): what the engine reads, and a copy of what the changelog says.

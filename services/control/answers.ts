@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { TRUSTS } from '../../shared/domain/config';
-import { MESSAGE_TYPES } from '../../shared/domain/message';
-import { OUTCOMES } from '../../shared/domain/route';
+import { TRUSTS } from '../../shared/model/config';
+import { MESSAGE_TYPES } from '../../shared/model/message';
+import { OUTCOMES } from '../../shared/model/route';
 import { audit, session, token } from './access/answers';
 import { notice } from './alerts/answers';
 import { sourceEvents, trial } from './filter-answers';

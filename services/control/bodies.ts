@@ -1,4 +1,4 @@
-import { type Json } from '../../shared/domain/message';
+import { type Json } from '../../shared/model/message';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { DEAD } from '../../shared/kafka/topics';
 import { type DeliveryRow } from './history/delivery-row';

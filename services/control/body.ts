@@ -1,5 +1,5 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { type Json } from '../../shared/domain/message';
+import { type Json } from '../../shared/model/message';
 import { Problem } from '../../shared/http/problem';
 
 /**

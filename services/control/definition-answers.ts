@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COMPUTES } from '../../shared/domain/definition';
+import { COMPUTES } from '../../shared/model/audience-definition';
 
 /** The shapes of what is answered about audiences and computed traits. */
 

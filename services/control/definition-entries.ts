@@ -1,6 +1,6 @@
 import { type ConfigView, type Entry } from '../../shared/config/view';
-import { type Destination } from '../../shared/domain/config';
-import { type Audience, type ComputedTrait } from '../../shared/domain/definition';
+import { type Destination } from '../../shared/model/config';
+import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
 import { Problem } from '../../shared/http/problem';
 import { type Kafka } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';

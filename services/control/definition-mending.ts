@@ -1,12 +1,12 @@
 import { type ConfigView } from '../../shared/config/view';
-import { type Source } from '../../shared/domain/config';
-import { messageOf } from '../../shared/errors';
+import { type Source } from '../../shared/model/config';
+import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { WAYPOST } from './access/identities';
 import { disconnect } from './definition-entries';
 import { sourceOf } from './definitions';
 import { type Entries } from './entries';
-import { Periodic } from './periodic';
+import { Periodic } from '../../shared/service/periodic';
 
 /**
  * Ends what a change of an audience or computed trait has left that was cut off in its midst (definition-entries.ts): a source

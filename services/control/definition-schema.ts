@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { COMPUTES } from '../../shared/domain/definition';
-import { MAX_USER_BYTES } from '../../shared/domain/profiles';
+import { COMPUTES } from '../../shared/model/audience-definition';
+import { MAX_USER_BYTES } from '../../shared/model/profile-records';
 import { durationField, name } from './fields';
 import { pageParameters, timeParameter } from './query';
 

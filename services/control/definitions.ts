@@ -1,8 +1,8 @@
 import { type z } from 'zod';
 import { type Entry } from '../../shared/config/view';
-import { type Source } from '../../shared/domain/config';
-import { type Audience, type ComputedTrait, keyOf } from '../../shared/domain/definition';
-import { type Json } from '../../shared/domain/message';
+import { type Source } from '../../shared/model/config';
+import { type Audience, type ComputedTrait, keyOf } from '../../shared/model/audience-definition';
+import { type Json } from '../../shared/model/message';
 import { compileExpression } from '../../shared/expression/compile';
 import { mistakeText } from '../../shared/expression/syntax';
 import { type FieldError, pointer } from '../../shared/http/problem';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type ConfigView } from '../../shared/config/view';
-import { type Source } from '../../shared/domain/config';
-import { MAX_ID_BYTES } from '../../shared/domain/normalize';
-import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
+import { type Source } from '../../shared/model/config';
+import { MAX_ID_BYTES } from '../../shared/model/normalize';
+import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { type FieldError, pointer } from '../../shared/http/problem';
 import { type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Destination } from '../../shared/domain/config';
-import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { type Destination } from '../../shared/model/config';
+import { MESSAGE_TYPES } from '../../shared/model/message';
 import { type DeliveryRow, STATUSES, type Try } from './history/delivery-row';
 import { type Filter } from './history/queries';
 import { pageParameters, timeParameter } from './query';

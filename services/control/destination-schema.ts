@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { checkStaticHeaders } from '../../shared/domain/static-headers';
-import { MESSAGE_TYPES } from '../../shared/domain/message';
-import { checkWebhookUrl } from '../../shared/domain/url';
+import { checkStaticHeaders } from '../../shared/model/static-headers';
+import { MESSAGE_TYPES } from '../../shared/model/message';
+import { checkWebhookUrl } from '../../shared/model/webhook-url';
 import { name, switchOffAfter } from './fields';
 import { filterText } from './filters';
 

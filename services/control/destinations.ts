@@ -1,8 +1,8 @@
 import { type z } from 'zod';
 import { type Sealer } from '../../shared/config/seal';
 import { type Entry } from '../../shared/config/view';
-import { DEFAULT_SHARDS, type Destination } from '../../shared/domain/config';
-import { type Json, type JsonObject } from '../../shared/domain/message';
+import { DEFAULT_SHARDS, type Destination } from '../../shared/model/config';
+import { type Json, type JsonObject } from '../../shared/model/message';
 import { type FieldError, pointer } from '../../shared/http/problem';
 import { destinationSchema } from './destination-schema';
 import { durationText, parseBody } from './fields';

@@ -1,7 +1,7 @@
 import { type Write } from '../../shared/config/writer';
 import { type ConfigReader, type Entry } from '../../shared/config/view';
 import { type ConfigWriter } from '../../shared/config/writer';
-import { type ApiKind, type Kinds } from '../../shared/domain/config';
+import { type ApiKind, type Kinds } from '../../shared/model/config';
 import { Problem } from '../../shared/http/problem';
 import { auditNote } from './access/audit';
 import { type Actor } from './access/identities';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatDuration, parseDuration } from '../../shared/domain/duration';
+import { formatDuration, parseDuration } from '../../shared/model/duration';
 import { type FieldError, pointer, Problem } from '../../shared/http/problem';
 
 /** What is wrong with a body, field by field, in words; and the few kinds of field that several bodies share. */

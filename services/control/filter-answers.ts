@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MESSAGE_TYPES } from '../../shared/domain/message';
+import { MESSAGE_TYPES } from '../../shared/model/message';
 
 /** What is seen of events and what a filter says of them, for the OpenAPI document. */
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Message } from '../../shared/domain/message';
-import { parseMessage } from '../../shared/domain/message-record';
+import { type Message } from '../../shared/model/message';
+import { parseMessage } from '../../shared/model/message-codec';
 import { compileExpression } from '../../shared/expression/compile';
 import { mistakeText } from '../../shared/expression/syntax';
 import { messageVariables } from '../../shared/expression/values';

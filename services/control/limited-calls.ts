@@ -1,4 +1,4 @@
-import { limitedCounts } from '../../shared/domain/limited';
+import { limitedCounts } from '../../shared/model/limited-requests';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { LIMITED, topicSpecs } from '../../shared/kafka/topics';
 

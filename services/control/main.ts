@@ -1,6 +1,6 @@
 import './telemetry';
-import { run } from '../../shared/lifecycle';
-import { loadSettings } from '../../shared/settings';
+import { run } from '../../shared/service/run';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { startControl } from './service';
 

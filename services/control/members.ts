@@ -1,5 +1,5 @@
-import { type Audience, type Upload } from '../../shared/domain/definition';
-import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/domain/profiles';
+import { type Audience, type Upload } from '../../shared/model/audience-definition';
+import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/model/profile-records';
 import { Problem } from '../../shared/http/problem';
 import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';

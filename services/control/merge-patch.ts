@@ -1,4 +1,4 @@
-import { type Json } from '../../shared/domain/message';
+import { type Json } from '../../shared/model/message';
 
 /**
  * RFC 7396: what is absent in the patch stays, `null` removes, objects merge, and anything else (a list too) takes the

@@ -1,7 +1,7 @@
 import { type Request, type RequestHandler, type Response } from 'express';
 import { type z } from 'zod';
-import { type Role } from '../../shared/domain/config';
-import { type Json } from '../../shared/domain/message';
+import { type Role } from '../../shared/model/config';
+import { type Json } from '../../shared/model/message';
 import { methodNotAllowed, noSuchPath, Problem } from '../../shared/http/problem';
 import { type ActDeps, auditAct } from './access/acts';
 import { type Access, claimed, identify } from './access/authenticate';

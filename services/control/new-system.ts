@@ -2,8 +2,8 @@ import { newSystemEntry } from '../../shared/config/canary';
 import { type Sealer } from '../../shared/config/seal';
 import { type ConfigView } from '../../shared/config/view';
 import { type ConfigWriter } from '../../shared/config/writer';
-import { type Kind, SYSTEM_ID } from '../../shared/domain/config';
-import { messageOf } from '../../shared/errors';
+import { type Kind, SYSTEM_ID } from '../../shared/model/config';
+import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 
 const KINDS: readonly Kind[] = ['source', 'destination', 'token', 'audience', 'computed_trait', 'system'];

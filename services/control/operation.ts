@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Role } from '../../shared/domain/config';
+import { type Role } from '../../shared/model/config';
 import { type Action, type ActKind } from './access/audit';
 import { type AnswerName } from './answers';
 import { type Resource, type Right } from './access/rights';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Destination } from '../../shared/domain/config';
+import { type Destination } from '../../shared/model/config';
 import { type CircuitRow, type DestinationCount, type SeriesCount } from './history/queries';
 import { percentile } from './history/tally';
 import { timeParameter } from './query';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Sealer } from '../../shared/config/seal';
-import { type Destination, type SealedSecrets } from '../../shared/domain/config';
+import { type Destination, type SealedSecrets } from '../../shared/model/config';
 import { pointer, Problem } from '../../shared/http/problem';
 import { sharedSecret } from './destination-schema';
 import { invalidFields, overlap, parseBody } from './fields';

@@ -1,4 +1,4 @@
-import { ALERTS_ID } from '../../shared/domain/config';
+import { ALERTS_ID } from '../../shared/model/config';
 import { alertsSchema } from './alerts/settings';
 import { destinationSchema } from './destination-schema';
 import { tryFilterSchema } from './filters';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Source, type SourceLimits, TRUSTS, type WriteKey } from '../../shared/domain/config';
-import { type Json } from '../../shared/domain/message';
+import { type Source, type SourceLimits, TRUSTS, type WriteKey } from '../../shared/model/config';
+import { type Json } from '../../shared/model/message';
 import { type Entry } from '../../shared/config/view';
 import { Problem } from '../../shared/http/problem';
 import { durationField, durationText, name, overlap, parseBody } from './fields';

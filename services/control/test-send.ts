@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type DeliveryEvent, type AttemptEvent } from '../../shared/domain/attempt';
-import { renderBody } from '../../shared/domain/body';
-import { DEFAULT_SHARDS, type Destination } from '../../shared/domain/config';
-import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../shared/domain/delivery';
-import { CALL_TYPES, type CallType, type Json, type JsonObject, type Message } from '../../shared/domain/message';
+import { type DeliveryEvent, type AttemptEvent } from '../../shared/model/attempt-events';
+import { renderBody } from '../../shared/model/webhook-body';
+import { DEFAULT_SHARDS, type Destination } from '../../shared/model/config';
+import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
+import { CALL_TYPES, type CallType, type Json, type JsonObject, type Message } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { parseBody } from './fields';

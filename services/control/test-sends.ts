@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type DeliveryEvent } from '../../shared/domain/attempt';
-import { type Destination } from '../../shared/domain/config';
-import { AppError } from '../../shared/errors';
+import { type DeliveryEvent } from '../../shared/model/attempt-events';
+import { type Destination } from '../../shared/model/config';
+import { AppError } from '../../shared/service/errors';
 import { Problem } from '../../shared/http/problem';
 import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';

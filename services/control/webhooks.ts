@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Sealer } from '../../shared/config/seal';
-import { type Destination, type Sealed, type SealedWebhook } from '../../shared/domain/config';
+import { type Destination, type Sealed, type SealedWebhook } from '../../shared/model/config';
 import { type FieldError, pointer } from '../../shared/http/problem';
 import { isKeep, type WebhookFields } from './destination-schema';
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 import { apiTypes, type Document } from './api-types';
 import { openApi } from './openapi';
 

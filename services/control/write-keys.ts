@@ -1,7 +1,7 @@
 import { type Sealer } from '../../shared/config/seal';
 import { type ConfigView } from '../../shared/config/view';
 import { openWriteKey, sealWriteKey } from '../../shared/config/write-keys';
-import { type WriteKey } from '../../shared/domain/config';
+import { type WriteKey } from '../../shared/model/config';
 import { newWriteKey } from './ids';
 
 /**

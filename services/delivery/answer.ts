@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http';
-import { type ErrorCode, type Outcome, type UrlAttempt } from '../../shared/domain/attempt';
-import { classifyError, classifyStatus, retryAfterMs } from '../../shared/domain/outcome';
+import { type ErrorCode, type Outcome, type UrlAttempt } from '../../shared/model/attempt-events';
+import { classifyError, classifyStatus, retryAfterMs } from '../../shared/model/classify-response';
 import { redact, redactLocation } from './redact';
 import { type Answer, type SendResult } from './send';
 import { type Signal } from './signal';

@@ -1,4 +1,4 @@
-import { type Outcome, type UrlAttempt } from '../../shared/domain/attempt';
+import { type Outcome, type UrlAttempt } from '../../shared/model/attempt-events';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { spanIdOf, traceIdOf } from '../../shared/telemetry/trace';

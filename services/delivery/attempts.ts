@@ -1,4 +1,4 @@
-import { type Delivery } from '../../shared/domain/delivery';
+import { type Delivery } from '../../shared/model/delivery';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';

@@ -1,7 +1,7 @@
 import { type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import { literalAddress } from '../../shared/domain/address';
-import { type Phase } from '../../shared/domain/attempt';
+import { literalAddress } from '../../shared/model/address-guard';
+import { type Phase } from '../../shared/model/attempt-events';
 import { type Names } from './dns';
 
 /**

@@ -1,5 +1,5 @@
-import { type Delivery } from '../../shared/domain/delivery';
-import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/domain/schedule';
+import { type Delivery } from '../../shared/model/delivery';
+import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
 import { type Refusal } from './job';
 import { type Lookup, type Target } from './targets';
 

@@ -1,4 +1,4 @@
-import { PassingMap } from '../../shared/passing';
+import { CompactingMap } from '../../shared/service/compacting-map';
 
 /**
  * First in, first out, with removal from the middle, each in constant time. (Neither an array nor a `Set` has that: the
@@ -13,7 +13,7 @@ interface Node<T> {
 
 /** A value is in it once at most. */
 export class Fifo<T extends object> {
-  readonly #nodes = new PassingMap<T, Node<T>>();
+  readonly #nodes = new CompactingMap<T, Node<T>>();
   #first: Node<T> | undefined;
   #last: Node<T> | undefined;
 
@@ -64,7 +64,7 @@ export class Fifo<T extends object> {
     else this.#first = node.after;
     if (node.after) node.after.before = node.before;
     else this.#last = node.before;
-    // One that grew old must not keep those that came after it (passing.ts).
+    // One that grew old must not keep those that came after it (compacting-map.ts).
     node.before = node.after = undefined;
     this.#nodes.delete(node.value);
     return node.value;

@@ -1,8 +1,8 @@
 import { Undecided } from '../../shared/config/undecided';
 import { type ConfigReader } from '../../shared/config/view';
-import { decodeDelivery } from '../../shared/domain/delivery';
-import { createForks } from '../../shared/domain/forks';
-import { AppError, messageOf } from '../../shared/errors';
+import { decodeDelivery } from '../../shared/model/delivery';
+import { createStepDedup } from '../../shared/model/step-dedup';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { Attempts, type AttemptsOptions } from './attempts';
@@ -43,7 +43,7 @@ interface Taken {
 
 export class Deliverer {
   readonly #attempts: Attempts;
-  readonly #forks = createForks();
+  readonly #forks = createStepDedup();
   /** what `config` may say otherwise as soon as it is read on */
   readonly #undecided: Undecided<Taken>;
   #forksDropped = 0;
@@ -106,7 +106,7 @@ export class Deliverer {
       return 'taken';
     }
     const nowMs = this.#nowMs();
-    if (this.#forks.isFork(record, nowMs)) {
+    if (this.#forks.isDuplicateStep(record, nowMs)) {
       const { id, attempt, hop } = decoded.delivery;
       this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.fork_dropped');
       this.#forksDropped++;

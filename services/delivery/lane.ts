@@ -1,4 +1,4 @@
-import { PassingMap } from '../../shared/passing';
+import { CompactingMap } from '../../shared/service/compacting-map';
 import { Circuit, type CircuitOptions, type Period } from './circuit';
 import { type Job, type Offer, type Refusal } from './job';
 import { kindOf, LaneQueue, type Queued } from './lane-queue';
@@ -48,7 +48,7 @@ export class Lane {
   readonly #queue: LaneQueue<Job>;
   readonly #seat: Seat = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
   /** what is open, oldest first */
-  readonly #open = new PassingMap<Job, { at: number; stoodStillMs: number; period: Period }>();
+  readonly #open = new CompactingMap<Job, { at: number; stoodStillMs: number; period: Period }>();
   /** sent away since it was last empty, and not come back: they are in the way of whoever is sent away next */
   #away = 0;
   /** when it was last used, by the loop clock */

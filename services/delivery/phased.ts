@@ -1,4 +1,4 @@
-import { type Phase, type Phases } from '../../shared/domain/attempt';
+import { type Phase, type Phases } from '../../shared/model/attempt-events';
 
 /** Something that goes through phases, and knows how long each took. */
 export class Phased {

@@ -1,4 +1,4 @@
-import { type Delivery, encodeDelivery } from '../../shared/domain/delivery';
+import { type Delivery, encodeDelivery } from '../../shared/model/delivery';
 import {
   type AttemptEvent,
   type CancelledEvent,
@@ -7,10 +7,10 @@ import {
   type Outcome,
   type UrlAttempt,
   type WaitingEvent,
-} from '../../shared/domain/attempt';
-import { mergeOutcomes } from '../../shared/domain/outcome';
-import { afterFailure, lastReturnAt, type Wait } from '../../shared/domain/schedule';
-import { isoTime } from '../../shared/domain/time';
+} from '../../shared/model/attempt-events';
+import { mergeOutcomes } from '../../shared/model/classify-response';
+import { afterFailure, lastReturnAt, type Wait } from '../../shared/model/schedule';
+import { isoTime } from '../../shared/model/client-clock';
 import { type Admission, type Timing } from './decide';
 import { type CircuitTurn } from './lanes';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';

@@ -1,5 +1,5 @@
-import { type Delivery } from '../../shared/domain/delivery';
-import { signHeaders } from '../../shared/domain/sign';
+import { type Delivery } from '../../shared/model/delivery';
+import { signHeaders } from '../../shared/model/sign';
 import { type SendRequest } from './send';
 import { type OpenDestination, type Target } from './targets';
 

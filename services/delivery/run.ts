@@ -1,4 +1,4 @@
-import { type UrlAttempt } from '../../shared/domain/attempt';
+import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type Judged } from './answer';
 import { type Refusal } from './job';
 import { type Held, type Tried } from './report';

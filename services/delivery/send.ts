@@ -1,8 +1,8 @@
 import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
-import { type Phase, type Phases, type UrlError } from '../../shared/domain/attempt';
-import { PassingMap } from '../../shared/passing';
+import { type Phase, type Phases, type UrlError } from '../../shared/model/attempt-events';
+import { CompactingMap } from '../../shared/service/compacting-map';
 import { Awake } from './awake';
 import { createConnector, ForbiddenAddressError, type AddressGuard, type Connect, type Waiting } from './connect';
 import { type Connection, Connections } from './connections';
@@ -51,7 +51,7 @@ export type SendResult = (
 export class Sender {
   readonly #origins = new Map<string, Connections>();
   /** in the order of their deadlines, since all have the same time */
-  readonly #inFlight = new PassingMap<Exchange, true>();
+  readonly #inFlight = new CompactingMap<Exchange, true>();
   readonly #connect: Connect;
   readonly #sweep: NodeJS.Timeout;
   readonly #awake = new Awake(performance.now());

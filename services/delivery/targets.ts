@@ -1,10 +1,10 @@
 import { type ConfigView } from '../../shared/config/view';
 import { type Sealer } from '../../shared/config/seal';
-import { DEFAULT_SHARDS, type Destination, type Sealed, type SealedWebhook } from '../../shared/domain/config';
-import { urlHash } from '../../shared/domain/delivery';
-import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/domain/sign';
-import { checkStaticHeaders } from '../../shared/domain/static-headers';
-import { checkWebhookUrl } from '../../shared/domain/url';
+import { DEFAULT_SHARDS, type Destination, type Sealed, type SealedWebhook } from '../../shared/model/config';
+import { urlHash } from '../../shared/model/delivery';
+import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
+import { checkStaticHeaders } from '../../shared/model/static-headers';
+import { checkWebhookUrl } from '../../shared/model/webhook-url';
 import { type Log } from '../../shared/telemetry/log';
 import { secretTexts } from './redact';
 

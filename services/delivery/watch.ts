@@ -1,4 +1,4 @@
-import { type UrlAttempt } from '../../shared/domain/attempt';
+import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { isTraced, recordProcess, recordSend, recordSpan } from '../../shared/telemetry/spans';

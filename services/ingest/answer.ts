@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { type RequestFault } from '../../shared/domain/envelope';
-import { type RejectedCall } from '../../shared/domain/rejected';
+import { type RequestFault } from '../../shared/model/parse-batch';
+import { type RejectedCall } from '../../shared/model/rejected-calls';
 
 /**
  * What ingest answers. Clients decide by the status whether to send again: 401 and 400 make most of them throw the calls

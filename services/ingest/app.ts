@@ -1,5 +1,5 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { type CallType } from '../../shared/domain/message';
+import { type CallType } from '../../shared/model/message';
 import { type Log } from '../../shared/telemetry/log';
 import { type Answer, PREFLIGHT, refusal, send, success } from './answer';
 import { type Sources } from './auth';

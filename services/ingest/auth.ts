@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConfigReader } from '../../shared/config/view';
-import { type Source } from '../../shared/domain/config';
-import { messageOf } from '../../shared/errors';
+import { type Source } from '../../shared/model/config';
+import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './answer';
-import { oncePer } from '../../shared/quiet';
+import { logThrottle } from '../../shared/service/log-throttle';
 
 /**
  * Write key → source. A key is refused only after `config` was read to its end: clients throw away what a 401 refuses,
@@ -48,7 +48,7 @@ export function basicUser(authorization: string | undefined): string | undefined
 
 export function createSources(options: { config: ConfigReader; log: Log; now: () => number }): Sources {
   const { config, log, now } = options;
-  const mayLog = oncePer(LOG_INTERVAL_MS, LOG_MAX_KEYS, now);
+  const mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, now);
 
   const known = (key: string) => {
     const source = config.sourceByWriteKey(key, now())?.data;

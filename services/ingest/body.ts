@@ -1,6 +1,6 @@
 import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { PassingMap } from '../../shared/passing';
+import { CompactingMap } from '../../shared/service/compacting-map';
 import { type RefusalCode } from './answer';
 import { type Share, type Shares } from './shares';
 
@@ -59,7 +59,7 @@ interface Reading {
 
 /** One reader for all requests: one timer looks after all of them. */
 export function createBodyReader(patience: Patience = PATIENCE): ReadBody {
-  const reading = new PassingMap<IncomingMessage, Reading>();
+  const reading = new CompactingMap<IncomingMessage, Reading>();
   setInterval(() => {
     const now = performance.now();
     reading.forEach((body) => {
@@ -94,7 +94,7 @@ function tooLong(req: IncomingMessage, maxBytes: number): boolean {
 interface Collecting {
   maxBytes: number;
   owner: BodyOwner;
-  reading: PassingMap<IncomingMessage, Reading>;
+  reading: CompactingMap<IncomingMessage, Reading>;
 }
 
 function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting): Promise<Buffer | BodyFault> {

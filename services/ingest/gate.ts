@@ -1,13 +1,13 @@
 import { type IncomingMessage } from 'node:http';
-import { type Source } from '../../shared/domain/config';
-import { addressKey, type ClientAddress } from '../../shared/http/client-address';
+import { type Source } from '../../shared/model/config';
+import { addressKey, type ClientAddress } from '../../shared/service/client-address';
 import { type Log } from '../../shared/telemetry/log';
 import { type Answer, rateLimited } from './answer';
 import { type BodyOwner } from './body';
 import { type Budgets } from './budgets';
 import { type LimitedCounts } from './limited';
 import { RefusedLimit, SourceLimits, type LimitSettings } from './limits';
-import { oncePer } from '../../shared/quiet';
+import { logThrottle } from '../../shared/service/log-throttle';
 import { type Share, Shares } from './shares';
 
 /**
@@ -42,7 +42,7 @@ export class Gate {
     this.#requests = new Shares(budgets.requests);
     this.#bodies = new Shares(budgets.bodyBytes - budgets.unknownBodyBytes);
     this.#unknownBodies = new Shares(budgets.unknownBodyBytes);
-    this.#mayLog = oncePer(LOG_INTERVAL_MS, LOG_MAX_SOURCES, now);
+    this.#mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_SOURCES, now);
   }
 
   /** @returns a place that is to be left again; undefined where the source or the address has its share already */

@@ -1,9 +1,9 @@
 import { type IncomingMessage } from 'node:http';
-import { accept, parseBody, type Parsed } from '../../shared/domain/accept';
-import { type Source } from '../../shared/domain/config';
-import { isFault, type RequestFault } from '../../shared/domain/envelope';
-import { type CallType } from '../../shared/domain/message';
-import { type RejectedCall } from '../../shared/domain/rejected';
+import { validateCalls, parseBody, type ParsedRequest } from './calls/validate-request';
+import { type Source } from '../../shared/model/config';
+import { isFault, type RequestFault } from '../../shared/model/parse-batch';
+import { type CallType } from '../../shared/model/message';
+import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type Answer, badRequest, refusal, type RefusalCode, success } from './answer';
 import { basicUser, type Sources } from './auth';
@@ -122,7 +122,7 @@ async function prepare(
 async function decideByBody(parts: IntakeParts, read: Read, charged?: Source): Promise<Prepared | Answer> {
   const { gate, sources } = parts;
   const { req, kind, body } = read;
-  let parsed: Parsed | RequestFault | undefined = parseBody(body, kind);
+  let parsed: ParsedRequest | RequestFault | undefined = parseBody(body, kind);
   const refuse = (answer: Answer, calls?: number) =>
     gate.faulty(req, answer, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) return refuse(badRequest(parsed), parsed.callCount);
@@ -144,9 +144,9 @@ function decide(
   parts: IntakeParts,
   { req, body, receivedAtMs, receivedAt }: Read,
   source: Source,
-  parsed: Parsed | RequestFault,
+  parsed: ParsedRequest | RequestFault,
 ): Prepared | Answer {
-  const verdicts = isFault(parsed) ? parsed : accept(parsed, receivedAtMs, parts.makeId);
+  const verdicts = isFault(parsed) ? parsed : validateCalls(parsed, receivedAtMs, parts.makeId);
   if (isFault(parsed) || isFault(verdicts)) {
     const fault = verdicts as RequestFault;
     return parts.gate.faulty(req, badRequest(fault), { source, calls: fault.callCount, bytes: body.length });

@@ -1,5 +1,5 @@
-import { messageOf } from '../../shared/errors';
-import { limitedRecord } from '../../shared/domain/limited';
+import { messageOf } from '../../shared/service/errors';
+import { limitedRecord } from '../../shared/model/limited-requests';
 import { type Appender } from '../../shared/kafka/port';
 import { LIMITED } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';

@@ -1,5 +1,5 @@
-import { type Source } from '../../shared/domain/config';
-import { type BucketRate, TokenBuckets } from '../../shared/token-buckets';
+import { type Source } from '../../shared/model/config';
+import { type BucketRate, TokenBuckets } from '../../shared/service/token-buckets';
 
 /** Limits of rate: on what each source sends, and on refused requests of each address. */
 

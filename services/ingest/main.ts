@@ -1,10 +1,10 @@
 import './telemetry';
 import { openConfig } from '../../shared/config/reader';
-import { createClientAddress } from '../../shared/http/client-address';
-import { type Health, serveHealth } from '../../shared/http/health';
+import { createClientAddress } from '../../shared/service/client-address';
+import { type Health, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
-import { run } from '../../shared/lifecycle';
-import { loadSettings } from '../../shared/settings';
+import { run } from '../../shared/service/run';
+import { loadSettings } from '../../shared/service/settings';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { createLog } from '../../shared/telemetry/log';
 import { budgetsOf, memoryOfProcess } from './budgets';

@@ -1,7 +1,7 @@
-import { type Parsed, type Accepted, rejectedRecord } from '../../shared/domain/accept';
-import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/domain/message';
-import { type RejectedCall } from '../../shared/domain/rejected';
-import { AppError } from '../../shared/errors';
+import { type ParsedRequest, type AcceptedCall, rejectedRecord } from './calls/validate-request';
+import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/model/message';
+import { type RejectedCall } from '../../shared/model/rejected-calls';
+import { AppError } from '../../shared/service/errors';
 import { type Appender, type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES, REJECTED } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
@@ -9,7 +9,7 @@ import { newTraceparent } from '../../shared/telemetry/trace';
 /** Verdicts → records, and the wait for Kafka's word on all of them. */
 
 /** @param acceptedAtMs the retry window counts from it */
-export function messageRecords(sourceId: string, accepted: readonly Accepted[], acceptedAtMs: number): OutRecord[] {
+export function messageRecords(sourceId: string, accepted: readonly AcceptedCall[], acceptedAtMs: number): OutRecord[] {
   return accepted.map(({ message, value }) => {
     const headers = messageHeaders(sourceId, message.messageId, { acceptedAtMs, traceparent: newTraceparent() });
     return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers };
@@ -20,7 +20,7 @@ export function messageRecords(sourceId: string, accepted: readonly Accepted[], 
 export function rejectedRecords(
   sourceId: string,
   rejected: readonly RejectedCall[],
-  parsed: Parsed,
+  parsed: ParsedRequest,
   atMs: number,
 ): OutRecord[] {
   const at = new Date(atMs).toISOString();

@@ -1,4 +1,4 @@
-import { CALL_TYPES } from '../../shared/domain/message';
+import { CALL_TYPES } from '../../shared/model/message';
 
 /** The path of a request as documented, for metrics and traces: nothing of what a client has put into it. */
 

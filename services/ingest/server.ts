@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { addressKey } from '../../shared/http/client-address';
-import { listen } from '../../shared/http/health';
+import { addressKey } from '../../shared/service/client-address';
+import { listen } from '../../shared/service/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
 import { type Answer, corsHeaders, refusal, type RefusalCode } from './answer';
 import { nativePrototypes } from './prototypes';

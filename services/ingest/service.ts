@@ -3,7 +3,7 @@ import { type ConfigReader } from '../../shared/config/view';
 import { type Appender } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './app';
-import { type ClientAddress, createClientAddress } from '../../shared/http/client-address';
+import { type ClientAddress, createClientAddress } from '../../shared/service/client-address';
 import { createSources } from './auth';
 import { createBodyReader } from './body';
 import { type Budgets, budgetsOf, memoryOfProcess } from './budgets';

@@ -1,10 +1,10 @@
-import { AppError, messageOf } from '../../shared/errors';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { type Appender, type OutRecord } from '../../shared/kafka/port';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './answer';
 import { appendWithin } from './produce';
-import { oncePer } from '../../shared/quiet';
+import { logThrottle } from '../../shared/service/log-throttle';
 
 /** Resolves to why the records are not known to be stored, or to undefined where they are. */
 export type Store = (toStore: ToStore) => Promise<RefusalCode | undefined>;
@@ -34,7 +34,7 @@ export interface StoreParts {
 }
 
 export function createStore(parts: StoreParts): Store {
-  const mayLog = oncePer(1_000, 16, parts.now);
+  const mayLog = logThrottle(1_000, 16, parts.now);
   const { appender, log } = parts;
   const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {

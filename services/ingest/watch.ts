@@ -1,5 +1,5 @@
 import { type IncomingMessage } from 'node:http';
-import { type RejectedCall } from '../../shared/domain/rejected';
+import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';

@@ -1,4 +1,4 @@
-import { createForks } from '../../shared/domain/forks';
+import { createStepDedup } from '../../shared/model/step-dedup';
 import { type Appender, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { dueOf } from './decide';
@@ -15,7 +15,7 @@ import { watchReturn } from './watch';
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 export class Returner {
-  readonly #forks = createForks();
+  readonly #forks = createStepDedup();
   #forksDropped = 0;
   #refused = false;
 
@@ -41,7 +41,7 @@ export class Returner {
       this.#refused = true;
       return 'full';
     }
-    if (this.#forks.isFork(record, now())) {
+    if (this.#forks.isDuplicateStep(record, now())) {
       this.#forksDropped++;
       record.done();
       return 'taken';

@@ -1,10 +1,10 @@
 import './telemetry';
-import { ConsumerHealth, serveHealth } from '../../shared/http/health';
+import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
 import { tierDelayMs } from '../../shared/kafka/topics';
-import { run } from '../../shared/lifecycle';
-import { loadSettings } from '../../shared/settings';
+import { run } from '../../shared/service/run';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Returner } from './handler';
 import { TierReader } from './tiers';

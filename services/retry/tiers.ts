@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 import { type Consumption, type Kafka } from '../../shared/kafka/port';
 import { tierDelayMs } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';

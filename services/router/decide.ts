@@ -1,9 +1,15 @@
 import { type ConfigView, type Entry } from '../../shared/config/view';
-import { renderBody } from '../../shared/domain/body';
-import { type Destination } from '../../shared/domain/config';
-import { encodeDelivery } from '../../shared/domain/delivery';
-import { firstDelivery, type Head, parseMessage, windowStart, type Rejected } from '../../shared/domain/message-record';
-import { route, type Routed } from '../../shared/domain/route';
+import { renderBody } from '../../shared/model/webhook-body';
+import { type Destination } from '../../shared/model/config';
+import { encodeDelivery } from '../../shared/model/delivery';
+import {
+  firstDelivery,
+  type MessageHeaders,
+  parseMessage,
+  windowStart,
+  type Rejected,
+} from '../../shared/model/message-codec';
+import { route, type Routed } from '../../shared/model/route';
 import { filtersOf } from '../../shared/expression/filter';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
@@ -29,7 +35,7 @@ export type Decision =
 export type Filters = Pick<Routed, 'filtered' | 'failed'>;
 
 /** @param value the message, JSON */
-export function decide(head: Head, value: Buffer | null, routing: Routing): Decision {
+export function decide(head: MessageHeaders, value: Buffer | null, routing: Routing): Decision {
   const message = parseMessage(value);
   if (typeof message === 'string') return rejected(message);
   const source = routing.config.source(head.sourceId);

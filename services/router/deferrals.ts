@@ -1,6 +1,6 @@
 import { type ConfigReader } from '../../shared/config/view';
 import { type OpenRecord } from '../../shared/kafka/port';
-import { oncePer } from '../../shared/quiet';
+import { logThrottle } from '../../shared/service/log-throttle';
 import { type Log } from '../../shared/telemetry/log';
 
 /**
@@ -25,7 +25,7 @@ interface Options {
 export class Deferrals {
   readonly #unreadable = new Set<string>();
   #behind = false;
-  readonly #speaks = oncePer(LOG_EVERY_MS, MAX_LOGGED_SOURCES, () => performance.now());
+  readonly #speaks = logThrottle(LOG_EVERY_MS, MAX_LOGGED_SOURCES, () => performance.now());
 
   /** @param hasRoom returns whether messages can be held again */
   constructor(

@@ -1,10 +1,10 @@
 import { type Knowledge, Undecided } from '../../shared/config/undecided';
 import { type ConfigReader, type Entry } from '../../shared/config/view';
-import { type Source } from '../../shared/domain/config';
-import { type RejectedRecord } from '../../shared/domain/rejected';
-import { createSeen, sighting, type Sighting } from '../../shared/domain/seen';
-import { type Head, readHead } from '../../shared/domain/message-record';
-import { AppError, messageOf } from '../../shared/errors';
+import { type Source } from '../../shared/model/config';
+import { type RejectedRecord } from '../../shared/model/rejected-calls';
+import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
+import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { type Appender, type InRecord, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
 import { newerFormat, remember } from '../../shared/kafka/recall';
 import { REJECTED } from '../../shared/kafka/topics';
@@ -58,9 +58,9 @@ const UNREADABLE = 'unreadable_message';
 /** A record and what it said while it was offered. */
 interface Met {
   record: OpenRecord;
-  head: Head;
+  head: MessageHeaders;
   value: Buffer | null;
-  sighting: Sighting;
+  sighting: MessageRef;
   /** what it was decided to be last, while it is held */
   decision?: Decision;
 }
@@ -68,7 +68,7 @@ interface Met {
 export class Router {
   /** since the start of the process */
   readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
-  readonly #seen = createSeen();
+  readonly #seen = createDedupWindow();
   readonly #pending = new Pending<Met>();
   readonly #undecided: Undecided<Met>;
   readonly #deferrals: Deferrals;
@@ -95,7 +95,7 @@ export class Router {
     }
     if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS)
       return { againInMs: HELD_AGAIN_MS };
-    const head = readHead(record.headers);
+    const head = readMessageHeaders(record.headers);
     switch (head.kind) {
       case 'newer':
         return this.#stop(record, head.format);
@@ -124,9 +124,9 @@ export class Router {
     });
   }
 
-  #meet(record: OpenRecord, head: Head): Met {
+  #meet(record: OpenRecord, head: MessageHeaders): Met {
     head.appendedAt = record.timestampMs;
-    const seenAs = sighting(head.sourceId, head.messageId, record.partition, record.offset);
+    const seenAs = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
     return { record, head, value: record.value, sighting: seenAs };
   }
 
@@ -155,7 +155,7 @@ export class Router {
   }
 
   /** Returns why a message that goes nowhere by what is known must not be dropped yet. */
-  #doubt({ sourceId }: Head, decision: Decision, current: boolean): Doubt | undefined {
+  #doubt({ sourceId }: MessageHeaders, decision: Decision, current: boolean): Doubt | undefined {
     if (decision.kind !== 'unknown_source' && decision.kind !== 'dropped') return undefined;
     const { config } = this.options;
     // A newer router can read the source: its messages wait for that one.

@@ -1,11 +1,11 @@
 import './telemetry';
 import { openConfig } from '../../shared/config/reader';
-import { ConsumerHealth, serveHealth } from '../../shared/http/health';
+import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { recall } from '../../shared/kafka/recall';
 import { MESSAGES } from '../../shared/kafka/topics';
-import { run } from '../../shared/lifecycle';
-import { loadSettings } from '../../shared/settings';
+import { run } from '../../shared/service/run';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Router } from './handler';
 import { observeRouter } from './watch';

@@ -1,6 +1,6 @@
-import { type Sighting } from '../../shared/domain/seen';
+import { type MessageRef } from '../../shared/model/dedup-window';
 import { type OpenRecord } from '../../shared/kafka/port';
-import { PassingMap } from '../../shared/passing';
+import { CompactingMap } from '../../shared/service/compacting-map';
 
 /**
  * Messages on their way to Kafka, and the copies of them that wait to hear whether they got there.
@@ -9,7 +9,7 @@ import { PassingMap } from '../../shared/passing';
  * the first is lost with this process, both are read again.
  */
 export class Pending<Copy extends { record: OpenRecord }> {
-  readonly #firsts = new PassingMap<string, { offset: number; copies: Copy[] }>();
+  readonly #firsts = new CompactingMap<string, { offset: number; copies: Copy[] }>();
   #waiting = 0;
 
   /** copies that wait */
@@ -18,7 +18,7 @@ export class Pending<Copy extends { record: OpenRecord }> {
   }
 
   /** @returns whether it is a copy of what is on its way: then it waits */
-  waits(met: Sighting, copy: Copy): boolean {
+  waits(met: MessageRef, copy: Copy): boolean {
     const first = this.#firsts.get(nameOf(met));
     if (!first || first.offset >= met.offset) return false;
     first.copies.push(copy);
@@ -26,14 +26,14 @@ export class Pending<Copy extends { record: OpenRecord }> {
     return true;
   }
 
-  begin(met: Sighting): void {
+  begin(met: MessageRef): void {
     const name = nameOf(met);
     // One that was read twice is on its way twice: its copies wait for the first reading.
     if (!this.#firsts.has(name)) this.#firsts.set(name, { offset: met.offset, copies: [] });
   }
 
   /** It got there, or never will. @returns the copies that have waited for it */
-  end(met: Sighting): Copy[] {
+  end(met: MessageRef): Copy[] {
     const name = nameOf(met);
     const first = this.#firsts.get(name);
     if (first?.offset !== met.offset) return [];
@@ -43,6 +43,6 @@ export class Pending<Copy extends { record: OpenRecord }> {
   }
 }
 
-function nameOf({ high, low, partition }: Sighting): string {
+function nameOf({ high, low, partition }: MessageRef): string {
   return `${high}.${low}.${partition}`;
 }

@@ -1,6 +1,6 @@
 import { type Filters } from './decide';
 import { type OpenRecord } from '../../shared/kafka/port';
-import { type Head } from '../../shared/domain/message-record';
+import { type MessageHeaders } from '../../shared/model/message-codec';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { metrics, only } from '../../shared/telemetry/metrics';
 import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
@@ -78,7 +78,7 @@ export function observeRouter(
 }
 
 /** A message is being routed. @returns to be called when its deliveries are acknowledged; undefined where its trace is not recorded */
-export function watchRouting(record: OpenRecord, head: Head, deliveries: number): (() => void) | undefined {
+export function watchRouting(record: OpenRecord, head: MessageHeaders, deliveries: number): (() => void) | undefined {
   if (!isTraced(head.traceparent)) return undefined;
   const startedAt = performance.now();
   const context = childTraceparent(head.traceparent);

@@ -1,4 +1,4 @@
-import { type ConfigRecord, type Destination, type Source } from '../domain/config';
+import { type ConfigRecord, type Destination, type Source } from '../model/config';
 import { type Entry } from './view';
 import { writeKeyHash } from './write-keys';
 

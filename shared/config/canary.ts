@@ -1,5 +1,5 @@
 import { type Log } from '../telemetry/log';
-import { type Destination, SYSTEM_ID, type SystemEntry } from '../domain/config';
+import { type Destination, SYSTEM_ID, type SystemEntry } from '../model/config';
 import { type Sealer } from './seal';
 import { type ConfigReader, type ConfigView } from './view';
 

@@ -1,4 +1,4 @@
-import { withDeadline } from '../at-most';
+import { withDeadline } from '../service/async';
 
 /**
  * Shares one look at the end of a log among many callers. At most one look runs at a time, and nobody is answered by a

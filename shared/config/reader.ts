@@ -1,5 +1,5 @@
-import { type ConfigRecord } from '../domain/config';
-import { AppError } from '../errors';
+import { type ConfigRecord } from '../model/config';
+import { AppError } from '../service/errors';
 import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';

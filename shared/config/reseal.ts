@@ -1,5 +1,5 @@
-import { type Destination, type Kind, type Kinds, type Sealed, type Source, SYSTEM_ID } from '../domain/config';
-import { AppError } from '../errors';
+import { type Destination, type Kind, type Kinds, type Sealed, type Source, SYSTEM_ID } from '../model/config';
+import { AppError } from '../service/errors';
 import { keyTrouble, newSystemEntry } from './canary';
 import { type Sealer } from './seal';
 import { type ConfigReader, type Entry } from './view';

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { type Sealed } from '../domain/config';
-import { AppError } from '../errors';
+import { type Sealed } from '../model/config';
+import { AppError } from '../service/errors';
 
 /**
  * Encrypts what `config` must not show: shared secrets, header values and URLs.

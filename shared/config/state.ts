@@ -9,8 +9,8 @@ import {
   SYSTEM_ID,
   type SystemEntry,
   type Token,
-} from '../domain/config';
-import { type Audience, type ComputedTrait } from '../domain/definition';
+} from '../model/config';
+import { type Audience, type ComputedTrait } from '../model/audience-definition';
 import { AccessIndex } from './access';
 import { type ConfigView, type Entry } from './view';
 

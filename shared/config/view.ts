@@ -1,4 +1,4 @@
-import { type Audience, type ComputedTrait } from '../domain/definition';
+import { type Audience, type ComputedTrait } from '../model/audience-definition';
 import {
   type ConfigRecord,
   type Destination,
@@ -7,7 +7,7 @@ import {
   type Source,
   type SystemEntry,
   type Token,
-} from '../domain/config';
+} from '../model/config';
 
 /** An entry of `config` with the version that `ETag` and `If-Match` speak of. */
 export interface Entry<T> {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type WriteKey } from '../domain/config';
+import { type WriteKey } from '../model/config';
 import { type Sealer } from './seal';
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { withDeadline } from '../at-most';
-import { configKey, type ConfigRecord, type Kind, type Kinds } from '../domain/config';
-import { AppError, messageOf } from '../errors';
+import { withDeadline } from '../service/async';
+import { configKey, type ConfigRecord, type Kind, type Kinds } from '../model/config';
+import { AppError, messageOf } from '../service/errors';
 import { type Appender, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';

@@ -1,7 +1,7 @@
 import { celEnv, celFunc, type CelFunc, CelScalar, objectType, plan } from '@bufbuild/cel';
 import { isReflectMessage } from '@bufbuild/protobuf/reflect';
 import { type Duration, durationMs, DurationSchema } from '@bufbuild/protobuf/wkt';
-import { type Json } from '../domain/message';
+import { type Json } from '../model/message';
 import { type Expr, textOf } from './syntax';
 import { toValue } from './values';
 

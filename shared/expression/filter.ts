@@ -1,6 +1,6 @@
-import { type Destination } from '../domain/config';
-import { type Message } from '../domain/message';
-import { type AskFilter } from '../domain/route';
+import { type Destination } from '../model/config';
+import { type Message } from '../model/message';
+import { type FilterMatcher } from '../model/route';
 import { MessageBudget, spent } from './budget';
 import { compileExpression, type Expression } from './compile';
 import { type Mistake } from './syntax';
@@ -13,7 +13,7 @@ const compiled = new WeakMap<Destination, Expression | Mistake>();
  * Asks the filters of destinations about one message. What it needs of the message is made when first asked.
  * @param filters how many may be asked at most: they share the work that one message may cause
  */
-export function filtersOf(message: Message, filters = 1): AskFilter {
+export function filtersOf(message: Message, filters = 1): FilterMatcher {
   let variables: Variables | undefined;
   const budget = new MessageBudget(filters);
   return (destination) => {

@@ -1,6 +1,6 @@
 import { celList, celMap, type CelInput } from '@bufbuild/cel';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { type Json, type JsonObject, type Message } from '../domain/message';
+import { type Json, type JsonObject, type Message } from '../model/message';
 
 /**
  * JSON as an expression sees it: looked at where the expression looks, never copied as a whole.

@@ -1,5 +1,5 @@
 import { type ErrorRequestHandler, type Response } from 'express';
-import { AppError } from '../errors';
+import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 
 /**

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { AppError, messageOf } from '../errors';
-import { requireBrokers, type Settings } from '../settings';
+import { AppError, messageOf } from '../service/errors';
+import { requireBrokers, type Settings } from '../service/settings';
 
 /** Where Kafka is and how to be let in. */
 export interface KafkaAddress {

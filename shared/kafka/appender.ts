@@ -1,5 +1,5 @@
-import { atMost } from '../at-most';
-import { AppError, messageOf } from '../errors';
+import { withTimeout } from '../service/async';
+import { AppError, messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { sizeOf } from './codec/bytes';
 import { type AppenderMeter, meterAppender } from './meters';
@@ -122,12 +122,12 @@ export class KafkaAppender implements Appender {
     this.#closing = true;
     this.#outbox.hurry();
     this.#pump();
-    if (this.#open > 0) await atMost(deadlineMs, new Promise<void>((resolve) => (this.#drained = resolve)));
+    if (this.#open > 0) await withTimeout(deadlineMs, new Promise<void>((resolve) => (this.#drained = resolve)));
     this.#ended = true;
     clearTimeout(this.#timer);
     clearInterval(this.#expiry);
     this.#meter.end();
-    await atMost(GOODBYE_MS, this.producer.disconnect());
+    await withTimeout(GOODBYE_MS, this.producer.disconnect());
   }
 
   get #open(): number {

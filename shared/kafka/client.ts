@@ -1,6 +1,6 @@
 import { Kafka as KafkaJs, type Admin, type ConsumerConfig, type KafkaConfig, type SASLOptions } from 'kafkajs';
-import { AppError, messageOf } from '../errors';
-import { requireBrokers, type Settings } from '../settings';
+import { AppError, messageOf } from '../service/errors';
+import { requireBrokers, type Settings } from '../service/settings';
 import { type Log } from '../telemetry/log';
 import { kafkaAddress } from './address';
 import { KafkaAppender } from './appender';

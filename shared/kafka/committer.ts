@@ -1,4 +1,4 @@
-import { messageOf } from '../errors';
+import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Commit, type Partition } from './partition';
 

@@ -1,5 +1,5 @@
 import { ConfigResourceTypes, type Admin } from 'kafkajs';
-import { AppError, messageOf } from '../errors';
+import { AppError, messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { START_WITHIN_MS, whileLeadersAreFound } from './offsets';
 import { TOMBSTONES_MS, type TopicSpec } from './topics';

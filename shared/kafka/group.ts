@@ -1,5 +1,5 @@
 import { AssignerProtocol, type Admin, type ConsumerGroupJoinEvent } from 'kafkajs';
-import { messageOf } from '../errors';
+import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { idOf, type Place, placesOf } from './committed';
 import { memberOf, type Membership } from './membership';

@@ -1,6 +1,6 @@
 import { type Admin } from 'kafkajs';
-import { atMost } from '../at-most';
-import { messageOf } from '../errors';
+import { withTimeout } from '../service/async';
+import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { idOf, type Place, readCommitted } from './committed';
 import { type Membership } from './membership';
@@ -248,7 +248,7 @@ export class Holdings {
       for (const [number, { high }] of await readBounds(this.parts.admin, topic))
         ends.set(idOf({ topic, number }), high);
     });
-    await atMost(ENDS_MS, Promise.allSettled(looks));
+    await withTimeout(ENDS_MS, Promise.allSettled(looks));
     return ends;
   }
 

@@ -1,6 +1,6 @@
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs } from 'kafkajs';
-import { messageOf } from '../errors';
-import { type Settings } from '../settings';
+import { messageOf } from '../service/errors';
+import { type Settings } from '../service/settings';
 import { kafkaAddress } from './address';
 import { findDifferences, type TopicDifference } from './ensure';
 import { readBounds } from './offsets';

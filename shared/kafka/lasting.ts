@@ -1,6 +1,6 @@
 import { type Consumer } from 'kafkajs';
-import { atMost } from '../at-most';
-import { messageOf } from '../errors';
+import { withTimeout } from '../service/async';
+import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 
 /**
@@ -83,6 +83,6 @@ export class LastingConsumer {
     const gone = consumer.disconnect().catch((error: unknown) => {
       this.options.log.debug({ reason: messageOf(error) }, 'consumer.not_disconnected');
     });
-    await atMost(GOODBYE_MS, gone);
+    await withTimeout(GOODBYE_MS, gone);
   }
 }

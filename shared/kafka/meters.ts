@@ -1,5 +1,5 @@
-import { atMost } from '../at-most';
-import { formatDuration } from '../domain/duration';
+import { withTimeout } from '../service/async';
+import { formatDuration } from '../model/duration';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { type FetchedRecord } from './codec/records';
 import { type Loop } from './loop';
@@ -143,7 +143,7 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
 }
 
 metrics.beforeReading(async () => {
-  await atMost(LOOK_MS, Promise.allSettled([...consumers].map(look)));
+  await withTimeout(LOOK_MS, Promise.allSettled([...consumers].map(look)));
 });
 
 async function look(watched: Watched): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Admin } from 'kafkajs';
-import { AppError, messageOf } from '../errors';
+import { AppError, messageOf } from '../service/errors';
 import { type Bounds } from './unread';
 
 /**

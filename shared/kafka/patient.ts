@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AppError } from '../errors';
+import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Kafka } from './port';
 

@@ -1,5 +1,5 @@
 import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { AppError, messageOf } from '../errors';
+import { AppError, messageOf } from '../service/errors';
 import { type KafkaAddress } from './address';
 import { allowLeaderless } from './leaderless';
 

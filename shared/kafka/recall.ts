@@ -1,6 +1,6 @@
-import { readHead } from '../domain/message-record';
-import { SEEN_IDS, SEEN_MS, type Seen, sighting } from '../domain/seen';
-import { AppError, messageOf } from '../errors';
+import { readMessageHeaders } from '../model/message-codec';
+import { DEDUP_IDS, DEDUP_MS, type DedupWindow, messageRef } from '../model/dedup-window';
+import { AppError, messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka } from './port';
 import { MESSAGES } from './topics';
@@ -16,14 +16,14 @@ export async function recall(
   reader: { recall(record: InRecord): void },
   options: { name: string; atMost?: number; log: Log; onFatal: (error: unknown) => void },
 ): Promise<void> {
-  const { name, atMost = SEEN_IDS, log, onFatal } = options;
+  const { name, atMost = DEDUP_IDS, log, onFatal } = options;
   const startedAt = Date.now();
   let records = 0;
   try {
     const tail = await kafka.tail({
       name,
       topic: MESSAGES,
-      from: { sinceMs: startedAt - SEEN_MS, atMost },
+      from: { sinceMs: startedAt - DEDUP_MS, atMost },
       onRecord: (record) => {
         records++;
         reader.recall(record);
@@ -42,10 +42,10 @@ export async function recall(
 }
 
 /** Remembers a message that was read back; what cannot be read is nobody's copy. */
-export function remember(seen: Pick<Seen, 'remember'>, record: InRecord): void {
-  const head = readHead(record.headers);
+export function remember(seen: Pick<DedupWindow, 'remember'>, record: InRecord): void {
+  const head = readMessageHeaders(record.headers);
   if (head.kind !== 'message') return;
-  seen.remember(sighting(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
+  seen.remember(messageRef(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
 }
 
 /** Why a process ends at a record of a newer format. @param who is to be upgraded, as in "this router" */

@@ -1,4 +1,4 @@
-import { PassingMap } from '../passing';
+import { CompactingMap } from '../service/compacting-map';
 
 /**
  * Two cures for the queue of requests that each connection of kafkajs has.
@@ -7,11 +7,11 @@ import { PassingMap } from '../passing';
  * once a millisecond for as long as it lives (kafkajs issue 1704). An idle process spent 4 % of a core on it. A look is needed
  * only where something waits; what is put there later plans its own.
  *
- * A Map of what is in flight, which keeps all that has been, records and answers with it, until a whole collection (passing.ts).
+ * A Map of what is in flight, which keeps all that has been, records and answers with it, until a whole collection (compacting-map.ts).
  */
 
 interface RequestQueue {
-  inflight: Map<number, unknown> | PassingMap<number, unknown>;
+  inflight: Map<number, unknown> | CompactingMap<number, unknown>;
   pending: readonly unknown[];
   push(request: object): void;
   scheduleCheckPendingRequests(): void;
@@ -33,7 +33,7 @@ export function mendRequestQueues(): void {
   };
   prototype.push = function (this: RequestQueue, request: object) {
     // Nothing is in flight before the first.
-    if (this.inflight instanceof Map && this.inflight.size === 0) this.inflight = new PassingMap();
+    if (this.inflight instanceof Map && this.inflight.size === 0) this.inflight = new CompactingMap();
     push.call(this, request);
   };
 }

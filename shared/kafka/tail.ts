@@ -1,7 +1,7 @@
 import { type Admin } from 'kafkajs';
-import { atMost } from '../at-most';
-import { withDeadline } from '../at-most';
-import { messageOf } from '../errors';
+import { withTimeout } from '../service/async';
+import { withDeadline } from '../service/async';
+import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './cluster';
 import { Loop } from './loop';
@@ -146,7 +146,7 @@ export class KafkaTail implements Tail {
         if (this.#isStopped()) return;
         if (pauseMs === FIRST_PAUSE_MS) this.#sayInterrupted(error);
         for (const [, place] of led) place.floor = Infinity;
-        await atMost(pauseMs, this.#stopping);
+        await withTimeout(pauseMs, this.#stopping);
         pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
         await (this.#recovering ??= this.#recover().finally(() => (this.#recovering = undefined)));
       }
@@ -223,7 +223,7 @@ export class KafkaTail implements Tail {
       } catch (error) {
         this.options.log.debug({ reason: messageOf(error), name: this.options.name }, 'tail.not_recovered');
         this.#progress.turned();
-        await atMost(pauseMs, this.#stopping);
+        await withTimeout(pauseMs, this.#stopping);
       }
     }
   }
@@ -276,7 +276,7 @@ export class KafkaTail implements Tail {
     this.#stopped = true;
     this.#wakeStopped();
     await this.#cluster.disconnect().catch(() => undefined);
-    await atMost(GOODBYE_MS, Promise.all(this.#loops.values()));
+    await withTimeout(GOODBYE_MS, Promise.all(this.#loops.values()));
   }
 
   /** Asked again after a wait. */

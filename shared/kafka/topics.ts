@@ -1,5 +1,5 @@
-import { formatDuration, parseDuration } from '../domain/duration';
-import { parkTiers } from '../domain/schedule';
+import { formatDuration, parseDuration } from '../model/duration';
+import { parkTiers } from '../model/schedule';
 
 /**
  * The one table of topics: everything else that knows a topic derives it from here. Keys say what is kept together:

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
-import { ROOT } from '../root';
+import { ROOT } from '../service/repo-root';
 import { type Metrics, only } from './metrics';
 
 /** What every process tells of itself. */

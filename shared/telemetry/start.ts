@@ -1,4 +1,4 @@
-import { atMost } from '../at-most';
+import { withTimeout } from '../service/async';
 import { isSdkWanted, sampledRatio } from './asked';
 import { metrics } from './metrics';
 import { measureProcess } from './process-metrics';
@@ -35,7 +35,7 @@ export function startTelemetry(service: string): void {
 export async function stopTelemetry(deadlineMs: number): Promise<void> {
   if (!shutdown) return;
   // A collector that is away must not make an orderly end a failed one.
-  await atMost(
+  await withTimeout(
     deadlineMs,
     shutdown().catch(() => undefined),
   );

@@ -1,4 +1,4 @@
-import { CALL_TYPES, type CallType } from '../../shared/domain/message';
+import { CALL_TYPES, type CallType } from '../../shared/model/message';
 import { aCall, type Call } from '../support/make';
 import { type Random } from './random';
 

@@ -1,4 +1,4 @@
-import { type AttemptEvent, type CircuitEvent, type DeliveryEvent } from '../../shared/domain/attempt';
+import { type AttemptEvent, type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 
 /** All that is written down in Kafka of what became of deliveries, folded as it is read. */
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '../../deploy/local/paths';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 import { eventually } from '../support/eventually';
 import { type System } from '../support/system';
 import { type BrokerControl } from './broker-control';

@@ -1,4 +1,4 @@
-import { deliveryId } from '../../shared/domain/delivery';
+import { deliveryId } from '../../shared/model/delivery';
 import { PARTS, type Role, ROLES, rolesOf } from './cast';
 import { type Commits } from './commits';
 import { explainRepeats, type Disturbance, type RepeatsReport } from './explain';

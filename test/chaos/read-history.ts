@@ -1,9 +1,9 @@
-import { type DeliveryEvent } from '../../shared/domain/attempt';
-import { decodeDelivery } from '../../shared/domain/delivery';
+import { type DeliveryEvent } from '../../shared/model/attempt-events';
+import { decodeDelivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Commits, COMMITS } from './commits';
 import { History } from './history';

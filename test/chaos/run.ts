@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../../shared/errors';
+import { messageOf } from '../../shared/service/errors';
 import { eventually } from '../support/eventually';
 import { type Load, startLoad } from '../support/load';
 import { startSystem, type System } from '../support/system';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 import { GO, PYTHON, type Tool } from '../support/tools';
 
 /** The programs beside this file: how each is built and started. */

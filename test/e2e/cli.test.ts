@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyWebhook } from '../../clients/node/src/webhook';
-import { CALL_TYPES, type CallType } from '../../shared/domain/message';
-import { ROOT } from '../../shared/root';
+import { CALL_TYPES, type CallType } from '../../shared/model/message';
+import { ROOT } from '../../shared/service/repo-root';
 import { begin, type Ran, type Surroundings, waypost } from '../support/cli';
 import { eventually } from '../support/eventually';
 import { someTracks } from '../support/make';

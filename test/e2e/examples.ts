@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { installExamples, type InstalledExamples } from '../support/installed';
 import { startProgram } from '../support/program';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { SERVICES, type ServiceName } from '../../deploy/local/paths';
-import { type DeliveryEvent } from '../../shared/domain/attempt';
+import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
 import { openRig, type Rig } from '../support/rig';

@@ -1,4 +1,4 @@
-import { type CircuitEvent } from '../../shared/domain/attempt';
+import { type CircuitEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';

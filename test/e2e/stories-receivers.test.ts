@@ -1,9 +1,9 @@
 import { laneOptions } from '../../services/delivery/limits';
-import { type AttemptEvent, type DeliveryEvent } from '../../shared/domain/attempt';
+import { type AttemptEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type NameServer, startNameServer } from '../support/dns';
 import { eventually } from '../support/eventually';
 import { aCall } from '../support/make';
-import { type CallType } from '../../shared/domain/message';
+import { type CallType } from '../../shared/model/message';
 import { type SickReceiver, sickReceivers } from '../support/sick-receivers';
 import { type Connection, openStage, type Stage } from '../support/stage';
 

@@ -1,4 +1,4 @@
-import { type CallType, type JsonObject } from '../../shared/domain/message';
+import { type CallType, type JsonObject } from '../../shared/model/message';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';
 import { aCall, aTrack, type Call } from '../support/make';

@@ -7,13 +7,13 @@ import { type Place, MemberPages } from '../../services/control/profiles/member-
 import { Previews, type PreviewView } from '../../services/control/profiles/previews';
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigWriter, openWriter } from '../../shared/config/writer';
-import { type Source } from '../../shared/domain/config';
-import { type Audience, type ComputedTrait } from '../../shared/domain/definition';
-import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
+import { type Source } from '../../shared/model/config';
+import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
+import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Appender, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { eventually } from '../support/eventually';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { createSealer } from '../../shared/config/seal';
-import { type ConfigRecord, configKey, type Destination } from '../../shared/domain/config';
+import { type ConfigRecord, configKey, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
-import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';

@@ -5,10 +5,10 @@ import { reseal } from '../../deploy/local/config-reseal';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer, type Sealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
-import { type Destination, type Source } from '../../shared/domain/config';
+import { type Destination, type Source } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 

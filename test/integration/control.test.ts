@@ -10,7 +10,7 @@ import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { loadSettings, requireSecretKeys } from '../../shared/settings';
+import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';

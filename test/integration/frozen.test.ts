@@ -1,4 +1,4 @@
-import { type Delivery, deliveryKey, encodeDelivery } from '../../shared/domain/delivery';
+import { type Delivery, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';

@@ -57,7 +57,7 @@ import { cleanUp, keepWithin } from '../../services/control/history/retention';
 import { addSeen, seenEvents } from '../../services/control/history/seen-events';
 import { listSyncs, saveSyncs, sizesOf, type SyncRow, thinSyncs } from '../../services/control/history/syncs';
 import { databaseId, migrate } from '../../services/control/history/schema';
-import { type CircuitEvent, type DeliveryEvent } from '../../shared/domain/attempt';
+import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aWait, START } from '../support/events';

@@ -4,7 +4,7 @@ import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
 import { inspectOffsets } from '../../shared/kafka/inspect';
 import { type Consumption, type Kafka, type OpenRecord, type OutRecord } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
 import { renderMetrics } from '../../shared/telemetry/prometheus';

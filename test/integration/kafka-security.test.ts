@@ -19,7 +19,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
 import { REJECTED } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';

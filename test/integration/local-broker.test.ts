@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { type Broker } from '../../deploy/local/broker';
-import { isAlive, processId } from '../../shared/process-id';
+import { isAlive, processId } from '../../shared/service/process-id';
 import { keptPorts } from '../../deploy/local/kept-ports';
 import { findKafka, type Launch } from '../../deploy/local/kafka-source';
 import { waitForKafka } from '../../shared/kafka/ready';

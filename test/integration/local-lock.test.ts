@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, ownId, processId } from '../../shared/process-id';
-import { takeLock } from '../../shared/lock';
+import { isAlive, ownId, processId } from '../../shared/service/process-id';
+import { takeLock } from '../../shared/service/data-dir-lock';
 import { localSecrets } from '../../deploy/local/secrets';
 import { eventually } from '../support/eventually';
 

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { type Message, messageHeaders, messageKey } from '../../shared/domain/message';
+import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type PostgresServer, postgresServer } from '../support/database';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { decodeDelivery, type Delivery, deliveryKey, encodeDelivery } from '../../shared/domain/delivery';
-import { createForks } from '../../shared/domain/forks';
+import { decodeDelivery, type Delivery, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
+import { createStepDedup } from '../../shared/model/step-dedup';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Appender, type Kafka, type Tail } from '../../shared/kafka/port';
 import { DUE, tierTopic } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
@@ -46,13 +46,13 @@ const running: Service[] = [];
 beforeAll(async () => {
   kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
   appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
-  const forks = createForks();
+  const forks = createStepDedup();
   tail = await kafka.tail({
     ...{ name: 'due', topic: DUE, from: 'beginning' },
     onRecord: (record) => {
       const decoded = decodeDelivery(record.headers);
       if (decoded.kind !== 'delivery') throw new Error(JSON.stringify(decoded));
-      const fork = forks.isFork(record, Date.now());
+      const fork = forks.isDuplicateStep(record, Date.now());
       due.push({ delivery: decoded.delivery, at: record.timestampMs, body: String(record.value), fork });
     },
     onFatal: (error) => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type ConfigRecord, configKey, type Destination, type Source } from '../../shared/domain/config';
-import { decodeDelivery, deliveryId, deliveryKey, type Delivery } from '../../shared/domain/delivery';
+import { type ConfigRecord, configKey, type Destination, type Source } from '../../shared/model/config';
+import { decodeDelivery, deliveryId, deliveryKey, type Delivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Appender, type InRecord, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually, Final } from '../support/eventually';
 import { aSource } from '../support/fakes';

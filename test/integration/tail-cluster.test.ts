@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka, type Tail } from '../../shared/kafka/port';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Cluster, startCluster } from '../chaos/cluster';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 import { installExamples, type InstalledExamples } from '../support/installed';
 import { startProgram } from '../support/program';
 import { startSink } from '../support/sink';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 
 /** What the alerts and the dashboards of deploy/ ask Prometheus. */
 

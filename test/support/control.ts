@@ -22,7 +22,7 @@ import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
 import { createSealer } from '../../shared/config/seal';
 import { openWriter } from '../../shared/config/writer';
-import { createClientAddress } from '../../shared/http/client-address';
+import { createClientAddress } from '../../shared/service/client-address';
 import { Problem } from '../../shared/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
 

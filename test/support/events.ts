@@ -4,7 +4,7 @@ import {
   type DeadEvent,
   type UrlAttempt,
   type WaitingEvent,
-} from '../../shared/domain/attempt';
+} from '../../shared/model/attempt-events';
 
 /** Events of `attempts` for tests, at `START` and so many seconds. */
 

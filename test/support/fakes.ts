@@ -1,6 +1,6 @@
 import { type ConfigReader, type Entry } from '../../shared/config/view';
-import { type Source } from '../../shared/domain/config';
-import { AppError } from '../../shared/errors';
+import { type Source } from '../../shared/model/config';
+import { AppError } from '../../shared/service/errors';
 import { type Appender, type OutRecord } from '../../shared/kafka/port';
 
 /** Stand-ins for what ingest speaks to, for tests of its HTTP behaviour. Kafka itself is never imitated beyond this. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findKafka } from '../../deploy/local/kafka-source';
 import { kafkaAddress } from '../../shared/kafka/address';
 import { waitForKafka } from '../../shared/kafka/ready';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { makeHistoryFiles } from './history-files';
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type CallType } from '../../shared/domain/message';
+import { type CallType } from '../../shared/model/message';
 
 /** Data for tests: a whole thing with what the test cares about put in. */
 

@@ -1,4 +1,4 @@
-import { prepareSecrets, signHeaders } from '../../shared/domain/sign';
+import { prepareSecrets, signHeaders } from '../../shared/model/sign';
 
 /** The headers of a request as delivery signs it, names in lower case. */
 export function signedHeaders(

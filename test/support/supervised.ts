@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES } from '../../deploy/local/paths';
-import { ROOT } from '../../shared/root';
+import { ROOT } from '../../shared/service/repo-root';
 import { eventually, Final } from './eventually';
 
 /** Runs a supervisor as a process of its own and looks at it from outside, as a terminal and `ps` would. */

@@ -1,9 +1,9 @@
-import { type AttemptEvent, type DeliveryEvent } from '../../shared/domain/attempt';
-import { decodeDelivery, type Delivery } from '../../shared/domain/delivery';
+import { type AttemptEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
+import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
-import { loadSettings } from '../../shared/settings';
+import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from './eventually';
 import { type System } from './system';

@@ -1,8 +1,8 @@
-import { type Settings, settingsSchema } from '../../shared/settings';
+import { type Settings, settingsSchema } from '../../shared/service/settings';
 import { z } from 'zod';
 import { table } from './table';
 
-/** The tables of docs/reference/settings.md: defaults come from shared/settings.ts, meanings from here. */
+/** The tables of docs/reference/settings.md: defaults come from shared/service/settings.ts, meanings from here. */
 
 interface Meaning {
   text: string;

@@ -1,5 +1,5 @@
 import { type Alerts, type Operations } from '../../../shared/api/operations';
-import { parseDuration } from '../../../shared/domain/duration';
+import { parseDuration } from '../../../shared/model/duration';
 import {
   DURATION_PROBLEM,
   same,

@@ -1,6 +1,6 @@
 import { type Audience, type ComputedTrait, type Operations } from '../../../shared/api/operations';
-import { keyOf } from '../../../shared/domain/definition';
-import { parseDuration } from '../../../shared/domain/duration';
+import { keyOf } from '../../../shared/model/audience-definition';
+import { parseDuration } from '../../../shared/model/duration';
 import { same } from '../destination/draft';
 import { celOf } from './cel';
 import { emptyGroup, type Group } from './rows';

@@ -1,4 +1,4 @@
-import { createMemberLines } from '../../../shared/domain/member-lines';
+import { createMembersNdjson } from '../../../shared/model/members-ndjson';
 
 const CHUNK = 1 << 20;
 
@@ -8,7 +8,7 @@ const CHUNK = 1 << 20;
  */
 export async function membersOf(file: Blob): Promise<{ body: Blob; lines: number }> {
   const parts: Blob[] = [];
-  const lines = createMemberLines();
+  const lines = createMembersNdjson();
   let made = '';
   const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader();
   for (let read = await reader.read(); !read.done; read = await reader.read()) {

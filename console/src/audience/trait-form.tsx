@@ -1,6 +1,6 @@
 import { NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type ReactNode } from 'react';
-import { COMPUTES } from '../../../shared/domain/definition';
+import { COMPUTES } from '../../../shared/model/audience-definition';
 import { Suggested } from '../ui/suggested';
 import { needsProperty, type TraitDraft } from './draft';
 import { DestinationsField, NameField, SourcesField, SyncField } from './fields';

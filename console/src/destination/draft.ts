@@ -1,7 +1,7 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
-import { parseDuration } from '../../../shared/domain/duration';
-import { checkStaticHeaders } from '../../../shared/domain/static-headers';
-import { checkWebhookUrl } from '../../../shared/domain/url';
+import { parseDuration } from '../../../shared/model/duration';
+import { checkStaticHeaders } from '../../../shared/model/static-headers';
+import { checkWebhookUrl } from '../../../shared/model/webhook-url';
 
 /** A destination while somebody edits it, and what is sent of it. Pure: the form only shows this. */
 

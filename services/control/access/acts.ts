@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type Response } from 'express';
-import { messageOf } from '../../../shared/errors';
+import { messageOf } from '../../../shared/service/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type ControlDeps } from '../deps';
 import { recordAudit } from '../history/audit';

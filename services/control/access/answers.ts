@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES } from '../../../shared/domain/config';
+import { ROLES } from '../../../shared/model/config';
 import { AUDIT_KINDS } from '../audit-query';
 import { ACTIONS } from './audit';
 import { RIGHTS } from './rights';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isSealed } from '../../../shared/config/seal';
-import { type ApiKind, type Kinds } from '../../../shared/domain/config';
-import { type Json, type JsonObject } from '../../../shared/domain/message';
+import { type ApiKind, type Kinds } from '../../../shared/model/config';
+import { type Json, type JsonObject } from '../../../shared/model/message';
 import { durationText } from '../fields';
 import { type Actor } from './identities';
 

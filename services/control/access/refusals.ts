@@ -1,9 +1,9 @@
 import { type Request } from 'express';
-import { addressKey, type ClientAddress } from '../../../shared/http/client-address';
+import { addressKey, type ClientAddress } from '../../../shared/service/client-address';
 import { Problem } from '../../../shared/http/problem';
-import { oncePer } from '../../../shared/quiet';
+import { logThrottle } from '../../../shared/service/log-throttle';
 import { type Log } from '../../../shared/telemetry/log';
-import { type BucketRate, TokenBuckets } from '../../../shared/token-buckets';
+import { type BucketRate, TokenBuckets } from '../../../shared/service/token-buckets';
 
 /**
  * Logs refused requests, and limits those without a valid token by the client's address. A request with a valid token never gets
@@ -33,8 +33,8 @@ export class Refusals {
   readonly #mayLogKnown: (key: string) => boolean;
 
   constructor(private readonly options: RefusalsOptions) {
-    this.#mayLogStranger = oncePer(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
-    this.#mayLogKnown = oncePer(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
+    this.#mayLogStranger = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
+    this.#mayLogKnown = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
   }
 
   /**

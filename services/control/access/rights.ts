@@ -1,4 +1,4 @@
-import { type Role } from '../../../shared/domain/config';
+import { type Role } from '../../../shared/model/config';
 
 /** Rights narrow what a token may do within its role: a resource is the first part of the paths that it names. */
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { messageOf } from '../../../shared/errors';
+import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { endedSessions, sessionKeys } from '../history/access';
 import { type History } from '../history/history';
-import { Periodic } from '../periodic';
+import { Periodic } from '../../../shared/service/periodic';
 import { SessionKeys } from './session-keys';
 
 /**

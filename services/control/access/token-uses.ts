@@ -1,8 +1,8 @@
-import { messageOf } from '../../../shared/errors';
+import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { recordTokenUses, type TokenTimes, tokenUses } from '../history/access';
 import { type History } from '../history/history';
-import { Periodic } from '../periodic';
+import { Periodic } from '../../../shared/service/periodic';
 
 /** When tokens were last used, to the minute. Kept in the database; `config` would grow with each use. */
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { type Entry } from '../../../shared/config/view';
-import { ROLES, type Token } from '../../../shared/domain/config';
-import { type Json } from '../../../shared/domain/message';
+import { ROLES, type Token } from '../../../shared/model/config';
+import { type Json } from '../../../shared/model/message';
 import { pointer, Problem } from '../../../shared/http/problem';
 import { invalidFields, name, parseBody } from '../fields';
 import { mergePatch } from '../merge-patch';

@@ -1,4 +1,4 @@
-import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared/domain/config';
+import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared/model/config';
 import { type Health, outageOf } from './health';
 import { type Notice, noticeId } from './notice';
 

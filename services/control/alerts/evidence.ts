@@ -1,4 +1,4 @@
-import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/domain/attempt';
+import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/model/attempt-events';
 
 /** Reads the health of a destination from a record of `attempts`. Pure. */
 

@@ -1,5 +1,5 @@
-import { ALERTS_ID, DEFAULT_SHARDS, type Destination } from '../../../shared/domain/config';
-import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/domain/delivery';
+import { ALERTS_ID, DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
+import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { type Notice } from './notice';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/view';
-import { ALERTS_ID } from '../../../shared/domain/config';
-import { messageOf } from '../../../shared/errors';
+import { ALERTS_ID } from '../../../shared/model/config';
+import { messageOf } from '../../../shared/service/errors';
 import { type Appender, type Kafka } from '../../../shared/kafka/port';
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Log } from '../../../shared/telemetry/log';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Entry } from '../../../shared/config/view';
 import { type Sealer } from '../../../shared/config/seal';
-import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/domain/config';
-import { type Json, type JsonObject } from '../../../shared/domain/message';
+import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/model/config';
+import { type Json, type JsonObject } from '../../../shared/model/message';
 import { MAX_WEBHOOKS, sharedSecret, webhook } from '../destination-schema';
 import { destinationView } from '../destinations';
 import { durationField, durationText, parseBody, switchOffAfter } from '../fields';

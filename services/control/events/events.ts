@@ -3,7 +3,7 @@ import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
 import { type ConfigReader } from '../../../shared/config/view';
 import { showEvent } from './explain';
 import { type History } from '../history/history';
-import { Periodic } from '../periodic';
+import { Periodic } from '../../../shared/service/periodic';
 import { type SeenEvents } from './seen';
 import { EventRing } from './ring';
 import { Streams } from './streams';

@@ -1,7 +1,7 @@
 import { type ConfigView } from '../../../shared/config/view';
-import { ALERTS_ID } from '../../../shared/domain/config';
-import { parseMessage } from '../../../shared/domain/message-record';
-import { type Verdict, verdictOf } from '../../../shared/domain/route';
+import { ALERTS_ID } from '../../../shared/model/config';
+import { parseMessage } from '../../../shared/model/message-codec';
+import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/expression/filter';
 import { type DebugEvent, type Entry } from './ring';
 
@@ -12,7 +12,7 @@ import { type DebugEvent, type Entry } from './ring';
 interface Reached {
   destination: string;
   name: string;
-  outcome: Verdict['outcome'];
+  outcome: RouteOutcome['outcome'];
   /** of a filter that failed */
   reason?: string;
 }
@@ -41,5 +41,5 @@ function reached({ source: id, value }: Entry, config: Config): Reached[] {
     .destinationsOf(id)
     .filter(({ data }) => data.id !== ALERTS_ID)
     .slice(0, MAX_SHOWN)
-    .map(({ data }) => ({ destination: data.id, name: data.name, ...verdictOf(message, source, data, ask) }));
+    .map(({ data }) => ({ destination: data.id, name: data.name, ...routeOutcomeOf(message, source, data, ask) }));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CALL_TYPES } from '../../../shared/domain/message';
+import { CALL_TYPES } from '../../../shared/model/message';
 import { pageParameters } from '../query';
 
 /** By what events are found. */

@@ -1,5 +1,5 @@
-import { type Json } from '../../../shared/domain/message';
-import { type RejectedRecord } from '../../../shared/domain/rejected';
+import { type Json } from '../../../shared/model/message';
+import { type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { type InRecord } from '../../../shared/kafka/port';
 import { type Forgotten } from '../history/deletions';
 

@@ -1,10 +1,10 @@
-import { parseMessage } from '../../../shared/domain/message-record';
-import { messageOf } from '../../../shared/errors';
+import { parseMessage } from '../../../shared/model/message-codec';
+import { messageOf } from '../../../shared/service/errors';
 import { type InRecord } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { addSeen, seenPositions, type SeenEvent, type SeenPart } from '../history/seen-events';
 import { type History } from '../history/history';
-import { Periodic } from '../periodic';
+import { Periodic } from '../../../shared/service/periodic';
 
 /**
  * Counts track events by source and name, from the records that the debugger reads anyway, and writes what it counted every

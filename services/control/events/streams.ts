@@ -1,5 +1,5 @@
 import { type Response } from 'express';
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { type DebugEvent, type Entry, type EventFilter } from './ring';
 
 /**

@@ -1,4 +1,4 @@
-import { type ConfigRecord, type Role } from '../../../shared/domain/config';
+import { type ConfigRecord, type Role } from '../../../shared/model/config';
 import { NOTE_HEADER } from '../../../shared/config/writer';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type AuditNote, type Change } from '../access/audit';

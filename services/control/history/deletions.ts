@@ -1,4 +1,4 @@
-import { type DeliveryEvent } from '../../../shared/domain/attempt';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type Database, type Queries, type Row } from './database';
 import { databaseJson } from './columns';
 import { storedIds } from './user-id';

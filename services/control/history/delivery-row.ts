@@ -4,8 +4,8 @@ import {
   type Outcome,
   REPLAYED,
   type UrlAttempt,
-} from '../../../shared/domain/attempt';
-import { type MessageType } from '../../../shared/domain/message';
+} from '../../../shared/model/attempt-events';
+import { type MessageType } from '../../../shared/model/message';
 import { storedId } from './user-id';
 
 /**

@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type Database } from './database';
 

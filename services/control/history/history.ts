@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type DeliveryEvent } from '../../../shared/domain/attempt';
-import { AppError, messageOf } from '../../../shared/errors';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type Consumption, type Kafka, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';

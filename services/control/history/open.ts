@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Settings } from '../../../shared/settings';
+import { type Settings } from '../../../shared/service/settings';
 import { type Database } from './database';
 import { openPglite } from './pglite';
 import { openPostgres } from './postgres';

@@ -1,4 +1,4 @@
-import { type CircuitEvent, type DeliveryEvent } from '../../../shared/domain/attempt';
+import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type OpenRecord } from '../../../shared/kafka/port';
 
 /** What a record of `attempts` says. */

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
-import { messageOf } from '../../../shared/errors';
+import { messageOf } from '../../../shared/service/errors';
 import { type Param } from './database';
 
 /**

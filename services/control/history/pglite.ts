@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { messageOf } from '../../../shared/errors';
-import { takeLock } from '../../../shared/lock';
-import { ROOT } from '../../../shared/root';
+import { messageOf } from '../../../shared/service/errors';
+import { takeLock } from '../../../shared/service/data-dir-lock';
+import { ROOT } from '../../../shared/service/repo-root';
 import { type Database, type Param, type Row, type Transaction } from './database';
 import { type Answer, type Question, type WorkerData } from './pglite-worker';
 

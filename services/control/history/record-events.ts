@@ -1,4 +1,4 @@
-import { type CircuitEvent, type DeliveryEvent } from '../../../shared/domain/attempt';
+import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './columns';
 import { type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';

@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { type Database } from './database';
 
 function dropped(columns: string): string {

@@ -1,4 +1,4 @@
-import { ALERTS_ID } from '../../../shared/domain/config';
+import { ALERTS_ID } from '../../../shared/model/config';
 import { type DeliveryRow } from './delivery-row';
 
 /**

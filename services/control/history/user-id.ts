@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { MAX_ID_BYTES } from '../../../shared/domain/normalize';
+import { MAX_ID_BYTES } from '../../../shared/model/normalize';
 
 /**
  * How the history stores the id of a user: pure.

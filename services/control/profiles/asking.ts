@@ -1,4 +1,4 @@
-import { type Answer, type Question, readAnswer } from '../../../shared/domain/questions';
+import { type ProfileResult, type ProfileQuery, readResult } from '../../../shared/model/profile-queries';
 import { Problem } from '../../../shared/http/problem';
 import { type Appender, type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_ANSWERS, PROFILE_EVENTS, PROFILE_QUESTIONS } from '../../../shared/kafka/topics';
@@ -31,10 +31,10 @@ export class Asking {
    * Whatever is answered is heard, until `end`.
    * @throws AppError `kafka_unavailable`, `overloaded`
    */
-  async ask(question: Question, hear: (answer: Answer) => void): Promise<void> {
+  async ask(question: ProfileQuery, hear: (answer: ProfileResult) => void): Promise<void> {
     const { id } = question;
     await this.#answers.begin(id, (value) => {
-      const answer = readAnswer(value);
+      const answer = readResult(value);
       if (answer) hear(answer);
     });
     try {
@@ -56,7 +56,7 @@ export class Asking {
     return this.#answers.stop();
   }
 
-  #append(question: Question): Promise<void> {
+  #append(question: ProfileQuery): Promise<void> {
     return this.appender.append([{ topic: PROFILE_QUESTIONS, key: question.id, value: JSON.stringify(question) }]);
   }
 }

@@ -1,4 +1,9 @@
-import { type Answer, type Member, type MembersAnswer, type MembersQuestion } from '../../../shared/domain/questions';
+import {
+  type ProfileResult,
+  type Member,
+  type MembersResult,
+  type MembersQuery,
+} from '../../../shared/model/profile-queries';
 import { Problem } from '../../../shared/http/problem';
 import { type Asking, nobodyThere } from './asking';
 import { newId } from '../ids';
@@ -70,16 +75,16 @@ export class MemberPages {
   }
 
   /** What is answered until all have, or who was looked for is found, or the time is over. */
-  async #answers(asked: Omit<MembersQuestion, 'kind' | 'id' | 'expiresAt'>, until: number) {
+  async #answers(asked: Omit<MembersQuery, 'kind' | 'id' | 'expiresAt'>, until: number) {
     const waitMs = Math.max(0, until - performance.now());
     const now = this.now();
     const id = newId('qst', now);
-    const answers = new Map<number, MembersAnswer>();
+    const answers = new Map<number, MembersResult>();
     let heard = false;
     let settle: () => void = () => undefined;
     const settled = new Promise<void>((resolve) => (settle = resolve));
     const timer = setTimeout(settle, waitMs);
-    const hear = (answer: Answer) => {
+    const hear = (answer: ProfileResult) => {
       heard = true;
       if (answer.kind !== 'members') return;
       // A partition that has just moved may be answered for twice: both know it.
@@ -115,7 +120,7 @@ export function placesToAsk(
 /** The members in order, up to the first partition that has not answered or the end of the page. */
 function joined(
   asked: readonly Place[],
-  answers: ReadonlyMap<number, MembersAnswer>,
+  answers: ReadonlyMap<number, MembersResult>,
   { wanted, partitions }: { wanted: number; partitions: number },
 ): MemberPage {
   const members: Member[] = [];

@@ -1,4 +1,4 @@
-import { type Answer, type PreviewAnswer, type SampleUser } from '../../../shared/domain/questions';
+import { type ProfileResult, type PreviewResult, type SampleUser } from '../../../shared/model/profile-queries';
 import { estimate } from './estimate';
 import { sumOf } from './sum-of';
 
@@ -13,13 +13,13 @@ export interface Progress {
   heard: boolean;
   /** why there will be no whole */
   refused?: string;
-  answers: ReadonlyMap<number, PreviewAnswer>;
+  answers: ReadonlyMap<number, PreviewResult>;
 }
 
 export const UNHEARD: Progress = { heard: false, answers: new Map() };
 
 /** @returns the same where the answer says nothing new */
-export function hear(progress: Progress, answer: Answer): Progress {
+export function hear(progress: Progress, answer: ProfileResult): Progress {
   switch (answer.kind) {
     case 'heard':
       return { ...progress, heard: true };
@@ -76,7 +76,7 @@ export function figuresOf(progress: Progress, partitions: number, over: boolean)
 }
 
 /** What should be known of a result. */
-function noteOf(answers: readonly PreviewAnswer[], { exact, of }: { exact: boolean; of: number }): string | null {
+function noteOf(answers: readonly PreviewResult[], { exact, of }: { exact: boolean; of: number }): string | null {
   if (exact) return null;
   const profiles = sumOf(answers, (each) => each.profiles);
   const unsure = sumOf(answers, (each) => each.unsure);
@@ -86,7 +86,7 @@ function noteOf(answers: readonly PreviewAnswer[], { exact, of }: { exact: boole
 }
 
 /** What it waits for. */
-function missingOf(answers: readonly PreviewAnswer[], partitions: number, over: boolean): string | null {
+function missingOf(answers: readonly PreviewResult[], partitions: number, over: boolean): string | null {
   const silent = partitions - answers.length;
   const waiting = answers.filter(({ state }) => state === 'waiting').length;
   if (over) return `Not all partitions of profiles were counted in time (${answers.length} of ${partitions} responded)`;

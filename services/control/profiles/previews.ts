@@ -1,4 +1,4 @@
-import { type PreviewQuestion } from '../../../shared/domain/questions';
+import { type PreviewQuery } from '../../../shared/model/profile-queries';
 import { Problem } from '../../../shared/http/problem';
 import { type Asking, nobodyThere } from './asking';
 import { newId } from '../ids';
@@ -21,7 +21,7 @@ const MAX_PREVIEWS = 100;
 export type PreviewView = { id: string; expiresAt: string } & PreviewFigures;
 
 interface Preview {
-  question: PreviewQuestion;
+  question: PreviewQuery;
   partitions: number;
   progress: Progress;
   /** nobody is listened to any more */
@@ -48,7 +48,7 @@ export class Previews {
    * Begins one, and waits a moment for its first figures.
    * @throws Problem `unavailable` where nobody answers; AppError `kafka_unavailable`, `overloaded`
    */
-  async start(asked: Pick<PreviewQuestion, 'condition' | 'sources'>): Promise<PreviewView> {
+  async start(asked: Pick<PreviewQuery, 'condition' | 'sources'>): Promise<PreviewView> {
     const now = this.now();
     const id = newId('pre', now);
     const question = { kind: 'preview' as const, id, expiresAt: now.getTime() + LIFETIME_MS, ...asked };

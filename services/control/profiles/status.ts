@@ -1,4 +1,4 @@
-import { type StatusValue } from '../../../shared/domain/profiles';
+import { type StatusValue } from '../../../shared/model/profile-records';
 import { type Kafka, type Tail } from '../../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../../shared/kafka/topics';
 import { sumOf } from './sum-of';

@@ -1,10 +1,10 @@
 import { type ConfigView } from '../../../shared/config/view';
-import { type StatusValue } from '../../../shared/domain/profiles';
-import { messageOf } from '../../../shared/errors';
+import { type StatusValue } from '../../../shared/model/profile-records';
+import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { saveSyncs, type SyncRow, thinnedBefore } from '../history/syncs';
-import { Periodic } from '../periodic';
+import { Periodic } from '../../../shared/service/periodic';
 import { type DefinitionStatus } from './status';
 
 /**

@@ -1,4 +1,4 @@
-import { REPLAYED, type WaitingEvent } from '../../../shared/domain/attempt';
+import { REPLAYED, type WaitingEvent } from '../../../shared/model/attempt-events';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Job } from './job';

@@ -1,9 +1,9 @@
 import { type ConfigView } from '../../../shared/config/view';
-import { REPLAYED, type WaitingEvent } from '../../../shared/domain/attempt';
-import { renderBody } from '../../../shared/domain/body';
-import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
-import { firstDelivery, parseMessage, readHead } from '../../../shared/domain/message-record';
-import { verdictOf } from '../../../shared/domain/route';
+import { REPLAYED, type WaitingEvent } from '../../../shared/model/attempt-events';
+import { renderBody } from '../../../shared/model/webhook-body';
+import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
+import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
+import { routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/expression/filter';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
@@ -64,13 +64,13 @@ function fromMessage(
   { destination: id }: Scope,
   config: Pick<ConfigView, 'source' | 'destination'>,
 ): Candidate | undefined {
-  const head = readHead(record.headers);
+  const head = readMessageHeaders(record.headers);
   const destination = config.destination(id)?.data;
   if (head.kind !== 'message' || !destination) return undefined;
   const source = config.source(head.sourceId)?.data;
   const message = parseMessage(record.value);
   if (!source || typeof message === 'string') return undefined;
-  if (verdictOf(message, source, destination, filtersOf(message)).outcome !== 'routed') return undefined;
+  if (routeOutcomeOf(message, source, destination, filtersOf(message)).outcome !== 'routed') return undefined;
   const { topic, partition, offset } = record;
   const { delivery, key } = firstDelivery({ head, message, destination, expiresAt: 0 });
   return { delivery, key, body: renderBody(message), record: { topic, partition, offset } };

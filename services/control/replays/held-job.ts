@@ -1,4 +1,4 @@
-import { messageOf } from '../../../shared/errors';
+import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Database } from '../history/database';
 import { type History } from '../history/history';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/view';
-import { type Delivery } from '../../../shared/domain/delivery';
-import { AppError, messageOf } from '../../../shared/errors';
+import { type Delivery } from '../../../shared/model/delivery';
+import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../../../shared/http/problem';
 import { type Appender, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { addJob, cancelJob, claimJobs, getJob, isFree, knownOf, resumeJob } from '../history/replays';
-import { Periodic } from '../periodic';
+import { Periodic } from '../../../shared/service/periodic';
 import { sentUnsaved } from './already';
 import { type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
 import { chunkOf, currentPlace, isActive, type Job, newJob, nextPass, type Place } from './job';

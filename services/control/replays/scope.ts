@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ConfigView } from '../../../shared/config/view';
-import { MESSAGE_TYPES, type MessageType } from '../../../shared/domain/message';
+import { MESSAGE_TYPES, type MessageType } from '../../../shared/model/message';
 import { type FieldError, pointer, Problem } from '../../../shared/http/problem';
 import { invalidFields, parseBody } from '../fields';
 import { type Status, STATUSES } from '../history/delivery-row';

@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path';
 import express, { type RequestHandler, Router } from 'express';
 import { Problem } from '../../../shared/http/problem';
-import { ROOT } from '../../../shared/root';
+import { ROOT } from '../../../shared/service/repo-root';
 
 /**
  * The console: files that `npm run build:console` made. Each path outside of the API (`mount` answers those) that a browser asks

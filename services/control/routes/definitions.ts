@@ -1,7 +1,7 @@
 import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
-import { type Audience, type ComputedTrait } from '../../../shared/domain/definition';
-import { type Json } from '../../../shared/domain/message';
+import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
+import { type Json } from '../../../shared/model/message';
 import { type Actor } from '../access/identities';
 import { changeDefinition, connectedTo, createDefinition, removeDefinition } from '../definition-entries';
 import {

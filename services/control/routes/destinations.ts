@@ -1,7 +1,7 @@
 import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
-import { ALERTS_ID, type Destination } from '../../../shared/domain/config';
-import { type Json } from '../../../shared/domain/message';
+import { ALERTS_ID, type Destination } from '../../../shared/model/config';
+import { type Json } from '../../../shared/model/message';
 import { Problem } from '../../../shared/http/problem';
 import { seesSecrets } from '../access/authenticate';
 import { type Actor } from '../access/identities';

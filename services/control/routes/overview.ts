@@ -1,4 +1,4 @@
-import { ALERTS_ID } from '../../../shared/domain/config';
+import { ALERTS_ID } from '../../../shared/model/config';
 import { CallCounts } from '../calls';
 import { type ControlDeps } from '../deps';
 import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';

@@ -1,6 +1,6 @@
 import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
-import { type Source } from '../../../shared/domain/config';
+import { type Source } from '../../../shared/model/config';
 import { Problem } from '../../../shared/http/problem';
 import { seesSecrets } from '../access/authenticate';
 import { type Actor } from '../access/identities';

@@ -1,6 +1,6 @@
 import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/view';
-import { type Token } from '../../../shared/domain/config';
+import { type Token } from '../../../shared/model/config';
 import { hashToken } from '../access/identities';
 import { createToken, newToken, patchToken, tokenView } from '../access/tokens';
 import { type ControlDeps } from '../deps';

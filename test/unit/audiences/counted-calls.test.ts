@@ -1,6 +1,6 @@
 import { CountedCalls } from '../../../services/audiences/counted-calls';
 import { decodeEvent, encodeEvent, type Incoming } from '../../../services/audiences/event';
-import { callHash } from '../../../shared/domain/seen';
+import { callHash } from '../../../shared/model/dedup-window';
 
 const HOUR_MS = 3_600_000;
 

@@ -7,7 +7,7 @@ import {
   MAX_VALUES,
   valueOf,
 } from '../../../services/audiences/counters';
-import { type Json } from '../../../shared/domain/message';
+import { type Json } from '../../../shared/model/message';
 import { sourcesOf } from '../../../services/audiences/trust';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 import { ofAudience } from '../../../services/audiences/definitions';
 import { mergeTraits, type Profile } from '../../../services/audiences/profile';
-import { type Audience } from '../../../shared/domain/definition';
+import { type Audience } from '../../../shared/model/audience-definition';
 
 const AT = 1_700_000_000_000;
 const THEIRS: [string, number] = ['theirs', 1];

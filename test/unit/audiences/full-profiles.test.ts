@@ -6,7 +6,7 @@ import { NEW_META } from '../../../services/audiences/meta';
 import { changelogRecords, moveRecords } from '../../../services/audiences/out';
 import { encodeProfile, type Profile } from '../../../services/audiences/profile';
 import { refused, writeStep } from '../../../services/audiences/refusals';
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { MemoryShelf } from './world';
 

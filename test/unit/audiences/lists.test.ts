@@ -1,5 +1,5 @@
 import { type Definition, ofAudience } from '../../../services/audiences/definitions';
-import { type Audience } from '../../../shared/domain/definition';
+import { type Audience } from '../../../shared/model/audience-definition';
 import { PARTITIONS, USERS, World } from './world';
 
 /** Members from elsewhere: what receivers know after uploads, whatever comes between their lines. */

@@ -1,4 +1,4 @@
-import { type Answer, readAnswer } from '../../../shared/domain/questions';
+import { type ProfileResult, readResult } from '../../../shared/model/profile-queries';
 import { eventually } from '../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 import { type Answering, answering, EMPTY_LOG, profileShelf } from '../../support/profiles';
@@ -21,11 +21,11 @@ const ask = (id: string, question: object) =>
     { topic: 'profiles.questions', key: id, value: JSON.stringify({ id, expiresAt: nowMs + 60_000, ...question }) },
   ]);
 const preview = (id: string, condition = 'user.traits.plan == "pro"') => ask(id, { kind: 'preview', condition });
-const answersTo = (id: string): Answer[] =>
+const answersTo = (id: string): ProfileResult[] =>
   memory
     .records('profiles.answers')
     .filter(({ key }) => String(key) === id)
-    .map(({ value }) => readAnswer(value)!);
+    .map(({ value }) => readResult(value)!);
 
 test('a preview is heard, and counted to its end', async () => {
   preview('pre_1');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Definition, ofAudience, ofTrait } from '../../../services/audiences/definitions';
-import { type ComputedTrait } from '../../../shared/domain/definition';
+import { type ComputedTrait } from '../../../shared/model/audience-definition';
 import { DEATHS, naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from './world';
 
 /** What a receiver knows, whatever was sent, defined and killed, is what the facts say. */

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { Rekey } from '../../../services/audiences/handler';
-import { type Source, type Trust } from '../../../shared/domain/config';
-import { type Message, messageHeaders } from '../../../shared/domain/message';
+import { type Source, type Trust } from '../../../shared/model/config';
+import { type Message, messageHeaders } from '../../../shared/model/message';
 import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
 
 const AT = '2026-11-22T08:00:00.000Z';

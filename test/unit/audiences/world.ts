@@ -6,8 +6,8 @@ import { Engine } from '../../../services/audiences/engine';
 import { eventOf, type Incoming, type Origin, type ProfileEvent } from '../../../services/audiences/event';
 import { type Meta, NEW_META } from '../../../services/audiences/meta';
 import { type Profile } from '../../../services/audiences/profile';
-import { type Json, type JsonObject, type Message } from '../../../shared/domain/message';
-import { callHash, sightingOf } from '../../../shared/domain/seen';
+import { type Json, type JsonObject, type Message } from '../../../shared/model/message';
+import { callHash, sightingOf } from '../../../shared/model/dedup-window';
 
 /**
  * A whole system of audiences in memory: logs, engines that die between any two of their writes, stores that are lost, and

@@ -1,4 +1,4 @@
-import { type CircuitEvent, type DeliveryEvent } from '../../../shared/domain/attempt';
+import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type History, note } from '../../../bench/history';
 
 const attempt = (delivery: string, hop: number, outcome: string) =>

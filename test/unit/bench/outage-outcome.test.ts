@@ -1,4 +1,4 @@
-import { type CircuitEvent } from '../../../shared/domain/attempt';
+import { type CircuitEvent } from '../../../shared/model/attempt-events';
 import { mostWithin, outcome } from '../../../bench/outage-outcome';
 
 const circuit = (state: 'open' | 'closed', atMs: number): CircuitEvent => ({

@@ -1,5 +1,5 @@
-import { type DeliveryEvent } from '../../../shared/domain/attempt';
-import { deliveryId } from '../../../shared/domain/delivery';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { deliveryId } from '../../../shared/model/delivery';
 import { type Role, ROLES } from '../../chaos/cast';
 import { Commits } from '../../chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../chaos/explain';

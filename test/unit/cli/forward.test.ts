@@ -1,7 +1,7 @@
 import { type Answer, Forwarder, type ForwarderOptions } from '../../../cli/listen/forward';
 import { type Forward } from '../../../cli/listen/select';
 import { verifyWebhook } from '../../../clients/node/src/webhook';
-import { prepareSecrets } from '../../../shared/domain/sign';
+import { prepareSecrets } from '../../../shared/model/sign';
 import { eventually } from '../../support/eventually';
 import { freePort } from '../../support/free-port';
 import { type Sink, startSink } from '../../support/sink';

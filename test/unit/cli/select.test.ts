@@ -1,8 +1,8 @@
 import { choose } from '../../../cli/listen/select';
 import { type Event } from '../../../shared/api/operations';
-import { renderBody } from '../../../shared/domain/body';
-import { deliveryId } from '../../../shared/domain/delivery';
-import { type Message } from '../../../shared/domain/message';
+import { renderBody } from '../../../shared/model/webhook-body';
+import { deliveryId } from '../../../shared/model/delivery';
+import { type Message } from '../../../shared/model/message';
 
 /** What a listener forwards, and as what. */
 

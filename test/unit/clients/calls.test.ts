@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type Calls, type CallType, InvalidCallError, toMessage } from '../../../clients/node/src/calls';
 import { uuidOf } from '../../../clients/node/src/id';
 import { toBody, toQueued, utf8Length } from '../../../clients/node/src/message';
-import { parseBody, accept } from '../../../shared/domain/accept';
+import { parseBody, validateCalls } from '../../../services/ingest/calls/validate-request';
 
 const NOW = Date.parse('2026-11-21T08:19:06.123Z');
 const made = (type: CallType, call: unknown) => toMessage(type, call as Calls[CallType], NOW, () => 'made');
@@ -87,7 +87,7 @@ test('a call is as large as ingest takes it, and no larger', () => {
   const sent = JSON.parse(toBody([largest], NOW)) as { batch: unknown[] };
   expect(Buffer.byteLength(JSON.stringify(sent.batch[0]))).toBe(32 * 1024);
   const parsed = parseBody(Buffer.from(toBody([largest], NOW)), 'batch');
-  expect('calls' in parsed && accept(parsed, NOW, () => 'id')).toMatchObject({ rejected: [] });
+  expect('calls' in parsed && validateCalls(parsed, NOW, () => 'id')).toMatchObject({ rejected: [] });
   expect(() => toQueued(made('page', { userId: 'u', name: 'x'.repeat(room + 1) }))).toThrow('32768');
 });
 

@@ -1,5 +1,5 @@
 import { verifyWebhook, type WebhookErrorCode, type WebhookRequest } from '../../../clients/node/src/webhook';
-import { prepareSecrets, signHeaders, type SigningSecrets } from '../../../shared/domain/sign';
+import { prepareSecrets, signHeaders, type SigningSecrets } from '../../../shared/model/sign';
 
 /** Verified is what Waypost itself signed. */
 

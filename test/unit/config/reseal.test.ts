@@ -7,7 +7,7 @@ import { resealConfig } from '../../../shared/config/reseal';
 import { createSealer } from '../../../shared/config/seal';
 import { openWriteKey, sealWriteKey } from '../../../shared/config/write-keys';
 import { openWriter } from '../../../shared/config/writer';
-import { type Destination, type Source } from '../../../shared/domain/config';
+import { type Destination, type Source } from '../../../shared/model/config';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 
 const AT = '2026-01-01T00:00:00.000Z';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ConfigState } from '../../../shared/config/state';
-import { type ConfigRecord, configKey, type Destination, type Source } from '../../../shared/domain/config';
+import { type ConfigRecord, configKey, type Destination, type Source } from '../../../shared/model/config';
 
 const AT = '2026-01-01T00:00:00.000Z';
 

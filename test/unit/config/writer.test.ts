@@ -2,8 +2,8 @@ import pino from 'pino';
 import { coalesce } from '../../../shared/config/coalesce';
 import { openConfig } from '../../../shared/config/reader';
 import { openWriter } from '../../../shared/config/writer';
-import { type Source } from '../../../shared/domain/config';
-import { AppError } from '../../../shared/errors';
+import { type Source } from '../../../shared/model/config';
+import { AppError } from '../../../shared/service/errors';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 
 const AT = '2026-01-01T00:00:00.000Z';

@@ -17,7 +17,7 @@ import {
   withRow,
   withSubject,
 } from '../../../console/src/audience/rows';
-import { type Json, type JsonObject } from '../../../shared/domain/message';
+import { type Json, type JsonObject } from '../../../shared/model/message';
 import { compileExpression } from '../../../shared/expression/compile';
 import { type CounterCall } from '../../../shared/expression/counters';
 import { userVariables } from '../../../shared/expression/values';

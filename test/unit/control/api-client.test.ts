@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { apiTypes, type Document } from '../../../services/control/api-types';
 import { openApi } from '../../../services/control/openapi';
 import { ApiProblem, createClient } from '../../../shared/api/client';
-import { ROOT } from '../../../shared/root';
+import { ROOT } from '../../../shared/service/repo-root';
 import { ADMIN_TOKEN, controlUnderTest } from '../../support/control';
 
 /** The typed client against the API as it runs, and its types against the document that the API serves. */

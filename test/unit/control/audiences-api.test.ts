@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { type Audience } from '../../../shared/domain/definition';
+import { type Audience } from '../../../shared/model/audience-definition';
 import { saveSyncs } from '../../../services/control/history/syncs';
 import { memoryDatabase } from '../../support/database';
 import { type Answering, answering } from '../../support/profiles';

@@ -1,6 +1,6 @@
 import { CallCounts } from '../../../services/control/calls';
 import { LimitedCalls } from '../../../services/control/limited-calls';
-import { limitedRecord } from '../../../shared/domain/limited';
+import { limitedRecord } from '../../../shared/model/limited-requests';
 import { controlUnderTest } from '../../support/control';
 import { spanOf } from '../../../services/control/overview';
 

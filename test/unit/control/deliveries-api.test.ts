@@ -1,6 +1,6 @@
 import { type Database } from '../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../services/control/history/record-events';
-import { type DeliveryEvent } from '../../../shared/domain/attempt';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
 import { aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../support/events';

@@ -1,5 +1,5 @@
 import { createSealer } from '../../../shared/config/seal';
-import { type Destination } from '../../../shared/domain/config';
+import { type Destination } from '../../../shared/model/config';
 import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../support/control';
 
 /** What must be in no answer, no log and no record. */

@@ -4,7 +4,7 @@ import { type AddressInfo } from 'node:net';
 import supertest from 'supertest';
 import { type Database } from '../../../services/control/history/database';
 import { OPERATION_IDS, operationOf, type OperationId } from '../../../services/control/operations';
-import { type Role, ROLES } from '../../../shared/domain/config';
+import { type Role, ROLES } from '../../../shared/model/config';
 import { randomOf } from '../../chaos/random';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../support/control';
 import { memoryDatabase } from '../../support/database';

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { oddity } from '../../../services/control/body';
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 
 let control: ControlUnderTest;

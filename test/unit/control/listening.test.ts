@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { Listening } from '../../../services/control/listening';
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { type Kafka } from '../../../shared/kafka/port';
 import { eventually } from '../../support/eventually';
 import { memoryLog } from '../../support/memory-log';

@@ -1,5 +1,5 @@
 import { mergePatch } from '../../../services/control/merge-patch';
-import { type Json } from '../../../shared/domain/message';
+import { type Json } from '../../../shared/model/message';
 
 /** The table of RFC 7396, appendix A. */
 const TABLE: [target: Json, patch: Json, result: Json][] = [

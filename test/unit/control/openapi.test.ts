@@ -7,7 +7,7 @@ import { type Database } from '../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../services/control/history/record-events';
 import { addJob } from '../../../services/control/history/replays';
 import { type Job, newJob } from '../../../services/control/replays/job';
-import { type Delivery, encodeDelivery } from '../../../shared/domain/delivery';
+import { type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import { openApi } from '../../../services/control/openapi';
 import { OPERATION_IDS, operationOf } from '../../../services/control/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';

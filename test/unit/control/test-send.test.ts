@@ -1,7 +1,7 @@
 import { addEvent, isComplete, sampleMessage } from '../../../services/control/test-send';
-import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/domain/attempt';
-import { decodeDelivery } from '../../../shared/domain/delivery';
-import { CALL_TYPES } from '../../../shared/domain/message';
+import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/model/attempt-events';
+import { decodeDelivery } from '../../../shared/model/delivery';
+import { CALL_TYPES } from '../../../shared/model/message';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { eventually } from '../../support/eventually';
 

@@ -1,7 +1,7 @@
 import { judge } from '../../../services/delivery/answer';
 import { secretTexts } from '../../../services/delivery/redact';
 import { type SendResult } from '../../../services/delivery/send';
-import { type ErrorCode } from '../../../shared/domain/attempt';
+import { type ErrorCode } from '../../../shared/model/attempt-events';
 
 const TARGET = {
   ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', shards: 4 },

@@ -2,7 +2,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { createLog } from '../../../shared/telemetry/log';
 import { concludeAttempt, type Held, type Tried } from '../../../services/delivery/report';
 import { attempted } from '../../../services/delivery/watch';
-import { type UrlAttempt } from '../../../shared/domain/attempt';
+import { type UrlAttempt } from '../../../shared/model/attempt-events';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -1,6 +1,6 @@
-import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/domain/delivery';
+import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OpenRecord, type OutRecord, type Verdict } from '../../../shared/kafka/port';
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress, recordingAppender } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';

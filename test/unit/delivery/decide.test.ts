@@ -1,7 +1,7 @@
 import { admit, type Admission, divert, isOwedOneTry, needsCurrentConfig } from '../../../services/delivery/decide';
 import { type Refusal } from '../../../services/delivery/job';
 import { type Lookup, type Target } from '../../../services/delivery/targets';
-import { type Delivery } from '../../../shared/domain/delivery';
+import { type Delivery } from '../../../shared/model/delivery';
 
 const NOW = 1_700_000_000_000;
 const TIERS = [10_000, 60_000, 300_000];

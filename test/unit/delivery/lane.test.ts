@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type Job, type Refusal } from '../../../services/delivery/job';
 import { Lane, type Around, type LaneOptions } from '../../../services/delivery/lane';
 import { Pool } from '../../../services/delivery/pool';
-import { park } from '../../../shared/domain/schedule';
+import { park } from '../../../shared/model/schedule';
 import { type Signal } from '../../../services/delivery/signal';
 
 const OPTIONS: LaneOptions = {

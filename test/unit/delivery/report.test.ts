@@ -1,6 +1,6 @@
 import { bury, cancel, concludeAttempt, holdBack, type Held, type Tried } from '../../../services/delivery/report';
-import { type UrlAttempt } from '../../../shared/domain/attempt';
-import { decodeDelivery, type Delivery } from '../../../shared/domain/delivery';
+import { type UrlAttempt } from '../../../shared/model/attempt-events';
+import { decodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { Targets } from '../../../services/delivery/targets';
 import { createSealer, type Sealer } from '../../../shared/config/seal';
 import { type ConfigView } from '../../../shared/config/view';
-import { type Destination } from '../../../shared/domain/config';
+import { type Destination } from '../../../shared/model/config';
 
 /** Destinations opened with the keys of this process, and those that cannot be. */
 

@@ -1,5 +1,5 @@
 import { SERVICES } from '../../../deploy/local/paths';
-import { loadSettings } from '../../../shared/settings';
+import { loadSettings } from '../../../shared/service/settings';
 import { read, readYaml, withDefaults } from './files';
 
 /** Dockerfile, docker-compose.yml and the chart say the same as the code: settings, ports, services, times. */
@@ -41,7 +41,7 @@ test('the chart sets no setting that there is not', () => {
   expect([...new Set(names)].filter((name) => !known.has(name) && !parts.includes(name))).toEqual([]);
 });
 /** Those without a default, which the parsed settings do not name. */
-const OPTIONAL = read('shared/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
+const OPTIONAL = read('shared/service/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
 
 test('the chart asks each service at its health port', () => {
   const settings = loadSettings({});
@@ -55,7 +55,8 @@ test('the chart asks each service at its health port', () => {
 });
 
 test('whoever stops a service waits longer than it gives itself', () => {
-  const deadline = Number(/STOP_DEADLINE_MS = ([\d_]+)/.exec(read('shared/lifecycle.ts'))![1]!.replace('_', '')) / 1000;
+  const deadline =
+    Number(/STOP_DEADLINE_MS = ([\d_]+)/.exec(read('shared/service/run.ts'))![1]!.replace('_', '')) / 1000;
   const { services } = readYaml<{
     services: Record<string, { preStopSeconds: number; terminationGracePeriodSeconds: number }>;
   }>(`${CHART}/values.yaml`);
@@ -72,7 +73,9 @@ test('the image starts a service as `npm start` does', () => {
   expect(entry).toEqual(['node', ...flags, 'dist/deploy/local/main.js', 'service']);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/deploy/local/main.js service`);
-  expect(read('docs/operations/running.md')).toContain(`\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``);
+  expect(read('docs/operations/running.md')).toContain(
+    `\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``,
+  );
 });
 
 test('one version of Kafka everywhere', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { ROOT } from '../../../shared/root';
+import { ROOT } from '../../../shared/service/repo-root';
 
 /** The files of deploy/, for the tests that hold them against the code. */
 

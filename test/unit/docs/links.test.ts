@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { ROOT } from '../../../shared/root';
+import { ROOT } from '../../../shared/service/repo-root';
 
 /** Every link of a page leads to a file that exists, and to a heading that it has. */
 

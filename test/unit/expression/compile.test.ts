@@ -1,7 +1,7 @@
 import { compileExpression, type Expression } from '../../../shared/expression/compile';
 import { type CounterCall } from '../../../shared/expression/counters';
 import { messageVariables, userVariables } from '../../../shared/expression/values';
-import { type Message } from '../../../shared/domain/message';
+import { type Message } from '../../../shared/model/message';
 
 const message: Message = {
   type: 'track',

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import { createClientAddress } from '../../../shared/http/client-address';
-import { type LimitedRecord } from '../../../shared/domain/limited';
-import { type SourceLimits } from '../../../shared/domain/config';
+import { createClientAddress } from '../../../shared/service/client-address';
+import { type LimitedRecord } from '../../../shared/model/limited-requests';
+import { type SourceLimits } from '../../../shared/model/config';
 import { eventually } from '../../support/eventually';
 import { aSource } from '../../support/fakes';
 import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { kafkaAddress } from '../../../shared/kafka/address';
-import { loadSettings } from '../../../shared/settings';
+import { loadSettings } from '../../../shared/service/settings';
 
 /** What of the settings says how Kafka is reached. */
 

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { AppError } from '../../../shared/errors';
+import { AppError } from '../../../shared/service/errors';
 import { patient } from '../../../shared/kafka/patient';
 
 const away = new AppError('kafka_unavailable', 'Kafka could not be read (connect ECONNREFUSED)', true);

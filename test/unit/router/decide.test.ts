@@ -1,7 +1,7 @@
-import { type Destination, type Source } from '../../../shared/domain/config';
-import { decodeDelivery, deliveryId, deliveryKey } from '../../../shared/domain/delivery';
+import { type Destination, type Source } from '../../../shared/model/config';
+import { decodeDelivery, deliveryId, deliveryKey } from '../../../shared/model/delivery';
 import { decide, type Routing } from '../../../services/router/decide';
-import { type Head, readHead } from '../../../shared/domain/message-record';
+import { type MessageHeaders, readMessageHeaders } from '../../../shared/model/message-codec';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const ACCEPTED_MS = 1_700_000_000_000;
@@ -28,7 +28,7 @@ const routing = (destinations: Destination[], known = source): Routing => ({
   },
 });
 
-const head: Head = {
+const head: MessageHeaders = {
   kind: 'message',
   sourceId: 's1',
   messageId: 'm1',
@@ -47,7 +47,7 @@ describe('readHead', () => {
     traceparent: '00-a-b-01',
   };
   const without = (name: keyof typeof headers) => ({ ...headers, [name]: undefined });
-  const read = (given: Record<string, string | undefined>) => readHead(given);
+  const read = (given: Record<string, string | undefined>) => readMessageHeaders(given);
 
   test('all of it', () => expect(read(headers)).toEqual(head));
   test('a missing traceparent is no fault', () =>

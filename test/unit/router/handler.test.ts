@@ -1,7 +1,7 @@
 import { createLog } from '../../../shared/telemetry/log';
-import { type Destination, type Source } from '../../../shared/domain/config';
-import { type RejectedRecord } from '../../../shared/domain/rejected';
-import { AppError } from '../../../shared/errors';
+import { type Destination, type Source } from '../../../shared/model/config';
+import { type RejectedRecord } from '../../../shared/model/rejected-calls';
+import { AppError } from '../../../shared/service/errors';
 import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
 import { Router } from '../../../services/router/handler';
 import { fakeProgress } from '../../support/fakes';

@@ -20,7 +20,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
 {{- end }}
 
-{{/* The health port of a service: shared/settings.ts has the same. */}}
+{{/* The health port of a service: shared/service/settings.ts has the same. */}}
 {{- define "waypost.healthPort" -}}
 {{- get (dict "ingest" "9401" "router" "9402" "delivery" "9403" "retry" "9404" "audiences" "9406" "control" "9405") . -}}
 {{- end }}

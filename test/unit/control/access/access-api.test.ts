@@ -1,7 +1,7 @@
 import supertest from 'supertest';
 import { mayAct } from '../../../../services/control/access/rights';
 import { OPERATION_IDS, operationOf } from '../../../../services/control/operations';
-import { type Role, ROLES } from '../../../../shared/domain/config';
+import { type Role, ROLES } from '../../../../shared/model/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
 let control: ControlUnderTest;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { auditNote } from '../../../../services/control/access/audit';
 import { createSealer } from '../../../../shared/config/seal';
-import { type ApiKind, type Destination, type Kinds } from '../../../../shared/domain/config';
+import { type ApiKind, type Destination, type Kinds } from '../../../../shared/model/config';
 import { aSource } from '../../../support/fakes';
 
 const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;

@@ -4,7 +4,7 @@ import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
-import { type Role, ROLES } from '../../../../shared/domain/config';
+import { type Role, ROLES } from '../../../../shared/model/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { spellings } from '../../../support/spellings';
 

@@ -1,9 +1,9 @@
 import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
 import { parseNote } from '../../../../services/control/history/audit';
-import { type DeliveryEvent } from '../../../../shared/domain/attempt';
-import { decodeDelivery, type Delivery } from '../../../../shared/domain/delivery';
-import { AppError } from '../../../../shared/errors';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
+import { AppError } from '../../../../shared/service/errors';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryLog } from '../../../support/memory-log';

@@ -3,7 +3,7 @@ import { type Context, decide, type Decision, isNews } from '../../../../service
 import { type Evidence } from '../../../../services/control/alerts/evidence';
 import { addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
 import { type Notice } from '../../../../services/control/alerts/notice';
-import { ALERTS_ID, type Destination } from '../../../../shared/domain/config';
+import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 
 const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
 const destination = (over: Partial<Destination> = {}): Destination => ({

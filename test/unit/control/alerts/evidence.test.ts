@@ -1,5 +1,5 @@
 import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
-import { type DeliveryEvent } from '../../../../shared/domain/attempt';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
 const ms = (seconds: number) => Date.parse(at(seconds));

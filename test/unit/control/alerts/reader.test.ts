@@ -1,7 +1,7 @@
 import { AttemptReader } from '../../../../services/control/alerts/reader';
 import { readPositions, troubled } from '../../../../services/control/history/alerts';
 import { type Database } from '../../../../services/control/history/database';
-import { type DeliveryEvent } from '../../../../shared/domain/attempt';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Kafka } from '../../../../shared/kafka/port';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anAttempt, at } from '../../../support/events';

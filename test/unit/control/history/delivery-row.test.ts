@@ -1,5 +1,5 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
-import { type DeliveryEvent, REPLAYED } from '../../../../shared/domain/attempt';
+import { type DeliveryEvent, REPLAYED } from '../../../../shared/model/attempt-events';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
 const after = (...events: DeliveryEvent[]) =>

@@ -1,6 +1,6 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { type Count, countsOf, percentile, sumCounts } from '../../../../services/control/history/tally';
-import { type DeliveryEvent } from '../../../../shared/domain/attempt';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aWait, START } from '../../../support/events';
 
 function counted(...events: DeliveryEvent[]): Record<string, number> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Place, MemberPages, placesToAsk } from '../../../../services/control/profiles/member-pages';
-import { type Answer, type Member, type Question } from '../../../../shared/domain/questions';
+import { type ProfileResult, type Member, type ProfileQuery } from '../../../../shared/model/profile-queries';
 
 const member = (userId: string): Member => ({ userId, value: true, since: 0 });
 
@@ -9,7 +9,7 @@ function asking(held: readonly string[][], silent: ReadonlySet<number> = new Set
   return {
     partitions: () => Promise.resolve(held.length),
     end: () => undefined,
-    ask: (question: Question, hear: (answer: Answer) => void) => {
+    ask: (question: ProfileQuery, hear: (answer: ProfileResult) => void) => {
       if (question.kind !== 'members') throw new Error('it is asked for members');
       if (silent.size < held.length) hear({ kind: 'heard' });
       // The last first: answers come as they come.

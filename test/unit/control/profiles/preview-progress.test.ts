@@ -6,9 +6,9 @@ import {
   type Progress,
   UNHEARD,
 } from '../../../../services/control/profiles/preview-progress';
-import { type Answer, type PreviewAnswer } from '../../../../shared/domain/questions';
+import { type ProfileResult, type PreviewResult } from '../../../../shared/model/profile-queries';
 
-const answer = (partition: number, over: Partial<PreviewAnswer> = {}): PreviewAnswer => ({
+const answer = (partition: number, over: Partial<PreviewResult> = {}): PreviewResult => ({
   ...{ kind: 'preview', partition, state: 'counting', profiles: 10, looked: 0, of: 10 },
   ...{ known: 0, members: 0, failed: 0, unsure: 0, sample: [], ...over },
 });
@@ -20,7 +20,7 @@ const done = (partition: number, members: number) =>
     members,
     sample: [{ userId: `u${partition}`, traits: {} }],
   });
-const all = (...answers: Answer[]): Progress => answers.reduce(hear, UNHEARD);
+const all = (...answers: ProfileResult[]): Progress => answers.reduce(hear, UNHEARD);
 
 test.each([
   ['nobody has been heard of', [], false, { phase: 'counting', members: 0, exact: false, detail: /2 of 2 partitions/ }],
@@ -52,7 +52,7 @@ test.each([
     false,
     { phase: 'done', exact: false, plusMinus: 1, detail: /^1 of them had another id/ },
   ],
-] as [string, Answer[], boolean, object][])('%s', (_, answers, over, expected) => {
+] as [string, ProfileResult[], boolean, object][])('%s', (_, answers, over, expected) => {
   const figures = figuresOf(all(...answers), 2, over);
   const detail =
     'detail' in expected && expected.detail instanceof RegExp ? expect.stringMatching(expected.detail) : undefined;
@@ -66,7 +66,7 @@ test('whatever comes doubled, late, or from who was there before: it is whole wh
       fc.nat(9).map((known) => answer(partition, { known, looked: known, members: Math.floor(known / 2) })),
       fc.constant(answer(partition, { state: 'waiting' })),
       fc.constant(done(partition, partition + 1)),
-      fc.constant<Answer>({ kind: 'heard' }),
+      fc.constant<ProfileResult>({ kind: 'heard' }),
     ),
   );
   fc.assert(

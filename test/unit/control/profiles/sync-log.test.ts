@@ -4,7 +4,7 @@ import { listSyncs } from '../../../../services/control/history/syncs';
 import { ProfileStatus } from '../../../../services/control/profiles/status';
 import { SyncLog } from '../../../../services/control/profiles/sync-log';
 import { type ConfigView } from '../../../../shared/config/view';
-import { type StatusValue } from '../../../../shared/domain/profiles';
+import { type StatusValue } from '../../../../shared/model/profile-records';
 import { Problem } from '../../../../shared/http/problem';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';

@@ -7,9 +7,9 @@ import {
   replayRecords,
 } from '../../../../services/control/replays/candidates';
 import { type Scope } from '../../../../services/control/replays/scope';
-import { type Destination, type Source } from '../../../../shared/domain/config';
-import { decodeDelivery, type Delivery, deliveryId, encodeDelivery } from '../../../../shared/domain/delivery';
-import { messageHeaders } from '../../../../shared/domain/message';
+import { type Destination, type Source } from '../../../../shared/model/config';
+import { decodeDelivery, type Delivery, deliveryId, encodeDelivery } from '../../../../shared/model/delivery';
+import { messageHeaders } from '../../../../shared/model/message';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
 import { aSource } from '../../../support/fakes';

@@ -1,8 +1,8 @@
 import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
-import { type DeliveryEvent } from '../../../../shared/domain/attempt';
-import { decodeDelivery, encodeDelivery } from '../../../../shared/domain/delivery';
-import { AppError } from '../../../../shared/errors';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { decodeDelivery, encodeDelivery } from '../../../../shared/model/delivery';
+import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';

@@ -1,0 +1,162 @@
+/**
+ * What the text of a body shows before it is parsed: how deep it nests, and how large each call is as it was sent
+ * (spaces and escapes count, which the parsed value no longer tells). One pass over the bytes, about a nanosecond each,
+ * without recursion: nothing in the text can make it overflow, and nothing that is no JSON makes it fail; the parser
+ * says that better.
+ */
+
+export interface Shape {
+  /** containers inside one another, the outermost one included; counting stops one past the limit */
+  depth: number;
+  /** objects and arrays; counting stops one past the limit */
+  containers: number;
+  /** keys of all objects, give or take a colon out of place; counting stops one past the limit */
+  keys: number;
+  /** bytes of the outermost value, from its first bracket to its last */
+  bytes: number;
+  /** indexes of the items of `batch` that are larger than asked for */
+  largeItems: ReadonlySet<number>;
+  /** items of `batch`; 1 for an empty one */
+  items: number;
+  /** where the envelope's `context` and `integrations` stand, as offsets of their first byte and of the byte after the last */
+  shared: Partial<Record<SharedField, readonly [start: number, end: number]>>;
+}
+
+type SharedField = 'context' | 'integrations';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+const ROOT_DEPTH = 1;
+const BATCH_DEPTH = 2;
+/** The longest spelling of `integrations`, with every letter escaped as in `\u0062`. */
+const LONGEST_KEY = 12 * 6;
+const NONE: ReadonlySet<number> = new Set();
+
+export interface JsonLimits {
+  depth: number;
+  containers: number;
+  keys: number;
+  /** bytes that an item of `batch` may have */
+  itemBytes: number;
+}
+
+/** Stops where the text goes beyond a limit on depth, containers or keys: what is refused costs no more than that. */
+export function measureJson(text: Buffer, limits: JsonLimits): Shape {
+  let depth = 0;
+  let containers = 0;
+  let keys = 0;
+  let start = -1;
+  let end = 0;
+  let keyStart = 0;
+  let keyEnd = 0;
+  let items: Items | undefined;
+  let shared: SharedField | undefined;
+  let sharedStart = 0;
+  const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE, items: 0, shared: {} };
+
+  for (let i = 0; i < text.length; i++) {
+    switch (text[i] ?? 0) {
+      case QUOTE: {
+        const close = endOfString(text, i + 1);
+        // At the root a string before an opening bracket is the key of what it opens.
+        if (depth === ROOT_DEPTH) [keyStart, keyEnd] = [i + 1, close];
+        i = close;
+        break;
+      }
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (start < 0) start = i;
+        if (++depth > shape.depth) shape.depth = depth;
+        if (depth > limits.depth || ++containers > limits.containers) return { ...shape, containers, keys };
+        if (depth === BATCH_DEPTH) {
+          // Of two equal keys the last counts, as it does for the parser.
+          const key = keyOf(text, keyStart, keyEnd);
+          if (key === 'batch') items = new Items(limits.itemBytes, i + 1);
+          else if (key === 'context' || key === 'integrations') [shared, sharedStart] = [key, i];
+        }
+        break;
+      case COLON:
+        if (++keys > limits.keys) return { ...shape, containers, keys };
+        break;
+      case COMMA:
+        if (depth === BATCH_DEPTH) items?.end(text, i);
+        break;
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        if (depth === BATCH_DEPTH && items) {
+          items.end(text, i);
+          shape.largeItems = items.large;
+          shape.items = items.count;
+          items = undefined;
+        } else if (depth === BATCH_DEPTH && shared) {
+          shape.shared[shared] = [sharedStart, i + 1];
+          shared = undefined;
+        }
+        depth--;
+        end = i + 1;
+        break;
+    }
+  }
+  shape.bytes = start < 0 ? 0 : end - start;
+  return { ...shape, containers, keys };
+}
+
+/** The position of the quote that ends a string, or the end of the text. */
+function endOfString(text: Buffer, from: number): number {
+  let i = from;
+  while (i < text.length) {
+    const byte = text[i];
+    if (byte === QUOTE) return i;
+    i += byte === BACKSLASH ? 2 : 1;
+  }
+  return i;
+}
+
+function keyOf(text: Buffer, start: number, end: number): string {
+  if (end - start > LONGEST_KEY) return '';
+  const key = text.toString('latin1', start, end);
+  return key.includes('\\') ? unescapeHex(key) : key;
+}
+
+/** Letters need no other escape than this one. */
+function unescapeHex(key: string): string {
+  return key.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+}
+
+/** Measures the items of one array: from the first byte of each that is no space to its last one. */
+class Items {
+  readonly large = new Set<number>();
+  count = 0;
+
+  constructor(
+    private readonly maxBytes: number,
+    private from: number,
+  ) {}
+
+  /** @param at the comma or bracket that ends an item */
+  end(text: Buffer, at: number): void {
+    // Most items are small with all the spaces around them: those are looked for only where it matters.
+    if (at - this.from > this.maxBytes && trimmedBytes(text, this.from, at) > this.maxBytes) this.large.add(this.count);
+    this.count++;
+    this.from = at + 1;
+  }
+}
+
+function trimmedBytes(text: Buffer, from: number, to: number): number {
+  let start = from;
+  let end = to;
+  while (start < end && isSpace(text[start])) start++;
+  while (end > start && isSpace(text[end - 1])) end--;
+  return end - start;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

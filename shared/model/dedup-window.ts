@@ -1,0 +1,191 @@
+import { hash } from 'node:crypto';
+
+/**
+ * Which messages were routed lately, so that what a client sends again after a lost acknowledgement is delivered once.
+ *
+ * Invariant: an id counts as seen only at a lower offset of the same partition, and only once the output of that one
+ * was acknowledged. A record that is read twice is therefore never its own duplicate, and nothing is dropped for the
+ * sake of a record that may itself be lost.
+ *
+ * Memory: 24 bytes an id in a ring (oldest first), and 8 to 17 in a table of ring positions by hash, both grown by
+ * doubling; 65 MB at two million ids, where a `Set` of strings would take several times that. The last doubling, from
+ * one million to two, stops the process for a tenth of a second, once.
+ */
+export interface DedupWindow {
+  /** true: the same message was routed from an earlier place in the partition, and that is safe */
+  isDuplicate(sighting: MessageRef, nowMs: number): boolean;
+  /** To be called when Kafka has acknowledged everything that came of the record. */
+  remember(sighting: MessageRef, nowMs: number): void;
+  /** ids held, expired ones included */
+  readonly size: number;
+}
+
+/** Where a message was met. Its name is a 64-bit hash of source and message id, in two halves. */
+export interface MessageRef {
+  readonly high: number;
+  readonly low: number;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/**
+ * Hashes a source and a message id: 16 hexadecimal digits. A cryptographic hash, for a 0.3 µs that buys this: nobody can choose a message id that collides with one that
+ * another source is about to send.
+ */
+export function callHash(sourceId: string, messageId: string): string {
+  return hash('sha256', `${sourceId}\0${messageId}`).slice(0, 16);
+}
+
+/** @param call its hash, 16 hexadecimal digits */
+export function sightingOf(call: string, partition: number, offset: number): MessageRef {
+  return {
+    high: Number.parseInt(call.slice(0, 8), 16),
+    low: Number.parseInt(call.slice(8, 16), 16),
+    partition,
+    offset,
+  };
+}
+
+export function messageRef(sourceId: string, messageId: string, partition: number, offset: number): MessageRef {
+  return sightingOf(callHash(sourceId, messageId), partition, offset);
+}
+
+const FIRST_ROOM = 1_024;
+/** How many ids a process keeps at most, and for how long. */
+export const DEDUP_IDS = 2_000_000;
+export const DEDUP_MS = 3_600_000;
+
+/**
+ * @param options.maxIds beyond it the oldest is forgotten (default two million)
+ * @param options.keepMs how long an id counts, to the second (default an hour)
+ */
+export function createDedupWindow(options: { maxIds?: number; keepMs?: number } = {}): DedupWindow {
+  const maxIds = options.maxIds ?? DEDUP_IDS;
+  const keepS = Math.ceil((options.keepMs ?? DEDUP_MS) / 1_000);
+  let ring = createRing(Math.min(FIRST_ROOM, maxIds));
+  let table = createTable(ring);
+  let oldest = 0;
+  let size = 0;
+
+  const forgetOldest = () => {
+    table.remove(oldest);
+    oldest = (oldest + 1) % ring.room;
+    size--;
+  };
+  /** Only when the ring is full, so that all of it is copied. */
+  const grow = () => {
+    ring = unrolled(ring, oldest, Math.min(ring.room * 2, maxIds));
+    table = createTable(ring);
+    oldest = 0;
+    // In the order of the ring, so that of two entries with one hash the later is found.
+    for (let i = 0; i < size; i++) table.put(i);
+  };
+  const isLive = (i: number, nowS: number) => nowS - at(ring.second, i) <= keepS;
+
+  return {
+    get size() {
+      return size;
+    },
+    isDuplicate(s, nowMs) {
+      const i = table.find(s.high, s.low);
+      if (i < 0 || !isLive(i, Math.floor(nowMs / 1_000))) return false;
+      return at(ring.partition, i) === s.partition && at(ring.offset, i) < s.offset;
+    },
+    remember(s, nowMs) {
+      const nowS = Math.floor(nowMs / 1_000);
+      // The first place is the one to keep: what comes after it is a duplicate, the record itself read again is not.
+      if (this.isDuplicate(s, nowMs)) return;
+      // Two for one: the expired are gone in the end, and no single call pays for an hour's worth.
+      for (let n = 0; n < 2 && size > 0 && !isLive(oldest, nowS); n++) forgetOldest();
+      if (size === ring.room) {
+        if (ring.room < maxIds) grow();
+        else forgetOldest();
+      }
+      const i = (oldest + size) % ring.room;
+      size++;
+      write(ring, i, s, nowS);
+      table.put(i);
+    },
+  };
+}
+
+/** Entries by position, as columns. */
+interface Ring {
+  readonly room: number;
+  readonly high: Uint32Array;
+  readonly low: Uint32Array;
+  readonly offset: Float64Array;
+  readonly partition: Int32Array;
+  /** seconds since 1970 */
+  readonly second: Uint32Array;
+}
+const COLUMNS = ['high', 'low', 'offset', 'partition', 'second'] as const;
+
+function createRing(room: number): Ring {
+  return {
+    room,
+    high: new Uint32Array(room),
+    low: new Uint32Array(room),
+    offset: new Float64Array(room),
+    partition: new Int32Array(room),
+    second: new Uint32Array(room),
+  };
+}
+
+/** A larger ring with the same entries, the oldest first. */
+function unrolled(ring: Ring, oldest: number, room: number): Ring {
+  const larger = createRing(room);
+  for (const column of COLUMNS) {
+    larger[column].set(ring[column].subarray(oldest));
+    larger[column].set(ring[column].subarray(0, oldest), ring.room - oldest);
+  }
+  return larger;
+}
+
+function write(ring: Ring, i: number, s: MessageRef, nowS: number): void {
+  ring.high[i] = s.high;
+  ring.low[i] = s.low;
+  ring.offset[i] = s.offset;
+  ring.partition[i] = s.partition;
+  ring.second[i] = nowS;
+}
+
+/** Ring positions by hash: open addressing, linear probing, at most half full. 0 is empty, else position + 1. */
+function createTable(ring: Ring) {
+  const slots = new Int32Array(2 ** Math.ceil(Math.log2(ring.room * 2)));
+  const mask = slots.length - 1;
+  const slotOf = (high: number, low: number) => {
+    let slot = low & mask;
+    for (;;) {
+      const i = at(slots, slot) - 1;
+      if (i < 0 || (at(ring.high, i) === high && at(ring.low, i) === low)) return slot;
+      slot = (slot + 1) & mask;
+    }
+  };
+  return {
+    /** the position in the ring, or -1 */
+    find: (high: number, low: number) => at(slots, slotOf(high, low)) - 1,
+    /** Takes the place of an earlier entry with the same hash. */
+    put(i: number) {
+      slots[slotOf(at(ring.high, i), at(ring.low, i))] = i + 1;
+    },
+    /** Does nothing where a later entry with the same hash has taken the place. */
+    remove(i: number) {
+      let hole = slotOf(at(ring.high, i), at(ring.low, i));
+      if (at(slots, hole) !== i + 1) return;
+      // What lies behind moves up where its way from home leads past the hole; no grave is left that slows a search.
+      for (let slot = (hole + 1) & mask; at(slots, slot) !== 0; slot = (slot + 1) & mask) {
+        const home = at(ring.low, at(slots, slot) - 1) & mask;
+        if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
+        slots[hole] = at(slots, slot);
+        hole = slot;
+      }
+      slots[hole] = 0;
+    },
+  };
+}
+
+/** Positions are always within the array; the type system cannot know. */
+function at(array: Uint32Array | Int32Array | Float64Array, i: number): number {
+  return array[i] ?? 0;
+}

@@ -1,0 +1,108 @@
+import { DEFAULT_SHARDS, type Destination } from './config';
+import { type Delivery, deliveryId, deliveryKey, isTime } from './delivery';
+import { type Message, MESSAGE_FORMAT, MESSAGE_TYPES } from './message';
+
+/** Reads the records of `messages`, for all who turn them into deliveries. */
+
+/** The headers of a record of `messages`. */
+export interface MessageHeaders {
+  kind: 'message';
+  sourceId: string;
+  messageId: string;
+  /** ms since 1970, by the clock of ingest */
+  acceptedAt: number;
+  /** ms since 1970, by the broker's clock; absent where the reader has no use for it */
+  appendedAt?: number;
+  traceparent: string;
+}
+
+/** This record cannot be read, and never will be: it goes aside. */
+export interface Rejected {
+  kind: 'rejected';
+  reason: string;
+}
+
+export type HeadersDecision = MessageHeaders | Rejected | { kind: 'newer'; format: string };
+
+type RawHeaders = Readonly<Record<string, string | undefined>>;
+
+/** Reads the headers, which is all that is needed to know a duplicate. */
+export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
+  const format = headers.format ?? '';
+  if (Number(format) > MESSAGE_FORMAT) return { kind: 'newer', format };
+  if (format !== String(MESSAGE_FORMAT)) return rejected(`its header format is "${format.slice(0, 20)}"`);
+  const sourceId = headers.source;
+  const messageId = headers.message;
+  if (!sourceId || !messageId) return rejected('its header source or message is missing');
+  const acceptedAt = Number(headers['accepted-at']);
+  if (!isTime(acceptedAt)) return rejected('its header accepted-at is not a time');
+  return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' };
+}
+
+/** A record is appended in the 5 s in which ingest answers, or a little later: beyond that its clock is wrong. */
+const LARGEST_DELAY_MS = 10_000;
+
+/**
+ * Returns when the window of a message begins, ms since 1970: when it was accepted, or appended where ingest's clock must be
+ * wrong. Else a clock that is hours behind would leave its deliveries a single try.
+ */
+export function windowStart({ acceptedAt, appendedAt = acceptedAt }: MessageHeaders): number {
+  return Math.abs(appendedAt - acceptedAt) <= LARGEST_DELAY_MS ? acceptedAt : appendedAt;
+}
+
+/** @returns the message, or what is wrong with it. Checked is what is relied on here; ingest checked the rest. */
+export function parseMessage(value: Buffer | null): Message | string {
+  if (value === null) return 'it has no value';
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(value.toString());
+  } catch {
+    return 'its value is not JSON';
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return 'its value is not an object';
+  const message = parsed as Partial<Record<keyof Message, unknown>>;
+  if (!(MESSAGE_TYPES as readonly unknown[]).includes(message.type)) return 'its type is not known';
+  for (const name of ['messageId', 'timestamp'] as const) {
+    if (typeof message[name] !== 'string') return `its ${name} is not a text`;
+  }
+  for (const name of ['userId', 'anonymousId'] as const) {
+    if (message[name] !== undefined && typeof message[name] !== 'string') return `its ${name} is not a text`;
+  }
+  return parsed as Message;
+}
+
+/** A message on its way to a destination, before its first attempt, and the key of its record. */
+export function firstDelivery(from: {
+  head: MessageHeaders;
+  message: Message;
+  destination: Destination;
+  /** version of the destination in `config` */
+  version?: number;
+  /** ms since 1970 */
+  expiresAt: number;
+}): { delivery: Delivery; key: string } {
+  const { head, message, destination, version, expiresAt } = from;
+  const delivery: Delivery = {
+    id: deliveryId(head.sourceId, head.messageId, destination.id),
+    messageId: head.messageId,
+    sourceId: head.sourceId,
+    destinationId: destination.id,
+    type: message.type,
+    acceptedAt: head.acceptedAt,
+    expiresAt,
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: [],
+    traceparent: head.traceparent,
+  };
+  if (version !== undefined) delivery.destinationVersion = version;
+  if (message.userId !== undefined) delivery.userId = message.userId;
+  else if (message.anonymousId !== undefined) delivery.anonymousId = message.anonymousId;
+  const user = message.userId ?? message.anonymousId ?? head.messageId;
+  return { delivery, key: deliveryKey(destination.id, user, destination.shards ?? DEFAULT_SHARDS) };
+}
+
+function rejected(reason: string): Rejected {
+  return { kind: 'rejected', reason };
+}

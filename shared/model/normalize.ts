@@ -1,0 +1,168 @@
+import { isEmptyArray, isObject } from './parse-batch';
+import { CALL_TYPES, type CallType, type Json, type JsonObject, type Message } from './message';
+import { type CallFault, type CallFaultCode } from './rejected-calls';
+import { correctedTimeMs } from './client-clock';
+
+/**
+ * One call as sent → the message as accepted, or why not. Of a call's own fields `null` is absent; a null deeper down
+ * (a trait that is unset) is data and stays. Fields that Waypost does not know are kept as they are.
+ */
+
+/** What a call takes from its request. */
+export interface Surroundings {
+  /** the path's, which wins */
+  type: CallType | undefined;
+  /** `context.traits` of the envelope */
+  sharedTraits: Json | undefined;
+  sentAt: Json | undefined;
+  receivedAtMs: number;
+  /** the same moment, as ISO 8601 */
+  receivedAt: string;
+  makeId: () => string;
+}
+
+const MAX_MESSAGE_ID_LENGTH = 99;
+/** Ids are keys of records, of profiles and of database indexes, which take 2,700 bytes at most. */
+export const MAX_ID_BYTES = 512;
+const TYPES: ReadonlySet<unknown> = new Set(CALL_TYPES);
+
+/**
+ * How a field is read. `id`: a text or a number, which becomes a text; an empty one is absent. `made`: Waypost writes
+ * it. `dropped`: never goes on; `writeKey` would leak to webhooks, `_metadata` is the client's talk to its vendor, and
+ * `__proto__` as a key must never be assigned.
+ */
+type Reading = 'id' | 'messageId' | 'text' | 'object' | 'made' | 'dropped';
+const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
+  ['type', 'made'],
+  ['timestamp', 'made'],
+  ['originalTimestamp', 'made'],
+  ['sentAt', 'made'],
+  ['receivedAt', 'made'],
+  ['messageId', 'messageId'],
+  ['userId', 'id'],
+  ['anonymousId', 'id'],
+  ['previousId', 'id'],
+  ['groupId', 'id'],
+  ['event', 'text'],
+  ['name', 'text'],
+  ['category', 'text'],
+  ['properties', 'object'],
+  ['traits', 'object'],
+  ['context', 'object'],
+  ['integrations', 'object'],
+  ['writeKey', 'dropped'],
+  ['_metadata', 'dropped'],
+  ['__proto__', 'dropped'],
+]);
+
+/**
+ * @returns the message without the envelope's `context` and `integrations`, a new object that shares its parts with the call;
+ *   or the first fault found
+ */
+export function normalize(call: Json, around: Surroundings): Message | CallFault {
+  if (!isObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
+  const type = around.type ?? call.type;
+  if (!isCallType(type)) return fault('invalid_type', `\`type\` must be one of ${CALL_TYPES.join(', ')}.`);
+
+  const message: Partial<Message> & JsonObject = { type, messageId: '', timestamp: '', receivedAt: around.receivedAt };
+  const wrong = copyFields(call, message) ?? lacking(type, message);
+  if (wrong) return wrong;
+  addId(message, around.makeId);
+  if ((message.messageId ?? '').length > MAX_MESSAGE_ID_LENGTH) {
+    return fault('message_id_too_long', '`messageId` must have less than 100 characters.');
+  }
+  addTimes(message, call, around);
+  if (type === 'identify' && message.traits === undefined) {
+    // Rudder's Python client sends an identify's traits in the context only.
+    const { context } = message;
+    const traits = context !== undefined && Object.hasOwn(context, 'traits') ? context.traits : around.sharedTraits;
+    if (isObject(traits)) message.traits = traits;
+  }
+  return message as Message;
+}
+
+export function isCallFault(result: Message | CallFault): result is CallFault {
+  return !('receivedAt' in result);
+}
+
+function isCallType(type: Json | undefined): type is CallType {
+  return TYPES.has(type);
+}
+
+function copyFields(call: JsonObject, message: JsonObject): CallFault | undefined {
+  for (const field of Object.keys(call)) {
+    const value = call[field];
+    if (value === undefined || value === null) continue;
+    const reading = READINGS.get(field);
+    if (reading === undefined) {
+      message[field] = value;
+    } else if (reading !== 'made' && reading !== 'dropped') {
+      const read = READERS[reading](value);
+      if (read === null) return fault('invalid_field', `\`${field}\` must be ${WANTED[reading]}.`);
+      if (read === undefined) continue;
+      if (reading === 'id' && isTooLong(read as string)) {
+        return fault('id_too_long', `\`${field}\` may have ${MAX_ID_BYTES} bytes of UTF-8.`);
+      }
+      message[field] = read;
+    }
+  }
+  return undefined;
+}
+
+function isTooLong(id: string): boolean {
+  // A UTF-16 unit is at most three bytes: most ids need no counting.
+  return id.length * 3 > MAX_ID_BYTES && Buffer.byteLength(id) > MAX_ID_BYTES;
+}
+
+function readId(value: Json): string | undefined | null {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  // A whole number beyond 2^53 has already become another one while it was parsed: two users would be one.
+  if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return null;
+  return String(value);
+}
+
+/** Each returns the value to keep, undefined where it counts as absent, null where it is wrong. */
+const READERS = {
+  id: readId,
+  messageId: readId,
+  text: (value: Json) => (typeof value === 'string' ? value : null),
+  object: (value: Json) => (isObject(value) ? value : isEmptyArray(value) ? undefined : null),
+};
+const WANTED = {
+  id: 'a text, or a number up to 2^53',
+  messageId: 'a text, or a number up to 2^53',
+  text: 'a text',
+  object: 'an object',
+};
+
+/** What every type must have; alias alone joins two ids and needs both. */
+function lacking(type: CallType, message: Partial<Message>): CallFault | undefined {
+  if (type === 'alias') {
+    if (message.userId === undefined) return fault('missing_user_id', 'An alias needs `userId`.');
+    if (message.previousId === undefined) return fault('missing_previous_id', 'An alias needs `previousId`.');
+    return undefined;
+  }
+  if (message.userId === undefined && message.anonymousId === undefined) {
+    return fault('no_user_anon_id', 'A call needs `userId` or `anonymousId`.');
+  }
+  if (type === 'track' && !message.event) return fault('missing_event', 'A track needs `event`.');
+  if (type === 'group' && message.groupId === undefined) return fault('missing_group_id', 'A group needs `groupId`.');
+  return undefined;
+}
+
+function addId(message: Partial<Message>, makeId: () => string): void {
+  if (message.messageId === '' || message.messageId === undefined) message.messageId = makeId();
+}
+
+function addTimes(message: Partial<Message>, call: JsonObject, around: Surroundings): void {
+  const original = call.timestamp ?? call.originalTimestamp;
+  const sentAt = call.sentAt ?? around.sentAt;
+  const ms = correctedTimeMs(original, sentAt, around.receivedAtMs);
+  message.timestamp = ms === around.receivedAtMs ? around.receivedAt : new Date(ms).toISOString();
+  if (typeof original === 'string') message.originalTimestamp = original;
+  if (typeof sentAt === 'string') message.sentAt = sentAt;
+}
+
+function fault(code: CallFaultCode, message: string): CallFault {
+  return { code, message };
+}

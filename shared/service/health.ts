@@ -1,0 +1,114 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { configAgeMs, type ConfigReader } from '../config/view';
+import { AppError } from './errors';
+import { type Consumption } from '../kafka/port';
+import { metrics } from '../telemetry/metrics';
+import { PROMETHEUS_TYPE, renderMetrics } from '../telemetry/prometheus';
+
+/** What a service says of itself: an empty list is "all well". */
+export interface Health {
+  /** Why the process should be restarted (a consumer loop that no longer turns). A missing broker is not a reason. */
+  notLive(): string[];
+  /** Why it should get no work yet, or no more. */
+  notReady(): string[];
+  /** What of it does not work while the rest does: said by `/readyz`, which stays 200. */
+  degraded?(): string[];
+  /** once it is followed, in services that decide by it */
+  config?: Pick<ConfigReader, 'completeAt' | 'stuck'> | undefined;
+}
+
+/** Beyond it `/readyz` says that `config` is old. Kafka is away then: what is known of `config` is still used. */
+const OLD_CONFIG_MS = 60_000;
+
+/** The health of a service that lives by a consumer: set `consumption` once it runs, `stopping` when it drains. */
+export class ConsumerHealth implements Health {
+  config: Health['config'];
+  consumption: Consumption | undefined;
+  stopping = false;
+  /** further reasons not to be ready */
+  trouble: () => string[] = () => [];
+
+  notLive(): string[] {
+    const stuck = this.consumption?.stuck();
+    return stuck === undefined ? [] : [stuck];
+  }
+
+  notReady(): string[] {
+    if (this.stopping) return ['stopping'];
+    return [...this.trouble(), ...(this.consumption?.joined ? [] : ['not yet in its consumer group'])];
+  }
+}
+
+/** `/livez`, `/readyz` and `/metrics` on a port of their own. `close` is idempotent. */
+export async function serveHealth(options: {
+  host: string;
+  port: number;
+  health: Health;
+}): Promise<{ port: number; close(): void }> {
+  const server = createServer((req, res) => {
+    const path = (req.url ?? '/').split('?', 1)[0];
+    if (path === '/livez') {
+      answer(res, livenessOf(options.health));
+    } else if (path === '/readyz') {
+      answer(res, readinessOf(options.health));
+    } else if (path === '/metrics') {
+      renderMetrics(metrics).then(
+        (text) => res.writeHead(200, { 'content-type': PROMETHEUS_TYPE }).end(text),
+        () => res.writeHead(500).end(),
+      );
+    } else {
+      res.writeHead(404).end();
+    }
+  });
+  const port = await listen(server, options.port, options.host);
+  return { port, close: () => server.close() };
+}
+
+interface Answer {
+  reasons: string[];
+  degraded?: string[];
+  configAgeMs?: number;
+}
+
+function answer(res: ServerResponse, said: Answer): void {
+  const ok = said.reasons.length === 0;
+  res.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
+  res.end(JSON.stringify({ ok, ...said }));
+}
+
+function livenessOf(health: Health): Answer {
+  const stuck = health.config?.stuck();
+  return { reasons: [...health.notLive(), ...(stuck === undefined ? [] : [stuck])] };
+}
+
+function readinessOf(health: Health): Answer {
+  const reasons = health.notReady();
+  const degraded = health.degraded?.() ?? [];
+  if (!health.config) return { reasons, ...(degraded.length > 0 && { degraded }) };
+  const age = Math.round(configAgeMs(health.config));
+  if (age > OLD_CONFIG_MS) {
+    const seconds = Math.round(age / 1_000);
+    degraded.push(`config has not been read to its end for ${String(seconds)} s: Kafka does not answer`);
+  }
+  return { reasons, ...(degraded.length > 0 && { degraded }), configAgeMs: age };
+}
+
+/**
+ * Listens, and says plainly why not.
+ * @returns the port, which is another than asked for where that was 0
+ * @throws AppError `cannot_start` for a port in use or not allowed
+ */
+export async function listen(server: Server, port: number, host: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why =
+        error.code === 'EADDRINUSE'
+          ? `port ${String(port)} on ${host} is in use; stop what uses it or choose another port`
+          : `cannot listen on ${host}:${String(port)}: ${error.message}`;
+      reject(new AppError('cannot_start', why, false, { cause: error }));
+    });
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : port;
+}

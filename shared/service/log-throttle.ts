@@ -1,0 +1,20 @@
+/** Keeps a repeated event from filling the log. */
+
+/**
+ * @returns a function that says whether to speak of `key` now: at most once per `intervalMs`. Beyond `maxKeys` different
+ * keys in one interval it is silent, so that made-up keys cannot fill the memory either.
+ */
+export function logThrottle(intervalMs: number, maxKeys: number, now: () => number): (key: string) => boolean {
+  const spoken = new Map<string, number>();
+  return (key) => {
+    const at = now();
+    const last = spoken.get(key);
+    if (last !== undefined && at - last < intervalMs) return false;
+    if (last === undefined && spoken.size >= maxKeys) {
+      for (const [old, time] of spoken) if (at - time >= intervalMs) spoken.delete(old);
+      if (spoken.size >= maxKeys) return false;
+    }
+    spoken.set(key, at);
+    return true;
+  };
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { measureJson } from '../../../../services/ingest/calls/json-limits';
+
+const LIMITS = { depth: 100, itemBytes: 32_768, containers: 1_000_000, keys: 1_000_000 };
+const scan = (text: string, limits = LIMITS) => measureJson(Buffer.from(text), limits);
+
+/** A call of exactly so many bytes. */
+function callOf(bytes: number): string {
+  const empty = '{"type":"track","pad":""}';
+  return empty.replace('""}', `"${'x'.repeat(bytes - empty.length)}"}`);
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+describe('depth', () => {
+  test.each([
+    ['{}', 1],
+    ['[]', 1],
+    ['{"batch":[{}]}', 3],
+    ['{"a":"[[[[{{{{"}', 1],
+    ['{"a":"\\"[[[","b":[1]}', 2],
+    ['{"a":"\\\\","b":[1]}', 2],
+    ['3', 0],
+    ['', 0],
+  ])('%s nests %i deep', (text, depth) => {
+    expect(scan(text).depth).toBe(depth);
+  });
+
+  test.each([100, 101, 5_000, 250_000])('%i arrays are counted one past the limit at most, without recursion', (n) => {
+    expect(scan('['.repeat(n) + ']'.repeat(n)).depth).toBe(Math.min(n, 101));
+  });
+
+  test('is that of the parsed value', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (text) => {
+        expect(scan(text).depth).toBe(depthOf(JSON.parse(text)));
+      }),
+    );
+  });
+
+  test('ends on any text', () => {
+    const brackets = fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', 'a', ' ') });
+    fc.assert(fc.property(fc.oneof(fc.string(), brackets), (text) => expect(scan(text)).toBeDefined()));
+  });
+});
+
+describe('containers and keys', () => {
+  test('are those of the parsed value', () => {
+    const count = (value: unknown): [number, number] => {
+      if (typeof value !== 'object' || value === null) return [0, 0];
+      const inner = Object.values(value).map(count);
+      const sum = (i: 0 | 1) => inner.reduce((total, each) => total + each[i], 0);
+      return [1 + sum(0), (Array.isArray(value) ? 0 : inner.length) + sum(1)];
+    };
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (text) => {
+        const { containers, keys } = scan(text);
+        expect([containers, keys]).toEqual(count(JSON.parse(text)));
+      }),
+    );
+  });
+
+  test.each([
+    ['containers', `[${'[],'.repeat(50_000)}[]]`],
+    ['keys', `{${'"a":1,'.repeat(50_000)}"a":1}`],
+  ] as const)('%s are counted one past the limit at most', (what, text) => {
+    expect(scan(text, { ...LIMITS, [what]: 100 })[what]).toBe(101);
+  });
+});
+
+describe('size of items', () => {
+  test.each([
+    ['at the limit', [callOf(32_768)], []],
+    ['a byte beyond', [callOf(32_769)], [0]],
+    ['among others', ['{}', callOf(40_000), '{}', callOf(32_769)], [1, 3]],
+    ['spaces around an item are not the item', [`${' '.repeat(40_000)}{}\n`], []],
+    ['spaces within are', [`{"a":1${' '.repeat(40_000)}}`], [0]],
+    ['escapes count as sent', [`{"a":"${'\\u00e9'.repeat(6_000)}"}`], [0]],
+    ['bytes count, not characters', [`{"a":"${'é'.repeat(17_000)}"}`], [0]],
+    ['a comma in a text ends nothing', [`{"a":"${','.repeat(32_000)}"}`, '{}', '3'], []],
+    ['nothing', [], []],
+  ])('%s', (_, items, large) => {
+    expect([...scan(`{"batch":[${items.join(',')}],"sentAt":"x"}`).largeItems]).toEqual(large);
+  });
+
+  test.each([
+    ['another key', `{"x":[${callOf(40_000)}]}`, []],
+    ['a key in a call', `{"context":{"batch":[${callOf(40_000)}]}}`, []],
+    ['an escaped key', `{"\\u0062atch":[${callOf(40_000)}]}`, [0]],
+    ['the last of two', `{"batch":[${callOf(40_000)}],"batch":[{}]}`, []],
+    ['the last of two, large', `{"batch":[{}],"batch":[{},${callOf(40_000)}]}`, [1]],
+    ['a text that says batch', `{"type":"batch","x":[${callOf(40_000)}]}`, []],
+  ])('%s', (_, text, large) => {
+    expect([...scan(text).largeItems]).toEqual(large);
+  });
+
+  test('is that of each item as written', () => {
+    const spaced = fc
+      .tuple(fc.json({ maxDepth: 3 }), fc.constantFrom('', ' ', '\n  '))
+      .map(([json, s]) => s + json + s);
+    fc.assert(
+      fc.property(fc.array(spaced), fc.integer({ min: 1, max: 60 }), (items, itemBytes) => {
+        const { largeItems } = scan(`{"a":[1,[2]],"batch":[${items.join(',')}]}`, { ...LIMITS, itemBytes });
+        const expected = items.flatMap((item, i) => (Buffer.byteLength(item.trim()) > itemBytes ? [i] : []));
+        expect([...largeItems]).toEqual(expected);
+      }),
+    );
+  });
+
+  test('of the whole is from the first bracket to the last', () => {
+    expect(scan(` \n${callOf(500)}\n `).bytes).toBe(500);
+  });
+});
+
+describe('the envelope', () => {
+  test.each([
+    ['an object', '{"context":{"a":[1,{}]},"batch":[{},{}]}', 2, ['{"a":[1,{}]}']],
+    ['both objects', '{"batch":[1,2,3],"integrations":{"All":true},"context":{}}', 3, ['{"All":true}', '{}']],
+    ['an escaped key', '{"conte\\u0078t":{"a":1},"batch":[{}]}', 1, ['{"a":1}']],
+    ['the last of two', '{"context":{"a":1},"context":{"b":2},"batch":[{}]}', 1, ['{"b":2}']],
+    ['of a call', '{"batch":[{"context":{"a":1}}]}', 1, []],
+    ['a text', '{"context":"{}","batch":[{}]}', 1, []],
+  ])('is found: %s', (_, text, items, parts) => {
+    const shape = scan(text);
+    expect(shape.items).toBe(items);
+    expect(Object.values(shape.shared).map(([start, end]) => text.slice(start, end))).toEqual(parts);
+  });
+});

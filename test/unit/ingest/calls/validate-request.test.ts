@@ -1,0 +1,365 @@
+import fc from 'fast-check';
+import {
+  validateCalls,
+  MAX_MERGED_BYTES,
+  parseBody,
+  rejectedRecord,
+  type ValidatedCalls,
+} from '../../../../services/ingest/calls/validate-request';
+import { isFault, type RequestFault } from '../../../../shared/model/parse-batch';
+import { type CallType, type Message } from '../../../../shared/model/message';
+
+const receivedAt = '2026-11-21T08:20:00.000Z';
+const now = Date.parse(receivedAt);
+
+function take(body: unknown, kind: CallType | 'batch' = 'batch'): ValidatedCalls | RequestFault {
+  const text = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const parsed = parseBody(text, kind);
+  let made = 0;
+  return isFault(parsed) ? parsed : validateCalls(parsed, now, () => `made-${++made}`);
+}
+
+function verdicts(body: unknown, kind?: CallType): ValidatedCalls {
+  const result = take(body, kind);
+  if (isFault(result)) throw new Error(`refused: ${result.code}`);
+  return result;
+}
+
+/** The one accepted message of a batch of one, as read from its record. */
+function message(call: object, envelope: object = {}): Message {
+  const { accepted, rejected } = verdicts({ ...envelope, batch: [call] });
+  expect(rejected).toEqual([]);
+  return JSON.parse(accepted[0]!.value) as Message;
+}
+
+const track = { type: 'track', userId: 'u', event: 'e' };
+
+describe('which calls are accepted', () => {
+  test.each([
+    ['track', { type: 'track', userId: 'u', event: 'e' }],
+    ['anonymous', { type: 'track', anonymousId: 'a', event: 'e' }],
+    ['identify', { type: 'identify', userId: 'u' }],
+    ['page without a name', { type: 'page', anonymousId: 'a' }],
+    ['screen', { type: 'screen', userId: 'u', name: 'Home' }],
+    ['group', { type: 'group', userId: 'u', groupId: 'g' }],
+    ['anonymous group', { type: 'group', anonymousId: 'a', groupId: 7 }],
+    ['alias', { type: 'alias', userId: 'u', previousId: 'p' }],
+    ['numeric ids', { type: 'track', userId: 0, event: 'e' }],
+    [
+      'ids of 512 bytes',
+      { type: 'group', userId: 'x'.repeat(512), anonymousId: 'é'.repeat(256), groupId: '€'.repeat(170) },
+    ],
+    ['messageId of 99', { ...track, messageId: 'x'.repeat(99) }],
+    ['empty PHP maps', { ...track, properties: [], context: [], integrations: [] }],
+  ])('%s', (_, call) => {
+    expect(verdicts({ batch: [call] })).toMatchObject({ rejected: [], accepted: [{}] });
+  });
+
+  test.each([
+    ['invalid_call', 'a text', 'track'],
+    ['invalid_call', 'null', null],
+    ['invalid_call', 'an array', []],
+    ['invalid_call', 'a number', 3],
+    ['invalid_type', 'no type', { userId: 'u', event: 'e' }],
+    ['invalid_type', 'unknown type', { type: 'Track', userId: 'u', event: 'e' }],
+    ['invalid_type', 'a type of our own', { type: 'delete', userId: 'u' }],
+    ['invalid_type', 'a type that every object has', { type: 'constructor', userId: 'u' }],
+    ['invalid_type', 'a type that is an object', { type: {}, userId: 'u' }],
+    ['no_user_anon_id', 'no ids', { type: 'track', event: 'e' }],
+    ['no_user_anon_id', 'ids of null (Python)', { type: 'page', userId: null, anonymousId: null }],
+    ['no_user_anon_id', 'empty ids', { type: 'screen', userId: '', anonymousId: '' }],
+    ['missing_event', 'track without event', { type: 'track', userId: 'u' }],
+    ['missing_event', 'empty event', { type: 'track', userId: 'u', event: '' }],
+    ['invalid_field', 'event that is a number', { type: 'track', userId: 'u', event: 5 }],
+    ['missing_group_id', 'group without groupId', { type: 'group', userId: 'u' }],
+    ['missing_user_id', 'alias without userId', { type: 'alias', anonymousId: 'a', previousId: 'p' }],
+    ['missing_previous_id', 'alias without previousId', { type: 'alias', userId: 'u' }],
+    ['invalid_field', 'userId that is an object', { type: 'page', userId: { id: 1 } }],
+    ['invalid_field', 'userId that is a boolean', { type: 'page', userId: true }],
+    ['invalid_field', 'properties that are a text', { ...track, properties: 'x' }],
+    ['invalid_field', 'traits that are an array', { ...track, traits: [1] }],
+    ['invalid_field', 'context that is a number', { ...track, context: 1 }],
+    ['invalid_field', 'integrations that are a text', { ...track, integrations: 'All' }],
+    ['invalid_field', 'name that is an object', { type: 'page', userId: 'u', name: {} }],
+    ['message_id_too_long', 'messageId of 100', { ...track, messageId: 'x'.repeat(100) }],
+    ['id_too_long', 'userId of 513 bytes', { ...track, userId: 'x'.repeat(513) }],
+    ['id_too_long', 'anonymousId of 514 bytes in 257 characters', { ...track, anonymousId: 'é'.repeat(257) }],
+    ['id_too_long', 'groupId of 20 KB', { type: 'group', userId: 'u', groupId: 'x'.repeat(20_000) }],
+    ['id_too_long', 'previousId of 513 bytes', { type: 'alias', userId: 'u', previousId: 'x'.repeat(513) }],
+    ['call_too_large', 'more than 32,768 bytes', { ...track, properties: { pad: 'x'.repeat(32_768) } }],
+  ])('%s: %s, and its neighbours stay', (code, _, call) => {
+    const { accepted, rejected } = verdicts({ batch: [track, call, track] });
+    expect(accepted).toHaveLength(2);
+    expect(rejected).toEqual([{ index: 1, code, message: expect.any(String) }]);
+  });
+
+  test('a whole number that was changed by parsing is no id', () => {
+    const { rejected } = verdicts('{"batch":[{"type":"page","userId":9007199254740993}]}');
+    expect(rejected[0]).toMatchObject({ code: 'invalid_field' });
+  });
+
+  test('a single call larger than a call may be is rejected, spaces counted', () => {
+    const text = JSON.stringify(track);
+    const atLimit = text.replace('{', `{${' '.repeat(32_768 - text.length)}`);
+    expect(verdicts(atLimit, 'track').rejected).toEqual([]);
+    expect(verdicts(atLimit.replace('{', '{ '), 'track').rejected[0]).toMatchObject({ code: 'call_too_large' });
+  });
+});
+
+describe('which requests are refused', () => {
+  const calls = (n: number, call: object = track) => Array.from({ length: n }, () => call);
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+
+  test.each([
+    ['invalid_json', 'nothing', ''],
+    ['invalid_json', 'half of it', '{"batch":[{"type"'],
+    ['invalid_json', 'no JSON', 'data=eyJ9'],
+    ['invalid_body', 'an array', '[]'],
+    ['invalid_body', 'null', 'null'],
+    ['invalid_body', 'a text', '"batch"'],
+    ['missing_batch', 'no batch', '{"type":"track"}'],
+    ['invalid_batch', 'batch that is an object', '{"batch":{}}'],
+    ['invalid_batch', 'batch that is a text', '{"batch":"x"}'],
+    ['invalid_envelope', 'context that is a text', '{"batch":[],"context":"x"}'],
+    ['invalid_envelope', 'integrations that are an array', '{"batch":[],"integrations":["All"]}'],
+    ['too_many_calls', '2,501 calls', { batch: calls(2_501, {}) }],
+    ['too_deep', '101 levels', `{"batch":[{"type":"page","userId":"u","properties":{"a":${nested(97)}}}]}`],
+    ['too_deep', '200,000 levels', nested(200_000)],
+    ['envelope_too_large', 'context', { batch: [track], context: { pad: 'x'.repeat(32_768) } }],
+    [
+      'envelope_too_large',
+      'context and integrations together',
+      { batch: [track], context: { pad: 'x'.repeat(17_000) }, integrations: { pad: 'x'.repeat(17_000) } },
+    ],
+    ['too_complex', '170,000 arrays', `{"batch":[[${'[],'.repeat(150_000)}[]]]}`],
+    ['too_complex', '70,000 keys', `{"batch":[{${'"a":1,'.repeat(70_000)}"a":1}]}`],
+    [
+      'merged_too_large',
+      '2,500 keys in each of 2,500 calls',
+      { batch: calls(2_500), context: Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i}`, 1])) },
+    ],
+    ['merged_too_large', '80 MB of 60 KB', { batch: calls(2_500), context: { pad: 'x'.repeat(32_000) } }],
+  ])('%s: %s', (code, _, body) => {
+    expect(take(body)).toMatchObject({ code, message: expect.any(String) });
+  });
+
+  test.each([
+    ['a null batch (Go v2.0.0)', '{"batch":null}'],
+    ['an empty batch', '{"batch":[]}'],
+    ['a null envelope', '{"batch":[],"context":null,"integrations":null,"sentAt":null}'],
+    ['a byte order mark', '\ufeff{"batch":[]}'],
+    ['100 levels', `{"batch":[],"context":{"a":${nested(98)}}}`],
+  ])('but not %s', (_, body) => {
+    expect(verdicts(body)).toEqual({ accepted: [], rejected: [] });
+  });
+
+  test('2,500 calls are accepted', () => {
+    expect(verdicts({ batch: calls(2_500) }).accepted).toHaveLength(2_500);
+  });
+
+  test('an envelope too large for its calls is refused before the calls are parsed', () => {
+    const text = JSON.stringify({ batch: calls(2_500), context: { pad: 'x'.repeat(2_000) } });
+    const parse = jest.spyOn(JSON, 'parse');
+    const parsed = parseBody(Buffer.from(text), 'batch');
+    const lengths = parse.mock.calls.map(([part]) => part.length);
+    parse.mockRestore();
+    expect(parsed).toMatchObject({ code: 'merged_too_large', callCount: 2_500 });
+    expect(Math.max(...lengths)).toBeLessThan(3_000);
+  });
+
+  test.each([
+    ['spaces', `{"pad":1${' '.repeat(30_000)}}`],
+    ['escapes', `{"pad":"${'\\u00e9'.repeat(300)}"}`],
+  ])('%s of an envelope count as written out, and not as sent', (_, context) => {
+    const text = `{"context":${context},"batch":${JSON.stringify(calls(1_500))}}`;
+    expect(verdicts(text).accepted).toHaveLength(1_500);
+  });
+
+  test('all that is accepted of one request stays below the limit, written out', () => {
+    const context = { pad: 'x'.repeat(20_000) };
+    const { accepted } = verdicts({ batch: calls(100), context });
+    const bytes = accepted.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0);
+    expect(bytes).toBeLessThanOrEqual(MAX_MERGED_BYTES);
+    expect(take({ batch: calls(110), context })).toMatchObject({ code: 'merged_too_large' });
+  });
+});
+
+describe('the accepted message', () => {
+  test('of Go v2: the library from the envelope, the time with +0000', () => {
+    const body = {
+      context: { library: { name: 'analytics-go', version: '2.1.0' } },
+      messageId: 'cbd4',
+      sentAt: '2026-11-21T08:19:06+0000',
+      batch: [
+        {
+          integrations: { All: false, Webhooks: true },
+          traits: {},
+          userId: 'u',
+          groupId: 'g',
+          type: 'group',
+          messageId: 'ba75',
+          timestamp: '2026-11-21T08:19:04+0000',
+        },
+      ],
+    };
+    const value = JSON.parse(verdicts(body).accepted[0]!.value) as unknown;
+    expect(value).toEqual({
+      type: 'group',
+      messageId: 'ba75',
+      timestamp: '2026-11-21T08:19:58.000Z',
+      receivedAt,
+      originalTimestamp: '2026-11-21T08:19:04+0000',
+      sentAt: '2026-11-21T08:19:06+0000',
+      integrations: { All: false, Webhooks: true },
+      traits: {},
+      userId: 'u',
+      groupId: 'g',
+      context: { library: { name: 'analytics-go', version: '2.1.0' } },
+    });
+  });
+
+  test('of a browser: without its write key and metadata, type from the path', () => {
+    const call = { ...track, type: 'page', writeKey: 'secret', _metadata: { bundled: [] }, channel: 'browser' };
+    const value = verdicts(call, 'track').accepted[0]!.value;
+    expect(value).not.toContain('secret');
+    expect(JSON.parse(value)).toEqual({
+      type: 'track',
+      messageId: 'made-1',
+      timestamp: receivedAt,
+      receivedAt,
+      userId: 'u',
+      event: 'e',
+      channel: 'browser',
+    });
+  });
+
+  test.each([
+    ['null is absent', { ...track, anonymousId: null, category: null, other: null }, { userId: 'u' }],
+    ['null within is data', { ...track, properties: { a: null } }, { properties: { a: null } }],
+    ['numbers become texts', { ...track, userId: 42, anonymousId: 1.5 }, { userId: '42', anonymousId: '1.5' }],
+    ['a number as messageId', { ...track, messageId: 7 }, { messageId: '7' }],
+    ['no messageId', track, { messageId: 'made-1' }],
+    ['an empty messageId', { ...track, messageId: '' }, { messageId: 'made-1' }],
+    ['unknown fields stay', { ...track, channel: 'server', mine: [1] }, { channel: 'server', mine: [1] }],
+    ['Rudder time', { ...track, originalTimestamp: '2012-01-01T00:00:00Z' }, { timestamp: '2012-01-01T00:00:00.000Z' }],
+    [
+      'timestamp before originalTimestamp',
+      { ...track, timestamp: '2012-01-01T00:00:00Z', originalTimestamp: '2026-01-01T00:00:00Z' },
+      { timestamp: '2012-01-01T00:00:00.000Z', originalTimestamp: '2012-01-01T00:00:00Z' },
+    ],
+    ['our receivedAt', { ...track, receivedAt: '1999-01-01T00:00:00.000Z' }, { receivedAt }],
+    [
+      'identify without traits',
+      { type: 'identify', userId: 'u', context: { traits: { a: 1 } } },
+      { traits: { a: 1 }, context: { traits: { a: 1 } } },
+    ],
+    [
+      'identify with traits',
+      { type: 'identify', userId: 'u', traits: {}, context: { traits: { a: 1 } } },
+      { traits: {} },
+    ],
+  ])('%s', (_, call, expected) => {
+    expect(message(call)).toMatchObject(expected);
+  });
+
+  test('absent fields are not there, rather than null', () => {
+    const keys = Object.keys(message({ ...track, anonymousId: null, context: null }));
+    expect(keys.sort()).toEqual(['event', 'messageId', 'receivedAt', 'timestamp', 'type', 'userId']);
+  });
+
+  test("the envelope's context and integrations are merged, one level, the call's own keys win", () => {
+    const envelope = { context: { library: { name: 'go' }, ip: '1' }, integrations: { All: false, Webhooks: false } };
+    const call = { ...track, context: { library: { version: '2' } }, integrations: { Webhooks: true } };
+    expect(message(call, envelope)).toMatchObject({
+      context: { library: { version: '2' }, ip: '1' },
+      integrations: { All: false, Webhooks: true },
+    });
+  });
+
+  test('context.integrations stay where they are: the router knows them', () => {
+    expect(message({ ...track, context: { integrations: { All: false } } }).context).toEqual({
+      integrations: { All: false },
+    });
+  });
+
+  test("a call's own sentAt wins over the envelope's", () => {
+    const call = { ...track, timestamp: '2026-11-21T08:00:00Z', sentAt: '2026-11-21T08:00:07Z' };
+    expect(message(call, { sentAt: '2026-11-21T09:00:00Z' }).timestamp).toBe('2026-11-21T08:19:53.000Z');
+  });
+
+  test('`__proto__` sets no prototype anywhere', () => {
+    const proto = '"__proto__":{"polluted":true,"userId":"evil"}';
+    const body = `{${proto},"context":{${proto},"x":1},"batch":[{${proto},"type":"track","anonymousId":"a","event":"e",
+      "context":{${proto},"y":1},"properties":{${proto}}}]}`;
+    const { accepted } = verdicts(body);
+    const kept = accepted[0]!.message;
+    expect(kept.userId).toBeUndefined();
+    expect(Object.getPrototypeOf(kept)).toBe(Object.prototype);
+    expect(Object.getPrototypeOf(kept.context)).toBe(Object.prototype);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect(accepted[0]!.value).toContain('"properties":{"__proto__":{"polluted":true');
+  });
+
+  test('keys named like methods are data', () => {
+    const call = JSON.parse('{"type":"page","userId":"u","toJSON":"x","constructor":1,"hasOwnProperty":2}') as object;
+    expect(message(call)).toMatchObject({ toJSON: 'x', constructor: 1, hasOwnProperty: 2 });
+  });
+
+  test('whatever is sent: every call is accepted or rejected, and what is accepted is sound', () => {
+    const value = fc.jsonValue({ maxDepth: 3 });
+    const call = fc.record(
+      {
+        type: fc.oneof(fc.constantFrom('track', 'page', 'group', 'alias', 'identify', 'screen'), value),
+        userId: fc.oneof(fc.string(), value),
+        anonymousId: fc.oneof(fc.string(), value),
+        event: fc.oneof(fc.string(), value),
+        groupId: value,
+        previousId: value,
+        messageId: value,
+        timestamp: value,
+        traits: fc.oneof(fc.object(), value),
+        context: value,
+        integrations: value,
+        ['__proto__']: value,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(call, value)), (batch) => {
+        const { accepted, rejected } = verdicts({ batch });
+        expect(accepted.length + rejected.length).toBe(batch.length);
+        for (const { value: text } of accepted) {
+          const written = JSON.parse(text) as Message;
+          expect(written.messageId).toMatch(/^[^]{1,99}$/);
+          expect(typeof (written.userId ?? written.anonymousId ?? '')).toBe('string');
+          expect(Object.values(written)).not.toContain(null);
+        }
+      }),
+    );
+  });
+});
+
+describe('the record of a rejected call', () => {
+  const fault = { index: 0, code: 'no_user_anon_id', message: 'why' } as const;
+
+  test('shows the call as sent, without its keys', () => {
+    const call = { type: 'page', writeKey: 'secret', _metadata: {}, properties: { a: 1 } };
+    expect(rejectedRecord(fault, call, 'src_1', receivedAt)).toEqual({
+      at: receivedAt,
+      source: 'src_1',
+      code: 'no_user_anon_id',
+      message: 'why',
+      call: { type: 'page', properties: { a: 1 } },
+    });
+  });
+
+  test.each([null, 3, 'text', [1]])('shows %j as it is', (call) => {
+    expect(rejectedRecord(fault, call, 'src_1', receivedAt).call).toEqual(call);
+  });
+
+  test('keeps the beginning of a large one', () => {
+    const record = rejectedRecord({ ...fault, code: 'call_too_large' }, { pad: 'x'.repeat(99_999) }, 's', receivedAt);
+    expect(record).toMatchObject({ truncated: true, call: expect.stringMatching(/^\{"pad":"x+$/) });
+    expect(record.call).toHaveLength(4_096);
+  });
+});

@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { createAddressGuard, literalAddress } from '../../../shared/model/address-guard';
+
+const guard = createAddressGuard([]);
+
+/** The first and the last address of each range, and a neighbour outside where that is public. */
+describe('refused', () => {
+  test.each([
+    // IPv4
+    ['0.0.0.0', 'unspecified'],
+    ['0.255.255.255', 'unspecified'],
+    ['10.0.0.0', 'private'],
+    ['10.255.255.255', 'private'],
+    ['100.64.0.0', 'carrier-grade-nat'],
+    ['100.127.255.255', 'carrier-grade-nat'],
+    ['127.0.0.0', 'loopback'],
+    ['127.0.0.1', 'loopback'],
+    ['127.255.255.255', 'loopback'],
+    ['169.254.0.0', 'link-local'],
+    ['169.254.255.255', 'link-local'],
+    ['172.16.0.0', 'private'],
+    ['172.31.255.255', 'private'],
+    ['192.0.0.0', 'reserved'],
+    ['192.0.0.255', 'reserved'],
+    ['192.0.2.0', 'reserved'],
+    ['192.0.2.255', 'reserved'],
+    ['192.31.196.1', 'as112'],
+    ['192.52.193.1', 'amt'],
+    ['192.88.99.1', 'reserved'],
+    ['192.168.0.0', 'private'],
+    ['192.168.255.255', 'private'],
+    ['192.175.48.1', 'as112'],
+    ['198.18.0.0', 'reserved'],
+    ['198.19.255.255', 'reserved'],
+    ['198.51.100.7', 'reserved'],
+    ['203.0.113.7', 'reserved'],
+    ['224.0.0.1', 'multicast'],
+    ['239.255.255.255', 'multicast'],
+    ['240.0.0.1', 'reserved'],
+    ['255.255.255.254', 'reserved'],
+    ['255.255.255.255', 'broadcast'],
+    // metadata services
+    ['169.254.169.254', 'metadata service'],
+    ['169.254.170.2', 'metadata service'],
+    ['100.100.100.200', 'metadata service'],
+    ['168.63.129.16', 'metadata service'],
+    ['fd00:ec2::254', 'metadata service'],
+    ['fd00:0ec2:0:0:0:0:0:254', 'metadata service'],
+    // IPv6
+    ['::', 'unspecified'],
+    ['::1', 'loopback'],
+    ['0:0:0:0:0:0:0:1', 'loopback'],
+    ['fe80::1', 'link-local'],
+    ['fe80::1%eth0', 'link-local'],
+    ['febf:ffff::1', 'link-local'],
+    ['fec0::1', 'deprecated-site-local'],
+    ['fc00::1', 'unique-local'],
+    ['fdff:ffff::1', 'unique-local'],
+    ['ff00::1', 'multicast'],
+    ['ff02::1', 'multicast'],
+    ['ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'multicast'],
+    ['100::1', 'discard'],
+    ['100:0:0:1::1', 'reserved'],
+    ['2001:db8::1', 'reserved'],
+    ['2001:1::1', 'reserved'],
+    ['2001:1ff:ffff::1', 'reserved'],
+    ['2001:2::1', 'benchmarking'],
+    ['2001:3::1', 'amt'],
+    ['2001:4:112::1', 'as112v6'],
+    ['2001:10::1', 'deprecated-orchid'],
+    ['2001:20::1', 'orchid2'],
+    ['2001:30::1', 'drone-remote-id-protocol-entity-tags'],
+    ['2620:4f:8000::1', 'as112v6'],
+    ['3fff::1', 'reserved'],
+    ['5f00::1', 'segment-routing'],
+    ['4000::1', 'reserved'],
+    ['e000::1', 'reserved'],
+    ['200::1', 'reserved'],
+    // forms that carry an IPv4 address
+    ['::ffff:127.0.0.1', 'loopback'],
+    ['::ffff:7f00:1', 'loopback'],
+    ['::FFFF:10.1.2.3', 'private'],
+    ['0:0:0:0:0:ffff:a9fe:a9fe', 'metadata service'],
+    ['::ffff:168.63.129.16', 'metadata service'],
+    ['::ffff:0.0.0.0', 'unspecified'],
+    ['64:ff9b::127.0.0.1', 'loopback'],
+    ['64:ff9b::7f00:1', 'loopback'],
+    ['64:ff9b::a00:1', 'private'],
+    ['64:ff9b::a9fe:a9fe', 'metadata service'],
+    ['64:ff9b::a83f:8110', 'metadata service'],
+    ['64:ff9b:1::7f00:1', 'rfc6052'],
+    ['64:ff9b:1::808:808', 'rfc6052'],
+    ['64:ff9b:1:7f00:0:100::', 'rfc6052'],
+    ['64:ff9b:2::7f00:1', 'reserved'],
+    ['::7f00:1', 'reserved'],
+    ['::127.0.0.1', 'reserved'],
+    ['::8.8.8.8', 'reserved'],
+    ['0::8.8.8.8', 'reserved'],
+    ['::8.8.8.8%eth0', 'reserved'],
+    ['::ffff:0:127.0.0.1', 'rfc6145'],
+    ['::ffff:0:8.8.8.8', 'rfc6145'],
+    ['2002:7f00:1::', '6to4'],
+    ['2002:a00:1::1', '6to4'],
+    ['2002:808:808::1', '6to4'],
+    ['2001:0:7f00:1::', 'teredo'],
+    ['2001::1', 'teredo'],
+    // not an address at all
+    ['', 'not an address'],
+    ['localhost', 'not an address'],
+    ['metadata.google.internal', 'not an address'],
+    ['256.1.1.1', 'not an address'],
+    ['1.2.3.4.5', 'not an address'],
+    ['[::1]', 'not an address'],
+    ['::1::', 'not an address'],
+    ['10.0.0.0/8', 'not an address'],
+    // what resolvers never return, but inet_aton reads
+    ['0x7f.1', 'loopback'],
+    ['2130706433', 'loopback'],
+    ['0177.0.0.1', 'loopback'],
+    ['10.1', 'private'],
+  ])('%s: %s', (address, reason) => expect(guard(address)).toBe(reason));
+});
+
+describe('allowed', () => {
+  test.each([
+    '1.1.1.1',
+    '8.8.8.8',
+    '1.0.0.0',
+    '9.255.255.255',
+    '11.0.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '126.255.255.255',
+    '128.0.0.0',
+    '168.63.129.15',
+    '168.63.129.17',
+    '169.253.255.255',
+    '169.255.0.0',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.0.1.1',
+    '192.167.255.255',
+    '192.169.0.0',
+    '198.17.255.255',
+    '198.20.0.0',
+    '223.255.255.255',
+    '2000::1',
+    '2001:200::1',
+    '2001:4860:4860::8888',
+    '2003::1',
+    '2606:4700:4700::1111',
+    '2a00:1450:4001:81b::200e',
+    '3ffe:ffff::1',
+    '::ffff:8.8.8.8',
+    '::ffff:808:808',
+    '64:ff9b::8.8.8.8',
+    '64:ff9b::808:808',
+  ])('%s', (address) => expect(guard(address)).toBeUndefined());
+});
+
+describe('allowed networks', () => {
+  test.each<[string[], string, string | undefined]>([
+    [['127.0.0.0/8'], '127.0.0.1', undefined],
+    [['127.0.0.0/8'], '::ffff:127.0.0.1', undefined],
+    [['127.0.0.0/8'], '64:ff9b::7f00:1', undefined],
+    [['127.0.0.0/8'], '::1', 'loopback'],
+    [['127.0.0.0/8'], '::7f00:1', 'reserved'],
+    [['127.0.0.0/8'], '2002:7f00:1::', '6to4'],
+    [['127.0.0.0/8'], '128.0.0.1', undefined],
+    [['127.0.0.0/8'], '10.0.0.1', 'private'],
+    [['127.0.0.0/8', '::1/128'], '::1', undefined],
+    [['::1/128'], '::1', undefined],
+    [['::1/128'], '127.0.0.1', 'loopback'],
+    [['10.1.0.0/16'], '10.1.255.255', undefined],
+    [['10.1.0.0/16'], '10.2.0.0', 'private'],
+    [['10.1.2.3/32'], '10.1.2.3', undefined],
+    [['10.1.2.3/32'], '10.1.2.4', 'private'],
+    [['fd00::/8'], 'fd12:3456::1', undefined],
+    [['fd00::/8'], 'fc00::1', 'unique-local'],
+    [['2002::/16'], '2002:808:808::1', undefined],
+    [['64:ff9b:1::/48'], '64:ff9b:1::7f00:1', undefined],
+    [['169.254.169.254/32'], '169.254.169.254', undefined],
+    [['0.0.0.0/0'], '10.0.0.1', undefined],
+    [['0.0.0.0/0'], '::1', 'loopback'],
+    [['::ffff:0:0/96'], '::ffff:10.0.0.1', undefined],
+  ])('%j: %s is %s', (networks, address, expected) => {
+    expect(createAddressGuard(networks)(address)).toBe(expected);
+  });
+
+  test('what is no network is refused at once', () => {
+    expect(() => createAddressGuard(['10.0.0.1'])).toThrow();
+  });
+});
+
+describe('literalAddress', () => {
+  const hostname = (host: string) => new URL(`http://${host}/`).hostname;
+  test.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['127.0.0.1.', '127.0.0.1'],
+    ['127.1', '127.0.0.1'],
+    ['2130706433', '127.0.0.1'],
+    ['0x7f000001', '127.0.0.1'],
+    ['0x7f.1', '127.0.0.1'],
+    ['0177.0.0.1', '127.0.0.1'],
+    ['%31%32%37.0.0.1', '127.0.0.1'],
+    ['１２７.0.0.1', '127.0.0.1'],
+    ['[::1]', '::1'],
+    ['[0:0::1]', '::1'],
+    ['[::ffff:127.0.0.1]', '::ffff:7f00:1'],
+    ['example.com', undefined],
+    ['localhost', undefined],
+    ['localhost.', undefined],
+    ['1.2.3.4.example.com', undefined],
+    ['metadata.google.internal', undefined],
+    ['a1', undefined],
+  ])('%s: %s', (host, expected) => expect(literalAddress(hostname(host))).toBe(expected));
+
+  test('a literal of any spelling meets the guard', () => {
+    for (const host of ['127.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:7f00:1]', '[::]', '0']) {
+      expect(guard(literalAddress(hostname(host))!)).toEqual(expect.any(String));
+    }
+  });
+});
+
+describe('in general', () => {
+  const ipv4 = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255)).map((octets) => octets.join('.'));
+  test('mapped and NAT64 forms are judged as their IPv4 address, allowed networks included', () => {
+    const inside = createAddressGuard(['10.0.0.0/8']);
+    fc.assert(
+      fc.property(ipv4, (address) => {
+        for (const judge of [guard, inside]) {
+          expect(judge(`::ffff:${address}`)).toBe(judge(address));
+          expect(judge(`64:ff9b::${address}`)).toBe(judge(address));
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('no text makes it throw, and only addresses pass', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.ipV4Extended(), fc.ipV6(), fc.domain()), (text) => {
+        if (guard(text) === undefined) expect(literalAddress(text)).toEqual(expect.any(String));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,90 @@
+import { type ErrorCode, type Outcome } from '../../../shared/model/attempt-events';
+import {
+  classifyError,
+  classifyStatus,
+  mergeOutcomes,
+  parseRetryAfter,
+  retryAfterMs,
+} from '../../../shared/model/classify-response';
+
+describe('classifyStatus', () => {
+  const table: Record<Outcome, number[]> = {
+    delivered: [200, 201, 202, 204, 206, 226, 299],
+    retry: [408, 423, 425, 429, 500, 501, 502, 503, 504, 505, 511, 520, 599],
+    rejected: [300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 413, 415, 422],
+  };
+  for (const [outcome, statuses] of Object.entries(table)) {
+    test.each(statuses)(`%i is ${outcome}`, (status) => expect(classifyStatus(status)).toBe(outcome));
+  }
+  test.each([424, 426, 428, 431, 451, 499])('%i, another 4xx, is rejected', (status) =>
+    expect(classifyStatus(status)).toBe('rejected'),
+  );
+  test.each([0, 100, 101, 199, 600, 999, NaN])('%i is no answer HTTP knows: retry', (status) =>
+    expect(classifyStatus(status)).toBe('retry'),
+  );
+});
+
+test.each<[ErrorCode, Outcome]>([
+  ['timeout', 'retry'],
+  ['dns', 'retry'],
+  ['connection', 'retry'],
+  ['tls', 'retry'],
+  ['forbidden_address', 'rejected'],
+  ['invalid_url', 'rejected'],
+  ['status', 'retry'],
+])('classifyError: %s is %s', (code, outcome) => expect(classifyError(code)).toBe(outcome));
+
+describe('Retry-After', () => {
+  const NOW = Date.parse('2026-11-21T12:00:00.000Z');
+  const DAY = 86_400_000;
+  test.each<[string | undefined, number | undefined]>([
+    ['120', 120_000],
+    ['0', 0],
+    [' 5 ', 5_000],
+    ['007', 7_000],
+    ['86400', DAY],
+    ['86401', DAY],
+    ['99999999999999999999', DAY],
+    // the three forms of an HTTP date
+    ['Sat, 21 Nov 2026 12:01:30 GMT', 90_000],
+    ['Saturday, 21-Nov-26 12:01:30 GMT', 90_000],
+    ['Sat Nov 21 12:01:30 2026', 90_000],
+    ['Sat, 21 Nov 2026 11:59:00 GMT', 0],
+    ['Sun, 21 Nov 2027 12:00:00 GMT', DAY],
+    // neither
+    [undefined, undefined],
+    ['', undefined],
+    ['soon', undefined],
+    ['-5', undefined],
+    ['+5', undefined],
+    ['1.5', undefined],
+    ['1e3', undefined],
+    ['0x10', undefined],
+    ['5, 10', undefined],
+    ['5s', undefined],
+    ['2026-11-21T12:01:30Z', undefined],
+    ['Sat, 99 Nov 2026 12:01:30 GMT', undefined],
+    ['Sat, whenever', undefined],
+  ])('%j means %j ms', (value, expected) => expect(parseRetryAfter(value, NOW)).toBe(expected));
+
+  test.each([
+    [429, 7_000],
+    [503, 7_000],
+    [200, undefined],
+    [301, undefined],
+    [408, undefined],
+    [500, undefined],
+    [502, undefined],
+  ])('counts on %i: %j', (status, expected) => expect(retryAfterMs(status, '7', NOW)).toBe(expected));
+});
+
+test.each<[Outcome[], Outcome]>([
+  [['delivered'], 'delivered'],
+  [['retry'], 'retry'],
+  [['rejected'], 'rejected'],
+  [['rejected', 'retry', 'delivered'], 'delivered'],
+  [['delivered', 'rejected'], 'delivered'],
+  [['rejected', 'retry', 'rejected'], 'retry'],
+  [['rejected', 'rejected'], 'rejected'],
+  [[], 'rejected'],
+])('mergeOutcomes of %j is %s', (outcomes, expected) => expect(mergeOutcomes(outcomes)).toBe(expected));

@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { createDedupWindow, messageRef, type MessageRef } from '../../../shared/model/dedup-window';
+
+const at = (offset: number, partition = 0, messageId = 'm1', sourceId = 's1') =>
+  messageRef(sourceId, messageId, partition, offset);
+
+describe('createSeen', () => {
+  test.each<[string, MessageRef, boolean]>([
+    ['at a higher offset', at(6), true],
+    ['at the same offset: the record read again', at(5), false],
+    ['at a lower offset', at(4), false],
+    ['in another partition', at(6, 1), false],
+    ['another message', at(6, 0, 'm2'), false],
+    ['of another source', at(6, 0, 'm1', 's2'), false],
+  ])('remembered at offset 5, met %s', (_, met, duplicate) => {
+    const seen = createDedupWindow();
+    seen.remember(at(5), 0);
+    expect(seen.isDuplicate(met, 0)).toBe(duplicate);
+  });
+
+  test('unknown until remembered: what is not acknowledged may be lost', () => {
+    expect(createDedupWindow().isDuplicate(at(9), 0)).toBe(false);
+  });
+
+  test('a copy that slipped through does not move the first place', () => {
+    const seen = createDedupWindow();
+    seen.remember(at(5), 0);
+    seen.remember(at(9), 0);
+    expect(seen.size).toBe(1);
+    expect(seen.isDuplicate(at(9), 0)).toBe(true);
+    expect(seen.isDuplicate(at(5), 0)).toBe(false);
+  });
+
+  test('acknowledged out of order: the lower place is kept', () => {
+    const seen = createDedupWindow();
+    seen.remember(at(9), 0);
+    seen.remember(at(5), 0);
+    expect([at(5), at(6), at(9)].map((s) => seen.isDuplicate(s, 0))).toEqual([false, true, true]);
+  });
+
+  test('offsets beyond 32 bits', () => {
+    const seen = createDedupWindow();
+    seen.remember(at(2 ** 40), 0);
+    expect([2 ** 40 - 1, 2 ** 40, 2 ** 40 + 1].map((o) => seen.isDuplicate(at(o), 0))).toEqual([false, false, true]);
+  });
+
+  test('forgets after its time', () => {
+    const seen = createDedupWindow({ keepMs: 60_000 });
+    seen.remember(at(1), 1_000);
+    expect(seen.isDuplicate(at(2), 61_999)).toBe(true);
+    expect(seen.isDuplicate(at(2), 62_000)).toBe(false);
+  });
+
+  test('an expired id may be remembered again, and its first entry goes alone', () => {
+    const seen = createDedupWindow({ keepMs: 1_000, maxIds: 4 });
+    seen.remember(at(1), 0);
+    seen.remember(at(2), 5_000);
+    for (let i = 0; i < 3; i++) seen.remember(at(10 + i, 0, `other${String(i)}`), 5_000);
+    expect(seen.isDuplicate(at(3), 5_000)).toBe(true);
+  });
+
+  test('forgets the oldest beyond its size', () => {
+    const seen = createDedupWindow({ maxIds: 3 });
+    for (let i = 0; i < 5; i++) seen.remember(at(i, 0, `m${String(i)}`), 0);
+    expect(seen.size).toBe(3);
+    expect([0, 1, 2, 3, 4].map((i) => seen.isDuplicate(at(99, 0, `m${String(i)}`), 0))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  test('grows past its first room and keeps all', () => {
+    const seen = createDedupWindow();
+    for (let i = 0; i < 10_000; i++) seen.remember(at(i, i % 3, `m${String(i)}`), i);
+    expect(seen.size).toBe(10_000);
+    const known = (name: string) =>
+      Array.from({ length: 10_000 }, (_, i) => seen.isDuplicate(at(i + 1, i % 3, name + String(i)), 10_000));
+    expect(known('m')).not.toContain(false);
+    expect(known('x')).not.toContain(true);
+  });
+
+  /** The same in so many words: a list, searched from its end. */
+  function naive(maxIds: number, keepS: number) {
+    let list: { key: string; partition: number; offset: number; second: number }[] = [];
+    const key = (s: MessageRef) => `${String(s.high)}:${String(s.low)}`;
+    const isDuplicate = (s: MessageRef, nowS: number) => {
+      const known = list.findLast((entry) => entry.key === key(s));
+      if (!known || nowS - known.second > keepS) return false;
+      return known.partition === s.partition && known.offset < s.offset;
+    };
+    return {
+      isDuplicate,
+      remember(s: MessageRef, nowS: number) {
+        if (isDuplicate(s, nowS)) return;
+        list.push({ key: key(s), partition: s.partition, offset: s.offset, second: nowS });
+        list = list.slice(-maxIds);
+      },
+    };
+  }
+
+  test('agrees with a naive list, whatever happens', () => {
+    // Few ids with clustered hashes, so that probing, holes and evictions meet all the time.
+    const step = fc.record({
+      low: fc.constantFrom(0, 1, 2, 3, 6, 7, 0xffffffff, 0xfffffffe, 0x80000000),
+      high: fc.nat(2),
+      partition: fc.nat(1),
+      offset: fc.nat(20),
+      wait: fc.constantFrom(0, 0, 0, 1, 2, 7),
+      remember: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 1, max: 24 }), (steps, maxIds) => {
+        const seen = createDedupWindow({ maxIds, keepMs: 5_000 });
+        const model = naive(maxIds, 5);
+        let nowS = 0;
+        for (const { wait, remember, ...met } of steps) {
+          nowS += wait;
+          // Not an expect for each step: they would cost more than all else.
+          if (seen.isDuplicate(met, nowS * 1_000) !== model.isDuplicate(met, nowS)) throw new Error('they differ');
+          if (!remember) continue;
+          seen.remember(met, nowS * 1_000);
+          model.remember(met, nowS);
+          if (seen.size > maxIds) throw new Error('too many');
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('sighting', () => {
+  test('source and message id do not run into one another', () => {
+    expect(at(1, 0, 'bc', 'a')).not.toEqual(at(1, 0, 'c', 'ab'));
+  });
+
+  test('two unsigned 32-bit halves, the same for the same message', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string({ unit: 'binary' }), (source, message) => {
+        const s = messageRef(source, message, 3, 7);
+        expect(s).toEqual(messageRef(source, message, 3, 7));
+        for (const half of [s.high, s.low]) expect(half).toBe(half >>> 0);
+        expect([s.partition, s.offset]).toEqual([3, 7]);
+      }),
+    );
+  });
+});

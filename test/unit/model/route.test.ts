@@ -1,0 +1,207 @@
+import { type Destination, type Source } from '../../../shared/model/config';
+import { type Message } from '../../../shared/model/message';
+import { type FilterMatcher, isBlocked, route, routeOutcomeOf, wantsWebhooks } from '../../../shared/model/route';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const source: Source = { id: 's1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT };
+
+function aDestination(given: Partial<Destination> = {}): Destination {
+  return {
+    id: 'd1',
+    name: 'Hook',
+    type: 'webhooks',
+    enabled: true,
+    paused: false,
+    sources: ['s1'],
+    webhooks: [],
+    createdAt: AT,
+    updatedAt: AT,
+    ...given,
+  };
+}
+
+function aMessage(given: Partial<Message> = {}): Message {
+  return { type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, ...given };
+}
+
+const never: FilterMatcher = () => {
+  throw new Error('no filter is asked');
+};
+
+describe('route', () => {
+  test.each<[string, boolean, Partial<Destination>, Partial<Source>, Partial<Message>]>([
+    ['on and connected', true, {}, {}, {}],
+    ['off', false, { enabled: false }, {}, {}],
+    ['paused, where it waits', true, { paused: true }, {}, {}],
+    ['not connected', false, { sources: ['s2'] }, {}, {}],
+    ['connected to several', true, { sources: ['s2', 's1'] }, {}, {}],
+    ['connected to none', false, { sources: [] }, {}, {}],
+    ['whose source is off', false, {}, { enabled: false }, {}],
+    ['that wants this type', true, { types: ['page', 'track'] }, {}, {}],
+    ['that wants other types', false, { types: ['page'] }, {}, {}],
+    ['that wants no type', false, { types: [] }, {}, {}],
+    ['that wants all types, of a delete', true, {}, {}, { type: 'delete', userId: 'u' }],
+    ['that does not want deletes', false, { types: ['track'] }, {}, { type: 'delete', userId: 'u' }],
+    ['that the caller excluded', false, {}, {}, { integrations: { Webhooks: false } }],
+  ])('a destination %s: %s', (_, ...[expected, destination, sourceChange, message]) => {
+    const one = aDestination(destination);
+    const routed = route(aMessage(message), { ...source, ...sourceChange }, [one], never);
+    expect(routed).toEqual({ destinations: expected ? [one] : [], blocked: false, filtered: 0, failed: [] });
+  });
+
+  test('keeps the order and takes each on its own', () => {
+    const all = [
+      aDestination({ id: 'a' }),
+      aDestination({ id: 'b', enabled: false }),
+      aDestination({ id: 'c', types: ['track'] }),
+    ];
+    expect(route(aMessage(), source, all, never).destinations.map((d) => d.id)).toEqual(['a', 'c']);
+  });
+
+  test('filters: what matches goes on, what does not is counted, a failure tells its reason', () => {
+    const [yes, no, broken, none] = ['yes', 'no', 'broken', ''].map((filter) =>
+      aDestination({ id: filter, ...(filter && { filter }) }),
+    ) as [Destination, Destination, Destination, Destination];
+    const ask: FilterMatcher = ({ filter }) => (filter === 'broken' ? 'there is no "total"' : filter === 'yes');
+    expect(route(aMessage(), source, [yes, no, broken, none], ask)).toEqual({
+      destinations: [yes, none],
+      blocked: false,
+      filtered: 2,
+      failed: [{ destination: broken, reason: 'there is no "total"' }],
+    });
+  });
+
+  test('a deletion passes every filter', () => {
+    const one = aDestination({ filter: 'type == "track"' });
+    expect(route(aMessage({ type: 'delete', userId: 'u' }), source, [one], never).destinations).toEqual([one]);
+  });
+
+  test('what the source blocks goes nowhere', () => {
+    const blocking = { ...source, blockedEvents: ['Noise'] };
+    const all = [aDestination({ filter: 'true' }), aDestination({ id: 'b' })];
+    expect(route(aMessage({ event: 'Noise' }), blocking, all, never)).toMatchObject({
+      destinations: [],
+      blocked: true,
+    });
+    expect(route(aMessage({ event: 'Order' }), blocking, all, () => true).destinations).toEqual(all);
+  });
+});
+
+test.each<[boolean, Partial<Message>, string[] | undefined]>([
+  [true, { type: 'track', event: 'Noise' }, ['Other', 'Noise']],
+  [false, { type: 'track', event: 'noise' }, ['Noise']],
+  [false, { type: 'track', event: 'Noise' }, []],
+  [false, { type: 'track', event: 'Noise' }, undefined],
+  [false, { type: 'track' }, ['Noise']],
+  // A page may carry any name, and is none of the track events that were seen.
+  [false, { type: 'page', event: 'Noise', name: 'Noise' }, ['Noise']],
+])('blocked: %s for %j with %j', (expected, message, blockedEvents) => {
+  expect(isBlocked(aMessage(message), { ...source, ...(blockedEvents && { blockedEvents }) })).toBe(expected);
+});
+
+describe('verdictOf', () => {
+  test.each<[string, Partial<Destination>, Partial<Source>, Partial<Message>]>([
+    ['routed', {}, {}, {}],
+    ['routed', { filter: 'yes' }, {}, {}],
+    ['source_off', {}, { enabled: false }, {}],
+    ['blocked', { enabled: false }, { blockedEvents: ['Noise'] }, { event: 'Noise' }],
+    ['excluded', {}, {}, { integrations: { All: false } }],
+    ['off', { enabled: false, filter: 'no' }, {}, {}],
+    ['not_connected', { sources: [] }, {}, {}],
+    ['type', { types: ['page'], filter: 'no' }, {}, {}],
+    ['filtered', { filter: 'no' }, {}, {}],
+    ['filter_failed', { filter: 'broken' }, {}, {}],
+  ])('%s: %j of %j for %j', (outcome, destination, sourceChange, message) => {
+    const ask: FilterMatcher = ({ filter }) => (filter === 'broken' ? 'why' : filter === 'yes');
+    expect(routeOutcomeOf(aMessage(message), { ...source, ...sourceChange }, aDestination(destination), ask)).toEqual({
+      outcome,
+      ...(outcome === 'filter_failed' && { reason: 'why' }),
+    });
+  });
+});
+
+describe('wantsWebhooks', () => {
+  /** top-level integrations, context.integrations, delivered */
+  test.each<[unknown, unknown, boolean]>([
+    // nothing chosen
+    [undefined, undefined, true],
+    [{}, undefined, true],
+    [{}, {}, true],
+    [{ 'Segment.io': true }, undefined, true],
+    [{ 'Segment.io': false }, undefined, true],
+    [{ Mixpanel: false }, undefined, true],
+    // by name
+    [{ Webhooks: false }, undefined, false],
+    [{ Webhooks: true }, undefined, true],
+    [{ Webhooks: {} }, undefined, true],
+    [{ Webhooks: { option: 1 } }, undefined, true],
+    [{ webhooks: false }, undefined, true],
+    [{ WEBHOOKS: false }, undefined, true],
+    [{ webhooks: true, All: false }, undefined, false],
+    // by All
+    [{ All: false }, undefined, false],
+    [{ All: true }, undefined, true],
+    [{ All: {} }, undefined, true],
+    [{ all: false }, undefined, false],
+    [{ all: true }, undefined, true],
+    [{ ALL: false }, undefined, true],
+    [{ All: true, all: false }, undefined, true],
+    [{ All: false, all: true }, undefined, false],
+    // the name beats All
+    [{ All: false, Webhooks: true }, undefined, true],
+    [{ all: false, Webhooks: true }, undefined, true],
+    [{ All: false, Webhooks: { a: 1 } }, undefined, true],
+    [{ All: true, Webhooks: false }, undefined, false],
+    // in context alone
+    [undefined, { Webhooks: false }, false],
+    [undefined, { All: false }, false],
+    [undefined, { all: false }, false],
+    [undefined, { All: false, Webhooks: true }, true],
+    [{}, { All: false }, false],
+    [{ 'Segment.io': true }, { All: false }, false],
+    // merged per key, the top level wins
+    [{ Webhooks: true }, { Webhooks: false }, true],
+    [{ Webhooks: false }, { Webhooks: true }, false],
+    [{ All: true }, { All: false }, true],
+    [{ All: false }, { All: true }, false],
+    [{ all: true }, { All: false }, true],
+    [{ all: false }, { All: true }, false],
+    [{ All: true }, { Webhooks: false }, false],
+    [{ All: false }, { Webhooks: true }, true],
+    [{ Webhooks: true }, { All: false }, true],
+    [{ Webhooks: false }, { All: true }, false],
+    // what is no choice counts as absent
+    [{ Webhooks: null }, undefined, true],
+    [{ Webhooks: null, All: false }, undefined, false],
+    [{ Webhooks: null }, { Webhooks: false }, false],
+    [{ Webhooks: 'false' }, undefined, true],
+    [{ Webhooks: 'true', All: false }, undefined, false],
+    [{ Webhooks: 0 }, undefined, true],
+    [{ Webhooks: 1, All: false }, undefined, false],
+    [{ Webhooks: [] }, { Webhooks: false }, false],
+    [{ All: null, all: false }, undefined, false],
+    [{ All: 'false' }, undefined, true],
+    [{ All: 0 }, undefined, true],
+    [null, undefined, true],
+    ['none', undefined, true],
+    [false, undefined, true],
+    [0, { All: false }, false],
+    [['Webhooks'], undefined, true],
+    [undefined, [], true],
+    [undefined, 'All', true],
+    [undefined, null, true],
+    [JSON.parse('{"__proto__":{"Webhooks":false}}'), undefined, true],
+  ])('top level %j, in context %j: %s', (top, inner, expected) => {
+    const message = {
+      ...(top === undefined ? {} : { integrations: top }),
+      ...(inner === undefined ? {} : { context: { integrations: inner } }),
+    } as unknown as Pick<Message, 'integrations' | 'context'>;
+    expect(wantsWebhooks(message)).toBe(expected);
+  });
+
+  test('a context that is missing or no object excludes nothing', () => {
+    expect(wantsWebhooks({ context: {} })).toBe(true);
+    expect(wantsWebhooks({ context: 'x' } as never)).toBe(true);
+    expect(wantsWebhooks({ context: null } as never)).toBe(true);
+  });
+});

@@ -1,0 +1,116 @@
+import { createHmac } from 'node:crypto';
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { prepareSecrets, signHeaders, type SigningSecrets } from '../../../shared/model/sign';
+
+// The judge compares the timestamp with its own clock.
+const NOW_MS = Date.now();
+const NOW_S = Math.floor(NOW_MS / 1000);
+const BODY = Buffer.from('{"version":1,"type":"track","event":"Ünïcode 😀"}');
+const WHSEC = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
+
+function sign(secrets: SigningSecrets | undefined, nowMs = NOW_MS, body = BODY) {
+  const prepared = secrets && prepareSecrets(secrets);
+  const list = signHeaders({ id: 'dlv_1', timestampS: NOW_S, body, secrets: prepared, nowMs });
+  expect(list.length % 2).toBe(0);
+  return Object.fromEntries(list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1]!] as const] : []))) as Record<
+    string,
+    string
+  >;
+}
+
+const sha1 = (secret: string, body: Buffer = BODY) =>
+  createHmac('sha1', Buffer.from(secret, 'utf8')).update(body).digest('hex');
+
+/** Verifies as a receiver would; throws where no signature matches. */
+function verify(secret: string, headers: Record<string, string>, body: Buffer = BODY) {
+  const judge = secret.startsWith('whsec_')
+    ? new Webhook(secret)
+    : new Webhook(new Uint8Array(Buffer.from(secret, 'utf8')), { format: 'raw' });
+  return judge.verify(body, headers, { jsonParse: false });
+}
+
+describe('signHeaders', () => {
+  test('without a secret: id and timestamp alone', () => {
+    expect(signHeaders({ id: 'dlv_1', timestampS: 1700000000, body: BODY, nowMs: 0 })).toEqual([
+      'webhook-id',
+      'dlv_1',
+      'webhook-timestamp',
+      '1700000000',
+    ]);
+  });
+
+  test('known answer', () => {
+    // HMAC-SHA1 of this text under "key" is the example of many references (RFC 2202 has no printable one).
+    const body = Buffer.from('The quick brown fox jumps over the lazy dog');
+    expect(sign({ current: 'key' }, NOW_MS, body)['X-Signature']).toBe('de7c9b85b8b78aa6bc8a7a36f70a90701c9db4d9');
+  });
+
+  test.each([
+    ['plain text', 'top-secret'],
+    ['text beyond ASCII', 'gehëim-秘密'],
+    ['a Standard Webhooks secret', WHSEC],
+    ['a long text', 'x'.repeat(300)],
+    ['text that happens to be base64', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+  ])('%s: both signatures verify', (_, secret) => {
+    const headers = sign({ current: secret });
+    expect(Object.keys(headers)).toEqual(['webhook-id', 'webhook-timestamp', 'X-Signature', 'webhook-signature']);
+    expect(headers['X-Signature']).toBe(sha1(secret));
+    expect(() => verify(secret, headers)).not.toThrow();
+    expect(() => verify('another', headers)).toThrow();
+    expect(() => verify(secret, headers, Buffer.from('{}'))).toThrow();
+  });
+
+  test('a secret that is only the prefix never becomes an empty key', () => {
+    const headers = sign({ current: 'whsec_' });
+    const empty = createHmac('sha256', '').update(`dlv_1.${NOW_S}.`).update(BODY).digest('base64');
+    expect(headers['webhook-signature']).not.toBe(`v1,${empty}`);
+  });
+
+  describe('in a rotation', () => {
+    const at = (ms: number) => NOW_MS + ms;
+    const rotated = { current: 'new', previous: 'old', overlapUntil: at(1000) };
+    test.each<[string, SigningSecrets, string[], string]>([
+      ['within the overlap', rotated, ['new', 'old'], 'old'],
+      ['at its end', { ...rotated, overlapUntil: at(0) }, ['new'], 'new'],
+      ['after it', { ...rotated, overlapUntil: at(-1) }, ['new'], 'new'],
+      ['switchAt within the overlap, before it', { ...rotated, switchAt: at(500) }, ['new', 'old'], 'old'],
+      ['switchAt within the overlap, at it', { ...rotated, switchAt: at(0) }, ['new', 'old'], 'new'],
+      ['switchAt within the overlap, past it', { ...rotated, switchAt: at(-500) }, ['new', 'old'], 'new'],
+      ['switchAt after the overlap', { ...rotated, overlapUntil: at(-1), switchAt: at(500) }, ['new'], 'old'],
+      ['no end of the overlap given', { current: 'new', previous: 'old' }, ['new'], 'new'],
+      ['no previous secret left', { current: 'new', overlapUntil: at(1000) }, ['new'], 'new'],
+    ])('%s', (_, secrets, standard, legacy) => {
+      const headers = sign(secrets);
+      expect(headers['X-Signature']).toBe(sha1(legacy));
+      const signatures = headers['webhook-signature']!.split(' ');
+      expect(signatures).toHaveLength(standard.length);
+      for (const secret of ['new', 'old']) {
+        const verified = expect(() => verify(secret, headers));
+        if (standard.includes(secret)) verified.not.toThrow();
+        else verified.toThrow();
+      }
+    });
+  });
+
+  test('any bytes and any secret: as a hand-made HMAC says', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'binary' }), fc.uint8Array({ maxLength: 300 }), (secret, bytes) => {
+        fc.pre(!secret.startsWith('whsec_'));
+        const body = Buffer.from(bytes);
+        const headers = sign({ current: secret }, NOW_MS, body);
+        expect(headers['X-Signature']).toBe(sha1(secret, body));
+        const content = Buffer.concat([Buffer.from(`dlv_1.${NOW_S}.`), body]);
+        expect(headers['webhook-signature']).toBe(
+          `v1,${createHmac('sha256', Buffer.from(secret)).update(content).digest('base64')}`,
+        );
+      }),
+    );
+  });
+
+  test('prepared secrets print no secret', () => {
+    const prepared = prepareSecrets({ current: 'hush-current', previous: 'hush-previous', overlapUntil: 1 });
+    expect(JSON.stringify(prepared) + inspect(prepared, { depth: 9 })).not.toContain('hush');
+  });
+});

@@ -1,0 +1,63 @@
+import { ConsumerHealth, serveHealth } from '../../../shared/service/health';
+import { Loop } from '../../../shared/kafka/loop';
+import { type Consumption } from '../../../shared/kafka/port';
+
+/** What an orchestrator asks: is it to be restarted, and may it get work. */
+
+let now = 0;
+let health: ConsumerHealth;
+let server: Awaited<ReturnType<typeof serveHealth>>;
+beforeEach(async () => {
+  now = 0;
+  health = new ConsumerHealth();
+  server = await serveHealth({ host: '127.0.0.1', port: 0, health });
+});
+afterEach(() => server.close());
+
+async function asked(path: string): Promise<[status: number, body: unknown]> {
+  const answer = await fetch(`http://127.0.0.1:${String(server.port)}${path}`);
+  return [answer.status, await answer.json()];
+}
+
+/** As the services have one, with the loop that is really asked. */
+function consume({ joined }: { joined: boolean }): Loop {
+  const loop = new Loop(() => now);
+  health.consumption = { joined, stuck: () => loop.stuck() } as Consumption;
+  return loop;
+}
+
+test('a consumer whose loop no longer turns fails its liveness, and is well again when it turns', async () => {
+  const loop = consume({ joined: true });
+  expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
+  now = 61_000;
+  expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [expect.stringContaining('has not turned')] }]);
+  loop.turned();
+  expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
+});
+
+test('a reader of config that is stuck fails liveness; one whose broker is away only makes config old', async () => {
+  let stuck: string | undefined = undefined;
+  health.consumption = { joined: true, stuck: () => undefined } as Consumption;
+  health.config = { completeAt: performance.now(), stuck: () => stuck };
+  expect(await asked('/readyz')).toEqual([200, { ok: true, reasons: [], configAgeMs: expect.any(Number) }]);
+  health.config = { completeAt: performance.now() - 90_000, stuck: () => stuck };
+  expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
+  expect(await asked('/readyz')).toEqual([
+    200,
+    { ok: true, reasons: [], degraded: [expect.stringMatching(/for 90 s/)], configAgeMs: expect.any(Number) },
+  ]);
+  stuck = 'the reader of config has made no progress for 61000 ms';
+  expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [stuck] }]);
+});
+
+test('one that has no broker yet, or not its group, or that stops, gets no work and is not restarted', async () => {
+  for (const [prepare, why] of [
+    [() => undefined, 'not yet in its consumer group'],
+    [() => void consume({ joined: false }), 'not yet in its consumer group'],
+    [() => (health.stopping = true), 'stopping'],
+  ] as const) {
+    prepare();
+    expect(await asked('/readyz')).toEqual([503, { ok: false, reasons: [why] }]);
+    expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
+  }
+});
