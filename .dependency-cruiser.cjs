@@ -48,7 +48,7 @@ module.exports = {
       comment: 'the console knows the typed client, and the rules that need no machine; nobody knows the console',
       severity: 'error',
       from: { path: '^console/' },
-      to: { pathNot: ['^console/', '^shared/(api|model)/', '^shared/expression/syntax', 'node_modules/', '\\.css$'] },
+      to: { pathNot: ['^console/', '^shared/(api|model)/', '^shared/cel/syntax', 'node_modules/', '\\.css$'] },
     },
     {
       name: 'tools-are-for-tests',

@@ -1,7 +1,7 @@
 import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
 import { type Json } from '../../shared/model/message';
-import { compileExpression } from '../../shared/expression/compile';
-import { userVariables, type Variables } from '../../shared/expression/values';
+import { compileExpression } from '../../shared/cel/compile';
+import { userVariables, type Variables } from '../../shared/cel/json-values';
 import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from './counters';
 import { type Profile, traitsOf } from './profile';
 import { NO_SOURCES, type Sources, sourcesOf } from './trust';

@@ -7,8 +7,8 @@ import {
   readQuery,
 } from '../../shared/model/profile-queries';
 import { messageOf } from '../../shared/service/errors';
-import { compileExpression } from '../../shared/expression/compile';
-import { mistakeText } from '../../shared/expression/syntax';
+import { compileExpression } from '../../shared/cel/compile';
+import { mistakeText } from '../../shared/cel/syntax';
 import { type Appender, type InRecord, type Kafka, type Tail } from '../../shared/kafka/port';
 import { PROFILE_ANSWERS, PROFILE_QUESTIONS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';

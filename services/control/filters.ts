@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type Message } from '../../shared/model/message';
 import { parseMessage } from '../../shared/model/message-codec';
-import { compileExpression } from '../../shared/expression/compile';
-import { mistakeText } from '../../shared/expression/syntax';
-import { messageVariables } from '../../shared/expression/values';
+import { compileExpression } from '../../shared/cel/compile';
+import { mistakeText } from '../../shared/cel/syntax';
+import { messageVariables } from '../../shared/cel/json-values';
 import { type Entry } from './events/ring';
 import { parseBody } from './fields';
 

@@ -1,4 +1,4 @@
-import { type Expr, parseExpression, textOf } from '../../../shared/expression/syntax';
+import { type Expr, parseExpression, textOf } from '../../../shared/cel/syntax';
 import { mayLack } from './cel';
 import {
   aRule,

@@ -2,7 +2,7 @@ import { type ConfigView } from '../../../shared/config/view';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
-import { filtersOf } from '../../../shared/expression/filter';
+import { filtersOf } from '../../../shared/cel/filter';
 import { type DebugEvent, type Entry } from './ring';
 
 /**

@@ -6,7 +6,7 @@ import { type Round } from '../../../bench/figures';
 import { PLAIN } from '../../../bench/filters';
 import { callOfUser } from '../../../bench/population';
 import { row } from '../../../bench/line';
-import { compileExpression } from '../../../shared/expression/compile';
+import { compileExpression } from '../../../shared/cel/compile';
 
 const drain = (routerSeconds: number): DrainFigure => ({
   count: 1_000_000,

@@ -18,9 +18,9 @@ import {
   withSubject,
 } from '../../../console/src/audience/rows';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { compileExpression } from '../../../shared/expression/compile';
-import { type CounterCall } from '../../../shared/expression/counters';
-import { userVariables } from '../../../shared/expression/values';
+import { compileExpression } from '../../../shared/cel/compile';
+import { type CounterCall } from '../../../shared/cel/aggregate-functions';
+import { userVariables } from '../../../shared/cel/json-values';
 
 const all = (...rows: Row[]): Group => ({ join: 'all', rows });
 const any = (...rows: Row[]): Group => ({ join: 'any', rows });

@@ -1,6 +1,6 @@
-import { compileExpression, type Expression } from '../../../shared/expression/compile';
-import { type CounterCall } from '../../../shared/expression/counters';
-import { messageVariables, userVariables } from '../../../shared/expression/values';
+import { compileExpression, type Expression } from '../../../shared/cel/compile';
+import { type CounterCall } from '../../../shared/cel/aggregate-functions';
+import { messageVariables, userVariables } from '../../../shared/cel/json-values';
 import { type Message } from '../../../shared/model/message';
 
 const message: Message = {

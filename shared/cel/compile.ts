@@ -1,12 +1,19 @@
 import { type CelEnv, celType, isCelError, plan } from '@bufbuild/cel';
-import { BUDGET, refill } from './budget';
-import { checkTypes, nameOf } from './check';
-import { COUNTER, type CounterCall, isCounter, readCounter, readCountersBy, type ReadCounter } from './counters';
+import { BUDGET, refill } from './work-limit';
+import { checkTypes, nameOf } from './type-check';
+import {
+  COUNTER,
+  type CounterCall,
+  isCounter,
+  readCounter,
+  readCountersBy,
+  type ReadCounter,
+} from './aggregate-functions';
 import { type EnvironmentName, environmentOf, STEP } from './environment';
-import { type Failure, failureOf } from './failure';
+import { type Failure, failureOf } from './evaluation-error';
 import { compilePattern } from './patterns';
 import { type Expr, mistake, type Mistake, parseExpression, partsOf, sizeOf, textOf, type Tree } from './syntax';
-import { type Variables } from './values';
+import { type Variables } from './json-values';
 
 /**
  * Conditions in CEL, the Common Expression Language (docs/guide/filters.md).
@@ -25,7 +32,7 @@ export interface Expression {
   counters: readonly CounterCall[];
   /**
    * @param read of the user at hand; needed where there are `counters`
-   * @param units of work it may take (`budget.ts`)
+   * @param units of work it may take (`work-limit.ts`)
    */
   evaluate(variables: Variables, read?: ReadCounter, units?: number): Outcome;
 }

@@ -1,10 +1,10 @@
 import { type Destination } from '../model/config';
 import { type Message } from '../model/message';
 import { type FilterMatcher } from '../model/route';
-import { MessageBudget, spent } from './budget';
+import { MessageBudget, spent } from './work-limit';
 import { compileExpression, type Expression } from './compile';
 import { type Mistake } from './syntax';
-import { messageVariables, type Variables } from './values';
+import { messageVariables, type Variables } from './json-values';
 
 /** Filters of destinations: compiled once for each version of an entry of `config`, whose object lives as long. */
 const compiled = new WeakMap<Destination, Expression | Mistake>();

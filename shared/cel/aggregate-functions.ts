@@ -3,7 +3,7 @@ import { isReflectMessage } from '@bufbuild/protobuf/reflect';
 import { type Duration, durationMs, DurationSchema } from '@bufbuild/protobuf/wkt';
 import { type Json } from '../model/message';
 import { type Expr, textOf } from './syntax';
-import { toValue } from './values';
+import { toValue } from './json-values';
 
 /**
  * What a user did, as conditions ask for it: `count`, `sum`, `first` and `last`. Whoever keeps the counters must know which

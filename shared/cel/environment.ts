@@ -10,8 +10,8 @@ import {
 } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { charge, charged } from './budget';
-import { counterByIndex, counterFunctions } from './counters';
+import { charge, charged } from './work-limit';
+import { counterByIndex, counterFunctions } from './aggregate-functions';
 import { compilePattern } from './patterns';
 
 /** The names that an expression may use: those of a message (`filter`), or those of a user (`audience`). */
@@ -20,7 +20,7 @@ export type EnvironmentName = 'filter' | 'audience';
 export interface Environment {
   variables: ReadonlyMap<string, CelType>;
   functions: ReadonlyMap<string, readonly CelFunc[]>;
-  /** each step and each call is paid for (`budget.ts`) */
+  /** each step and each call is paid for (`work-limit.ts`) */
   charged: CelEnv;
 }
 

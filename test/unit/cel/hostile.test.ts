@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { compileExpression } from '../../../shared/expression/compile';
-import { messageVariables } from '../../../shared/expression/values';
+import { compileExpression } from '../../../shared/cel/compile';
+import { messageVariables } from '../../../shared/cel/json-values';
 import { type JsonObject, type Message } from '../../../shared/model/message';
 
 /** Nothing that is written as an expression, and nothing that a client sends, throws or takes the process for itself. */

@@ -1,5 +1,5 @@
 import { RE2JS } from '@bufbuild/re2';
-import { charge } from './budget';
+import { charge } from './work-limit';
 
 /**
  * Patterns of `matches`, by RE2: no backtracking, the time is the text's length times the pattern's size at worst.
