@@ -1,4 +1,4 @@
-import { createSealer } from '../shared/config/seal';
+import { createEncryptor } from '../shared/config/encryption';
 import { openConfig } from '../shared/config/reader';
 import { openWriter, type Write } from '../shared/config/writer';
 import { type Destination, type Kinds, type Source } from '../shared/model/config';
@@ -39,7 +39,7 @@ export function destinationOf(
   { url, filter }: { url: string; filter?: string | undefined },
   settings: Settings,
 ): Destination {
-  const sealer = createSealer(requireSecretKeys(settings));
+  const encryptor = createEncryptor(requireSecretKeys(settings));
   return {
     id,
     name: id,
@@ -47,8 +47,8 @@ export function destinationOf(
     enabled: true,
     paused: false,
     sources: [SOURCE],
-    webhooks: [{ id: `${id}_1`, url: sealer.seal(url, id), origin: new URL(url).origin, headers: {} }],
-    secrets: { current: sealer.seal(SECRET, id) },
+    webhooks: [{ id: `${id}_1`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} }],
+    secrets: { current: encryptor.encrypt(SECRET, id) },
     ...(filter !== undefined && { filter }),
     ...dates(),
   };

@@ -1,4 +1,4 @@
-import { createSealer } from '../../shared/config/seal';
+import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/service/errors';
 import { kafkaAddress } from '../../shared/kafka/address';
@@ -62,11 +62,11 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
       `read to its end: ${String(sources)} sources, ${String(destinations.length)} destinations`,
     );
     if (!settings.WAYPOST_SECRET_KEY) return [readable];
-    const sealer = createSealer(settings.WAYPOST_SECRET_KEY);
+    const encryptor = createEncryptor(settings.WAYPOST_SECRET_KEY);
     const lost = destinations.filter(({ id, webhooks, secrets }) => {
       const sealed = webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]);
       if (secrets) sealed.push(secrets.current);
-      return sealed.some((text) => sealer.open(text, id).text === undefined);
+      return sealed.some((text) => encryptor.decrypt(text, id).text === undefined);
     });
     return [
       readable,

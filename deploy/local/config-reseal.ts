@@ -1,6 +1,6 @@
 import { openConfig } from '../../shared/config/reader';
-import { resealConfig, type ResealReport } from '../../shared/config/reseal';
-import { createSealer } from '../../shared/config/seal';
+import { reencryptConfig, type ReencryptReport } from '../../shared/config/reencrypt';
+import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
 import { AppError } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
@@ -8,7 +8,7 @@ import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**
- * `main.js config reseal` seals every entry of `config` with the first key of WAYPOST_SECRET_KEY (shared/config/reseal.ts). It
+ * `main.js config reseal` seals every entry of `config` with the first key of WAYPOST_SECRET_KEY (shared/config/reencrypt.ts). It
  * prints its progress to stderr.
  */
 
@@ -27,7 +27,7 @@ export async function reseal(
   { keyLost = false }: { keyLost?: boolean } = {},
 ): Promise<void> {
   const settings = loadSettings(env);
-  const sealer = createSealer(requireSecretKeys(settings));
+  const encryptor = createEncryptor(requireSecretKeys(settings));
   const log = createLog('config', 'silent');
   const kafka = await connectKafka(settings, { clientId: 'config', log });
   let fatal: unknown;
@@ -35,10 +35,10 @@ export async function reseal(
   const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
   const writer = openWriter({ config, appender, log, now: () => new Date() });
   try {
-    const progress = (report: ResealReport) => {
+    const progress = (report: ReencryptReport) => {
       if (report.entries % PROGRESS_EVERY === 0) say(`${String(report.entries)} entries looked at`);
     };
-    const report = await resealConfig({ config, writer, sealer, keyLost, progress });
+    const report = await reencryptConfig({ config, writer, encryptor, keyLost, progress });
     if (fatal !== undefined) throw fatal as Error;
     say(`${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`);
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);

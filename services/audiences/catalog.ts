@@ -1,4 +1,4 @@
-import { type ConfigReader } from '../../shared/config/view';
+import { type ConfigReader } from '../../shared/config/types';
 import { type Definition, Definitions, ofAudience, ofTrait, type OnFailure } from './definitions';
 import { browserSources } from './trust';
 

@@ -1,4 +1,4 @@
-import { type ConfigReader } from '../../shared/config/view';
+import { type ConfigReader } from '../../shared/config/types';
 import { parseMessage, readMessageHeaders } from '../../shared/model/message-codec';
 import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../shared/model/dedup-window';
 import { AppError, messageOf } from '../../shared/service/errors';

@@ -1,4 +1,4 @@
-import { type ConfigReader } from '../../shared/config/view';
+import { type ConfigReader } from '../../shared/config/types';
 import { type Appender, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { type Lock, takeLock } from '../../shared/service/data-dir-lock';
 import { patient } from '../../shared/kafka/patient';

@@ -1,4 +1,4 @@
-import { type ConfigView } from '../../shared/config/view';
+import { type ConfigView } from '../../shared/config/types';
 
 /**
  * Which sources count for a definition: pure.

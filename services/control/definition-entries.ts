@@ -1,4 +1,4 @@
-import { type ConfigView, type Entry } from '../../shared/config/view';
+import { type ConfigView, type Entry } from '../../shared/config/types';
 import { type Destination } from '../../shared/model/config';
 import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
 import { Problem } from '../../shared/http/problem';

@@ -1,4 +1,4 @@
-import { type ConfigView } from '../../shared/config/view';
+import { type ConfigView } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';

@@ -1,5 +1,5 @@
 import { type z } from 'zod';
-import { type Entry } from '../../shared/config/view';
+import { type Entry } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { type Audience, type ComputedTrait, keyOf } from '../../shared/model/audience-definition';
 import { type Json } from '../../shared/model/message';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfigView } from '../../shared/config/view';
+import { type ConfigView } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { MAX_ID_BYTES } from '../../shared/model/normalize';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';

@@ -1,5 +1,5 @@
-import { type Sealer } from '../../shared/config/seal';
-import { type ConfigView } from '../../shared/config/view';
+import { type Encryptor } from '../../shared/config/encryption';
+import { type ConfigView } from '../../shared/config/types';
 import { type Appender, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type TokenUses } from './access/token-uses';
@@ -18,7 +18,7 @@ import { type TestSends } from './test-sends';
 export interface ControlDeps {
   config: ConfigView;
   entries: Entries;
-  sealer: Sealer;
+  encryptor: Encryptor;
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
   seen: Pick<SeenEvents, 'write'>;

@@ -1,6 +1,6 @@
 import { type z } from 'zod';
-import { type Sealer } from '../../shared/config/seal';
-import { type Entry } from '../../shared/config/view';
+import { type Encryptor } from '../../shared/config/encryption';
+import { type Entry } from '../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../shared/model/config';
 import { type Json, type JsonObject } from '../../shared/model/message';
 import { type FieldError, pointer } from '../../shared/http/problem';
@@ -18,7 +18,7 @@ import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
 export interface Making {
   id: string;
   now: Date;
-  sealer: Sealer;
+  encryptor: Encryptor;
   newWebhookId: () => string;
   sourceExists: (id: string) => boolean;
 }
@@ -39,7 +39,7 @@ export function createDestination(body: unknown, making: Making): Destination {
 /** @throws Problem `invalid_fields` */
 export function patchDestination(before: Destination, patch: Json, making: Making): Destination {
   const merged = mergePatch(patchable(before, making), patch);
-  const errors = [...sourceErrors(merged, making), ...webhookErrors(merged, openWebhooks(before, making.sealer))];
+  const errors = [...sourceErrors(merged, making), ...webhookErrors(merged, openWebhooks(before, making.encryptor))];
   const fields = parseBody(has(patch, 'webhooks') ? destinationSchema : withoutWebhooks, merged, errors);
   const after = assemble(fields, before, making);
   if (has(patch, 'sharedSecret') && fields.sharedSecret === undefined) delete after.secrets;
@@ -60,15 +60,15 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
 }
 
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
-  const { id, now, sealer } = making;
+  const { id, now, encryptor } = making;
   const at = now.toISOString();
   const { types, filter, maxPerSecond, shards, switchOffAfter } = fields;
   const secrets =
     fields.sharedSecret === undefined
       ? secretsNow(before?.secrets, now)
-      : { current: sealer.seal(fields.sharedSecret, id) };
-  const stored = before ? openWebhooks(before, sealer) : [];
-  const sealing = { ownerId: id, sealer, newId: making.newWebhookId };
+      : { current: encryptor.encrypt(fields.sharedSecret, id) };
+  const stored = before ? openWebhooks(before, encryptor) : [];
+  const sealing = { ownerId: id, encryptor, newId: making.newWebhookId };
   return {
     id,
     name: fields.name,
@@ -108,7 +108,7 @@ function has(value: Json, key: string): value is JsonObject {
  */
 export function destinationView(
   { version, data }: Entry<Destination>,
-  { sealer, sourceExists, now }: Pick<Making, 'sealer' | 'sourceExists' | 'now'>,
+  { encryptor, sourceExists, now }: Pick<Making, 'encryptor' | 'sourceExists' | 'now'>,
   seesSecrets: boolean,
 ) {
   const secrets = secretsNow(data.secrets, now);
@@ -121,7 +121,7 @@ export function destinationView(
     paused: data.paused,
     // A deleted source is not told to each of its destinations: it is left out here, and at the next change.
     sources: data.sources.filter(sourceExists),
-    webhooks: openWebhooks(data, sealer).map(({ sealed, url }) => ({
+    webhooks: openWebhooks(data, encryptor).map(({ sealed, url }) => ({
       id: sealed.id,
       url: seesSecrets ? (url ?? null) : sealed.origin,
       headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true }])),

@@ -1,5 +1,5 @@
 import { type Write } from '../../shared/config/writer';
-import { type ConfigReader, type Entry } from '../../shared/config/view';
+import { type ConfigReader, type Entry } from '../../shared/config/types';
 import { type ConfigWriter } from '../../shared/config/writer';
 import { type ApiKind, type Kinds } from '../../shared/model/config';
 import { Problem } from '../../shared/http/problem';

@@ -1,6 +1,6 @@
-import { newSystemEntry } from '../../shared/config/canary';
-import { type Sealer } from '../../shared/config/seal';
-import { type ConfigView } from '../../shared/config/view';
+import { newSystemEntry } from '../../shared/config/key-check';
+import { type Encryptor } from '../../shared/config/encryption';
+import { type ConfigView } from '../../shared/config/types';
 import { type ConfigWriter } from '../../shared/config/writer';
 import { type Kind, SYSTEM_ID } from '../../shared/model/config';
 import { messageOf } from '../../shared/service/errors';
@@ -15,14 +15,14 @@ const KINDS: readonly Kind[] = ['source', 'destination', 'token', 'audience', 'c
 export async function markNewSystem(options: {
   config: Pick<ConfigView, 'list'>;
   writer: Pick<ConfigWriter, 'write'>;
-  sealer: Sealer;
+  encryptor: Encryptor;
   log: Log;
 }): Promise<void> {
-  const { config, writer, sealer, log } = options;
+  const { config, writer, encryptor, log } = options;
   if (KINDS.some((kind) => config.list(kind).length > 0)) return;
   try {
     // Another control process may be first: its entry is as good.
-    await writer.write('system', SYSTEM_ID, newSystemEntry(sealer), { replaces: 0 });
+    await writer.write('system', SYSTEM_ID, newSystemEntry(encryptor), { replaces: 0 });
   } catch (error) {
     log.warn({ reason: messageOf(error) }, 'config.not_marked');
   }

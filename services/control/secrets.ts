@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Sealer } from '../../shared/config/seal';
-import { type Destination, type SealedSecrets } from '../../shared/model/config';
+import { type Encryptor } from '../../shared/config/encryption';
+import { type Destination, type EncryptedSecrets } from '../../shared/model/config';
 import { pointer, Problem } from '../../shared/http/problem';
 import { sharedSecret } from './destination-schema';
 import { invalidFields, overlap, parseBody } from './fields';
@@ -20,7 +20,7 @@ export const rotateSecretSchema = z.strictObject({
 });
 
 /** The secrets without what is over. */
-export function secretsNow(secrets: SealedSecrets | undefined, now: Date): SealedSecrets | undefined {
+export function secretsNow(secrets: EncryptedSecrets | undefined, now: Date): EncryptedSecrets | undefined {
   if (!secrets?.previous || now.getTime() < (secrets.overlapUntil ?? 0)) return secrets;
   return { current: secrets.current };
 }
@@ -39,9 +39,9 @@ export interface Rotated {
 export function rotateSecret(
   destination: Destination,
   body: unknown,
-  made: { secret: string; now: Date; sealer: Sealer },
+  made: { secret: string; now: Date; encryptor: Encryptor },
 ): Rotated {
-  const { now, sealer } = made;
+  const { now, encryptor } = made;
   const fields = parseBody(rotateSecretSchema, body);
   const before = secretsNow(destination.secrets, now);
   if (before?.previous && fields.overlap > 0) {
@@ -56,8 +56,8 @@ export function rotateSecret(
     const detail = 'must not be after the end of the overlap, when the old secret expires';
     throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
   }
-  const current = sealer.seal(fields.sharedSecret ?? made.secret, destination.id);
-  const secrets: SealedSecrets =
+  const current = encryptor.encrypt(fields.sharedSecret ?? made.secret, destination.id);
+  const secrets: EncryptedSecrets =
     before && fields.overlap > 0 ? { current, previous: before.current, overlapUntil, switchAt } : { current };
   return {
     destination: { ...destination, secrets, updatedAt: now.toISOString() },

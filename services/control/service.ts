@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
-import { createSealer, type Sealer } from '../../shared/config/seal';
+import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
-import { type ConfigReader } from '../../shared/config/view';
-import { watchKey } from '../../shared/config/canary';
+import { type ConfigReader } from '../../shared/config/types';
+import { watchKey } from '../../shared/config/key-check';
 import { openWriter } from '../../shared/config/writer';
 import { AppError } from '../../shared/service/errors';
 import { createClientAddress } from '../../shared/service/client-address';
@@ -54,7 +54,7 @@ export async function startControl(
 ): Promise<RunningControl> {
   const adminToken = requireAdminToken(settings);
   const secretKeys = requireSecretKeys(settings);
-  const sealer = createSealer(secretKeys);
+  const encryptor = createEncryptor(secretKeys);
   const health: Health & { ready: boolean; history?: History; keyTrouble?: () => string[] } = {
     ready: false,
     notLive: () => [],
@@ -66,9 +66,9 @@ export async function startControl(
   const kafka = await connectKafka(settings, { clientId: 'control', log });
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
-  const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, sealer, log, fatal });
+  const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, encryptor, log, fatal });
   const { config, entries, appender } = backend;
-  health.keyTrouble = watchKey(config, sealer, log);
+  health.keyTrouble = watchKey(config, encryptor, log);
   health.config = config;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
@@ -82,7 +82,7 @@ export async function startControl(
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
   const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
-  const deps = { ...backend, uses: access.uses, sealer, history, replays, kafka, log, now, ...about };
+  const deps = { ...backend, uses: access.uses, encryptor, history, replays, kafka, log, now, ...about };
   const app = createApp(deps, access);
   const server = createServer(watched(app));
   observeHistory(history);
@@ -141,13 +141,13 @@ interface BackendOptions {
   fatal: (error: unknown) => void;
 }
 
-async function openBackend(options: BackendOptions & { history: History; sealer: Sealer }) {
-  const { kafka, history, settings, sealer, log, fatal: onFatal } = options;
+async function openBackend(options: BackendOptions & { history: History; encryptor: Encryptor }) {
+  const { kafka, history, settings, encryptor, log, fatal: onFatal } = options;
   const now = () => new Date();
   const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const writer = openWriter({ config, appender, log, now });
-  await markNewSystem({ config, writer, sealer, log });
+  await markNewSystem({ config, writer, encryptor, log });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
   const seen = new SeenEvents(history, log);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Source, type SourceLimits, TRUSTS, type WriteKey } from '../../shared/model/config';
 import { type Json } from '../../shared/model/message';
-import { type Entry } from '../../shared/config/view';
+import { type Entry } from '../../shared/config/types';
 import { Problem } from '../../shared/http/problem';
 import { durationField, durationText, name, overlap, parseBody } from './fields';
 import { type SeenEvent } from './history/seen-events';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Sealer } from '../../shared/config/seal';
-import { type Destination, type Sealed, type SealedWebhook } from '../../shared/model/config';
+import { type Encryptor } from '../../shared/config/encryption';
+import { type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { type FieldError, pointer } from '../../shared/http/problem';
 import { isKeep, type WebhookFields } from './destination-schema';
 
@@ -13,13 +13,13 @@ import { isKeep, type WebhookFields } from './destination-schema';
 
 /** A stored webhook with its URL in the clear; without where it cannot be opened (a key was lost). */
 export interface StoredWebhook {
-  sealed: SealedWebhook;
+  sealed: EncryptedWebhook;
   url: string | undefined;
 }
 
-export function openWebhooks(destination: Destination, sealer: Sealer): StoredWebhook[] {
+export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
   // Only a lost or changed WAYPOST_SECRET_KEY leaves one closed. The entry must stay editable: it can be given anew.
-  return destination.webhooks.map((sealed) => ({ sealed, url: sealer.open(sealed.url, destination.id).text }));
+  return destination.webhooks.map((sealed) => ({ sealed, url: encryptor.decrypt(sealed.url, destination.id).text }));
 }
 
 /** As much of a body as can be read, however wrong the rest is: so that all errors are told at once. */
@@ -93,23 +93,23 @@ function keepErrors(item: Outline, match: StoredWebhook | undefined): [header: s
 export function sealWebhooks(
   webhooks: readonly WebhookFields[],
   stored: readonly StoredWebhook[],
-  making: { ownerId: string; sealer: Sealer; newId: () => string },
-): SealedWebhook[] {
-  const { ownerId, sealer, newId } = making;
+  making: { ownerId: string; encryptor: Encryptor; newId: () => string },
+): EncryptedWebhook[] {
+  const { ownerId, encryptor, newId } = making;
   const matches = matchStored(
     webhooks.map(({ id, url, headers }) => ({ id, url, headers })),
     stored,
   );
   return webhooks.map(({ url, headers }, i) => {
     const match = matches[i];
-    const sealed = Object.entries(headers).flatMap(([header, value]): [string, Sealed][] => {
-      if (!isKeep(value)) return [[header, sealer.seal(value, ownerId)]];
+    const sealed = Object.entries(headers).flatMap(([header, value]): [string, Encrypted][] => {
+      if (!isKeep(value)) return [[header, encryptor.encrypt(value, ownerId)]];
       const kept = match && storedHeader(match, header);
       return kept === undefined ? [] : [[header, kept]];
     });
     return {
       id: match?.sealed.id ?? newId(),
-      url: sealer.seal(url, ownerId),
+      url: encryptor.encrypt(url, ownerId),
       origin: new URL(url).origin,
       headers: Object.fromEntries(sealed),
     };
@@ -117,7 +117,7 @@ export function sealWebhooks(
 }
 
 /** Header names have no case. */
-function storedHeader({ sealed }: StoredWebhook, header: string): Sealed | undefined {
+function storedHeader({ sealed }: StoredWebhook, header: string): Encrypted | undefined {
   const lower = header.toLowerCase();
   return Object.entries(sealed.headers).find(([stored]) => stored.toLowerCase() === lower)?.[1];
 }

@@ -1,6 +1,6 @@
-import { type Sealer } from '../../shared/config/seal';
-import { type ConfigView } from '../../shared/config/view';
-import { openWriteKey, sealWriteKey } from '../../shared/config/write-keys';
+import { type Encryptor } from '../../shared/config/encryption';
+import { type ConfigView } from '../../shared/config/types';
+import { decryptWriteKey, encryptWriteKey } from '../../shared/config/write-keys';
 import { type WriteKey } from '../../shared/model/config';
 import { newWriteKey } from './ids';
 
@@ -8,14 +8,14 @@ import { newWriteKey } from './ids';
  * Makes a write key in the form that every ingest process of this system reads: sealed where the system was made so or
  * resealed (`config reseal`), else plain.
  */
-export function makeWriteKey(sourceId: string, config: Pick<ConfigView, 'system'>, sealer: Sealer): WriteKey {
+export function makeWriteKey(sourceId: string, config: Pick<ConfigView, 'system'>, encryptor: Encryptor): WriteKey {
   const key = newWriteKey();
-  return config.system()?.data.writeKeys === 'sealed' ? sealWriteKey(key, sourceId, sealer) : { key };
+  return config.system()?.data.writeKeys === 'sealed' ? encryptWriteKey(key, sourceId, encryptor) : { key };
 }
 
 /** @returns undefined where no key of the ring opens it */
 export type OpenKey = (key: WriteKey, sourceId: string) => string | undefined;
 
-export function keyOpener(sealer: Sealer): OpenKey {
-  return (key, sourceId) => openWriteKey(key, sourceId, sealer);
+export function keyOpener(encryptor: Encryptor): OpenKey {
+  return (key, sourceId) => decryptWriteKey(key, sourceId, encryptor);
 }

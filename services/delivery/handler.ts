@@ -1,5 +1,5 @@
-import { Undecided } from '../../shared/config/undecided';
-import { type ConfigReader } from '../../shared/config/view';
+import { DecisionGate } from '../../shared/config/decision-gate';
+import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/step-dedup';
 import { AppError, messageOf } from '../../shared/service/errors';
@@ -45,7 +45,7 @@ export class Deliverer {
   readonly #attempts: Attempts;
   readonly #forks = createStepDedup();
   /** what `config` may say otherwise as soon as it is read on */
-  readonly #undecided: Undecided<Taken>;
+  readonly #undecided: DecisionGate<Taken>;
   #forksDropped = 0;
   #bytes = 0;
   #refused = false;
@@ -57,7 +57,7 @@ export class Deliverer {
       again: (held, record) =>
         record.leaving ? this.#giveBack(held, record) : this.#undecided.offer({ held, record }),
     });
-    this.#undecided = new Undecided(
+    this.#undecided = new DecisionGate(
       options.config,
       (taken, { current }) => this.#admit(taken, current),
       (error) => options.onFatal(error),

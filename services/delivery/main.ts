@@ -1,6 +1,6 @@
 import './telemetry';
-import { watchKey } from '../../shared/config/canary';
-import { createSealer } from '../../shared/config/seal';
+import { watchKey } from '../../shared/config/key-check';
+import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
@@ -39,7 +39,7 @@ const log = createLog('delivery', 'info');
 run('delivery', log, async (fatal) => {
   const settings = loadSettings(process.env);
   log.level = settings.WAYPOST_LOG_LEVEL;
-  const sealer = createSealer(requireSecretKeys(settings));
+  const encryptor = createEncryptor(requireSecretKeys(settings));
   const guard = createAddressGuard(settings.WAYPOST_ALLOWED_NETWORKS);
   const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_DELIVERY_HEALTH_PORT];
   const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
@@ -48,7 +48,7 @@ run('delivery', log, async (fatal) => {
 
   const kafka = await connectKafka(settings, { clientId: 'delivery', log });
   const config = (health.config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal }));
-  health.trouble = watchKey(config, sealer, log);
+  health.trouble = watchKey(config, encryptor, log);
   const { appender, parking } = await openAppenders(kafka, tiersMs);
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
   const lanes = new Lanes({
@@ -63,7 +63,7 @@ run('delivery', log, async (fatal) => {
   });
   const deliverer = new Deliverer({
     config,
-    targets: new Targets(config, sealer, log),
+    targets: new Targets(config, encryptor, log),
     lanes,
     sender,
     appender,

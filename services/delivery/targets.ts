@@ -1,6 +1,6 @@
-import { type ConfigView } from '../../shared/config/view';
-import { type Sealer } from '../../shared/config/seal';
-import { DEFAULT_SHARDS, type Destination, type Sealed, type SealedWebhook } from '../../shared/model/config';
+import { type ConfigView } from '../../shared/config/types';
+import { type Encryptor } from '../../shared/config/encryption';
+import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
 import { checkStaticHeaders } from '../../shared/model/static-headers';
@@ -56,7 +56,7 @@ export class Targets {
 
   constructor(
     private readonly config: ConfigView,
-    private readonly sealer: Sealer,
+    private readonly encryptor: Encryptor,
     private readonly log: Log,
   ) {}
 
@@ -78,7 +78,7 @@ export class Targets {
     const { id, enabled, paused } = destination;
     let why: string | undefined;
     const open: Open = (sealed) => {
-      const opened = this.sealer.open(sealed, id);
+      const opened = this.encryptor.decrypt(sealed, id);
       why ??= opened.why;
       return opened.text ?? '';
     };
@@ -97,9 +97,9 @@ export class Targets {
 }
 
 /** A sealed text of this destination in the clear; empty where it cannot be opened, and then nothing is sent at all. */
-type Open = (sealed: Sealed) => string;
+type Open = (sealed: Encrypted) => string;
 
-function targetOf(destination: Destination, webhook: SealedWebhook, open: Open): Target {
+function targetOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Target {
   const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
   const url = open(webhook.url);
   const hash = urlHash(url);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConfigReader } from '../../shared/config/view';
+import { type ConfigReader } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';

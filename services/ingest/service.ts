@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7';
-import { type ConfigReader } from '../../shared/config/view';
+import { type ConfigReader } from '../../shared/config/types';
 import { type Appender } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './app';

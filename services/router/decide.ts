@@ -1,4 +1,4 @@
-import { type ConfigView, type Entry } from '../../shared/config/view';
+import { type ConfigView, type Entry } from '../../shared/config/types';
 import { renderBody } from '../../shared/model/webhook-body';
 import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';

@@ -1,4 +1,4 @@
-import { type ConfigReader } from '../../shared/config/view';
+import { type ConfigReader } from '../../shared/config/types';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { logThrottle } from '../../shared/service/log-throttle';
 import { type Log } from '../../shared/telemetry/log';

@@ -1,5 +1,5 @@
-import { type Knowledge, Undecided } from '../../shared/config/undecided';
-import { type ConfigReader, type Entry } from '../../shared/config/view';
+import { type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
+import { type ConfigReader, type Entry } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
@@ -70,14 +70,14 @@ export class Router {
   readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
   readonly #seen = createDedupWindow();
   readonly #pending = new Pending<Met>();
-  readonly #undecided: Undecided<Met>;
+  readonly #undecided: DecisionGate<Met>;
   readonly #deferrals: Deferrals;
   #refused = false;
   #failed = false;
 
   constructor(private readonly options: RouterOptions) {
     const decide = (met: Met, knowledge: Knowledge) => this.#route(met, knowledge);
-    this.#undecided = new Undecided(options.config, decide, options.onFatal);
+    this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
     // It looks after #undecided has looked, which may have let go of what it held.
     this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
   }

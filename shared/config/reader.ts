@@ -4,9 +4,9 @@ import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
-import { coalesce } from './coalesce';
-import { CONFIG_FORMAT, ConfigState, type Verdict } from './state';
-import { configAgeMs, type ConfigReader } from './view';
+import { singleFlight } from './single-flight';
+import { CONFIG_FORMAT, ConfigState, type ApplyResult } from './state';
+import { configAgeMs, type ConfigReader } from './types';
 
 /** Follows topic `config` in memory: each service opens one reader at start and asks it for each message. */
 
@@ -24,7 +24,7 @@ export interface OpenConfigOptions {
 /** What the writer (writer.ts) needs beyond reading. */
 export interface FollowedConfig extends ConfigReader {
   /** Called after each record with what became of it. */
-  onVerdict(listener: (verdict: Verdict, record: InRecord) => void): void;
+  onVerdict(listener: (verdict: ApplyResult, record: InRecord) => void): void;
   /** see ConfigState.unsettled */
   unsettled(): readonly string[];
   /** see ConfigState.recordAt */
@@ -76,7 +76,7 @@ export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Prom
 
 interface Following {
   changes: number;
-  onVerdict: ((verdict: Verdict, record: InRecord) => void)[];
+  onVerdict: ((verdict: ApplyResult, record: InRecord) => void)[];
   onComplete: (() => void)[];
 }
 
@@ -110,7 +110,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     stuck: () => tail.stuck(),
     unsettled: () => state.unsettled(),
     recordAt: (key) => state.recordAt(key),
-    refresh: coalesce((deadlineMs) => tail.caughtUp(deadlineMs)),
+    refresh: singleFlight((deadlineMs) => tail.caughtUp(deadlineMs)),
     onVerdict: (listener) => following.onVerdict.push(listener),
     onChange: (listener) => {
       following.onVerdict.push((verdict) => {
@@ -124,7 +124,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
   };
 }
 
-function report(verdict: Verdict, record: InRecord, log: Log): void {
+function report(verdict: ApplyResult, record: InRecord, log: Log): void {
   const { offset } = record;
   if (verdict.kind === 'unreadable') {
     log.error({ offset, key: verdict.key, reason: verdict.reason }, 'config.unreadable');

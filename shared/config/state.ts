@@ -11,8 +11,8 @@ import {
   type Token,
 } from '../model/config';
 import { type Audience, type ComputedTrait } from '../model/audience-definition';
-import { AccessIndex } from './access';
-import { type ConfigView, type Entry } from './view';
+import { ConfigIndex } from './config-index';
+import { type ConfigView, type Entry } from './types';
 
 /**
  * `config` as it stands after the records read so far.
@@ -27,7 +27,7 @@ import { type ConfigView, type Entry } from './view';
 export const CONFIG_FORMAT = 1;
 
 /** What became of a record. */
-export type Verdict =
+export type ApplyResult =
   | { kind: 'applied'; record: ConfigRecord }
   /** the end of a deleted entry */
   | { kind: 'removed'; key: string }
@@ -69,11 +69,11 @@ export class ConfigState implements ConfigView {
   readonly #unsettled = new Set<string>();
   /** keys whose last record cannot be read */
   readonly #unreadable = new Set<string>();
-  readonly #index = new AccessIndex();
+  readonly #index = new ConfigIndex();
 
   /** Takes the next record of the log. Never throws. `value` null is a tombstone. */
-  apply(key: string, value: string | null): Verdict {
-    if (value === null) return this.#bury(key);
+  apply(key: string, value: string | null): ApplyResult {
+    if (value === null) return this.#applyTombstone(key);
     const parsed = parse(key, value);
     if ('kind' in parsed) {
       this.#unreadable.add(key);
@@ -108,7 +108,7 @@ export class ConfigState implements ConfigView {
     return this.#unreadable.has(key) && record.replaces > held.record.version;
   }
 
-  #bury(key: string): Verdict {
+  #applyTombstone(key: string): ApplyResult {
     this.#unreadable.delete(key);
     const held = this.#held.get(key);
     if (held?.record.data !== undefined) {
@@ -183,7 +183,7 @@ export class ConfigState implements ConfigView {
   }
 }
 
-type Parsed = { record: ConfigRecord } | Extract<Verdict, { kind: 'newer' | 'unreadable' }>;
+type Parsed = { record: ConfigRecord } | Extract<ApplyResult, { kind: 'newer' | 'unreadable' }>;
 
 function parse(key: string, value: string): Parsed {
   const unreadable = (reason: string): Parsed => ({ kind: 'unreadable', key, reason });

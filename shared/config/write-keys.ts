@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type WriteKey } from '../model/config';
-import { type Sealer } from './seal';
+import { type Encryptor } from './encryption';
 
 /**
  * The two forms of a write key in `config`. Sealed: its hash for ingest, which looks keys up, and the key encrypted for control,
@@ -17,11 +17,11 @@ export function writeKeyHash(key: string): string {
 }
 
 /** @param sourceId the entry that the key belongs to */
-export function sealWriteKey(key: string, sourceId: string, sealer: Sealer): WriteKey {
-  return { key: writeKeyHash(key), sealed: sealer.seal(key, sourceId) };
+export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryptor): WriteKey {
+  return { key: writeKeyHash(key), sealed: encryptor.encrypt(key, sourceId) };
 }
 
 /** @returns undefined where no key of the ring opens it */
-export function openWriteKey({ key, sealed }: WriteKey, sourceId: string, sealer: Sealer): string | undefined {
-  return sealed === undefined ? key : sealer.open(sealed, sourceId).text;
+export function decryptWriteKey({ key, sealed }: WriteKey, sourceId: string, encryptor: Encryptor): string | undefined {
+  return sealed === undefined ? key : encryptor.decrypt(sealed, sourceId).text;
 }

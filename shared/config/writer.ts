@@ -6,7 +6,7 @@ import { type Appender, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { type FollowedConfig } from './reader';
-import { CONFIG_FORMAT, type Verdict } from './state';
+import { CONFIG_FORMAT, type ApplyResult } from './state';
 
 /**
  * Writes `config`; used by control alone.
@@ -74,7 +74,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
     turns
       .take(async () => {
         healing = false;
-        await healAll(options);
+        await repairCompaction(options);
       })
       // Not healed now: the next ignored record, or the next start, tries again.
       .catch((error: unknown) => {
@@ -97,7 +97,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
 /** The write itself, to be called in a turn. */
 function createWrite(options: ConfigWriterOptions): Write {
   const { config, appender, now } = options;
-  const verdicts = awaitVerdicts(config);
+  const verdicts = awaitResults(config);
   return async (kind, id, data, { replaces, note }) => {
     const key = configKey(kind, id);
     const current = config.recordAt(key);
@@ -124,13 +124,13 @@ function createWrite(options: ConfigWriterOptions): Write {
     } finally {
       own.forget();
     }
-    if (data === undefined) await bury(key, options);
+    if (data === undefined) await writeTombstone(key, options);
     return { ok: true, version: record.version, data };
   };
 }
 
 /** A deletion has happened by its record; the tombstone lets compaction forget it, and can wait for the next healing. */
-async function bury(key: string, { appender, log }: ConfigWriterOptions): Promise<void> {
+async function writeTombstone(key: string, { appender, log }: ConfigWriterOptions): Promise<void> {
   try {
     await withDeadline(appender.append([tombstone(key)]), WRITE_DEADLINE_MS);
   } catch (error) {
@@ -139,7 +139,7 @@ async function bury(key: string, { appender, log }: ConfigWriterOptions): Promis
 }
 
 /** Appends, for every unsettled key, what counts; see the head of this file. */
-async function healAll({ config, appender, log, now }: ConfigWriterOptions): Promise<void> {
+async function repairCompaction({ config, appender, log, now }: ConfigWriterOptions): Promise<void> {
   for (const key of config.unsettled()) {
     const held = config.recordAt(key);
     const at = now().toISOString();
@@ -162,13 +162,13 @@ function tombstone(key: string): OutRecord {
 
 interface OwnRecord {
   mark: string;
-  verdict: Promise<Verdict>;
+  verdict: Promise<ApplyResult>;
   forget(): void;
 }
 
 /** Tells of each record of ours what became of it when it was read back. */
-function awaitVerdicts(config: FollowedConfig): { next(): OwnRecord } {
-  const waiting = new Map<string, (verdict: Verdict) => void>();
+function awaitResults(config: FollowedConfig): { next(): OwnRecord } {
+  const waiting = new Map<string, (verdict: ApplyResult) => void>();
   config.onVerdict((verdict, record) => {
     const mark = record.headers[WRITE_HEADER];
     if (mark !== undefined) waiting.get(mark)?.(verdict);
@@ -176,7 +176,7 @@ function awaitVerdicts(config: FollowedConfig): { next(): OwnRecord } {
   return {
     next: () => {
       const mark = randomUUID();
-      const verdict = new Promise<Verdict>((resolve) => waiting.set(mark, resolve));
+      const verdict = new Promise<ApplyResult>((resolve) => waiting.set(mark, resolve));
       return { mark, verdict, forget: () => waiting.delete(mark) };
     },
   };

@@ -3,14 +3,14 @@ import { type MessageType } from './message';
 
 /**
  * What `config` holds: sources, destinations, audiences and computed traits (audience-definition.ts), and tokens of the control API. Records are written by control alone. Secrets, header values and
- * URLs are sealed (shared/config/seal.ts) and opened only where they are used.
+ * URLs are sealed (shared/config/encryption.ts) and opened only where they are used.
  */
 
 export interface WriteKey {
   /** the key itself or, beside `sealed`, its hash: `sha256:` and base64url */
   key: string;
   /** the key, which control can open and show. Absent in entries that were written before `config reseal` */
-  sealed?: Sealed;
+  sealed?: Encrypted;
   /** ms since 1970 until which a rotated key still works; absent: the present key */
   until?: number;
 }
@@ -54,20 +54,20 @@ export const TRUSTS = ['server', 'browser'] as const;
 export type Trust = (typeof TRUSTS)[number];
 
 /** Text encrypted for one destination: `keyId.iv.ciphertext.tag`, each base64url. */
-export type Sealed = string;
+export type Encrypted = string;
 
-export interface SealedWebhook {
+export interface EncryptedWebhook {
   id: string;
-  url: Sealed;
+  url: Encrypted;
   /** scheme, host and port of the URL: not a secret, shown in lists and logs */
   origin: string;
-  headers: Record<string, Sealed>;
+  headers: Record<string, Encrypted>;
 }
 
-export interface SealedSecrets {
-  current: Sealed;
+export interface EncryptedSecrets {
+  current: Encrypted;
   /** the one before, while a rotation overlaps */
-  previous?: Sealed;
+  previous?: Encrypted;
   /** ms since 1970: until then both sign `webhook-signature` */
   overlapUntil?: number;
   /** ms since 1970: from then on `X-Signature` is made with the current one */
@@ -84,8 +84,8 @@ export interface Destination {
   paused: boolean;
   /** ids of the sources it is connected to */
   sources: string[];
-  webhooks: SealedWebhook[];
-  secrets?: SealedSecrets;
+  webhooks: EncryptedWebhook[];
+  secrets?: EncryptedSecrets;
   /** absent: all */
   types?: MessageType[];
   /** a condition in CEL (docs/guide/filters.md): what does not match goes no further; absent: all */
@@ -144,7 +144,7 @@ export interface Token {
 export interface SystemEntry {
   id: typeof SYSTEM_ID;
   /** a known text, sealed: shows whether a process has the key that sealed the other entries */
-  canary: Sealed;
+  canary: Encrypted;
   /** write keys are written as hash and sealed text */
   writeKeys: 'sealed';
 }

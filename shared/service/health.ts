@@ -1,5 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { configAgeMs, type ConfigReader } from '../config/view';
+import { configAgeMs, type ConfigReader } from '../config/types';
 import { AppError } from './errors';
 import { type Consumption } from '../kafka/port';
 import { metrics } from '../telemetry/metrics';

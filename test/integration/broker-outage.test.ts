@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createSealer } from '../../shared/config/seal';
+import { createEncryptor } from '../../shared/config/encryption';
 import { type ConfigRecord, configKey, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
@@ -128,8 +128,8 @@ async function setUp(prefix: string, topics: Record<string, number[][]>): Promis
 }
 
 function configOf(env: Record<string, string>): OutRecord[] {
-  const sealer = createSealer(requireSecretKeys(loadSettings(env)));
-  const url = { id: 'whk_1', origin: sink.url(''), headers: {}, url: sealer.seal(sink.url('/hook'), 'dst_1') };
+  const encryptor = createEncryptor(requireSecretKeys(loadSettings(env)));
+  const url = { id: 'whk_1', origin: sink.url(''), headers: {}, url: encryptor.encrypt(sink.url('/hook'), 'dst_1') };
   const data: Destination = {
     ...{ id: 'dst_1', name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
     ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },

@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { copyConfig } from '../../deploy/local/config-copy';
 import { reseal } from '../../deploy/local/config-reseal';
 import { openConfig } from '../../shared/config/reader';
-import { createSealer, type Sealer } from '../../shared/config/seal';
+import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
 import { type Destination, type Source } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
@@ -146,15 +146,20 @@ it('is copied into a new system, and never mixed into another', async () => {
 it('is resealed while control follows it, so that the old secret key can go', async () => {
   const [old, newer] = [randomBytes(32), randomBytes(32)];
   const control = await openControl();
-  const destination = (sealer: Sealer): Destination => ({
+  const destination = (encryptor: Encryptor): Destination => ({
     ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [] },
     webhooks: [
-      { id: 'whk_1', url: sealer.seal('https://a.example/in', 'dst_1'), origin: 'https://a.example', headers: {} },
+      {
+        id: 'whk_1',
+        url: encryptor.encrypt('https://a.example/in', 'dst_1'),
+        origin: 'https://a.example',
+        headers: {},
+      },
     ],
     ...{ createdAt: AT, updatedAt: AT },
   });
   await control.writer.write('source', 'site', aSource('site', 'Site'), { replaces: 0 });
-  await control.writer.write('destination', 'dst_1', destination(createSealer([old])), { replaces: 0 });
+  await control.writer.write('destination', 'dst_1', destination(createEncryptor([old])), { replaces: 0 });
   const run = async (...keys: Buffer[]) => {
     const said: string[] = [];
     const key = keys.map((each) => each.toString('base64')).join(',');
@@ -166,7 +171,7 @@ it('is resealed while control follows it, so that the old secret key can go', as
   expect(control.config.source('site')!.data.writeKeys[0]).toEqual({ key: 'key-site' });
   expect(await run(newer, old)).toMatch(/entries sealed/);
   const { url } = control.config.destination('dst_1')!.data.webhooks[0]!;
-  expect(createSealer([newer]).open(url, 'dst_1').text).toBe('https://a.example/in');
+  expect(createEncryptor([newer]).decrypt(url, 'dst_1').text).toBe('https://a.example/in');
   expect(control.config.source('site')!.data.writeKeys[0]).not.toEqual({ key: 'key-site' });
   expect(control.config.sourceByWriteKey('key-site', 0)?.data.id).toBe('site');
   expect(await run(newer)).toMatch(/^0 of/);

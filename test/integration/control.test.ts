@@ -7,7 +7,7 @@ import supertest from 'supertest';
 import { ANSWERS } from '../../services/control/answers';
 import { type RunningControl, startControl } from '../../services/control/service';
 import { openConfig } from '../../shared/config/reader';
-import { createSealer } from '../../shared/config/seal';
+import { createEncryptor } from '../../shared/config/encryption';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
@@ -84,11 +84,11 @@ it('makes a source and a destination that another service knows within a second,
       },
       { deadlineMs: 1_000 },
     );
-    const sealer = createSealer(requireSecretKeys(settings));
+    const encryptor = createEncryptor(requireSecretKeys(settings));
     const [webhook] = entry.data.webhooks;
-    expect(sealer.open(webhook!.url, made.body.id).text).toBe('https://example.com/in');
-    expect(sealer.open(webhook!.headers['X-Key']!, made.body.id).text).toBe('value');
-    expect(sealer.open(entry.data.secrets!.current, made.body.id).text).toBe('shared secret');
+    expect(encryptor.decrypt(webhook!.url, made.body.id).text).toBe('https://example.com/in');
+    expect(encryptor.decrypt(webhook!.headers['X-Key']!, made.body.id).text).toBe('value');
+    expect(encryptor.decrypt(entry.data.secrets!.current, made.body.id).text).toBe('shared secret');
 
     expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
     await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]), { deadlineMs: 1_000 });

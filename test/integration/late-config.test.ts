@@ -10,7 +10,7 @@ import { Targets } from '../../services/delivery/targets';
 import { decide } from '../../services/router/decide';
 import { Router } from '../../services/router/handler';
 import { openConfig } from '../../shared/config/reader';
-import { createSealer } from '../../shared/config/seal';
+import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { type Destination } from '../../shared/model/config';
@@ -39,7 +39,7 @@ const settings = loadSettings({
   WAYPOST_PARTITIONS: '2',
   WAYPOST_REPLICATION: '1',
 });
-const sealer = createSealer([randomBytes(32)]);
+const encryptor = createEncryptor([randomBytes(32)]);
 
 let sink: Sink;
 let control: Awaited<ReturnType<typeof openControl>>;
@@ -93,7 +93,7 @@ function aDestination(id: string, path: string, over: Partial<Destination> = {})
   return {
     ...{ id, name: id, type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
     ...{ createdAt: AT, updatedAt: AT },
-    webhooks: [{ id: `wh_${id}`, url: sealer.seal(url, id), origin: new URL(url).origin, headers: {} }],
+    webhooks: [{ id: `wh_${id}`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} }],
     ...over,
   };
 }
@@ -146,7 +146,7 @@ async function startDelivery(): Promise<void> {
   let consumption: Consumption | undefined = undefined;
   const deliverer = new Deliverer({
     ...{ config, lanes, sender, appender, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
-    targets: new Targets(config, sealer, log),
+    targets: new Targets(config, encryptor, log),
     onRoom: () => consumption?.resume(),
   });
   const onRecord = deliverer.onRecord.bind(deliverer);

@@ -11,7 +11,7 @@ import { Forgotten } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
 import { Replays } from '../../services/control/replays/runner';
 import { openConfig } from '../../shared/config/reader';
-import { type ConfigView } from '../../shared/config/view';
+import { type ConfigView } from '../../shared/config/types';
 import { encodeDelivery } from '../../shared/model/delivery';
 import { type Message } from '../../shared/model/message';
 import { connectKafka } from '../../shared/kafka/client';

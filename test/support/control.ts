@@ -20,7 +20,7 @@ import { openProfiles } from '../../services/control/profiles/open';
 import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
 import { openConfig } from '../../shared/config/reader';
-import { createSealer } from '../../shared/config/seal';
+import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
 import { createClientAddress } from '../../shared/service/client-address';
 import { Problem } from '../../shared/http/problem';
@@ -80,8 +80,8 @@ export async function controlUnderTest(
   const seen = new SeenEvents(history, log);
   const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
-  const sealer = createSealer([SECRET_KEY]);
-  if (options.isNew) await markNewSystem({ config, writer, sealer, log });
+  const encryptor = createEncryptor([SECRET_KEY]);
+  if (options.isNew) await markNewSystem({ config, writer, encryptor, log });
   const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
   const { profiles, previews, members } = await openProfiles({ kafka, config, history, appender, log, onFatal });
@@ -95,7 +95,7 @@ export async function controlUnderTest(
     uses,
     config,
     entries,
-    sealer,
+    encryptor,
     tests,
     events,
     seen,

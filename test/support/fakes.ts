@@ -1,4 +1,4 @@
-import { type ConfigReader, type Entry } from '../../shared/config/view';
+import { type ConfigReader, type Entry } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { AppError } from '../../shared/service/errors';
 import { type Appender, type OutRecord } from '../../shared/kafka/port';

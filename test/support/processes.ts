@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { type ServiceName } from '../../deploy/local/paths';
-import { createSealer } from '../../shared/config/seal';
+import { createEncryptor } from '../../shared/config/encryption';
 import { configKey, type ConfigRecord, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
 import { describeGroup, type GroupView, unreadPlaces } from '../../shared/kafka/group';
@@ -75,8 +75,8 @@ export async function openProcesses(given: {
 
 /** The `config` record of a destination with one URL at the receiver, connected to source `src_1`. */
 export function destinationAt({ sink, env }: Processes, id: string, path: string): OutRecord {
-  const sealer = createSealer(requireSecretKeys(loadSettings(env)));
-  const url = { id: `whk_${id}`, origin: sink.url(''), headers: {}, url: sealer.seal(sink.url(path), id) };
+  const encryptor = createEncryptor(requireSecretKeys(loadSettings(env)));
+  const url = { id: `whk_${id}`, origin: sink.url(''), headers: {}, url: encryptor.encrypt(sink.url(path), id) };
   const data: Destination = {
     ...{ id, name: 'hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
     ...{ createdAt: AT, updatedAt: AT, webhooks: [url] },

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isSealed } from '../../../shared/config/seal';
+import { isEncrypted } from '../../../shared/config/encryption';
 import { type ApiKind, type Kinds } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { durationText } from '../fields';
@@ -81,7 +81,7 @@ function shown(field: string, value: Json | undefined): Json {
   if (value === undefined || value === null) return null;
   if (SECRET.has(field)) return HIDDEN;
   if (typeof value === 'number') return field.endsWith('Ms') ? durationText(value) : value;
-  if (typeof value === 'string') return isSealed(value) ? HIDDEN : cut(value);
+  if (typeof value === 'string') return isEncrypted(value) ? HIDDEN : cut(value);
   if (Array.isArray(value)) return listShown(field, value);
   if (typeof value !== 'object') return value;
   const inner = Object.entries(value).map(([name, each]) =>

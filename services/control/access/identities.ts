@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type ConfigReader, type Entry } from '../../../shared/config/view';
+import { type ConfigReader, type Entry } from '../../../shared/config/types';
 import { type Role, type Token } from '../../../shared/model/config';
 
 /** Finds whose token it is: the one of the settings, or one that was made by the API and is kept as a hash in `config`. */

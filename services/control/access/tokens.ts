@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { type Entry } from '../../../shared/config/view';
+import { type Entry } from '../../../shared/config/types';
 import { ROLES, type Token } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { pointer, Problem } from '../../../shared/http/problem';

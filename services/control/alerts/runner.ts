@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type ConfigView } from '../../../shared/config/view';
+import { type ConfigView } from '../../../shared/config/types';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
 import { type Appender, type Kafka } from '../../../shared/kafka/port';

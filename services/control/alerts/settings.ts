@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Entry } from '../../../shared/config/view';
-import { type Sealer } from '../../../shared/config/seal';
+import { type Entry } from '../../../shared/config/types';
+import { type Encryptor } from '../../../shared/config/encryption';
 import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { MAX_WEBHOOKS, sharedSecret, webhook } from '../destination-schema';
@@ -41,7 +41,7 @@ export const alertsSchema = z.strictObject({
 
 export interface AlertsMaking {
   now: Date;
-  sealer: Sealer;
+  encryptor: Encryptor;
   newWebhookId: () => string;
 }
 
@@ -60,16 +60,17 @@ export function settingsOf(destination: Destination | undefined): AlertSettings 
 
 /** @throws Problem `invalid_fields` */
 export function patchAlerts(before: Destination, given: unknown, making: AlertsMaking): Destination {
-  const { now, sealer, newWebhookId } = making;
+  const { now, encryptor, newWebhookId } = making;
   const patch = (given ?? {}) as Json;
   const merged = mergePatch(patchable(before), patch);
-  const stored = openWebhooks(before, sealer);
+  const stored = openWebhooks(before, encryptor);
   const fields = parseBody(alertsSchema, merged, webhookErrors(merged, stored));
   const { failingFor, deadLettersEvery, switchOffAfter: switchOffAfterMs } = fields;
   const { secrets: had, ...rest } = before;
   const kept = has(patch, 'sharedSecret') ? undefined : secretsNow(had, now);
-  const secrets = fields.sharedSecret === undefined ? kept : { current: sealer.seal(fields.sharedSecret, ALERTS_ID) };
-  const sealing = { ownerId: ALERTS_ID, sealer, newId: newWebhookId };
+  const secrets =
+    fields.sharedSecret === undefined ? kept : { current: encryptor.encrypt(fields.sharedSecret, ALERTS_ID) };
+  const sealing = { ownerId: ALERTS_ID, encryptor, newId: newWebhookId };
   return {
     ...rest,
     enabled: fields.enabled,
@@ -104,10 +105,10 @@ function has(value: Json, key: string): boolean {
 /** As of a destination: no secret, no header's value; paths and queries for administrators alone. */
 export function alertsView(
   entry: Entry<Destination>,
-  { sealer, now }: Pick<AlertsMaking, 'sealer' | 'now'>,
+  { encryptor, now }: Pick<AlertsMaking, 'encryptor' | 'now'>,
   seesSecrets: boolean,
 ) {
-  const making = { sealer, now, sourceExists: () => true };
+  const making = { encryptor, now, sourceExists: () => true };
   const { enabled, webhooks, hasSharedSecret, secretRotation, version, createdAt, updatedAt } = destinationView(
     entry,
     making,

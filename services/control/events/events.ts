@@ -1,6 +1,6 @@
 import { type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
 import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
-import { type ConfigReader } from '../../../shared/config/view';
+import { type ConfigReader } from '../../../shared/config/types';
 import { showEvent } from './explain';
 import { type History } from '../history/history';
 import { Periodic } from '../../../shared/service/periodic';

@@ -1,4 +1,4 @@
-import { type ConfigView } from '../../../shared/config/view';
+import { type ConfigView } from '../../../shared/config/types';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';

@@ -1,4 +1,4 @@
-import { type ConfigView } from '../../../shared/config/view';
+import { type ConfigView } from '../../../shared/config/types';
 import { type Appender, type Kafka } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';

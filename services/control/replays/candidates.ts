@@ -1,4 +1,4 @@
-import { type ConfigView } from '../../../shared/config/view';
+import { type ConfigView } from '../../../shared/config/types';
 import { REPLAYED, type WaitingEvent } from '../../../shared/model/attempt-events';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type ConfigView } from '../../../shared/config/view';
+import { type ConfigView } from '../../../shared/config/types';
 import { type Delivery } from '../../../shared/model/delivery';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../../../shared/http/problem';

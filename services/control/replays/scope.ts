@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfigView } from '../../../shared/config/view';
+import { type ConfigView } from '../../../shared/config/types';
 import { MESSAGE_TYPES, type MessageType } from '../../../shared/model/message';
 import { type FieldError, pointer, Problem } from '../../../shared/http/problem';
 import { invalidFields, parseBody } from '../fields';

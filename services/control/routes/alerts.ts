@@ -1,5 +1,5 @@
 import { type Response } from 'express';
-import { type Entry } from '../../../shared/config/view';
+import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { Problem } from '../../../shared/http/problem';
 import { seesSecrets } from '../access/authenticate';
@@ -15,21 +15,21 @@ import { rotateSecret } from '../secrets';
 
 /** /api/v1/alerts: there is always one, with defaults until somebody sets it. */
 export function alertHandlers(deps: ControlDeps): HandlersOf<'alerts'> {
-  const { config, sealer, now, log, tests } = deps;
+  const { config, encryptor, now, log, tests } = deps;
   const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Destination>, more: object = {}) => {
-    const view = alertsView(entry, { sealer, now: now() }, seesSecrets(by));
+    const view = alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
     res.set('ETag', etag(entry.version)).json({ ...view, ...more });
   };
   return {
     'GET /alerts': (call) => show(call, config.destination(ALERTS_ID) ?? { version: 0, data: blankAlerts(now()) }),
     'PATCH /alerts': async (call) => {
-      const making = { now: now(), sealer, newWebhookId: () => newId('whk', now()) };
+      const making = { now: now(), encryptor, newWebhookId: () => newId('whk', now()) };
       const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) => patchAlerts(before, call.body, making));
       log.info({ version: entry.version }, 'alerts.changed');
       show(call, entry);
     },
     'POST /alerts/rotate-secret': async (call) => {
-      const made = { secret: newSharedSecret(), now: now(), sealer };
+      const made = { secret: newSharedSecret(), now: now(), encryptor };
       let generated: string | undefined;
       const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) => {
         const rotated = rotateSecret(before, call.body, made);

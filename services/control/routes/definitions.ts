@@ -1,5 +1,5 @@
 import { type Response } from 'express';
-import { type Entry } from '../../../shared/config/view';
+import { type Entry } from '../../../shared/config/types';
 import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
 import { type Actor } from '../access/identities';

@@ -59,10 +59,10 @@ async function replayDelivery(deps: ControlDeps, id: string) {
 }
 
 async function showDelivery(deps: ControlDeps, id: string, withAddresses: boolean) {
-  const { kafka, config, sealer, now } = deps;
+  const { kafka, config, encryptor, now } = deps;
   const row = await find(deps, id);
   const destination = config.destination(row.destination)?.data;
-  const known = destination && withAddresses ? openWebhooks(destination, sealer) : [];
+  const known = destination && withAddresses ? openWebhooks(destination, encryptor) : [];
   const urls = new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, url]])));
   const record = await findRecord(kafka, row, now().getTime());
   return { ...deliveryDetail(row, { urls, destination }), body: record?.value ? bodyJson(record.value) : null };

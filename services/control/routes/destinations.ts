@@ -1,5 +1,5 @@
 import { type Response } from 'express';
-import { type Entry } from '../../../shared/config/view';
+import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { Problem } from '../../../shared/http/problem';
@@ -69,7 +69,7 @@ function own<C extends { id: string }>(call: C): C {
 }
 
 async function rotate(deps: ControlDeps, call: At & { body: Json | undefined; res: Response }): Promise<void> {
-  const made = { secret: newSharedSecret(), now: deps.now(), sealer: deps.sealer };
+  const made = { secret: newSharedSecret(), now: deps.now(), encryptor: deps.encryptor };
   let generated: string | undefined;
   const entry = await deps.entries.change('destination', call, (before) => {
     const rotated = rotateSecret(before, call.body, made);
@@ -91,12 +91,12 @@ function show(
   res.set('ETag', etag(entry.version)).json({ ...view, ...(sharedSecret !== undefined && { sharedSecret }) });
 }
 
-function making({ sealer, config, now }: ControlDeps, id: string): Making {
+function making({ encryptor, config, now }: ControlDeps, id: string): Making {
   const time = now();
   return {
     id,
     now: time,
-    sealer,
+    encryptor,
     newWebhookId: () => newId('whk', time),
     sourceExists: (source) => config.source(source) !== undefined,
   };

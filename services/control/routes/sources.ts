@@ -1,5 +1,5 @@
 import { type Response } from 'express';
-import { type Entry } from '../../../shared/config/view';
+import { type Entry } from '../../../shared/config/types';
 import { type Source } from '../../../shared/model/config';
 import { Problem } from '../../../shared/http/problem';
 import { seesSecrets } from '../access/authenticate';
@@ -14,8 +14,8 @@ import { keyOpener, makeWriteKey } from '../write-keys';
 
 /** /api/v1/sources */
 export function sourceHandlers(deps: ControlDeps): HandlersOf<'sources'> {
-  const { config, entries, history, sealer, seen, now, log } = deps;
-  const openKey = keyOpener(sealer);
+  const { config, entries, history, encryptor, seen, now, log } = deps;
+  const openKey = keyOpener(encryptor);
   const view = (by: Actor, entry: Entry<Source>) => sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
   const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Source>) =>
     void res.set('ETag', etag(entry.version)).json(view(by, entry));
@@ -26,7 +26,7 @@ export function sourceHandlers(deps: ControlDeps): HandlersOf<'sources'> {
     },
     'POST /sources': async (call) => {
       const id = newId('src', now());
-      const made = { id, key: makeWriteKey(id, config, sealer), now: now() };
+      const made = { id, key: makeWriteKey(id, config, encryptor), now: now() };
       const entry = await entries.create('source', call.by, () => createSource(call.body, made));
       log.info({ source: id }, 'source.created');
       call.res.status(201).location(`${call.path}/${id}`);
@@ -51,7 +51,7 @@ export function sourceHandlers(deps: ControlDeps): HandlersOf<'sources'> {
       res.json({ data: eventsView(data, await history.ask((database) => seenEvents(database, data.id))) });
     },
     'POST /sources/{id}/rotate-key': async (call) => {
-      const made = { key: makeWriteKey(call.id, config, sealer), now: now() };
+      const made = { key: makeWriteKey(call.id, config, encryptor), now: now() };
       requireOwn(entries.get('source', call.id).data);
       const entry = await entries.change('source', call, (source) => rotateKey(source, call.body, made));
       log.info({ source: call.id }, 'source.key_rotated');

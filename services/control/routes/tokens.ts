@@ -1,5 +1,5 @@
 import { type Response } from 'express';
-import { type Entry } from '../../../shared/config/view';
+import { type Entry } from '../../../shared/config/types';
 import { type Token } from '../../../shared/model/config';
 import { hashToken } from '../access/identities';
 import { createToken, newToken, patchToken, tokenView } from '../access/tokens';

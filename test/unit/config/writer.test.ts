@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { coalesce } from '../../../shared/config/coalesce';
+import { singleFlight } from '../../../shared/config/single-flight';
 import { openConfig } from '../../../shared/config/reader';
 import { openWriter } from '../../../shared/config/writer';
 import { type Source } from '../../../shared/model/config';
@@ -135,7 +135,7 @@ describe('looks', () => {
     const begun: { end(): void; fail(): void }[] = [];
     const look = () =>
       new Promise<void>((resolve, reject) => begun.push({ end: resolve, fail: () => reject(new Error('no')) }));
-    return { begun, refresh: coalesce(look) };
+    return { begun, refresh: singleFlight(look) };
   }
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 

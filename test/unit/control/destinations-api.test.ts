@@ -1,4 +1,4 @@
-import { createSealer } from '../../../shared/config/seal';
+import { createEncryptor } from '../../../shared/config/encryption';
 import { type Destination } from '../../../shared/model/config';
 import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../support/control';
 
@@ -29,8 +29,8 @@ const problems = (body: { errors: { pointer: string; detail: string }[] }) =>
 function stored(id: string) {
   const last = control.memory.compacted('config').find((record) => record.key?.toString() === `destination:${id}`);
   const destination = JSON.parse(last!.value!.toString()).data as Destination;
-  const sealer = createSealer([SECRET_KEY]);
-  const open = (sealed: string | undefined) => sealed && sealer.open(sealed, id).text;
+  const encryptor = createEncryptor([SECRET_KEY]);
+  const open = (sealed: string | undefined) => sealed && encryptor.decrypt(sealed, id).text;
   return {
     destination,
     secrets: { current: open(destination.secrets?.current), previous: open(destination.secrets?.previous) },

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { Targets } from '../../../services/delivery/targets';
-import { createSealer, type Sealer } from '../../../shared/config/seal';
-import { type ConfigView } from '../../../shared/config/view';
+import { createEncryptor, type Encryptor } from '../../../shared/config/encryption';
+import { type ConfigView } from '../../../shared/config/types';
 import { type Destination } from '../../../shared/model/config';
 
 /** Destinations opened with the keys of this process, and those that cannot be. */
 
 const ID = 'dst_1';
-const OURS = createSealer([randomBytes(32)]);
-const OTHERS = createSealer([randomBytes(32)]);
+const OURS = createEncryptor([randomBytes(32)]);
+const OTHERS = createEncryptor([randomBytes(32)]);
 const AT = '2026-01-01T00:00:00.000Z';
 
-function aDestination(by: { url?: Sealer; header?: Sealer; secret?: Sealer; owner?: string }): Destination {
+function aDestination(by: { url?: Encryptor; header?: Encryptor; secret?: Encryptor; owner?: string }): Destination {
   const { url = OURS, header = OURS, secret = OURS, owner = ID } = by;
   return {
     ...{ id: ID, name: 'A destination', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
@@ -20,12 +20,12 @@ function aDestination(by: { url?: Sealer; header?: Sealer; secret?: Sealer; owne
     webhooks: [
       {
         id: 'wh_1',
-        url: url.seal('https://shop.example/in?token=t', owner),
+        url: url.encrypt('https://shop.example/in?token=t', owner),
         origin: 'https://shop.example',
-        headers: { 'X-Team': header.seal('a b', owner) },
+        headers: { 'X-Team': header.encrypt('a b', owner) },
       },
     ],
-    secrets: { current: secret.seal('shared', owner) },
+    secrets: { current: secret.encrypt('shared', owner) },
   };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { auditNote } from '../../../../services/control/access/audit';
-import { createSealer } from '../../../../shared/config/seal';
+import { createEncryptor } from '../../../../shared/config/encryption';
 import { type ApiKind, type Destination, type Kinds } from '../../../../shared/model/config';
 import { aSource } from '../../../support/fakes';
 
@@ -75,10 +75,10 @@ it('stays small whatever an entry holds', () => {
 });
 
 describe('whatever changes', () => {
-  const sealer = createSealer([Buffer.alloc(32, 7)]);
+  const encryptor = createEncryptor([Buffer.alloc(32, 7)]);
   const text = fc.string({ maxLength: 20 });
   const secret = fc.uuid().map((uuid) => `planted-${uuid}`);
-  const sealed = secret.map((plain) => sealer.seal(plain, 'x'));
+  const sealed = secret.map((plain) => encryptor.encrypt(plain, 'x'));
   const perMs = fc.nat(1e9);
   const webhook = fc.record(
     {

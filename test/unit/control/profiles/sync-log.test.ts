@@ -3,7 +3,7 @@ import { type Database } from '../../../../services/control/history/database';
 import { listSyncs } from '../../../../services/control/history/syncs';
 import { ProfileStatus } from '../../../../services/control/profiles/status';
 import { SyncLog } from '../../../../services/control/profiles/sync-log';
-import { type ConfigView } from '../../../../shared/config/view';
+import { type ConfigView } from '../../../../shared/config/types';
 import { type StatusValue } from '../../../../shared/model/profile-records';
 import { Problem } from '../../../../shared/http/problem';
 import { memoryDatabase } from '../../../support/database';

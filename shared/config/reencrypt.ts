@@ -1,9 +1,9 @@
-import { type Destination, type Kind, type Kinds, type Sealed, type Source, SYSTEM_ID } from '../model/config';
+import { type Destination, type Kind, type Kinds, type Encrypted, type Source, SYSTEM_ID } from '../model/config';
 import { AppError } from '../service/errors';
-import { keyTrouble, newSystemEntry } from './canary';
-import { type Sealer } from './seal';
-import { type ConfigReader, type Entry } from './view';
-import { openWriteKey, sealWriteKey } from './write-keys';
+import { keyProblem, newSystemEntry } from './key-check';
+import { type Encryptor } from './encryption';
+import { type ConfigReader, type Entry } from './types';
+import { decryptWriteKey, encryptWriteKey } from './write-keys';
 import { type ConfigWriter } from './writer';
 
 /**
@@ -24,9 +24,9 @@ interface Resealed<T> {
 }
 
 /** Pure, but for the random parts of sealed texts. */
-function resealDestination(destination: Destination, sealer: Sealer): Resealed<Destination> {
+function resealDestination(destination: Destination, encryptor: Encryptor): Resealed<Destination> {
   const { id, webhooks, secrets } = destination;
-  const again = resealer(id, sealer);
+  const again = resealer(id, encryptor);
   const data: Destination = {
     ...destination,
     webhooks: webhooks.map(({ url, headers, ...webhook }) => ({
@@ -46,34 +46,34 @@ function resealDestination(destination: Destination, sealer: Sealer): Resealed<D
 }
 
 /** Pure, but for the random parts of sealed texts. */
-function resealSource(source: Source, sealer: Sealer): Resealed<Source> {
+function resealSource(source: Source, encryptor: Encryptor): Resealed<Source> {
   let [changed, unreadable] = [false, false];
   const writeKeys = source.writeKeys.map((writeKey) => {
-    if (writeKey.sealed !== undefined && sealer.isCurrent(writeKey.sealed)) return writeKey;
-    const key = openWriteKey(writeKey, source.id, sealer);
+    if (writeKey.sealed !== undefined && encryptor.isCurrent(writeKey.sealed)) return writeKey;
+    const key = decryptWriteKey(writeKey, source.id, encryptor);
     if (key === undefined) unreadable = true;
     else changed = true;
-    return key === undefined ? writeKey : { ...writeKey, ...sealWriteKey(key, source.id, sealer) };
+    return key === undefined ? writeKey : { ...writeKey, ...encryptWriteKey(key, source.id, encryptor) };
   });
   return { data: changed ? { ...source, writeKeys } : undefined, unreadable };
 }
 
-function resealer(ownerId: string, sealer: Sealer) {
+function resealer(ownerId: string, encryptor: Encryptor) {
   const state = {
     changed: false,
     unreadable: false,
-    seal(sealed: Sealed): Sealed {
-      if (sealer.isCurrent(sealed)) return sealed;
-      const { text } = sealer.open(sealed, ownerId);
+    seal(sealed: Encrypted): Encrypted {
+      if (encryptor.isCurrent(sealed)) return sealed;
+      const { text } = encryptor.decrypt(sealed, ownerId);
       if (text === undefined) state.unreadable = true;
       else state.changed = true;
-      return text === undefined ? sealed : sealer.seal(text, ownerId);
+      return text === undefined ? sealed : encryptor.encrypt(text, ownerId);
     },
   };
   return state;
 }
 
-export interface ResealReport {
+export interface ReencryptReport {
   /** entries written */
   resealed: number;
   /** entries looked at */
@@ -85,22 +85,22 @@ export interface ResealReport {
 interface ResealOptions {
   config: ConfigReader;
   writer: Pick<ConfigWriter, 'write'>;
-  sealer: Sealer;
+  encryptor: Encryptor;
   /** seals with a key that opens nothing of `config`: for a system whose key is lost */
   keyLost?: boolean;
   /** told after each entry */
-  progress?: (report: ResealReport) => void;
+  progress?: (report: ReencryptReport) => void;
 }
 
 /**
  * @throws AppError `cannot_start` before the first write where no key of the ring opens `config`; `kafka_unavailable`: what was
  * written stays, and the next run goes on
  */
-export async function resealConfig(options: ResealOptions): Promise<ResealReport> {
-  const { config, sealer, keyLost = false, progress } = options;
+export async function reencryptConfig(options: ResealOptions): Promise<ReencryptReport> {
+  const { config, encryptor, keyLost = false, progress } = options;
   // A canary under a wrong key would make every process with the right key not ready.
-  if (!keyLost && keyTrouble(config, sealer) !== undefined) throw wrongKey();
-  const report: ResealReport = { resealed: 0, entries: 0, unreadable: [] };
+  if (!keyLost && keyProblem(config, encryptor) !== undefined) throw wrongKey();
+  const report: ReencryptReport = { resealed: 0, entries: 0, unreadable: [] };
   const one = async <K extends Kind>(kind: K, id: string, find: Find<K>, decide: Decide<K>) => {
     const { written, unreadable } = await resealEntry(options, { kind, id, find, decide });
     report.entries++;
@@ -110,15 +110,15 @@ export async function resealConfig(options: ResealOptions): Promise<ResealReport
   };
   // First: control makes new write keys in the sealed form from here on.
   const system = (data: Kinds['system'] | undefined) => ({
-    data: data && sealer.isCurrent(data.canary) ? undefined : newSystemEntry(sealer),
+    data: data && encryptor.isCurrent(data.canary) ? undefined : newSystemEntry(encryptor),
     unreadable: false,
   });
   await one('system', SYSTEM_ID, () => config.system(), system);
   for (const { data } of config.list('source')) {
-    await one('source', data.id, () => config.source(data.id), decided(resealSource, sealer));
+    await one('source', data.id, () => config.source(data.id), decided(resealSource, encryptor));
   }
   for (const { data } of config.list('destination')) {
-    await one('destination', data.id, () => config.destination(data.id), decided(resealDestination, sealer));
+    await one('destination', data.id, () => config.destination(data.id), decided(resealDestination, encryptor));
   }
   return report;
 }
@@ -135,8 +135,9 @@ type Find<K extends Kind> = () => Entry<Kinds[K]> | undefined;
 /** @param data undefined: there is no such entry (any more) */
 type Decide<K extends Kind> = (data: Kinds[K] | undefined) => Resealed<Kinds[K]>;
 
-function decided<T>(reseal: (data: T, sealer: Sealer) => Resealed<T>, sealer: Sealer) {
-  return (data: T | undefined): Resealed<T> => (data ? reseal(data, sealer) : { data: undefined, unreadable: false });
+function decided<T>(reseal: (data: T, encryptor: Encryptor) => Resealed<T>, encryptor: Encryptor) {
+  return (data: T | undefined): Resealed<T> =>
+    data ? reseal(data, encryptor) : { data: undefined, unreadable: false };
 }
 
 async function resealEntry<K extends Kind>(

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { type Sealed } from '../model/config';
+import { type Encrypted } from '../model/config';
 import { AppError } from '../service/errors';
 
 /**
@@ -14,13 +14,13 @@ const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-export interface Sealer {
+export interface Encryptor {
   /** @param ownerId the entry that the text belongs to */
-  seal(text: string, ownerId: string): Sealed;
+  encrypt(text: string, ownerId: string): Encrypted;
   /** Says why where no key opens it for this owner: one entry's trouble, which each caller answers in its own way. */
-  open(sealed: Sealed, ownerId: string): Opened;
+  decrypt(sealed: Encrypted, ownerId: string): Opened;
   /** whether the first key sealed it: its name says so, it is not opened */
-  isCurrent(sealed: Sealed): boolean;
+  isCurrent(sealed: Encrypted): boolean;
 }
 
 /** The text, or one sentence (without any secret) that tells why there is none. */
@@ -35,15 +35,15 @@ interface Key {
  * @param keys 32 bytes each: the first encrypts, all decrypt, so that a key can be rotated without rewriting `config`
  * @throws AppError `bad_settings` for no key, or one of another length
  */
-export function createSealer(keys: readonly Buffer[]): Sealer {
+export function createEncryptor(keys: readonly Buffer[]): Encryptor {
   const ring = keys.map((bytes): Key => ({ id: keyId(bytes), bytes }));
   const first = ring[0];
   if (!first || ring.some((key) => key.bytes.length !== 32)) {
     throw new AppError('bad_settings', 'WAYPOST_SECRET_KEY must hold one or more keys of 32 bytes in base64');
   }
   return {
-    seal: (text, ownerId) => seal(first, text, ownerId),
-    open: (sealed, ownerId) => open(ring, sealed, ownerId),
+    encrypt: (text, ownerId) => seal(first, text, ownerId),
+    decrypt: (sealed, ownerId) => open(ring, sealed, ownerId),
     isCurrent: (sealed) => sealed.startsWith(`${first.id}.`),
   };
 }
@@ -52,11 +52,11 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
 const SEALED = /^[\w-]+\.[\w-]{16}\.[\w-]*\.[\w-]{22}$/;
 
 /** Whether a text has the form of a sealed one, under whatever key. */
-export function isSealed(text: string): boolean {
+export function isEncrypted(text: string): boolean {
   return SEALED.test(text);
 }
 
-function seal(key: Key, text: string, ownerId: string): Sealed {
+function seal(key: Key, text: string, ownerId: string): Encrypted {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key.bytes, iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.from(ownerId));
@@ -64,7 +64,7 @@ function seal(key: Key, text: string, ownerId: string): Sealed {
   return [key.id, ...[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.');
 }
 
-function open(ring: readonly Key[], sealed: Sealed, ownerId: string): Opened {
+function open(ring: readonly Key[], sealed: Encrypted, ownerId: string): Opened {
   const [id, ...parts] = sealed.split('.');
   const [iv, ciphertext, tag] = parts.map((part) => Buffer.from(part, 'base64url'));
   // A tag cut short would be accepted by GCM, and be easier to guess.

@@ -12,7 +12,7 @@ const LOOK_DEADLINE_MS = 10_000;
  * @param look resolves when all that was in the log when it began is known
  * @returns a function that waits for the next look, and throws AppError `kafka_unavailable` after its deadline
  */
-export function coalesce(look: (deadlineMs: number) => Promise<void>): (deadlineMs: number) => Promise<void> {
+export function singleFlight(look: (deadlineMs: number) => Promise<void>): (deadlineMs: number) => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 

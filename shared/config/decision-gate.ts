@@ -1,4 +1,4 @@
-import { type ConfigReader } from './view';
+import { type ConfigReader } from './types';
 
 /**
  * Holds what a `config` that is behind might decide wrongly, until this process knows `config` as it stood when the item
@@ -16,7 +16,7 @@ export interface Knowledge {
 
 const AT_FIRST: Knowledge = { current: false, changed: true };
 
-export class Undecided<T> {
+export class DecisionGate<T> {
   #held: Held<T>[] = [];
   #changes: number;
 

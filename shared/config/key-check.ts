@@ -1,27 +1,27 @@
 import { type Log } from '../telemetry/log';
 import { type Destination, SYSTEM_ID, type SystemEntry } from '../model/config';
-import { type Sealer } from './seal';
-import { type ConfigReader, type ConfigView } from './view';
+import { type Encryptor } from './encryption';
+import { type ConfigReader, type ConfigView } from './types';
 
 /** Shows whether this process has the key that sealed `config`: a known text, sealed, is kept beside the other entries. */
 
 const CANARY = 'waypost canary';
 
-export function newSystemEntry(sealer: Sealer): SystemEntry {
-  return { id: SYSTEM_ID, canary: sealer.seal(CANARY, SYSTEM_ID), writeKeys: 'sealed' };
+export function newSystemEntry(encryptor: Encryptor): SystemEntry {
+  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, SYSTEM_ID), writeKeys: 'sealed' };
 }
 
 /**
  * Why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people; undefined where it fits. In a system
  * without a canary it fits if it opens any destination, or there is none.
  */
-export function keyTrouble(config: Pick<ConfigView, 'system' | 'list'>, sealer: Sealer): string | undefined {
+export function keyProblem(config: Pick<ConfigView, 'system' | 'list'>, encryptor: Encryptor): string | undefined {
   const system = config.system()?.data;
   const fits = system
-    ? sealer.open(system.canary, SYSTEM_ID).text === CANARY
+    ? encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY
     : fitsDestinations(
         config.list('destination').map(({ data }) => data),
-        sealer,
+        encryptor,
       );
   if (fits) return undefined;
   return (
@@ -34,10 +34,10 @@ export function keyTrouble(config: Pick<ConfigView, 'system' | 'list'>, sealer: 
  * Logs at start, and when the canary changes, that the key does not fit.
  * @returns the reasons for `/readyz`: a process with another key must not take the place of one that has the right key
  */
-export function watchKey(config: ConfigReader, sealer: Sealer, log: Log): () => string[] {
+export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): () => string[] {
   let reasons: string[] = [];
   const look = () => {
-    const reason = keyTrouble(config, sealer);
+    const reason = keyProblem(config, encryptor);
     if (reason !== undefined && reasons.length === 0) log.error({ reason }, 'secret_key.differs');
     reasons = reason === undefined ? [] : [reason];
   };
@@ -48,7 +48,7 @@ export function watchKey(config: ConfigReader, sealer: Sealer, log: Log): () => 
   return () => reasons;
 }
 
-function fitsDestinations(destinations: readonly Destination[], sealer: Sealer): boolean {
+function fitsDestinations(destinations: readonly Destination[], encryptor: Encryptor): boolean {
   const sealed = destinations.flatMap(({ id, webhooks }) => webhooks.slice(0, 1).map(({ url }) => ({ id, url })));
-  return sealed.length === 0 || sealed.some(({ id, url }) => sealer.open(url, id).text !== undefined);
+  return sealed.length === 0 || sealed.some(({ id, url }) => encryptor.decrypt(url, id).text !== undefined);
 }

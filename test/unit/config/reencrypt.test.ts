@@ -1,11 +1,11 @@
 import { WAYPOST } from '../../../services/control/access/identities';
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
-import { keyTrouble, newSystemEntry } from '../../../shared/config/canary';
+import { keyProblem, newSystemEntry } from '../../../shared/config/key-check';
 import { openConfig } from '../../../shared/config/reader';
-import { resealConfig } from '../../../shared/config/reseal';
-import { createSealer } from '../../../shared/config/seal';
-import { openWriteKey, sealWriteKey } from '../../../shared/config/write-keys';
+import { reencryptConfig } from '../../../shared/config/reencrypt';
+import { createEncryptor } from '../../../shared/config/encryption';
+import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/write-keys';
 import { openWriter } from '../../../shared/config/writer';
 import { type Destination, type Source } from '../../../shared/model/config';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
@@ -14,7 +14,7 @@ const AT = '2026-01-01T00:00:00.000Z';
 const dates = { createdAt: AT, updatedAt: AT };
 const log = pino({ level: 'silent' });
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
-const [old, both, only] = [createSealer([OLD]), createSealer([NEW, OLD]), createSealer([NEW])];
+const [old, both, only] = [createEncryptor([OLD]), createEncryptor([NEW, OLD]), createEncryptor([NEW])];
 
 const source: Source = {
   ...{ id: 'src_1', name: 'Site', enabled: true, ...dates },
@@ -23,13 +23,13 @@ const source: Source = {
 const destination: Destination = {
   ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'], ...dates },
   webhooks: [
-    { id: 'whk_1', url: old.seal('https://a.example/in', 'dst_1'), origin: 'https://a.example', headers: {} },
+    { id: 'whk_1', url: old.encrypt('https://a.example/in', 'dst_1'), origin: 'https://a.example', headers: {} },
     {
-      ...{ id: 'whk_2', url: old.seal('https://b.example/in', 'dst_1'), origin: 'https://b.example' },
-      headers: { 'X-Key': old.seal('planted-value', 'dst_1') },
+      ...{ id: 'whk_2', url: old.encrypt('https://b.example/in', 'dst_1'), origin: 'https://b.example' },
+      headers: { 'X-Key': old.encrypt('planted-value', 'dst_1') },
     },
   ],
-  secrets: { current: old.seal('planted-secret', 'dst_1'), previous: old.seal('planted-before', 'dst_1') },
+  secrets: { current: old.encrypt('planted-secret', 'dst_1'), previous: old.encrypt('planted-before', 'dst_1') },
 };
 
 async function open(memory: MemoryLog) {
@@ -50,25 +50,29 @@ const textOf = (memory: MemoryLog) => memory.compacted('config').map(({ value })
 
 it('seals every text with the first key, so that the old key can go', async () => {
   const { memory, config, writer } = await anOldSystem();
-  expect(await resealConfig({ config, writer, sealer: both })).toEqual({ resealed: 3, entries: 3, unreadable: [] });
+  expect(await reencryptConfig({ config, writer, encryptor: both })).toEqual({
+    resealed: 3,
+    entries: 3,
+    unreadable: [],
+  });
   const { webhooks, secrets } = config.destination('dst_1')!.data;
   const sealed = [
     ...webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]),
     ...Object.values(secrets!),
   ];
-  expect(sealed.map((text) => only.open(text as string, 'dst_1').text)).toEqual([
+  expect(sealed.map((text) => only.decrypt(text as string, 'dst_1').text)).toEqual([
     ...['https://a.example/in', 'https://b.example/in', 'planted-value', 'planted-secret', 'planted-before'],
   ]);
-  expect(config.source('src_1')!.data.writeKeys.map((key) => openWriteKey(key, 'src_1', only))).toEqual([
+  expect(config.source('src_1')!.data.writeKeys.map((key) => decryptWriteKey(key, 'src_1', only))).toEqual([
     ...['planted-new', 'planted-old'],
   ]);
   expect(textOf(memory).join()).not.toContain('planted');
-  expect(keyTrouble(config, only)).toBeUndefined();
+  expect(keyProblem(config, only)).toBeUndefined();
 });
 
 it('keeps everything else of an entry, and what write keys open', async () => {
   const { config, writer } = await anOldSystem();
-  await resealConfig({ config, writer, sealer: both });
+  await reencryptConfig({ config, writer, encryptor: both });
   const after = config.source('src_1')!;
   expect([after.version, { ...after.data, writeKeys: [] }]).toEqual([2, { ...source, writeKeys: [] }]);
   expect(config.destination('dst_1')!.data).toMatchObject({
@@ -87,7 +91,7 @@ it('leaves notes for the audit trail in the name of Waypost, also where a person
   const note = JSON.stringify({ by, action: 'changed', name: 'Shop', changes: [] });
   await writer.write('source', 'src_1', source, { replaces: 1, note });
   const before = memory.records('config').length;
-  await resealConfig({ config, writer, sealer: both });
+  await reencryptConfig({ config, writer, encryptor: both });
   const notes = memory
     .records('config')
     .slice(before)
@@ -97,9 +101,9 @@ it('leaves notes for the audit trail in the name of Waypost, also where a person
 
 it('writes nothing the second time', async () => {
   const { memory, config, writer } = await anOldSystem();
-  await resealConfig({ config, writer, sealer: both });
+  await reencryptConfig({ config, writer, encryptor: both });
   const records = memory.records('config').length;
-  expect(await resealConfig({ config, writer, sealer: both })).toMatchObject({ resealed: 0, entries: 3 });
+  expect(await reencryptConfig({ config, writer, encryptor: both })).toMatchObject({ resealed: 0, entries: 3 });
   expect(memory.records('config')).toHaveLength(records);
 });
 
@@ -116,16 +120,16 @@ it('loses no change that control makes at the same time', async () => {
     }
     return write(kind, id, data, options);
   };
-  await resealConfig({ config, writer: { write: racing }, sealer: both });
+  await reencryptConfig({ config, writer: { write: racing }, encryptor: both });
   const { data, version } = config.destination('dst_1')!;
-  expect([data.name, version, only.open(data.webhooks[0]!.url, 'dst_1').text]).toEqual([
+  expect([data.name, version, only.decrypt(data.webhooks[0]!.url, 'dst_1').text]).toEqual([
     ...['Renamed', 3, 'https://a.example/in'],
   ]);
 });
 
 it('leaves what no key opens as it is, and names the entry', async () => {
   const { config, writer } = await anOldSystem();
-  const report = await resealConfig({ config, writer, sealer: only, keyLost: true });
+  const report = await reencryptConfig({ config, writer, encryptor: only, keyLost: true });
   expect(report).toEqual({ resealed: 2, entries: 3, unreadable: ['destination:dst_1'] });
   expect(config.destination('dst_1')).toEqual({ version: 1, data: destination });
 });
@@ -137,7 +141,7 @@ it.each([
   const { memory, config, writer } = await anOldSystem();
   if (canary) await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
   const records = memory.records('config').length;
-  await expect(resealConfig({ config, writer, sealer: only })).rejects.toThrow(
+  await expect(reencryptConfig({ config, writer, encryptor: only })).rejects.toThrow(
     /No key of WAYPOST_SECRET_KEY opens config/,
   );
   expect(memory.records('config')).toHaveLength(records);
@@ -147,13 +151,13 @@ describe('a process with another key', () => {
   it('is told so by the canary, before anything else is sealed', async () => {
     const { config, writer } = await open(memoryLog());
     await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
-    expect([keyTrouble(config, old), keyTrouble(config, both)]).toEqual([undefined, undefined]);
-    expect(keyTrouble(config, only)).toMatch(/WAYPOST_SECRET_KEY differs/);
+    expect([keyProblem(config, old), keyProblem(config, both)]).toEqual([undefined, undefined]);
+    expect(keyProblem(config, only)).toMatch(/WAYPOST_SECRET_KEY differs/);
   });
 
   it('is told so by the destinations of a system without a canary', async () => {
     const { config } = await anOldSystem();
-    expect([keyTrouble(config, both), keyTrouble(config, only)]).toEqual([
+    expect([keyProblem(config, both), keyProblem(config, only)]).toEqual([
       undefined,
       expect.stringMatching(/WAYPOST_SECRET_KEY differs/),
     ]);
@@ -162,9 +166,9 @@ describe('a process with another key', () => {
 
 it('a stored hash opens no source, whether presented as it is or hashed', async () => {
   const { config, writer } = await anOldSystem();
-  await resealConfig({ config, writer, sealer: both });
+  await reencryptConfig({ config, writer, encryptor: both });
   for (const { key } of config.source('src_1')!.data.writeKeys) expect(config.sourceByWriteKey(key, 0)).toBeUndefined();
-  const sealed = sealWriteKey('planted-third', 'src_1', both);
+  const sealed = encryptWriteKey('planted-third', 'src_1', both);
   await writer.write('source', 'src_1', { ...source, writeKeys: [sealed] }, { replaces: 2 });
   expect(config.sourceByWriteKey('planted-third', 0)?.data.id).toBe('src_1');
   expect(config.sourceByWriteKey('planted-new', 0)).toBeUndefined();

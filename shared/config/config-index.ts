@@ -1,5 +1,5 @@
 import { type ConfigRecord, type Destination, type Source } from '../model/config';
-import { type Entry } from './view';
+import { type Entry } from './types';
 import { writeKeyHash } from './write-keys';
 
 /**
@@ -21,7 +21,7 @@ const MAX_HASHES = 10_000;
 
 const NONE: readonly Entry<Destination>[] = [];
 
-export class AccessIndex {
+export class ConfigIndex {
   /** by `WriteKey.key` */
   readonly #byKey = new Map<string, Opened>();
   /** of keys that opened a source: one key cannot be asked for by two texts, so strangers cannot fill it */

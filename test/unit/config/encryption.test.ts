@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { createSealer } from '../../../shared/config/seal';
+import { createEncryptor } from '../../../shared/config/encryption';
 
 const OLD = randomBytes(32);
 const NEW = randomBytes(32);
@@ -8,30 +8,30 @@ const SECRET = 'planted-secret-value';
 
 describe('sealer', () => {
   it('opens what it sealed, whatever the text', () => {
-    const sealer = createSealer([NEW]);
+    const encryptor = createEncryptor([NEW]);
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, owner) => {
-        expect(sealer.open(sealer.seal(text, owner), owner)).toEqual({ text });
+        expect(encryptor.decrypt(encryptor.encrypt(text, owner), owner)).toEqual({ text });
       }),
     );
   });
 
   it('never seals a text to the same twice, and names its key', () => {
-    const sealer = createSealer([NEW]);
-    const [a, b] = [sealer.seal(SECRET, 'dst_1'), sealer.seal(SECRET, 'dst_1')];
+    const encryptor = createEncryptor([NEW]);
+    const [a, b] = [encryptor.encrypt(SECRET, 'dst_1'), encryptor.encrypt(SECRET, 'dst_1')];
     expect(a).not.toBe(b);
     expect(a).toMatch(/^[\w-]{8}\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/);
     expect(a.slice(0, 8)).toBe(b.slice(0, 8));
   });
 
   it('encrypts with the first key of a list and decrypts with all', () => {
-    const before = createSealer([OLD]).seal(SECRET, 'dst_1');
-    const both = createSealer([NEW, OLD]);
-    expect(both.open(before, 'dst_1').text).toBe(SECRET);
-    expect(createSealer([NEW]).open(both.seal(SECRET, 'dst_1'), 'dst_1').text).toBe(SECRET);
+    const before = createEncryptor([OLD]).encrypt(SECRET, 'dst_1');
+    const both = createEncryptor([NEW, OLD]);
+    expect(both.decrypt(before, 'dst_1').text).toBe(SECRET);
+    expect(createEncryptor([NEW]).decrypt(both.encrypt(SECRET, 'dst_1'), 'dst_1').text).toBe(SECRET);
   });
 
-  const sealed = createSealer([OLD]).seal(SECRET, 'dst_1');
+  const sealed = createEncryptor([OLD]).encrypt(SECRET, 'dst_1');
   const [id, iv, text, tag] = sealed.split('.') as [string, string, string, string];
   it.each([
     ['another owner', OLD, sealed, 'dst_2', /belongs to another entry/],
@@ -42,13 +42,13 @@ describe('sealer', () => {
     ['a plain text', OLD, SECRET, 'dst_1', /form/],
     ['nothing', OLD, '', 'dst_1', /form/],
   ])('refuses %s plainly and without the secret', (...[, key, value, owner, message]) => {
-    const opened = createSealer([key]).open(value, owner);
+    const opened = createEncryptor([key]).decrypt(value, owner);
     expect(opened).toEqual({ why: expect.stringMatching(message) });
     expect(opened.why).not.toMatch(new RegExp(`${SECRET}|${text}`));
   });
 
   it('refuses keys that are none', () => {
-    expect(() => createSealer([])).toThrow(/one or more keys/);
-    expect(() => createSealer([randomBytes(16)])).toThrow(/32 bytes/);
+    expect(() => createEncryptor([])).toThrow(/one or more keys/);
+    expect(() => createEncryptor([randomBytes(16)])).toThrow(/32 bytes/);
   });
 });

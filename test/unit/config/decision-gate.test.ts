@@ -1,4 +1,4 @@
-import { type Knowledge, Undecided } from '../../../shared/config/undecided';
+import { type Knowledge, DecisionGate } from '../../../shared/config/decision-gate';
 import { fakeProgress } from '../../support/fakes';
 
 /** Items that are decided only by a `config` that is known as of the time when they came. */
@@ -12,7 +12,7 @@ function held() {
     asked.push([item, knowledge]);
     return decidable.has(item) || knowledge.current;
   };
-  const undecided = new Undecided(config, decide, (error) => errors.push(error));
+  const undecided = new DecisionGate(config, decide, (error) => errors.push(error));
   return { config, asked, decidable, undecided, errors };
 }
 
@@ -55,7 +55,7 @@ test('an item that cannot be decided is reported and stays held, and those behin
   const config = fakeProgress();
   const errors: unknown[] = [];
   const decided: string[] = [];
-  const undecided = new Undecided<string>(
+  const undecided = new DecisionGate<string>(
     config,
     (item, { current }) => {
       if (!current) return false;
@@ -72,7 +72,7 @@ test('an item that cannot be decided is reported and stays held, and those behin
 test('what is offered while others are decided is held behind them', () => {
   const config = fakeProgress();
   const order: string[] = [];
-  const undecided: Undecided<string> = new Undecided(
+  const undecided: DecisionGate<string> = new DecisionGate(
     config,
     (item, { current }) => {
       if (!current) return false;
