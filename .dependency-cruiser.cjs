@@ -67,7 +67,7 @@ module.exports = {
       name: 'opentelemetry-behind-telemetry',
       comment: 'spans and metrics are plain values until an SDK is asked for',
       severity: 'error',
-      from: { pathNot: ['^shared/telemetry/(sdk|otlp)\\.ts'] },
+      from: { pathNot: ['^shared/telemetry/otel-(sdk|metrics)\\.ts'] },
       to: { path: 'node_modules/@opentelemetry/' },
     },
     {

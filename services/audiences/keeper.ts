@@ -17,7 +17,7 @@ import { otherPartitions, withPartitions } from './meta';
 import { restore } from './restore';
 import { type Report, type SyncResult, reportOf } from './status';
 import { type Store } from './store';
-import { watchRefused } from './watch';
+import { watchRefused } from './telemetry';
 
 /**
  * Keeps one partition of profiles while it is this process's.

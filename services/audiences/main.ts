@@ -1,4 +1,4 @@
-import './telemetry';
+import './start-telemetry';
 import { join } from 'node:path';
 import { openConfig } from '../../shared/config/reader';
 import { serveHealth } from '../../shared/service/health';
@@ -8,7 +8,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Catalog } from './catalog';
 import { Service } from './service';
-import { observeAudiences, watchFailure } from './watch';
+import { observeAudiences, watchFailure } from './telemetry';
 
 /** Profiles of users, and what they are told of them: audiences and computed traits. */
 

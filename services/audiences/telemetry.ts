@@ -1,4 +1,86 @@
-import { startTelemetry } from '../../shared/telemetry/start';
+import { type Count, metrics, only } from '../../shared/telemetry/metrics';
+import { type Rekey } from './handler';
+import { type Report } from './status';
 
-/** The first import of `main.ts`: what it starts is there before all else. */
-startTelemetry('audiences');
+/** What is told of profiles and of what they are told by. */
+
+const failed = metrics.counter({
+  name: 'waypost.conditions.failed',
+  help: 'Evaluations of conditions that failed. A failure counts as no membership.',
+  labels: { reason: 'the code of the failure' },
+});
+const failures = new Map<string, Count>();
+
+/** A condition could not be evaluated. @param reason the code of the failure, of which there are few */
+export function watchFailure(reason: string): void {
+  let count = failures.get(reason);
+  if (!count) failures.set(reason, (count = failed.of({ reason })));
+  count.value++;
+}
+
+const refusals = metrics
+  .counter({
+    name: 'waypost.profiles.refused',
+    help: 'Changes of profiles that were refused, because they are too large or because Kafka refused them.',
+  })
+  .of({});
+
+/** So many changes did not fit into their profiles. */
+export function watchRefused(count: number): void {
+  refusals.value += count;
+}
+
+/** What is looked at of the pipeline, which itself counts by this file. */
+interface Observed {
+  rekey: Pick<Rekey, 'counts'>;
+  keepers: Iterable<[number, { report(): Report | undefined }]>;
+}
+
+/** The service counts; this is for those who ask. */
+export function observeAudiences(pipeline: () => Observed | undefined): void {
+  metrics.counted(
+    {
+      name: 'waypost.profiles.events',
+      help: 'Messages read for profiles. `left`: without a user, or produced by the audiences service itself.',
+      labels: { outcome: '`given`, `duplicate`, `left`, `rejected`' },
+    },
+    () => {
+      const counts = pipeline()?.rekey.counts;
+      if (!counts) return [];
+      const { given, duplicates, left, rejected } = counts;
+      return Object.entries({ given, duplicate: duplicates, left, rejected }).map(([outcome, value]) => ({
+        labels: { outcome },
+        value,
+      }));
+    },
+  );
+  const sum = (read: (report: Report) => number) => () => {
+    let total = 0;
+    for (const [, keeper] of pipeline()?.keepers ?? []) {
+      const report = keeper.report();
+      if (report) total += read(report);
+    }
+    return only(total);
+  };
+  const gauge = (name: string, help: string, read: ReturnType<typeof sum>) => metrics.gauge({ name, help }, read);
+  gauge(
+    'waypost.profiles',
+    'Users whose profiles this process holds.',
+    sum((report) => report.profiles),
+  );
+  gauge(
+    'waypost.profiles.full',
+    'Users of this process whose profiles are full.',
+    sum((report) => report.full),
+  );
+  gauge(
+    'waypost.profiles.store.size',
+    'Size of the stores of this process, in bytes.',
+    sum((report) => report.storeBytes),
+  );
+  gauge(
+    'waypost.profiles.waiting',
+    'Identify calls of audiences that Kafka has not acknowledged.',
+    sum((report) => report.waiting),
+  );
+}

@@ -1,4 +1,4 @@
-import './telemetry';
+import './start-telemetry';
 import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';

@@ -29,7 +29,7 @@ import { openLimitedCalls } from './limited-calls';
 import { openProfiles } from './profiles/open';
 import { Replays } from './replays/runner';
 import { openTestSends } from './test-sends';
-import { observeAlerts, observeHistory, watched } from './watch';
+import { observeAlerts, observeHistory, watched } from './telemetry';
 
 /** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
 

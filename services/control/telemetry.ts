@@ -1,4 +1,52 @@
-import { startTelemetry } from '../../shared/telemetry/start';
+import { type RequestListener } from 'node:http';
+import { observeServer, watchRequest } from '../../shared/telemetry/http-server';
+import { metrics, only } from '../../shared/telemetry/metrics';
+import { type Alerts } from './alerts/runner';
+import { type History } from './history/history';
+import { BASE, findPath } from './paths';
 
-/** The first import of `main.ts`: what it starts is there before all else. */
-startTelemetry('control');
+/** What is told of control: its requests, and whether its history can be written. */
+
+/** The same app, and its requests are counted. */
+export function watched(app: RequestListener): RequestListener {
+  observeServer();
+  return (req, res) => {
+    const { url = '' } = req;
+    watchRequest(req, res, () => documentedPath(url));
+    app(req, res);
+  };
+}
+
+export function observeAlerts(alerts: Pick<Alerts, 'behindSeconds'>): void {
+  metrics.gauge(
+    {
+      name: 'waypost.alerts.behind',
+      unit: 's',
+      help: 'Time since alerts were last decided on all of `attempts`. It grows while `attempts` is not read to its end within 10 s: Kafka or the database is away, or the reader is too slow. Around 1 in normal operation; 0 where another process decides.',
+    },
+    () => only(alerts.behindSeconds),
+  );
+}
+
+export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): void {
+  metrics.counted(
+    {
+      name: 'waypost.history.left_out',
+      help: 'Records of `attempts` and `config` that the history could not store and skipped.',
+    },
+    () => only(history.leftOut),
+  );
+  metrics.gauge(
+    {
+      name: 'waypost.history.broken',
+      help: '1 while control cannot write the database of the history. Deliveries continue, and `attempts` keeps the events.',
+    },
+    () => only(Number(history.trouble !== undefined)),
+  );
+}
+
+/** `/api/v1/deliveries/dlv_1` → `/api/v1/deliveries/{id}`: nothing that a client has put into it. Empty for an unknown path. */
+export function documentedPath(url: string): string {
+  const found = findPath(url);
+  return found ? BASE + found.path.template : '';
+}

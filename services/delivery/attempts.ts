@@ -15,7 +15,7 @@ import { type SendRequest, type SendResult } from './send';
 import { type Signal } from './signal';
 import { type OpenDestination, type Target, type Targets } from './targets';
 import { MACHINE, type Time } from './time';
-import { answered, attempted } from './watch';
+import { answered, attempted } from './telemetry';
 
 /**
  * Makes attempts: offers each URL's request to its lane, sends it when its moment comes, and says what came of it all.

@@ -9,7 +9,7 @@ import { Attempts, type AttemptsOptions } from './attempts';
 import { admit, type Admission, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './decide';
 import { outcomeOf, setAside, type Held } from './report';
 import { MACHINE } from './time';
-import { finished, released, taken, unreadable } from './watch';
+import { finished, released, taken, unreadable } from './telemetry';
 
 /**
  * Takes records, decides, and lets lanes perform.

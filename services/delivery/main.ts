@@ -1,4 +1,4 @@
-import './telemetry';
+import './start-telemetry';
 import { watchKey } from '../../shared/config/key-check';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
@@ -21,7 +21,7 @@ import { observeDelivery } from './meters';
 import { circuitRecord } from './report';
 import { Sender } from './send';
 import { Targets } from './targets';
-import { circuitTurned } from './watch';
+import { circuitTurned } from './telemetry';
 
 /** Webhooks go out: each delivery to each URL that is open to it, and what came of it back to Kafka. */
 

@@ -1,4 +1,147 @@
-import { startTelemetry } from '../../shared/telemetry/start';
+import { type UrlAttempt } from '../../shared/model/attempt-events';
+import { type OutRecord } from '../../shared/kafka/port';
+import { type Log } from '../../shared/telemetry/log';
+import { isTraced, recordProcess, recordSend, recordSpan } from '../../shared/telemetry/spans';
+import { childTraceparent, spanIdOf, traceIdOf, withSpanId } from '../../shared/telemetry/trace';
+import { logAttempt } from './attempt-log';
+import { type Admission } from './decide';
+import { fateOf, type Fate } from './fate';
+import { type CircuitTurn } from './lanes';
+import { countRequest, meters } from './meters';
+import { type Held, type Traced, type Tried, verdict } from './report';
+import { type Target } from './targets';
 
-/** The first import of `main.ts`: what it starts is there before all else. */
-startTelemetry('delivery');
+/**
+ * What is told of deliveries: counted for all, logged for those that failed, traced for those whose trace is recorded. Spans are
+ * written when they are over; until then a delivery that is traced carries `Held.traced`, and another nothing.
+ */
+
+const GROUP = 'delivery';
+
+/** A record was taken. */
+export function taken(held: Held): void {
+  const { delivery } = held;
+  if (!isTraced(delivery.traceparent)) return;
+  const context = childTraceparent(delivery.traceparent);
+  held.traced = { context, previous: delivery.span, takenAt: performance.now(), concludedAt: 0 };
+  // What is written of it names this step for the next one.
+  delivery.span = spanIdOf(context);
+}
+
+/** A request to one URL ended. @param context its own, as sent */
+export function answered({ traced }: Held, target: Target, attempt: UrlAttempt, context: string): void {
+  const { status, error, durationMs } = attempt;
+  countRequest(status, error?.code ?? '', durationMs);
+  if (!traced) return;
+  const endedAt = performance.now();
+  recordSpan({
+    name: 'POST',
+    kind: 'client',
+    context,
+    parent: traced.context,
+    startedAt: endedAt - durationMs,
+    endedAt,
+    attributes: {
+      'http.request.method': 'POST',
+      ...serverOf(target.origin),
+      'http.response.status_code': status,
+      'waypost.webhook.id': target.id,
+    },
+    error: errorType(attempt),
+  });
+}
+
+/** An attempt was concluded. */
+export function attempted(log: Log, held: Held, done: { tried: Tried; outcome: OutRecord[]; nowMs: number }): void {
+  const { tried, nowMs } = done;
+  const outcome = verdict(tried);
+  meters.attempts[outcome].value++;
+  const error = outcome === 'delivered' ? undefined : tried.urls.map(errorType).findLast((type) => type !== undefined);
+  if (held.traced && error !== undefined) held.traced.error = error;
+  logAttempt(log, held, { tried, outcome, written: done.outcome, nowMs });
+}
+
+/** Kafka has acknowledged what became of it. */
+export function finished(
+  log: Log,
+  held: Held,
+  done: { outcome: OutRecord[]; admission: Admission | undefined; nowMs: number },
+): void {
+  const fate = fateOf(held, done.outcome, done.admission);
+  count(held, fate, done.nowMs);
+  if (fate.kind === 'dead' && done.admission) {
+    const { delivery } = held;
+    const { id, destinationId: destination, reason } = { ...delivery, reason: fate.reason };
+    log.info({ delivery: id, destination, reason, trace_id: traceIdOf(delivery.traceparent) }, 'delivery.dead');
+  }
+  if (held.traced) trace(held, held.traced, fate);
+}
+
+/** It was given back untouched. */
+export function released(held: Held): void {
+  if (held.traced) trace(held, { ...held.traced, concludedAt: performance.now() }, { kind: 'released' });
+}
+
+/** A record could not be read. */
+export function unreadable(): void {
+  meters.dead.of({ reason: 'unreadable' }).value++;
+}
+
+/** A URL's circuit opened, or closed again. */
+export function circuitTurned(log: Log, { target, state, why }: CircuitTurn): void {
+  meters[state === 'open' ? 'opened' : 'closed'].value++;
+  log.info({ destination: target.destinationId, url: target.id, state, why }, 'circuit.turned');
+}
+
+function count({ delivery }: Held, { kind, reason = '' }: Fate, nowMs: number): void {
+  switch (kind) {
+    case 'delivered':
+      meters.delivered.value++;
+      if (delivery.replay > 0) return;
+      meters[delivery.attempt === 0 ? 'first' : 'later'].record((nowMs - delivery.acceptedAt) / 1_000);
+      return;
+    case 'tested':
+      return;
+    case 'retried':
+    case 'diverted':
+    case 'dead':
+    case 'cancelled':
+      meters[kind].of({ reason }).value++;
+  }
+}
+
+function trace(held: Held, traced: Traced, fate: Omit<Fate, 'kind'> & { kind: Fate['kind'] | 'released' }): void {
+  const { delivery, record } = held;
+  const { context, previous, takenAt, concludedAt, error } = traced;
+  const about = { 'messaging.message.id': delivery.messageId, 'waypost.delivery.id': delivery.id };
+  if (fate.topic !== undefined) {
+    recordSend({ parent: context, topic: fate.topic, startedAt: concludedAt, attributes: about });
+  }
+  recordProcess({
+    record,
+    group: GROUP,
+    context,
+    parent: delivery.traceparent,
+    startedAt: takenAt,
+    attributes: {
+      ...about,
+      'waypost.destination.id': delivery.destinationId,
+      'waypost.attempt': delivery.attempt + 1,
+      'waypost.replay': delivery.replay,
+      'waypost.outcome': fate.kind,
+      'waypost.reason': fate.reason,
+    },
+    links: previous === undefined ? [] : [{ context: withSpanId(context, previous), as: 'previous' }],
+    error,
+  });
+}
+
+function errorType({ status, error }: UrlAttempt): string | undefined {
+  return error && (status === undefined ? error.code : String(status));
+}
+
+/** Host and port: nothing of a path, where tokens live. */
+function serverOf(origin: string) {
+  const { hostname, port, protocol } = new URL(origin);
+  return { 'server.address': hostname, 'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) };
+}

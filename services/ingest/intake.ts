@@ -11,7 +11,7 @@ import { type ReadBody } from './body';
 import { type Gate } from './gate';
 import { messageRecords, rejectedRecords } from './produce';
 import { type Store } from './store';
-import { watchStored } from './watch';
+import { watchStored } from './telemetry';
 
 /**
  * A request → the answer to it. Success is said only after Kafka acknowledged every record that came of the request: its

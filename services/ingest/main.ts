@@ -1,4 +1,4 @@
-import './telemetry';
+import './start-telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { createClientAddress } from '../../shared/service/client-address';
 import { type Health, serveHealth } from '../../shared/service/health';

@@ -1,4 +1,112 @@
-import { startTelemetry } from '../../shared/telemetry/start';
+import { type IncomingMessage } from 'node:http';
+import { type RejectedCall } from '../../shared/model/rejected-calls';
+import { type OutRecord } from '../../shared/kafka/port';
+import { MESSAGES } from '../../shared/kafka/topics';
+import { metrics } from '../../shared/telemetry/metrics';
+import { isTraced, recordedRoot, recordSpan, sendAttributes, type SpanLink } from '../../shared/telemetry/spans';
+import { childTraceparent, isTraceparent } from '../../shared/telemetry/trace';
+import { type RefusalCode } from './answer';
+import { routeOf } from './route';
 
-/** The first import of `main.ts`: what it starts is there before all else. */
-startTelemetry('ingest');
+/** What is told of calls: counted by request, traced where a trace is recorded. Spans are written after the fact. */
+
+const accepted = metrics.counter({ name: 'waypost.messages.accepted', help: 'Calls that Kafka acknowledged.' }).of();
+const rejected = metrics.counter({
+  name: 'waypost.messages.rejected',
+  help: 'Invalid calls.',
+  labels: { reason: 'the code of the mistake' },
+});
+const notStored = metrics.counter({
+  name: 'waypost.messages.not_stored',
+  help: 'Calls that ingest answered with 503. The client sends them again.',
+  labels: { reason: '`overloaded`, `kafka_unavailable`' },
+});
+for (const reason of ['overloaded', 'kafka_unavailable']) notStored.of({ reason });
+
+/** A request whose calls were given to Kafka. */
+export interface Stored {
+  /** of its valid calls */
+  records: readonly OutRecord[];
+  rejected: readonly RejectedCall[];
+  failed: RefusalCode | undefined;
+  /** by `performance.now()` */
+  storingAt: number;
+  from: RequestStart | undefined;
+}
+
+interface RequestStart {
+  req: Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+  /** by `performance.now()` */
+  startedAt: number;
+}
+
+export function watchStored(stored: Stored): void {
+  const messages = stored.records;
+  if (stored.failed === undefined) accepted.value += messages.length;
+  else notStored.of({ reason: stored.failed }).value += messages.length;
+  for (const { code } of stored.rejected) rejected.of({ reason: code }).value++;
+  const traced = messages.filter(({ headers }) => isTraced(headers?.traceparent ?? ''));
+  if (traced.length > 0) trace(stored, messages.length, traced);
+}
+
+/** Of a batch's messages, so many are named by its own span. */
+const MOST_LINKS = 32;
+
+/** One call: its request is the root of its trace. Of several each has a trace of its own, and so has the request. */
+function trace({ failed, storingAt, from }: Stored, messages: number, traced: readonly OutRecord[]): void {
+  const endedAt = performance.now();
+  const contexts = traced.map(({ headers }) => headers?.traceparent ?? '');
+  const [first = ''] = contexts;
+  const alone = messages === 1;
+  const request = alone ? childTraceparent(first) : recordedRoot();
+  for (const [i, context] of contexts.entries()) {
+    recordSpan({
+      name: `send ${MESSAGES}`,
+      kind: 'producer',
+      context,
+      ...(alone ? { parent: request } : { links: [{ context: request, as: 'request' }] }),
+      startedAt: storingAt,
+      endedAt,
+      attributes: {
+        ...sendAttributes(MESSAGES),
+        'messaging.message.id': traced[i]?.headers?.message,
+        'waypost.source.id': traced[i]?.headers?.source,
+      },
+      error: failed,
+    });
+  }
+  const links: SpanLink[] = alone ? [] : contexts.slice(0, MOST_LINKS).map((context) => ({ context, as: 'message' }));
+  traceRequest({ context: request, from, links, messages, failed, storingAt, endedAt });
+}
+
+function traceRequest(of: {
+  context: string;
+  from: RequestStart | undefined;
+  links: SpanLink[];
+  messages: number;
+  failed: RefusalCode | undefined;
+  storingAt: number;
+  endedAt: number;
+}): void {
+  const { context, from, links, messages, failed, storingAt, endedAt } = of;
+  const { method = 'POST', url = '', headers = {} } = from?.req ?? {};
+  const { traceparent } = headers;
+  const caller = typeof traceparent === 'string' && isTraceparent(traceparent) ? traceparent : undefined;
+  const route = routeOf(url);
+  recordSpan({
+    name: `${method} ${route}`,
+    kind: 'server',
+    context,
+    startedAt: from?.startedAt ?? storingAt,
+    endedAt,
+    attributes: {
+      'http.request.method': method,
+      'http.route': route,
+      'url.scheme': 'http',
+      'http.response.status_code': failed === undefined ? 200 : 503,
+      ...(messages === 1 ? {} : { 'messaging.batch.message_count': messages }),
+    },
+    links: caller === undefined ? links : [{ context: caller, as: 'caller' }, ...links],
+    error: failed === undefined ? undefined : '503',
+  });
+}

@@ -2,7 +2,7 @@ import { createStepDedup } from '../../shared/model/step-dedup';
 import { type Appender, type OpenRecord, type Verdict } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { dueOf } from './decide';
-import { watchReturn } from './watch';
+import { watchReturn } from './telemetry';
 
 /**
  * Gives records of the tiers back to delivery when they are due. It keeps nothing: a partition whose head is not due is

@@ -1,4 +1,4 @@
-import './telemetry';
+import './start-telemetry';
 import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
@@ -8,7 +8,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Returner } from './handler';
 import { TierReader } from './tiers';
-import { watchTiers } from './watch';
+import { watchTiers } from './telemetry';
 
 /** Deliveries wait in the tiers, and come back when they are due. */
 

@@ -1,4 +1,82 @@
-import { startTelemetry } from '../../shared/telemetry/start';
+import { formatDuration } from '../../shared/model/duration';
+import { type OpenRecord } from '../../shared/kafka/port';
+import { DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { type Count, type Distribution, metrics } from '../../shared/telemetry/metrics';
+import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
+import { childTraceparent, withSpanId } from '../../shared/telemetry/trace';
 
-/** The first import of `main.ts`: what it starts is there before all else. */
-startTelemetry('retry');
+/** What is told of deliveries that come back. */
+
+const GROUP = 'retry';
+const LATENESS_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900];
+
+const returned = metrics.counter({
+  name: 'waypost.retries.returned',
+  help: 'Deliveries returned to `webhooks.due` when they were due.',
+  labels: { tier: '`10s`, `1m`, …' },
+});
+const lateness = metrics.histogram(
+  {
+    name: 'waypost.retry.lateness',
+    help: 'Time between the due time of a delivery and its return.',
+    unit: 's',
+    labels: { tier: '`10s`, `1m`, …' },
+  },
+  LATENESS_BOUNDS,
+);
+
+interface Tier {
+  name: string;
+  delayMs: number;
+  returned: Count;
+  lateness: Distribution;
+}
+const tiers = new Map<string, Tier>();
+
+/** The tiers there are: they are counted from now on, from 0. */
+export function watchTiers(topics: readonly string[]): void {
+  for (const topic of topics) tierOf(topic);
+}
+
+function tierOf(topic: string): Tier {
+  const known = tiers.get(topic);
+  if (known) return known;
+  const delayMs = tierDelayMs(topic) ?? 0;
+  const name = formatDuration(delayMs);
+  const tier = { name, delayMs, returned: returned.of({ tier: name }), lateness: lateness.of({ tier: name }) };
+  tiers.set(topic, tier);
+  return tier;
+}
+
+/** A record is due. @returns to be called when its copy is acknowledged */
+export function watchReturn(record: OpenRecord, nowMs: number): () => void {
+  const tier = tierOf(record.topic);
+  const waitedMs = nowMs - record.timestampMs;
+  const lateMs = Math.max(0, waitedMs - tier.delayMs);
+  const trace = watchTraced(record, { tier: tier.name, waitedMs, lateMs });
+  return () => {
+    tier.returned.value++;
+    tier.lateness.record(lateMs / 1_000);
+    trace?.();
+  };
+}
+
+function watchTraced(record: OpenRecord, wait: { tier: string; waitedMs: number; lateMs: number }) {
+  const { traceparent = '', message, delivery, span } = record.headers;
+  if (!isTraced(traceparent)) return undefined;
+  const dueAt = performance.now();
+  const context = childTraceparent(traceparent);
+  const about = { 'messaging.message.id': message, 'waypost.delivery.id': delivery };
+  return () => {
+    recordSend({ parent: context, topic: DUE, startedAt: dueAt, attributes: about });
+    recordProcess({
+      record,
+      group: GROUP,
+      context,
+      parent: traceparent,
+      startedAt: dueAt - wait.waitedMs,
+      attributes: { ...about, 'waypost.tier': wait.tier, 'waypost.lateness_ms': wait.lateMs },
+      links: span === undefined ? [] : [{ context: withSpanId(traceparent, span), as: 'previous' }],
+    });
+  };
+}

@@ -12,7 +12,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
 import { Deferrals, type Doubt } from './deferrals';
 import { Pending } from './pending';
-import { drops, watchFilters, watchRouting } from './watch';
+import { drops, watchFilters, watchRouting } from './telemetry';
 
 /**
  * Turns messages into deliveries.

@@ -1,4 +1,4 @@
-import './telemetry';
+import './start-telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
@@ -8,7 +8,7 @@ import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Router } from './handler';
-import { observeRouter } from './watch';
+import { observeRouter } from './telemetry';
 
 /** Messages become deliveries: one for each destination that wants them. */
 

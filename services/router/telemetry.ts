@@ -1,4 +1,98 @@
-import { startTelemetry } from '../../shared/telemetry/start';
+import { type Filters } from './decide';
+import { type OpenRecord } from '../../shared/kafka/port';
+import { type MessageHeaders } from '../../shared/model/message-codec';
+import { WEBHOOKS } from '../../shared/kafka/topics';
+import { metrics, only } from '../../shared/telemetry/metrics';
+import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
+import { childTraceparent } from '../../shared/telemetry/trace';
 
-/** The first import of `main.ts`: what it starts is there before all else. */
-startTelemetry('router');
+/** What is told of messages that are routed. */
+
+const GROUP = 'router';
+
+const dropped = metrics.counter({
+  name: 'waypost.messages.dropped',
+  help: 'Messages that became no delivery.',
+  labels: { reason: '`no_destination`, `unknown_source`, `blocked`, `filtered`' },
+});
+export const drops = {
+  no_destination: dropped.of({ reason: 'no_destination' }),
+  unknown_source: dropped.of({ reason: 'unknown_source' }),
+  blocked: dropped.of({ reason: 'blocked' }),
+  filtered: dropped.of({ reason: 'filtered' }),
+};
+
+const filtered = metrics
+  .counter({ name: 'waypost.deliveries.filtered', help: 'Deliveries that a filter stopped, failures included.' })
+  .of();
+const failures = metrics.counter({
+  name: 'waypost.filters.failed',
+  help: 'Messages for which a filter could not be evaluated. A failure counts as no match.',
+  labels: { 'waypost.destination.id': 'at most 100, then `other`' },
+});
+
+/** What filters said of a message. */
+export function watchFilters({ filtered: kept, failed }: Filters): void {
+  filtered.value += kept;
+  for (const { destination } of failed) failures.of({ 'waypost.destination.id': destination.id }).value++;
+}
+
+/**
+ * Registers what the router counts.
+ * @param deferred returns how many messages are left in Kafka until they can be decided
+ */
+export function observeRouter(
+  router: {
+    counts: Readonly<Record<'routed' | 'deliveries' | 'duplicates' | 'rejected', number>>;
+    held: { count: number; oldestMs: number };
+  },
+  deferred: () => number,
+): void {
+  const { counts } = router;
+  const held = {
+    name: 'waypost.messages.held',
+    help: 'Messages that wait until the router knows `config`. `kafka`: the router has left them in Kafka and reads them again. Hundreds in memory are normal while many messages have no destination, each for at most 0.2 s.',
+    labels: { where: '`memory`, `kafka`' },
+  };
+  metrics.gauge(held, () => [
+    { labels: { where: 'memory' }, value: router.held.count },
+    { labels: { where: 'kafka' }, value: deferred() },
+  ]);
+  const oldest = {
+    name: 'waypost.messages.held.oldest',
+    help: 'Wait of the oldest held message in memory; 0 without one.',
+    unit: 's',
+  } as const;
+  metrics.gauge(oldest, () => only(router.held.oldestMs / 1_000));
+  const counted = (name: string, help: string, read: () => number) =>
+    metrics.counted({ name, help }, () => only(read()));
+  counted('waypost.messages.routed', 'Messages that became deliveries.', () => counts.routed);
+  counted('waypost.deliveries.created', 'Deliveries made of messages.', () => counts.deliveries);
+  counted('waypost.messages.duplicate', 'Copies of messages that were routed before.', () => counts.duplicates);
+  const unreadable = {
+    name: 'waypost.messages.rejected',
+    help: 'Messages that the router cannot read.',
+    labels: { reason: '`unreadable_message`' },
+  };
+  metrics.counted(unreadable, () => [{ labels: { reason: 'unreadable_message' }, value: counts.rejected }]);
+}
+
+/** A message is being routed. @returns to be called when its deliveries are acknowledged; undefined where its trace is not recorded */
+export function watchRouting(record: OpenRecord, head: MessageHeaders, deliveries: number): (() => void) | undefined {
+  if (!isTraced(head.traceparent)) return undefined;
+  const startedAt = performance.now();
+  const context = childTraceparent(head.traceparent);
+  return () => {
+    const about = { 'messaging.message.id': head.messageId };
+    const batch = deliveries > 1 ? { 'messaging.batch.message_count': deliveries } : {};
+    recordSend({ parent: context, topic: WEBHOOKS, startedAt, attributes: { ...about, ...batch } });
+    recordProcess({
+      record,
+      group: GROUP,
+      context,
+      parent: head.traceparent,
+      startedAt,
+      attributes: { ...about, 'waypost.source.id': head.sourceId, 'waypost.deliveries': deliveries },
+    });
+  };
+}

@@ -1,6 +1,6 @@
 /**
  * Metrics as plain numbers in objects: what counts adds to a field, and only who asks (Prometheus, or the SDK's reader)
- * pays for names and labels. Labels are those of the OpenTelemetry conventions; `prometheus.ts` and `otlp.ts` say them to others.
+ * pays for names and labels. Labels are those of the OpenTelemetry conventions; `prometheus.ts` and `otel-metrics.ts` say them to others.
  *
  * Invariant: the number of series is bounded. A label's values are few and known; should one ever not be (a status, say), what
  * comes beyond `MOST_SERIES` is counted as `other`.

@@ -1,8 +1,8 @@
 import { withTimeout } from '../service/async';
-import { isSdkWanted, sampledRatio } from './asked';
+import { isSdkWanted, sampledRatio } from './otel-env';
 import { metrics } from './metrics';
-import { measureProcess } from './process-metrics';
-import type * as Sdk from './sdk';
+import { measureProcess } from './process';
+import type * as Sdk from './otel-sdk';
 import { sampleRoots } from './trace';
 
 /**
@@ -27,7 +27,7 @@ export function startTelemetry(service: string): void {
   sampleRoots(sampledRatio(process.env));
   // Not `import`, which would load it always or too late.
   // eslint-disable-next-line @typescript-eslint/no-require-imports
-  const { startSdk } = require('./sdk') as typeof Sdk;
+  const { startSdk } = require('./otel-sdk') as typeof Sdk;
   shutdown = startSdk(metrics);
 }
 

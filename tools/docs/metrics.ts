@@ -1,4 +1,4 @@
-import { measureProcess } from '../../shared/telemetry/process-metrics';
+import { measureProcess } from '../../shared/telemetry/process';
 import { type Metric, metrics, type MetricInfo } from '../../shared/telemetry/metrics';
 import { prometheusName } from '../../shared/telemetry/prometheus';
 import { table } from './table';
@@ -21,7 +21,7 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
     async () => {
       const { observeServer } = await import('../../shared/telemetry/http-server');
       observeServer();
-      await import('../../services/ingest/watch');
+      await import('../../services/ingest/telemetry');
       await import('../../services/ingest/limited');
       await import('../../services/ingest/store');
     },
@@ -29,7 +29,7 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
   [
     'Router',
     async () => {
-      const { observeRouter } = await import('../../services/router/watch');
+      const { observeRouter } = await import('../../services/router/telemetry');
       observeRouter(unread, unread);
     },
   ],
@@ -40,18 +40,18 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
       observeDelivery(unread);
     },
   ],
-  ['Retry', () => import('../../services/retry/watch')],
+  ['Retry', () => import('../../services/retry/telemetry')],
   [
     'Audiences',
     async () => {
-      const { observeAudiences } = await import('../../services/audiences/watch');
+      const { observeAudiences } = await import('../../services/audiences/telemetry');
       observeAudiences(unread);
     },
   ],
   [
     'Control',
     async () => {
-      const { observeAlerts, observeHistory } = await import('../../services/control/watch');
+      const { observeAlerts, observeHistory } = await import('../../services/control/telemetry');
       observeAlerts(unread);
       observeHistory(unread);
     },

@@ -1,4 +1,4 @@
-import { documentedPath } from '../../../services/control/watch';
+import { documentedPath } from '../../../services/control/telemetry';
 
 test.each([
   ['/api/v1/sources', '/api/v1/sources'],

@@ -1,7 +1,7 @@
 import { type Log } from '../../../shared/telemetry/log';
 import { createLog } from '../../../shared/telemetry/log';
 import { concludeAttempt, type Held, type Tried } from '../../../services/delivery/report';
-import { attempted } from '../../../services/delivery/watch';
+import { attempted } from '../../../services/delivery/telemetry';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');

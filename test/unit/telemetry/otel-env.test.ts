@@ -1,4 +1,4 @@
-import { isSdkWanted, sampledRatio } from '../../../shared/telemetry/asked';
+import { isSdkWanted, sampledRatio } from '../../../shared/telemetry/otel-env';
 
 test.each([
   [{}, false],

@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api';
 import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
 import { type Metrics } from './metrics';
-import { observeMetrics } from './otlp';
+import { observeMetrics } from './otel-metrics';
 import { writeSpansBy, type SpanSpec } from './spans';
 import { spanIdOf, traceIdOf } from './trace';
 
