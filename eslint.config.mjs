@@ -53,7 +53,7 @@ export default tseslint.config(
   },
   { files: ['deploy/local/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
   {
-    files: ['shared/kafka/codec/*.ts'],
+    files: ['shared/kafka/{protocol,kafkajs}/*.ts'],
     // Bytes at indexes that were compared with the length.
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },

@@ -2,7 +2,7 @@ import { createEncryptor } from '../shared/config/encryption';
 import { openConfig } from '../shared/config/reader';
 import { openWriter, type Write } from '../shared/config/writer';
 import { type Destination, type Kinds, type Source } from '../shared/model/config';
-import { type Appender, type Kafka } from '../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../shared/kafka/port';
 import { requireSecretKeys, type Settings } from '../shared/service/settings';
 import { type Log } from '../shared/telemetry/log';
 import { SECRET } from './payload';
@@ -17,11 +17,11 @@ export type Entry = { [K in keyof Kinds]: { kind: K; data: Kinds[K] } }[keyof Ki
 
 /** Appends them as first versions, one after the other. */
 export async function writeEntries(
-  { kafka, appender, log }: { kafka: Kafka; appender: Appender; log: Log },
+  { kafka, producer, log }: { kafka: Kafka; producer: BatchProducer; log: Log },
   entries: readonly Entry[],
 ): Promise<void> {
   const config = await openConfig(kafka, { name: 'bench', log, onFatal: (error) => log.error(error) });
-  const writer = openWriter({ config, appender, log, now: () => new Date() });
+  const writer = openWriter({ config, producer, log, now: () => new Date() });
   try {
     for (const entry of entries) await writeOne(writer.write, entry);
   } finally {

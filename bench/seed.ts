@@ -2,7 +2,7 @@ import { DEFAULT_SHARDS, type Destination } from '../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../shared/model/delivery';
 import { type Message, messageHeaders, messageKey } from '../shared/model/message';
 import { connectKafka } from '../shared/kafka/client';
-import { type Appender, type Kafka, type OutRecord } from '../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OutRecord } from '../shared/kafka/port';
 import { MESSAGES, WEBHOOKS } from '../shared/kafka/topics';
 import { loadSettings } from '../shared/service/settings';
 import { createLog } from '../shared/telemetry/log';
@@ -36,19 +36,19 @@ export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
   const settings = loadSettings(env);
   const log = createLog('bench', 'error');
   const kafka = await connectKafka(settings, { clientId: 'bench', log });
-  const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: 'retry' });
+  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: 'retry' });
   return {
     kafka,
     destinations: async (urls, filter) => {
       const destinations = urls.map((url, i) => destinationOf(`dst_bench${String(i)}`, { url, filter }, settings));
       const entries = destinations.map((data): Entry => ({ kind: 'destination', data }));
-      await writeEntries({ kafka, appender, log }, entries);
+      await writeEntries({ kafka, producer, log }, entries);
       return destinations;
     },
-    write: (entries) => writeEntries({ kafka, appender, log }, entries),
-    append: (records) => appendAll(appender, records),
+    write: (entries) => writeEntries({ kafka, producer, log }, entries),
+    append: (records) => appendAll(producer, records),
     close: async () => {
-      await appender.close(1_000);
+      await producer.close(1_000);
       await kafka.close();
     },
   };
@@ -116,16 +116,16 @@ export function deliveryRecord(topic: string, delivery: Delivery & { userId: str
 }
 
 /** Some requests' worth is handed over at a time: the next is made while Kafka writes the last. */
-async function appendAll(appender: Appender, records: Iterable<OutRecord>): Promise<void> {
+async function appendAll(producer: BatchProducer, records: Iterable<OutRecord>): Promise<void> {
   let batch: OutRecord[] = [];
   const written: Promise<void>[] = [];
   for (const record of records) {
     batch.push(record);
     if (batch.length < BATCH) continue;
-    written.push(appender.append(batch));
+    written.push(producer.send(batch));
     batch = [];
     if (written.length < BATCHES_AHEAD) continue;
     await written.shift();
   }
-  await Promise.all([...written, appender.append(batch)]);
+  await Promise.all([...written, producer.send(batch)]);
 }

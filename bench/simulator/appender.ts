@@ -1,4 +1,4 @@
-import { type Appender, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { type Agenda } from './agenda';
 import { type ProcessTime } from './process-time';
 
@@ -11,7 +11,7 @@ const RECORD_BYTES = 400;
 
 export type Store = (records: OutRecord[]) => void;
 
-export class SimulatedAppender implements Appender {
+export class SimulatedAppender implements BatchProducer {
   pendingBytes = 0;
   readonly oldestPendingAt = undefined;
   #batch: { records: OutRecord[]; acknowledge: (() => void)[] } | undefined;
@@ -22,7 +22,7 @@ export class SimulatedAppender implements Appender {
     private readonly store: Store,
   ) {}
 
-  append(records: OutRecord[]): Promise<void> {
+  send(records: OutRecord[]): Promise<void> {
     const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0) + RECORD_BYTES, 0);
     this.pendingBytes += bytes;
     const batch = (this.#batch ??= this.#newBatch());
@@ -36,12 +36,12 @@ export class SimulatedAppender implements Appender {
   }
 
   /** The same, telling of each append. */
-  hearing(appended: (records: OutRecord[]) => void): Appender {
+  hearing(appended: (records: OutRecord[]) => void): BatchProducer {
     const pendingBytes = () => this.pendingBytes;
     return {
-      append: (records) => {
+      send: (records) => {
         appended(records);
-        return this.append(records);
+        return this.send(records);
       },
       get pendingBytes() {
         return pendingBytes();

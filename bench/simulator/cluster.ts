@@ -74,8 +74,8 @@ export class Cluster {
   #startRetry(logs: PartitionLog[]): void {
     const { agenda, book } = this.around;
     const time = new ProcessTime(agenda);
-    const appender = new SimulatedAppender(time, agenda, (records) => this.store(records));
-    const returner = new Returner({ appender, now: () => time.wallMs(), onRoom: () => reader.resume() });
+    const producer = new SimulatedAppender(time, agenda, (records) => this.store(records));
+    const returner = new Returner({ producer, now: () => time.wallMs(), onRoom: () => reader.resume() });
     const reader: Reader = new Reader(time, logs, (record) => {
       const taken: { done?: () => void; early?: true } = {};
       const done = () => {
@@ -83,7 +83,7 @@ export class Cluster {
         else taken.early = true;
       };
       const verdict = returner.onRecord({ ...record, done });
-      if (verdict === 'taken') taken.done = book.taken(record.headers.delivery ?? '');
+      if (verdict === 'accepted') taken.done = book.taken(record.headers.delivery ?? '');
       if (taken.early) taken.done?.();
       return verdict;
     });

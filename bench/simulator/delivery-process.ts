@@ -62,13 +62,13 @@ export class DeliveryProcess {
     const time = (this.time = new ProcessTime(agenda));
     const recoveredAt = lane.circuit.recoveredAt;
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
-    const appender = new SimulatedAppender(time, agenda, around.store);
+    const producer = new SimulatedAppender(time, agenda, around.store);
     const lanes = (this.#lanes = new Lanes({
       ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock: new LoopClock(time), rateShare: () => 1 },
       onCircuit: (turn) => {
         this.crowd.circuit(turn.target.origin, turn.state);
         around.onCircuit(turn);
-        void appender.append([circuitRecord(turn, time.wallMs())]);
+        void producer.send([circuitRecord(turn, time.wallMs())]);
       },
     }));
     const sender = new SimulatedSender({
@@ -79,7 +79,7 @@ export class DeliveryProcess {
     this.#deliverer = new Deliverer({
       config: { completeAt: Infinity, changes: 0, onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener) },
       ...{ targets: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
-      appender: appender.hearing((records) => this.#concluded(records)),
+      producer: producer.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),
       onRoom: () => this.#reader.resume(),
       onFatal: (error) => {
@@ -109,7 +109,7 @@ export class DeliveryProcess {
     if (only !== undefined) this.crowd.waits(only, kind, 1);
     const taken: OpenRecord = { ...record, done };
     const verdict = this.#deliverer.onRecord(taken);
-    if (verdict !== 'taken') book.violate('full, with room');
+    if (verdict !== 'accepted') book.violate('full, with room');
     return verdict;
   }
 

@@ -1,5 +1,5 @@
-import { partitionOf } from '../../shared/kafka/codec/partitioner';
-import { type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
+import { partitionOf } from '../../shared/kafka/protocol/partitioner';
+import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 
 /**
  * The partitions of a cluster, as far as a simulation needs them: records in order, read by one consumer each, with the
@@ -18,7 +18,7 @@ export class PartitionLog {
   #head = 0;
   #next = 0;
   /** a verdict said `full`, or when to come back (ms since 1970) */
-  #waits: 'full' | number | undefined;
+  #waits: 'busy' | number | undefined;
 
   constructor(
     readonly topic: string,
@@ -37,20 +37,20 @@ export class PartitionLog {
 
   /** There is room again. @returns whether it waited for that */
   resume(): boolean {
-    const waited = this.#waits === 'full';
+    const waited = this.#waits === 'busy';
     if (waited) this.#waits = undefined;
     return waited;
   }
 
   /** Offers what it has, until a verdict refuses. @returns when it is to be read again, ms since 1970, if that was said */
-  read(onRecord: (record: OpenRecord) => Verdict, nowMs: number): number | undefined {
+  read(onRecord: (record: OpenRecord) => DispatchResult, nowMs: number): number | undefined {
     if (typeof this.#waits === 'number' && this.#waits <= nowMs) this.#waits = undefined;
     while (this.#waits === undefined) {
       const stored = this.#records[this.#head];
       if (!stored) break;
       const verdict = onRecord(this.#opened(stored));
-      if (verdict === 'taken') this.#drop();
-      else this.#waits = verdict === 'full' ? 'full' : nowMs + verdict.againInMs;
+      if (verdict === 'accepted') this.#drop();
+      else this.#waits = verdict === 'busy' ? 'busy' : nowMs + verdict.againInMs;
     }
     return typeof this.#waits === 'number' ? this.#waits : undefined;
   }
@@ -73,8 +73,8 @@ export class PartitionLog {
       value,
       headers,
       done: nothing,
-      leaving: false,
-      release: never,
+      isRevoking: false,
+      handBack: never,
       defer: never,
     };
   }

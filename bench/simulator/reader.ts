@@ -1,4 +1,4 @@
-import { type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { EPOCH_MS, type ProcessTime } from './process-time';
 import { type PartitionLog } from './log';
 
@@ -15,7 +15,7 @@ export class Reader {
   constructor(
     private readonly time: ProcessTime,
     private readonly partitions: readonly PartitionLog[],
-    private readonly onRecord: (record: OpenRecord) => Verdict,
+    private readonly onRecord: (record: OpenRecord) => DispatchResult,
   ) {}
 
   /** Something was appended to it. */

@@ -4,7 +4,7 @@ import { type Lookup, type Target } from '../../services/delivery/targets';
 import { DEFAULT_SHARDS } from '../../shared/model/config';
 import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
-import { assignStripes } from '../../shared/kafka/assign';
+import { assignCopartitions } from '../../shared/kafka/consumer/cooperative-assignor';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { randomOf, type Random } from '../../test/chaos/random';
@@ -204,5 +204,5 @@ function stripesOf(partitions: number, { count, simulated }: { count: number; si
   const claims = Array.from({ length: count }, (_, i) => ({
     ...{ memberId: `process-${String(i).padStart(4, '0')}`, owned: [], at: 0, leaving: false },
   }));
-  return [...assignStripes(partitions, claims).values()].slice(0, simulated);
+  return [...assignCopartitions(partitions, claims).values()].slice(0, simulated);
 }

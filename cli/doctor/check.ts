@@ -1,4 +1,4 @@
-import { type OffsetFindings, type TopicFindings } from '../../shared/kafka/inspect';
+import { type OffsetFindings, type TopicFindings } from '../../shared/kafka/topic-report';
 
 /** What a doctor says: one thing looked at, how it is, and what to do where it is not well. Pure. */
 

@@ -1,11 +1,11 @@
 import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/service/errors';
-import { kafkaAddress } from '../../shared/kafka/address';
+import { kafkaAddress } from '../../shared/kafka/connection-settings';
 import { connectKafka } from '../../shared/kafka/client';
-import { inspectOffsets, inspectTopics } from '../../shared/kafka/inspect';
+import { inspectOffsets, inspectTopics } from '../../shared/kafka/topic-report';
 import { type Kafka } from '../../shared/kafka/port';
-import { lookAtKafka } from '../../shared/kafka/ready';
+import { probeKafka } from '../../shared/kafka/wait-for-kafka';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
 import { type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -20,7 +20,7 @@ export async function kafkaChecks(settings: Settings): Promise<Check[]> {
     ];
   }
   const brokers = settings.KAFKA_BROKERS.join(',');
-  const look = await lookAtKafka(kafkaAddress(settings));
+  const look = await probeKafka(kafkaAddress(settings));
   if (look.state !== 'ready') {
     return [
       fail(

@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, r
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { waitForKafka } from '../../shared/kafka/ready';
+import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { isAlive, parseProcessId, processId } from '../../shared/service/process-id';
 import { keptPorts } from './kept-ports';
 import {

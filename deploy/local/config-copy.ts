@@ -88,10 +88,10 @@ async function restore(kafka: Kafka, input: Readable): Promise<number> {
   if (range && range.high > 0) {
     throw new AppError('cannot_start', 'Topic config is not empty: a copy is restored into a new system only.');
   }
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: WRITE_DEADLINE_MS });
+  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: WRITE_DEADLINE_MS });
   let copied = 0;
   const write = async (records: OutRecord[]) => {
-    await appender.append(records);
+    await producer.send(records);
     copied += records.length;
   };
   const waiting: OutRecord[] = [];
@@ -100,7 +100,7 @@ async function restore(kafka: Kafka, input: Readable): Promise<number> {
     if (waiting.length === AT_ONCE) await write(waiting.splice(0));
   }
   await write(waiting);
-  await appender.close(WRITE_DEADLINE_MS);
+  await producer.close(WRITE_DEADLINE_MS);
   return copied;
 }
 

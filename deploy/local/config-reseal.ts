@@ -32,8 +32,8 @@ export async function reseal(
   const kafka = await connectKafka(settings, { clientId: 'config', log });
   let fatal: unknown;
   const config = await openConfig(kafka, { name: 'reseal', log, onFatal: (error) => (fatal ??= error) });
-  const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
-  const writer = openWriter({ config, appender, log, now: () => new Date() });
+  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
+  const writer = openWriter({ config, producer, log, now: () => new Date() });
   try {
     const progress = (report: ReencryptReport) => {
       if (report.entries % PROGRESS_EVERY === 0) say(`${String(report.entries)} entries looked at`);
@@ -44,7 +44,7 @@ export async function reseal(
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
   } finally {
     await writer.close();
-    await appender.close(GIVE_UP_MS);
+    await producer.close(GIVE_UP_MS);
     await config.stop();
     await kafka.close();
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { kafkaAddress } from '../../shared/kafka/address';
-import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
+import { kafkaAddress } from '../../shared/kafka/connection-settings';
+import { probeKafka, waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { type Settings } from '../../shared/service/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';
@@ -79,7 +79,7 @@ export async function localKafka(options: {
 async function startAnewIfStuck(broker: Broker, output: Output): Promise<void> {
   const ended = new AbortController();
   void broker.ended.then(() => ended.abort());
-  if (!(await refusesGroups(() => lookAtKafka({ brokers: [broker.address] }), ended.signal))) return;
+  if (!(await refusesGroups(() => probeKafka({ brokers: [broker.address] }), ended.signal))) return;
   output.event('kafka.stuck', { why: 'it refuses consumer groups since its last start', then: 'it is started anew' });
   broker.kill();
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Look } from '../../shared/kafka/ready';
+import { type Look } from '../../shared/kafka/wait-for-kafka';
 
 /**
  * Kafka 4.1 may fail, after a kill, to load the offsets that consumer groups have committed: it says "Failed to load

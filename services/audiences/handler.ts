@@ -2,8 +2,8 @@ import { type ConfigReader } from '../../shared/config/types';
 import { parseMessage, readMessageHeaders } from '../../shared/model/message-codec';
 import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../shared/model/dedup-window';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { type Appender, type InRecord, type OpenRecord, type Verdict } from '../../shared/kafka/port';
-import { newerFormat, remember } from '../../shared/kafka/recall';
+import { type BatchProducer, type InRecord, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
+import { newerFormat, rememberMessage } from '../../shared/kafka/dedup-warmup';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { messagesOrigin } from './cursor';
@@ -18,7 +18,7 @@ import { encodeEvent, eventOf, isUser } from './event';
  */
 export interface RekeyOptions {
   config: Pick<ConfigReader, 'source'>;
-  appender: Appender;
+  producer: BatchProducer;
   log: Log;
   /** partitions that were refused may be read again */
   onRoom: () => void;
@@ -42,16 +42,16 @@ export class Rekey {
   constructor(private readonly options: RekeyOptions) {}
 
   /** Remembers a record that was read back: a copy of it that comes now is not counted. */
-  recall(record: InRecord): void {
-    remember(this.#seen, record);
+  warm(record: InRecord): void {
+    rememberMessage(this.#seen, record);
   }
 
-  onRecord(record: OpenRecord): Verdict {
-    const { appender, config } = this.options;
-    if (this.#failed) return 'full';
-    if (appender.pendingBytes >= MAX_PENDING_BYTES) {
+  onRecord(record: OpenRecord): DispatchResult {
+    const { producer, config } = this.options;
+    if (this.#failed) return 'busy';
+    if (producer.pendingBytes >= MAX_PENDING_BYTES) {
       this.#refused = true;
-      return 'full';
+      return 'busy';
     }
     const head = readMessageHeaders(record.headers);
     if (head.kind === 'newer') return this.#stop(record, head.format);
@@ -72,18 +72,18 @@ export class Rekey {
     if (!given || !isUser(given.user)) return this.#leave(record, 'left');
     if (given.event.kind === 'alias' && !isUser(given.event.to)) return this.#leave(record, 'left');
     this.#give(record, given, call);
-    return 'taken';
+    return 'accepted';
   }
 
   #give(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>, call: string): void {
-    const { appender, log, onRoom } = this.options;
+    const { producer, log, onRoom } = this.options;
     const { partition, offset } = record;
     const origin = { name: messagesOrigin(partition), offset };
-    appender.append([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin, call) }]).then(
+    producer.send([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin, call) }]).then(
       () => {
         this.counts.given++;
         record.done();
-        if (this.#refused && appender.pendingBytes < MAX_PENDING_BYTES / 2) {
+        if (this.#refused && producer.pendingBytes < MAX_PENDING_BYTES / 2) {
           this.#refused = false;
           onRoom();
         }
@@ -97,15 +97,15 @@ export class Rekey {
     );
   }
 
-  #leave(record: OpenRecord, why: 'left' | 'duplicates' | 'rejected'): Verdict {
+  #leave(record: OpenRecord, why: 'left' | 'duplicates' | 'rejected'): DispatchResult {
     this.counts[why]++;
     record.done();
-    return 'taken';
+    return 'accepted';
   }
 
-  #stop(record: OpenRecord, format: string): Verdict {
+  #stop(record: OpenRecord, format: string): DispatchResult {
     this.#failed = true;
     this.options.onFatal(newerFormat(record, format, 'this service'));
-    return 'full';
+    return 'busy';
   }
 }

@@ -1,4 +1,4 @@
-import { type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { decodeEvent, type Incoming } from './event';
 
@@ -36,15 +36,15 @@ export class Intake {
   }
 
   /** Takes a record, unless too many wait. */
-  offer(record: OpenRecord): Verdict {
+  offer(record: OpenRecord): DispatchResult {
     if (this.#queue.length >= MAX_QUEUE) {
       this.#refused = true;
-      return 'full';
+      return 'busy';
     }
     const incoming = decodeEvent(record);
     if (incoming) this.#queue.push({ incoming, record });
     else this.#skip(record);
-    return 'taken';
+    return 'accepted';
   }
 
   /** The oldest so many are written. */

@@ -1,5 +1,5 @@
 import { Checkpoints } from './checkpoints';
-import { type Appender, type Kafka, type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { recallCalls } from './counted-calls';
@@ -28,7 +28,7 @@ import { watchRefused } from './telemetry';
  */
 export interface KeeperOptions extends IntakeOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
-  appender: Appender;
+  producer: BatchProducer;
   partition: number;
   /** how many partitions there were when this process began to read */
   partitions: number;
@@ -69,7 +69,7 @@ export class Keeper {
   }
 
   /** Takes a record, unless too many wait. */
-  offer(record: OpenRecord): Verdict {
+  offer(record: OpenRecord): DispatchResult {
     const verdict = this.#intake.offer(record);
     this.#wake();
     return verdict;
@@ -246,9 +246,9 @@ export class Keeper {
   }
 
   get #writing(): Writing {
-    const { appender, partition, log } = this.options;
+    const { producer, partition, log } = this.options;
     return {
-      ...{ appender, partition, before: (user) => this.#store?.get(user) },
+      ...{ producer, partition, before: (user) => this.#store?.get(user) },
       onRefused: (error, bytes) =>
         log.error({ partition, bytes, reason: messageOf(error.cause ?? error) }, 'profile.refused'),
     };

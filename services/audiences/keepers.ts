@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { type OpenRecord, type PartitionKeeper, type Verdict } from '../../shared/kafka/port';
+import { type OpenRecord, type RebalanceListener, type DispatchResult } from '../../shared/kafka/port';
 import { type Queued } from './intake';
 import { Keeper, type KeeperOptions } from './keeper';
 
 /** The partitions of profiles that are this process's: each has its keeper, and never two. */
-export class Keepers implements PartitionKeeper {
+export class Keepers implements RebalanceListener {
   readonly #keepers = new Map<number, Keeper>();
   /** those that still write what they took, by partition */
   readonly #leaving = new Map<number, Promise<void>>();
@@ -15,24 +15,24 @@ export class Keepers implements PartitionKeeper {
   /** @param options.path of all stores */
   constructor(private readonly options: Omit<KeeperOptions, 'partition' | 'inherited'>) {}
 
-  own(partitions: ReadonlySet<number>): void {
+  onAssigned(partitions: ReadonlySet<number>): void {
     this.#owned = partitions;
     for (const partition of this.#keepers.keys()) if (!partitions.has(partition)) this.#close(partition, false);
     for (const partition of this.#left.keys()) if (!partitions.has(partition)) this.#left.delete(partition);
     for (const partition of partitions) this.#open(partition);
   }
 
-  lost(): void {
+  onLost(): void {
     this.#owned = new Set();
     for (const partition of this.#keepers.keys()) this.#close(partition, true);
   }
 
-  holds(partition: number): boolean {
+  isDraining(partition: number): boolean {
     return this.#keepers.has(partition) || this.#leaving.has(partition);
   }
 
-  onRecord(record: OpenRecord): Verdict {
-    return this.#keepers.get(record.partition)?.offer(record) ?? 'full';
+  onRecord(record: OpenRecord): DispatchResult {
+    return this.#keepers.get(record.partition)?.offer(record) ?? 'busy';
   }
 
   *[Symbol.iterator](): Iterator<[number, Keeper]> {
@@ -41,7 +41,7 @@ export class Keepers implements PartitionKeeper {
 
   /** Ends when all that was taken is written. */
   async stop(): Promise<void> {
-    this.own(new Set());
+    this.onAssigned(new Set());
     await Promise.all(this.#leaving.values());
   }
 

@@ -1,8 +1,8 @@
 import { type ConfigReader } from '../../shared/config/types';
-import { type Appender, type Consumption, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { type Lock, takeLock } from '../../shared/service/data-dir-lock';
-import { patient } from '../../shared/kafka/patient';
-import { recall } from '../../shared/kafka/recall';
+import { retryingReads } from '../../shared/kafka/retrying-reads';
+import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions';
@@ -34,7 +34,7 @@ export class Pipeline {
   private constructor(
     readonly rekey: Rekey,
     readonly keepers: Keepers,
-    private readonly parts: { rekeying: Consumption; keeping: Consumption; appenders: Appender[]; lock: Lock },
+    private readonly parts: { rekeying: Consumption; keeping: Consumption; appenders: BatchProducer[]; lock: Lock },
   ) {}
 
   /** @throws AppError `cannot_start` where another process has the stores of this folder open */
@@ -50,22 +50,22 @@ export class Pipeline {
 
   static async #open(options: PipelineOptions, lock: Lock): Promise<Pipeline> {
     const { kafka, config, definitions, log, onFatal } = options;
-    const asked = patient(kafka, log);
+    const asked = retryingReads(kafka, log);
     const [partitions, before] = [(await asked.ranges(PROFILE_EVENTS)).length, (await asked.ranges(PROFILES)).length];
     if (partitions !== before) throw otherPartitions(partitions, before);
-    const appending = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const, gatherMs: GATHER_MS };
-    const [rekeyed, kept] = await Promise.all([kafka.appender(appending), kafka.appender(appending)]);
+    const appending = { maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' as const, lingerMs: GATHER_MS };
+    const [rekeyed, kept] = await Promise.all([kafka.producer(appending), kafka.producer(appending)]);
     const consumptions: { rekeying?: Consumption; keeping?: Consumption } = {};
-    const rekey = new Rekey({ config, appender: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
-    await recall(kafka, rekey, { name: 'audiences-recall', atMost: REKEY_IDS, log, onFatal });
+    const rekey = new Rekey({ config, producer: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
+    await warmDedupWindow(kafka, rekey, { name: 'audiences-recall', atMost: REKEY_IDS, log, onFatal });
     const keepers = new Keepers({
-      ...{ kafka: asked, appender: kept, path: options.path, partitions, definitions, log, onFatal },
+      ...{ kafka: asked, producer: kept, path: options.path, partitions, definitions, log, onFatal },
       progress: new Progress(asked, Date.now),
       now: Date.now,
       onRoom: () => consumptions.keeping?.resume(),
     });
     const keeping = (consumptions.keeping = await kafka.consume({
-      ...{ group: KEEPERS_GROUP, topics: [PROFILE_EVENTS], onFatal, keeper: keepers },
+      ...{ group: KEEPERS_GROUP, topics: [PROFILE_EVENTS], onFatal, rebalanceListener: keepers },
       onRecord: (record) => keepers.onRecord(record),
     }));
     const rekeying = (consumptions.rekeying = await kafka.consume({
@@ -84,7 +84,7 @@ export class Pipeline {
     await rekeying.stop(deadlineMs / 2 - CLOSE_MS);
     // What is taken is written while the group is still told that it is ours.
     await Promise.all([this.keepers.stop(), keeping.stop(deadlineMs / 2 - CLOSE_MS)]);
-    await Promise.all(appenders.map((appender) => appender.close(CLOSE_MS)));
+    await Promise.all(appenders.map((producer) => producer.close(CLOSE_MS)));
     lock.release();
   }
 }

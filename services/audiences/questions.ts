@@ -9,7 +9,7 @@ import {
 import { messageOf } from '../../shared/service/errors';
 import { compileExpression } from '../../shared/cel/compile';
 import { mistakeText } from '../../shared/cel/syntax';
-import { type Appender, type InRecord, type Kafka, type Tail } from '../../shared/kafka/port';
+import { type BatchProducer, type InRecord, type Kafka, type Tail } from '../../shared/kafka/port';
 import { PROFILE_ANSWERS, PROFILE_QUESTIONS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { type MemberShelf, membersOf } from './members';
@@ -30,7 +30,7 @@ interface Kept {
 
 export interface QuestionsOptions {
   kafka: Pick<Kafka, 'tail'>;
-  appender: Pick<Appender, 'append' | 'pendingBytes'>;
+  producer: Pick<BatchProducer, 'send' | 'pendingBytes'>;
   /** of the partitions that are this process's now */
   keepers: () => Iterable<[number, Kept]>;
   /** ids of the sources whose write keys are public */
@@ -85,7 +85,7 @@ export class Questions {
     const { kafka, now, onFatal } = this.options;
     const from = { sinceMs: now() - LOOK_BACK.ms, atMost: LOOK_BACK.records };
     this.#tail = await kafka.tail({
-      ...{ name: 'audiences-questions', topic: PROFILE_QUESTIONS, from, patient: true, onFatal },
+      ...{ name: 'audiences-questions', topic: PROFILE_QUESTIONS, from, batchFetches: true, onFatal },
       onRecord: (record) => this.#hear(record),
     });
   }
@@ -193,10 +193,10 @@ export class Questions {
   }
 
   #tell(id: string, partition: number, part: Part, figures: Figures): void {
-    const { now, appender } = this.options;
+    const { now, producer } = this.options;
     const answer = { kind: 'preview' as const, partition, ...figures };
     if (figures.state !== 'done') {
-      const early = now() - part.saidAt < SAY_EVERY_MS || appender.pendingBytes > MAX_PENDING_BYTES;
+      const early = now() - part.saidAt < SAY_EVERY_MS || producer.pendingBytes > MAX_PENDING_BYTES;
       const said = JSON.stringify(answer);
       if (early || said === part.said) return;
       Object.assign(part, { said, saidAt: now() });
@@ -211,8 +211,8 @@ export class Questions {
 
   #say(id: string, answer: ProfileResult): void {
     // Refused by a stopping process alone; whoever keeps the partition next answers.
-    this.options.appender
-      .append([{ topic: PROFILE_ANSWERS, key: id, value: JSON.stringify(answer) }])
+    this.options.producer
+      .send([{ topic: PROFILE_ANSWERS, key: id, value: JSON.stringify(answer) }])
       .catch(() => undefined);
   }
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/service/errors';
-import { type Appender, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { type Step } from './draft';
 import { changelogRecords, moveRecords } from './out';
 import { markedFull, type Profile } from './profile';
@@ -11,7 +11,7 @@ import { markedFull, type Profile } from './profile';
  */
 
 export interface Writing {
-  appender: Pick<Appender, 'append'>;
+  producer: Pick<BatchProducer, 'send'>;
   partition: number;
   /** the profile before the step */
   before: (user: string) => Profile | undefined;
@@ -55,10 +55,10 @@ const NOTHING_TAKEN =
   'Kafka refuses every record of topic profiles; look at its log, its limits and the ACLs of the topic';
 
 /** Appends records. @returns the places of those that Kafka refuses for good; the others are written */
-export async function refused(records: OutRecord[], { appender, onRefused }: Omit<Writing, 'partition' | 'before'>) {
+export async function refused(records: OutRecord[], { producer, onRefused }: Omit<Writing, 'partition' | 'before'>) {
   const places = new Set<number>();
   try {
-    await appender.append(records);
+    await producer.send(records);
     return places;
   } catch (error) {
     if (!isFinal(error)) throw error;
@@ -66,7 +66,7 @@ export async function refused(records: OutRecord[], { appender, onRefused }: Omi
   // Which one it was is not known: each is appended alone. One that is written twice says the same.
   for (const [i, record] of records.entries()) {
     try {
-      await appender.append([record]);
+      await producer.send([record]);
     } catch (error) {
       if (!isFinal(error)) throw error;
       places.add(i);

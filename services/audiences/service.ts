@@ -1,4 +1,4 @@
-import { type Appender } from '../../shared/kafka/port';
+import { type BatchProducer } from '../../shared/kafka/port';
 import { type Health } from '../../shared/service/health';
 import { PROFILE_STATUS } from '../../shared/kafka/topics';
 import { Pipeline, type PipelineOptions } from './pipeline';
@@ -14,7 +14,7 @@ export class Service implements Health {
   /** the one change at a time: opening, or closing */
   #changing: Promise<void> = Promise.resolve();
   #stopping = false;
-  #status: Appender | undefined;
+  #status: BatchProducer | undefined;
   #questions: Questions | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #reported = new Map<string, string>();
@@ -23,9 +23,9 @@ export class Service implements Health {
 
   async start(): Promise<void> {
     const { kafka, config, log, onFatal } = this.options;
-    const appender = (this.#status = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' }));
+    const producer = (this.#status = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' }));
     this.#questions = new Questions({
-      ...{ kafka, appender, now: Date.now, log, onFatal },
+      ...{ kafka, producer, now: Date.now, log, onFatal },
       keepers: () => this.pipeline?.keepers ?? [],
       browser: () => this.options.definitions().browser,
       onPreview: () => void this.#change(),
@@ -95,7 +95,7 @@ export class Service implements Health {
       for (const { key, same } of fresh) this.#reported.set(key, same);
       const out = fresh.map(({ key, value }) => ({ topic: PROFILE_STATUS, key, value }));
       // Refused by a stopping process alone; the next one says it.
-      this.#status?.append(out).catch(() => undefined);
+      this.#status?.send(out).catch(() => undefined);
     }
   }
 }

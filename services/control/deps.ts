@@ -1,6 +1,6 @@
 import { type Encryptor } from '../../shared/config/encryption';
 import { type ConfigView } from '../../shared/config/types';
-import { type Appender, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type TokenUses } from './access/token-uses';
 import { type Entries } from './entries';
@@ -34,7 +34,7 @@ export interface ControlDeps {
   /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
   windowMs: number;
   history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
-  appender: Pick<Appender, 'append'>;
+  producer: Pick<BatchProducer, 'send'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   /** where clients reach ingest */
   ingest: { url: string | null; port: number };

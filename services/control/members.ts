@@ -1,7 +1,7 @@
 import { type Audience, type Upload } from '../../shared/model/audience-definition';
 import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/model/profile-records';
 import { Problem } from '../../shared/http/problem';
-import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 
 /**
@@ -64,7 +64,7 @@ async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: str
 
 export interface Uploading {
   kafka: Pick<Kafka, 'ranges'>;
-  appender: Pick<Appender, 'append'>;
+  producer: Pick<BatchProducer, 'send'>;
   audience: string;
   /** higher than any before */
   number: number;
@@ -73,7 +73,7 @@ export interface Uploading {
 
 /** Writes all lines. @returns what makes them count, and how many there were */
 export async function upload(
-  { kafka, appender, audience, number, full }: Uploading,
+  { kafka, producer, audience, number, full }: Uploading,
   body: AsyncIterable<Buffer>,
 ): Promise<{ upload: Upload; lines: number }> {
   const from = await ends(kafka);
@@ -87,10 +87,10 @@ export async function upload(
     lines++;
     if (chunk.length < CHUNK) continue;
     // The next lines are read when these are safe: that is all there is in memory.
-    await appender.append(chunk);
+    await producer.send(chunk);
     chunk = [];
   }
-  await appender.append(chunk);
+  await producer.send(chunk);
   const to = await ends(kafka);
   return { upload: { number, full, lines, ranges: to.map((end, i) => [from[i] ?? 0, end]) }, lines };
 }

@@ -67,14 +67,14 @@ export async function startControl(
   const history = (health.history = openHistory({ kafka, settings, log, fatal }));
   await history.start();
   const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, encryptor, log, fatal });
-  const { config, entries, appender } = backend;
+  const { config, entries, producer } = backend;
   health.keyTrouble = watchKey(config, encryptor, log);
   health.config = config;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
-  const replays = new Replays({ kafka, appender, history, config, windowMs, now, log });
+  const replays = new Replays({ kafka, producer, history, config, windowMs, now, log });
   replays.watch();
-  const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs, now, log });
+  const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs, now, log });
   alerts.start();
   const mending = new Mending({ config, entries, now, log });
   mending.start();
@@ -144,17 +144,17 @@ interface BackendOptions {
 async function openBackend(options: BackendOptions & { history: History; encryptor: Encryptor }) {
   const { kafka, history, settings, encryptor, log, fatal: onFatal } = options;
   const now = () => new Date();
-  const appender = await kafka.appender({ maxPendingBytes: MAX_PENDING_BYTES, giveUpAfterMs: GIVE_UP_MS });
+  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
-  const writer = openWriter({ config, appender, log, now });
+  const writer = openWriter({ config, producer, log, now });
   await markNewSystem({ config, writer, encryptor, log });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
-  const tests = openTestSends({ kafka, appender, timeoutMs, now, log });
+  const tests = openTestSends({ kafka, producer, timeoutMs, now, log });
   const seen = new SeenEvents(history, log);
   await seen.start();
   const [events, about, limited] = await Promise.all([
     openEvents({ kafka, config, seen, history, now: Date.now, onFatal }),
-    openProfiles({ kafka, config, history, appender, log, onFatal }),
+    openProfiles({ kafka, config, history, producer, log, onFatal }),
     openLimitedCalls(kafka, onFatal),
   ]);
   const { stop: stopProfiles, ...profiles } = about;
@@ -166,10 +166,10 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
     seen,
     limited: limited.calls,
     ...profiles,
-    appender,
+    producer,
     stop: async (deadlineMs: number) => {
       await writer.close();
-      await appender.close(deadlineMs);
+      await producer.close(deadlineMs);
       await Promise.all([tests.stop(), events.stop(), limited.stop(), stopProfiles(), config.stop()]);
       await seen.stop();
     },

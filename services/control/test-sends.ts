@@ -3,11 +3,11 @@ import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Destination } from '../../shared/model/config';
 import { AppError } from '../../shared/service/errors';
 import { Problem } from '../../shared/http/problem';
-import { type Appender, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { recordedRoot } from '../../shared/telemetry/spans';
-import { Listening } from './listening';
+import { RecordWaiter } from '../../shared/kafka/wait-for-record';
 import { addEvent, isComplete, sampleMessage, type TestProgress, testRecord } from './test-send';
 
 /** Sends test records through the real pipeline and waits for what `attempts` tells of them. */
@@ -31,16 +31,16 @@ export interface TestSends {
 
 export interface TestSendsOptions {
   kafka: Pick<Kafka, 'ranges' | 'read'>;
-  appender: Appender;
+  producer: BatchProducer;
   /** WAYPOST_TIMEOUT */
   timeoutMs: number;
   now: () => Date;
   log: Log;
 }
 
-export function openTestSends({ kafka, appender, timeoutMs, now, log }: TestSendsOptions): TestSends {
+export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSendsOptions): TestSends {
   const lifetimeMs = timeoutMs + SLACK_MS;
-  const attempts = new Listening(ATTEMPTS, kafka, log);
+  const attempts = new RecordWaiter(ATTEMPTS, kafka, log);
   const send = async (destination: Destination, body: unknown, value?: string) => {
     if (attempts.size >= MAX_WAITING)
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
@@ -56,7 +56,7 @@ export function openTestSends({ kafka, appender, timeoutMs, now, log }: TestSend
         if (event) answer.hear(event);
         else log.error({ delivery: id }, 'attempt.unreadable');
       });
-      await appender.append([value === undefined ? record : { ...record, value }]);
+      await producer.send([value === undefined ? record : { ...record, value }]);
       log.info({ delivery: id, destination: destination.id }, 'test.sent');
       const progress = await answer.progress;
       if (progress) return { delivery: id, ...progress };

@@ -93,7 +93,7 @@ export class Attempts {
     const { delivery, body } = attempt.run.held;
     // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
     // Another process may send a record that is leaving.
-    const fresh = attempt.record.leaving ? undefined : this.#fresh(delivery, target);
+    const fresh = attempt.record.isRevoking ? undefined : this.#fresh(delivery, target);
     if (!fresh || !('target' in fresh)) {
       const place = attempt.placed.get(target);
       const late = place && fresh && isOverdue(fresh);

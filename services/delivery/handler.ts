@@ -3,7 +3,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/step-dedup';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { type Appender, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
+import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { Attempts, type AttemptsOptions } from './attempts';
 import { admit, type Admission, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './decide';
@@ -27,9 +27,9 @@ export interface Limits {
 
 export interface DelivererOptions extends AttemptsOptions {
   config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
-  appender: Appender;
+  producer: BatchProducer;
   /** for what is parked, which is in no hurry; default: `appender` */
-  parking?: Appender;
+  parking?: BatchProducer;
   limits: Limits;
   /** there is room again after `full` */
   onRoom(): void;
@@ -55,7 +55,7 @@ export class Deliverer {
       concluded: (held, record, outcome, refused) => this.#finish(held, record, outcome, refused),
       late: (event) => void this.#append([event]).catch(() => undefined),
       again: (held, record) =>
-        record.leaving ? this.#giveBack(held, record) : this.#undecided.offer({ held, record }),
+        record.isRevoking ? this.#giveBack(held, record) : this.#undecided.offer({ held, record }),
     });
     this.#undecided = new DecisionGate(
       options.config,
@@ -71,8 +71,8 @@ export class Deliverer {
 
   /** How much of each limit is used, 0 to 1 and a little more. */
   get fill(): { bodies: number; outcomes: number } {
-    const { limits, appender, parking } = this.options;
-    const pendingBytes = appender.pendingBytes + (parking?.pendingBytes ?? 0);
+    const { limits, producer, parking } = this.options;
+    const pendingBytes = producer.pendingBytes + (parking?.pendingBytes ?? 0);
     return {
       bodies: this.#bytes / limits.maxBytes,
       outcomes: pendingBytes / limits.maxUnacknowledgedBytes,
@@ -85,10 +85,10 @@ export class Deliverer {
     return Math.max(bodies, outcomes);
   }
 
-  onRecord(record: OpenRecord): Verdict {
+  onRecord(record: OpenRecord): DispatchResult {
     if (this.load >= 1 || this.options.lanes.overloaded) {
       this.#refused = true;
-      return 'full';
+      return 'busy';
     }
     const decoded = decodeDelivery(record.headers);
     if (decoded.kind === 'newer') {
@@ -99,11 +99,11 @@ export class Deliverer {
           `a delivery has format ${format}, which this version does not know: upgrade it first`,
         ),
       );
-      return 'full';
+      return 'busy';
     }
     if (decoded.kind === 'unreadable') {
       this.#setAside(record, decoded.why);
-      return 'taken';
+      return 'accepted';
     }
     const nowMs = this.#nowMs();
     if (this.#forks.isDuplicateStep(record, nowMs)) {
@@ -111,7 +111,7 @@ export class Deliverer {
       this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.fork_dropped');
       this.#forksDropped++;
       record.done();
-      return 'taken';
+      return 'accepted';
     }
     // A copy: the value is a slice of a whole fetch, and a delivery may hold it for seconds.
     const body = Buffer.from(record.value ?? '');
@@ -126,15 +126,15 @@ export class Deliverer {
     this.#bytes += sizeOf(held);
     taken(held);
     this.#undecided.offer({ held, record });
-    return 'taken';
+    return 'accepted';
   }
 
   /** Some records are leaving: of those, what waits in lanes and was not begun is given back. */
-  onLeaving(): void {
+  onRevoking(): void {
     this.options.lanes.clear();
     this.#undecided.release(({ held, record }) => {
-      if (record.leaving) this.#giveBack(held, record);
-      return record.leaving;
+      if (record.isRevoking) this.#giveBack(held, record);
+      return record.isRevoking;
     });
   }
 
@@ -151,7 +151,7 @@ export class Deliverer {
 
   /** Its next owner reads it; or, where that cannot be told any more, it comes back by the shortest tier. */
   #giveBack(held: Held, record: OpenRecord): void {
-    if (record.release()) {
+    if (record.handBack()) {
       released(held);
       this.#bytes -= sizeOf(held);
       return;
@@ -163,8 +163,8 @@ export class Deliverer {
 
   #finish(held: Held, record: OpenRecord, outcome: OutRecord[], admission?: Admission): void {
     if (held.traced) held.traced.concludedAt = performance.now();
-    const { appender, parking = appender } = this.options;
-    this.#append(outcome, admission?.kind === 'hold' ? parking : appender).then(
+    const { producer, parking = producer } = this.options;
+    this.#append(outcome, admission?.kind === 'hold' ? parking : producer).then(
       () => {
         finished(this.options.log, held, { outcome, admission, nowMs: this.#nowMs() });
         this.#bytes -= sizeOf(held);
@@ -181,8 +181,8 @@ export class Deliverer {
     );
   }
 
-  #append(records: OutRecord[], appender = this.options.appender): Promise<void> {
-    const appended = appender.append(records);
+  #append(records: OutRecord[], producer = this.options.producer): Promise<void> {
+    const appended = producer.send(records);
     appended.catch((error: unknown) => {
       this.options.log.error({ reason: messageOf(error) }, 'outcome.not_recorded');
     });

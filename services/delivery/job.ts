@@ -1,7 +1,7 @@
 /** What a lane is given, and what it says to it. */
 export interface Job {
   /** what it is for: where that is leaving, there is no point in waiting */
-  readonly record: { readonly leaving: boolean };
+  readonly record: { readonly isRevoking: boolean };
   /** counted against the lane's share of memory */
   readonly bytes: number;
   /** a due retry, not a first attempt */

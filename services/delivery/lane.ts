@@ -165,7 +165,7 @@ export class Lane {
 
   /** Jobs that wait for records that are leaving go. */
   clear(): void {
-    const leaving = this.#queue.waiting().filter(({ record }) => record.leaving);
+    const leaving = this.#queue.waiting().filter(({ record }) => record.isRevoking);
     for (const job of leaving) if (this.remove(job)) job.refuse();
   }
 

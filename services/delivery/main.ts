@@ -7,7 +7,7 @@ import { shardKeys } from '../../shared/model/delivery';
 import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { run } from '../../shared/service/run';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
@@ -49,7 +49,7 @@ run('delivery', log, async (fatal) => {
   const kafka = await connectKafka(settings, { clientId: 'delivery', log });
   const config = (health.config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal }));
   health.trouble = watchKey(config, encryptor, log);
-  const { appender, parking } = await openAppenders(kafka, tiersMs);
+  const { producer, parking } = await openAppenders(kafka, tiersMs);
   const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
   const lanes = new Lanes({
     lane: laneOptions(tiersMs),
@@ -59,14 +59,14 @@ run('delivery', log, async (fatal) => {
     // A process allows the part of a rate that its part of the destination's shards is.
     rateShare: (id, shards) =>
       shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
-    onCircuit: (turn) => tellOfCircuit(turn, appender),
+    onCircuit: (turn) => tellOfCircuit(turn, producer),
   });
   const deliverer = new Deliverer({
     config,
     targets: new Targets(config, encryptor, log),
     lanes,
     sender,
-    appender,
+    producer,
     parking,
     tiersMs,
     windowMs,
@@ -81,7 +81,7 @@ run('delivery', log, async (fatal) => {
     group: 'delivery',
     topics: [WEBHOOKS, DUE],
     onRecord: deliverer.onRecord.bind(deliverer),
-    onLeaving: () => deliverer.onLeaving(),
+    onRevoking: () => deliverer.onRevoking(),
     onFatal: fatal,
   }));
 
@@ -93,7 +93,7 @@ run('delivery', log, async (fatal) => {
       lanes.stop();
       // What another URL's 2xx left open is still recorded.
       await sender.close();
-      await Promise.all([appender.close(1_000), parking.close(1_000)]);
+      await Promise.all([producer.close(1_000), parking.close(1_000)]);
       await config.stop();
       await kafka.close();
       healthServer.close();
@@ -102,18 +102,21 @@ run('delivery', log, async (fatal) => {
 });
 
 /** Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits. */
-async function openAppenders(kafka: Kafka, tiersMs: number[]): Promise<{ appender: Appender; parking: Appender }> {
-  const options = { maxPendingBytes: Infinity, giveUpAfterMs: 'retry' as const, divert: true };
+async function openAppenders(
+  kafka: Kafka,
+  tiersMs: number[],
+): Promise<{ producer: BatchProducer; parking: BatchProducer }> {
+  const options = { maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' as const, divert: true };
   const parkingGatherMs = Math.min(PARKING_GATHER_MS, Math.min(...tiersMs) / 10);
   return {
-    appender: await kafka.appender({ ...options, gatherMs: GATHER_MS }),
-    parking: await kafka.appender({ ...options, gatherMs: parkingGatherMs }),
+    producer: await kafka.producer({ ...options, lingerMs: GATHER_MS }),
+    parking: await kafka.producer({ ...options, lingerMs: parkingGatherMs }),
   };
 }
 
-function tellOfCircuit(turn: CircuitTurn, appender: Appender): void {
+function tellOfCircuit(turn: CircuitTurn, producer: BatchProducer): void {
   circuitTurned(log, turn);
-  appender.append([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
+  producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }
 
 /** At least one of them: what was read before its partition moved is still sent. */

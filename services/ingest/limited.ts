@@ -1,6 +1,6 @@
 import { messageOf } from '../../shared/service/errors';
 import { limitedRecord } from '../../shared/model/limited-requests';
-import { type Appender } from '../../shared/kafka/port';
+import { type BatchProducer } from '../../shared/kafka/port';
 import { LIMITED } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
@@ -24,7 +24,7 @@ export class LimitedCounts {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly appender: Pick<Appender, 'append'>,
+    private readonly producer: Pick<BatchProducer, 'send'>,
     private readonly log: Log,
   ) {}
 
@@ -52,7 +52,7 @@ export class LimitedCounts {
     this.#counts = new Map();
     this.#timer = undefined;
     try {
-      await this.appender.append([{ topic: LIMITED, key: null, ...limitedRecord(new Date(), counts) }]);
+      await this.producer.send([{ topic: LIMITED, key: null, ...limitedRecord(new Date(), counts) }]);
     } catch (error) {
       this.log.debug({ reason: messageOf(error) }, 'limited.not_written');
     }

@@ -8,7 +8,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { createLog } from '../../shared/telemetry/log';
 import { budgetsOf, memoryOfProcess } from './budgets';
-import { ANSWER_DEADLINE_MS, appenderOptions, startIngest } from './service';
+import { ANSWER_DEADLINE_MS, producerOptions, startIngest } from './service';
 
 /** Calls come in by HTTP, and are answered when Kafka has them. */
 
@@ -25,9 +25,9 @@ run('ingest', log, async (fatal) => {
   const kafka = await connectKafka(settings, { clientId: 'ingest', log });
   const config = (health.config = await openConfig(kafka, { name: 'ingest', log, onFatal: fatal }));
   const budgets = budgetsOf(memoryOfProcess());
-  const appender = await kafka.appender(appenderOptions(budgets));
+  const producer = await kafka.producer(producerOptions(budgets));
   const server = await startIngest({
-    ...{ config, appender, log, budgets, host, port: settings.WAYPOST_INGEST_PORT },
+    ...{ config, producer, log, budgets, host, port: settings.WAYPOST_INGEST_PORT },
     limits: { maxPerSecond: settings.WAYPOST_SOURCE_MAX_PER_SECOND, processes: settings.WAYPOST_INGEST_PROCESSES },
     clientAddress: createClientAddress(settings.WAYPOST_TRUSTED_PROXIES),
   });
@@ -41,7 +41,7 @@ run('ingest', log, async (fatal) => {
       // An answer waits for Kafka at most for its own deadline: beyond it there is nobody to wait for.
       const serverMs = Math.min(deadlineMs / 2, ANSWER_DEADLINE_MS + 500);
       await server.stop(serverMs);
-      await appender.close(deadlineMs - serverMs);
+      await producer.close(deadlineMs - serverMs);
       await config.stop();
       await kafka.close();
       healthServer.close();

@@ -2,7 +2,7 @@ import { type ParsedRequest, type AcceptedCall, rejectedRecord } from './calls/v
 import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/model/message';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { AppError } from '../../shared/service/errors';
-import { type Appender, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES, REJECTED } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 
@@ -37,14 +37,14 @@ export function rejectedRecords(
  * `messageId`, by which the second copy is dropped.
  * @throws AppError `kafka_unavailable` after `waitMs`; what `append` throws
  */
-export function appendWithin(appender: Appender, records: OutRecord[], waitMs: number): Promise<void> {
+export function appendWithin(producer: BatchProducer, records: OutRecord[], waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new AppError('kafka_unavailable', `Kafka did not acknowledge within ${waitMs} ms`, true)),
       Math.max(0, waitMs),
     );
-    appender
-      .append(records)
+    producer
+      .send(records)
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
   });

@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7';
 import { type ConfigReader } from '../../shared/config/types';
-import { type Appender } from '../../shared/kafka/port';
+import { type BatchProducer } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './app';
 import { type ClientAddress, createClientAddress } from '../../shared/service/client-address';
@@ -20,13 +20,13 @@ import { createStore } from './store';
 export const ANSWER_DEADLINE_MS = 4_500;
 
 /** What ingest asks of its appender. @param maxPendingBytes beyond it calls are answered 503 */
-export function appenderOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets, 'pendingBytes'>) {
+export function producerOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets, 'pendingBytes'>) {
   return {
     maxPendingBytes,
     /** Before the answer's deadline, so that what was refused is not written long after. */
-    giveUpAfterMs: 4_000,
+    deliveryTimeoutMs: 4_000,
     /** Of two calls within it, the second waits for it to end: single calls else cost Kafka a request each. */
-    gatherMs: 8,
+    lingerMs: 8,
     /** A batch of many users touches nearly all partitions: one that is blocked would refuse nearly every batch. */
     divert: true,
   };
@@ -34,7 +34,7 @@ export function appenderOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets,
 
 export interface IngestOptions {
   config: ConfigReader;
-  appender: Appender;
+  producer: BatchProducer;
   log: Log;
   host: string;
   port: number;
@@ -49,14 +49,14 @@ export interface IngestOptions {
 
 /** Starts to listen. @throws AppError `cannot_start` where the port cannot be had */
 export async function startIngest(options: IngestOptions): Promise<IngestServer> {
-  const { config, appender, log, limits } = options;
+  const { config, producer, log, limits } = options;
   const { budgets = budgetsOf(memoryOfProcess()), answerDeadlineMs = ANSWER_DEADLINE_MS } = options;
   const now = Date.now;
   const sources = createSources({ config, log, now });
-  const counts = new LimitedCounts(appender, log);
+  const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
   const gate = new Gate({ budgets, limits, clientAddress, counts, log, now });
-  const store = createStore({ appender, log, now, answerDeadlineMs });
+  const store = createStore({ producer, log, now, answerDeadlineMs });
   const intake = createIntake({ sources, readBody: createBodyReader(), gate, store, now, makeId: uuidv7 });
   const app = createApp({ intake, sources, gate, log });
   const { host, port } = options;

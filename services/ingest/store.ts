@@ -1,5 +1,5 @@
 import { AppError, messageOf } from '../../shared/service/errors';
-import { type Appender, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './answer';
@@ -25,7 +25,7 @@ const dropped = metrics
   .of();
 
 export interface StoreParts {
-  appender: Appender;
+  producer: BatchProducer;
   log: Log;
   /** ms since 1970 */
   now: () => number;
@@ -35,10 +35,10 @@ export interface StoreParts {
 
 export function createStore(parts: StoreParts): Store {
   const mayLog = logThrottle(1_000, 16, parts.now);
-  const { appender, log } = parts;
+  const { producer, log } = parts;
   const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
-      await appendWithin(appender, records, waitMs);
+      await appendWithin(producer, records, waitMs);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;
       dropped.value += records.length;
@@ -49,7 +49,7 @@ export function createStore(parts: StoreParts): Store {
     // What the check of an unknown key took is gone from the time for Kafka.
     const waitMs = parts.answerDeadlineMs - (performance.now() - receivedAt);
     try {
-      const writing = messages.length > 0 ? appendWithin(appender, messages, waitMs) : undefined;
+      const writing = messages.length > 0 ? appendWithin(producer, messages, waitMs) : undefined;
       await (rejected.length > 0 ? Promise.all([writing, storeRejected(rejected, waitMs)]) : writing);
       return undefined;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { createStepDedup } from '../../shared/model/step-dedup';
-import { type Appender, type OpenRecord, type Verdict } from '../../shared/kafka/port';
+import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { dueOf } from './decide';
 import { watchReturn } from './telemetry';
@@ -21,7 +21,7 @@ export class Returner {
 
   constructor(
     private readonly options: {
-      appender: Appender;
+      producer: BatchProducer;
       /** by the brokers' clock, ms since 1970 */
       now: () => number;
       onRoom: () => void;
@@ -33,27 +33,27 @@ export class Returner {
     return this.#forksDropped;
   }
 
-  onRecord(record: OpenRecord): Verdict {
-    const { appender, now, onRoom } = this.options;
+  onRecord(record: OpenRecord): DispatchResult {
+    const { producer, now, onRoom } = this.options;
     const due = dueOf(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
     if (due !== 'now') return due;
-    if (appender.pendingBytes >= MAX_PENDING_BYTES) {
+    if (producer.pendingBytes >= MAX_PENDING_BYTES) {
       this.#refused = true;
-      return 'full';
+      return 'busy';
     }
     if (this.#forks.isDuplicateStep(record, now())) {
       this.#forksDropped++;
       record.done();
-      return 'taken';
+      return 'accepted';
     }
     const value = Buffer.from(record.value ?? '');
     const headers = record.headers as Record<string, string>;
     const returned = watchReturn(record, now());
-    appender.append([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
+    producer.send([{ topic: DUE, key: record.key?.toString() ?? null, value, headers }]).then(
       () => {
         record.done();
         returned();
-        if (this.#refused && appender.pendingBytes < MAX_PENDING_BYTES / 2) {
+        if (this.#refused && producer.pendingBytes < MAX_PENDING_BYTES / 2) {
           this.#refused = false;
           onRoom();
         }
@@ -61,6 +61,6 @@ export class Returner {
       // A stopping process refuses, or Kafka refuses the record for good (the appender logs it): it stays open in its tier.
       () => undefined,
     );
-    return 'taken';
+    return 'accepted';
   }
 }

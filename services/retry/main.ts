@@ -34,13 +34,13 @@ run('retry', log, async (fatal) => {
   const healthServer = await serveHealth({ host, port, health });
 
   const kafka = await connectKafka(settings, { clientId: 'retry', log });
-  const appender = await kafka.appender({
+  const producer = await kafka.producer({
     maxPendingBytes: Infinity,
-    giveUpAfterMs: 'retry',
+    deliveryTimeoutMs: 'retry',
     divert: true,
-    gatherMs: GATHER_MS,
+    lingerMs: GATHER_MS,
   });
-  const returner = new Returner({ appender, now: () => brokerClock.now(), onRoom: () => health.consumption?.resume() });
+  const returner = new Returner({ producer, now: () => brokerClock.now(), onRoom: () => health.consumption?.resume() });
   const tiers = new TierReader({
     ...{ kafka, log },
     consume: (topics) => {
@@ -58,7 +58,7 @@ run('retry', log, async (fatal) => {
     async stop(deadlineMs) {
       health.stopping = true;
       await tiers.stop(deadlineMs - 2_000);
-      await appender.close(1_000);
+      await producer.close(1_000);
       await kafka.close();
       healthServer.close();
     },

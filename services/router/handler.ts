@@ -5,8 +5,14 @@ import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { type Appender, type InRecord, type OpenRecord, type OutRecord, type Verdict } from '../../shared/kafka/port';
-import { newerFormat, remember } from '../../shared/kafka/recall';
+import {
+  type BatchProducer,
+  type InRecord,
+  type OpenRecord,
+  type OutRecord,
+  type DispatchResult,
+} from '../../shared/kafka/port';
+import { newerFormat, rememberMessage } from '../../shared/kafka/dedup-warmup';
 import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
@@ -31,7 +37,7 @@ import { drops, watchFilters, watchRouting } from './telemetry';
  */
 export interface RouterOptions {
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'completeAt' | 'changes' | 'onComplete'>;
-  appender: Appender;
+  producer: BatchProducer;
   windowMs: number;
   now: () => number;
   log: Log;
@@ -83,15 +89,15 @@ export class Router {
   }
 
   /** Remembers a record that was read back, routed or not. */
-  recall(record: InRecord): void {
-    remember(this.#seen, record);
+  warm(record: InRecord): void {
+    rememberMessage(this.#seen, record);
   }
 
-  onRecord(record: OpenRecord): Verdict {
-    if (this.#failed) return 'full';
-    if (this.options.appender.pendingBytes >= MAX_PENDING_BYTES || this.#pending.waiting >= MAX_WAITING) {
+  onRecord(record: OpenRecord): DispatchResult {
+    if (this.#failed) return 'busy';
+    if (this.options.producer.pendingBytes >= MAX_PENDING_BYTES || this.#pending.waiting >= MAX_WAITING) {
       this.#refused = true;
-      return 'full';
+      return 'busy';
     }
     if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS)
       return { againInMs: HELD_AGAIN_MS };
@@ -101,10 +107,10 @@ export class Router {
         return this.#stop(record, head.format);
       case 'rejected':
         this.#reject(record, { source: record.headers.source ?? '', value: record.value }, head.reason);
-        return 'taken';
+        return 'accepted';
       case 'message':
         this.#undecided.offer(this.#meet(record, head));
-        return 'taken';
+        return 'accepted';
     }
   }
 
@@ -114,12 +120,12 @@ export class Router {
   }
 
   /** Some records are leaving: of those, what waits for `config` is given back. */
-  onLeaving(): void {
+  onRevoking(): void {
     this.#undecided.release(({ record }) => {
-      if (!record.leaving) return false;
+      if (!record.isRevoking) return false;
       // A few records that are routed twice, where the commit has no room to name them, cost less than a partition that
       // cannot move until `config` is read.
-      if (!record.release()) record.defer();
+      if (!record.handBack()) record.defer();
       return true;
     });
   }
@@ -192,7 +198,7 @@ export class Router {
   #deliver(met: Met, records: OutRecord[]): void {
     this.#pending.begin(met.sighting);
     const routed = watchRouting(met.record, met.head, records.length);
-    this.options.appender.append(records).then(
+    this.options.producer.send(records).then(
       () => {
         this.counts.routed++;
         this.counts.deliveries += records.length;
@@ -229,7 +235,7 @@ export class Router {
     const { partition, offset } = record;
     this.counts.rejected++;
     this.options.log.warn({ partition, offset, reason }, 'message.rejected');
-    const append = this.options.appender.append([rejectedRecord(record, what, reason, this.options.now())]);
+    const append = this.options.producer.send([rejectedRecord(record, what, reason, this.options.now())]);
     // Refused by a stopping process, or for good by Kafka: the record stays open.
     append
       .then(() => this.#finish(record))
@@ -245,16 +251,16 @@ export class Router {
 
   #makeRoom(): void {
     if (this.#pending.waiting >= MAX_WAITING) return;
-    if (this.#refused && this.options.appender.pendingBytes < MAX_PENDING_BYTES / 2) {
+    if (this.#refused && this.options.producer.pendingBytes < MAX_PENDING_BYTES / 2) {
       this.#refused = false;
       this.options.onRoom();
     }
   }
 
-  #stop(record: OpenRecord, format: string): Verdict {
+  #stop(record: OpenRecord, format: string): DispatchResult {
     this.#failed = true;
     this.options.onFatal(newerFormat(record, format, 'this router'));
-    return 'full';
+    return 'busy';
   }
 }
 

@@ -2,7 +2,7 @@ import './start-telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
-import { recall } from '../../shared/kafka/recall';
+import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
@@ -30,18 +30,18 @@ run('router', log, async (onFatal) => {
   const kafka = await connectKafka(settings, { clientId: 'router', log });
   // In memory before the first message: there is no waiting for it later.
   const config = (health.config = await openConfig(kafka, { name: 'router', log, onFatal }));
-  const appender = await kafka.appender({
+  const producer = await kafka.producer({
     maxPendingBytes: Infinity,
-    giveUpAfterMs: 'retry',
+    deliveryTimeoutMs: 'retry',
     divert: true,
-    gatherMs: GATHER_MS,
+    lingerMs: GATHER_MS,
   });
   const onRoom = () => health.consumption?.resume();
   const onDecidable = () => health.consumption?.readDeferred();
-  const router = new Router({ config, appender, windowMs, now: Date.now, log, onRoom, onDecidable, onFatal });
+  const router = new Router({ config, producer, windowMs, now: Date.now, log, onRoom, onDecidable, onFatal });
   observeRouter(router, () => health.consumption?.deferred ?? 0);
-  await recall(kafka, router, { name: 'router-recall', log, onFatal });
-  const on = { onRecord: router.onRecord.bind(router), onLeaving: router.onLeaving.bind(router), onFatal };
+  await warmDedupWindow(kafka, router, { name: 'router-recall', log, onFatal });
+  const on = { onRecord: router.onRecord.bind(router), onLeaving: router.onRevoking.bind(router), onFatal };
   const consume = { group: 'router', topics: [MESSAGES], ...on };
   const consumption = (health.consumption = await kafka.consume(consume));
 
@@ -49,7 +49,7 @@ run('router', log, async (onFatal) => {
     async stop(deadlineMs) {
       health.stopping = true;
       await consumption.stop(deadlineMs - 2_000);
-      await appender.close(1_000);
+      await producer.close(1_000);
       await config.stop();
       await kafka.close();
       healthServer.close();

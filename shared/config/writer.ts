@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { withDeadline } from '../service/async';
 import { configKey, type ConfigRecord, type Kind, type Kinds } from '../model/config';
 import { AppError, messageOf } from '../service/errors';
-import { type Appender, type OutRecord } from '../kafka/port';
+import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { type FollowedConfig } from './reader';
@@ -56,7 +56,7 @@ export interface ConfigWriter {
 
 export interface ConfigWriterOptions {
   config: FollowedConfig;
-  appender: Appender;
+  producer: BatchProducer;
   log: Log;
   now: () => Date;
 }
@@ -96,7 +96,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
 
 /** The write itself, to be called in a turn. */
 function createWrite(options: ConfigWriterOptions): Write {
-  const { config, appender, now } = options;
+  const { config, producer, now } = options;
   const verdicts = awaitResults(config);
   return async (kind, id, data, { replaces, note }) => {
     const key = configKey(kind, id);
@@ -114,7 +114,7 @@ function createWrite(options: ConfigWriterOptions): Write {
     const own = verdicts.next();
     try {
       await withDeadline(
-        appender.append([
+        producer.send([
           outRecord(key, record, { [WRITE_HEADER]: own.mark, ...(note !== undefined && { [NOTE_HEADER]: note }) }),
         ]),
         WRITE_DEADLINE_MS,
@@ -130,22 +130,22 @@ function createWrite(options: ConfigWriterOptions): Write {
 }
 
 /** A deletion has happened by its record; the tombstone lets compaction forget it, and can wait for the next healing. */
-async function writeTombstone(key: string, { appender, log }: ConfigWriterOptions): Promise<void> {
+async function writeTombstone(key: string, { producer, log }: ConfigWriterOptions): Promise<void> {
   try {
-    await withDeadline(appender.append([tombstone(key)]), WRITE_DEADLINE_MS);
+    await withDeadline(producer.send([tombstone(key)]), WRITE_DEADLINE_MS);
   } catch (error) {
     log.warn({ key, reason: messageOf(error) }, 'config.not_buried');
   }
 }
 
 /** Appends, for every unsettled key, what counts; see the head of this file. */
-async function repairCompaction({ config, appender, log, now }: ConfigWriterOptions): Promise<void> {
+async function repairCompaction({ config, producer, log, now }: ConfigWriterOptions): Promise<void> {
   for (const key of config.unsettled()) {
     const held = config.recordAt(key);
     const at = now().toISOString();
     const next = held?.data ? { ...held, version: held.version + 1, replaces: held.version, at } : undefined;
     const record = next ? outRecord(key, next, { [WRITE_HEADER]: randomUUID() }) : tombstone(key);
-    await withDeadline(appender.append([record]), WRITE_DEADLINE_MS);
+    await withDeadline(producer.send([record]), WRITE_DEADLINE_MS);
     log.info({ key }, 'config.healed');
   }
   // The next turn must find what was healed here, else it would replace a version that is no more.

@@ -2,23 +2,23 @@ import { Kafka as KafkaJs, type Admin, type ConsumerConfig, type KafkaConfig, ty
 import { AppError, messageOf } from '../service/errors';
 import { requireBrokers, type Settings } from '../service/settings';
 import { type Log } from '../telemetry/log';
-import { kafkaAddress } from './address';
-import { KafkaAppender } from './appender';
-import { installCodec } from './codec/install';
-import { connectCluster } from './cluster';
-import { partitionOf } from './codec/partitioner';
-import { type Place } from './committed';
-import { KafkaConsumption } from './consumer';
-import { Membership } from './membership';
+import { kafkaAddress } from './connection-settings';
+import { KafkaBatchProducer } from './produce/batch-producer';
+import { installCodec } from './kafkajs/codec-hook';
+import { connectCluster } from './kafkajs/cluster';
+import { partitionOf } from './protocol/partitioner';
+import { type TopicPartition } from './consumer/committed-offsets';
+import { KafkaConsumption } from './consumer/consumer';
+import { Membership } from './consumer/membership';
 import { allowLeaderless } from './leaderless';
-import { kafkaLogger } from './logger';
-import { orUnavailable, START_WITHIN_MS, whileLeadersAreFound } from './offsets';
-import { mendRequestQueues } from './request-queue';
+import { kafkaLogger } from './kafkajs/logger';
+import { orUnavailable, START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
+import { patchRequestQueues } from './kafkajs/patches';
 import { type Kafka, type Range } from './port';
-import { connectProducer } from './produce/producer';
+import { connectRequestSender } from './produce/request-sender';
 import { DirectReader } from './reader';
 import { KafkaTail } from './tail';
-import { ensureTopics } from './ensure';
+import { createTopics } from './create-topics';
 import { topicSpecs } from './topics';
 
 /**
@@ -50,7 +50,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
     log.warn({ reason: 'KAFKA_SASL_MECHANISM=plain needs KAFKA_SSL=true' }, 'kafka.password_in_clear');
   }
   installCodec();
-  mendRequestQueues();
+  patchRequestQueues();
   const plain = new KafkaJs({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,
@@ -60,7 +60,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   const admin = client.admin();
   await connectAdmin(admin, requireBrokers(settings));
   const prefix = settings.WAYPOST_TOPIC_PREFIX;
-  await ensureTopics(admin, {
+  await createTopics(admin, {
     prefix,
     specs: topicSpecs({ retryDelaysMs: settings.WAYPOST_RETRY_DELAYS, windowMs: settings.WAYPOST_RETRY_WINDOW }),
     partitions: settings.WAYPOST_PARTITIONS,
@@ -90,7 +90,7 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
       maxBytes: FETCH_BYTES,
       maxBytesPerPartition: PARTITION_BYTES,
       allowAutoTopicCreation: false,
-      // A crash is answered by a new consumer (lasting.ts).
+      // A crash is answered by a new consumer (restarting-consumer.ts).
       retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 8, restartOnFailure: () => Promise.resolve(false) },
       ...more,
     });
@@ -102,15 +102,15 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
     read: (at) => reader.read(at),
     committed: (group, topic) => orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
     ranges: (topic, sinceMs) => orUnavailable(readRanges(admin, prefix + topic, sinceMs)),
-    appender: async (appenderOptions) => {
-      const producer = await connectProducer(client, prefix);
-      return new KafkaAppender(producer, appenderOptions, log);
+    producer: async (producerOptions) => {
+      const producer = await connectRequestSender(client, prefix);
+      return new KafkaBatchProducer(producer, producerOptions, log);
     },
     consume: async (consumeOptions) => {
       const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
-      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs = FETCH_WAIT_MS, patient } = consumeOptions;
-      const fetching = { maxBytesPerPartition, maxWaitTimeInMs: fetchWaitMs, minBytes: leastBytes(patient) };
+      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs = FETCH_WAIT_MS, batchFetches } = consumeOptions;
+      const fetching = { maxBytesPerPartition, maxWaitTimeInMs: fetchWaitMs, minBytes: leastBytes(batchFetches) };
       const joining = { partitionAssigners: [membership.assigner], heartbeatInterval: SHARED_HEARTBEAT_MS };
       const make = () => consumer(groupId, { ...joining, ...fetching });
       const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
@@ -122,7 +122,7 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
     },
     tail: async (tailOptions) => {
       const connect = (topic: string) => connectCluster(client, topic);
-      const minBytes = leastBytes(tailOptions.patient);
+      const minBytes = leastBytes(tailOptions.batchFetches);
       // A memory of what was read lately does without partitions that cannot be read; all other readers need every record.
       const looks = typeof tailOptions.from === 'string' ? admin : ledAdmin;
       const tail = new KafkaTail(looks, { ...tailOptions, prefix, minBytes, connect, log });
@@ -142,7 +142,7 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
 
 /** When the record at an offset was appended, ms since 1970. */
 function timeOf(reader: DirectReader, prefix: string) {
-  return async ({ topic, number: partition }: Place, offset: number): Promise<number | undefined> => {
+  return async ({ topic, number: partition }: TopicPartition, offset: number): Promise<number | undefined> => {
     const { records } = await reader.read({ topic: topic.slice(prefix.length), partition, offset, maxBytes: 1 });
     return records[0]?.timestampMs;
   };

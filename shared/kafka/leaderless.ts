@@ -1,5 +1,5 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
-import { clusterMaker } from './cluster';
+import { clusterMaker } from './kafkajs/cluster';
 
 /**
  * Lets kafkajs work with topics of which a partition has no leader, because all its replicas are on brokers that are down.

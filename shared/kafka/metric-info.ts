@@ -1,6 +1,6 @@
 import { type MetricInfo } from '../telemetry/metrics';
 
-/** Names, meanings and labels of the metrics about Kafka. `meters.ts` measures them. */
+/** Names, meanings and labels of the metrics about Kafka. `metrics.ts` measures them. */
 
 const TOPIC = { 'messaging.destination.name': 'the topic, without the prefix' };
 const SEND = { 'messaging.system': '`kafka`', 'messaging.operation.name': '`send`' };

@@ -30,14 +30,14 @@ export interface InRecord {
 }
 
 /** Writes records in few, large requests: at once while it is idle, gathered while it is not. */
-export interface Appender {
+export interface BatchProducer {
   /**
    * Resolves when Kafka acknowledged every record (acks=all).
    * @throws AppError `overloaded` at once where the buffer is full; `kafka_unavailable` where the appender gives up;
    *   `kafka_refused` where the broker refuses a record for good (not retriable), or its topic until somebody changes
    *   something (retriable; with `giveUpAfterMs: 'retry'` such records are held until then)
    */
-  append(records: OutRecord[]): Promise<void>;
+  send(records: OutRecord[]): Promise<void>;
   /** bytes accepted and not yet acknowledged, without what partitions that take nothing may hold (1 MB each) */
   readonly pendingBytes: number;
   /** when the oldest unacknowledged record was given, ms since 1970; undefined where there is none */
@@ -54,13 +54,13 @@ export interface OpenRecord extends InRecord {
    */
   done(): void;
   /** Its partition is about to be another's, or this process stops: what has not been begun is better given back. */
-  readonly leaving: boolean;
+  readonly isRevoking: boolean;
   /**
    * Gives it back untouched, where it is leaving: nobody waits for its end, and the next owner reads it, and not what is
    * done behind it. Instead of `done`, once.
    * @returns false where no more can be told to the next owner: it must be brought to its end here
    */
-  release(): boolean;
+  handBack(): boolean;
   /**
    * Leaves it in Kafka: its offset stays open, nobody waits for its end, and it costs a byte of memory. It is read again
    * after `Consumption.readDeferred`, or by the next owner. Instead of `done`, once.
@@ -69,7 +69,7 @@ export interface OpenRecord extends InRecord {
 }
 
 /** `taken`; or `full`: read it again after `Consumption.resume()`; or a wait, ms: read it again after that. */
-export type Verdict = 'taken' | 'full' | { againInMs: number };
+export type DispatchResult = 'accepted' | 'busy' | { againInMs: number };
 
 export interface Consumption {
   /** Partitions that were refused with `full` are read again. Cheap where there are none. */
@@ -98,29 +98,29 @@ export interface ConsumeOptions {
   /** without the prefix */
   topics: string[];
   /** Called in the order of each partition; must not wait for anything. What it throws ends the process. */
-  onRecord(record: OpenRecord): Verdict;
+  onRecord(record: OpenRecord): DispatchResult;
   /** Some of the open records are `leaving` from now on: release those that have not been begun. */
-  onLeaving?(): void;
+  onRevoking?(): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
   /** how long a fetch waits for records where there are none (default 100 ms); a resumed partition may have to wait so long */
   fetchWaitMs?: number;
   /** a tenth of a second more is nothing to it: its fetches wait for more than the first record, and are far fewer */
-  patient?: boolean;
+  batchFetches?: boolean;
   /** Keeps something of its own for each partition: told which ones are its own, and asked whether it still holds one. */
-  keeper?: PartitionKeeper;
+  rebalanceListener?: RebalanceListener;
   /** the consumer cannot go on: end the process */
   onFatal(error: unknown): void;
 }
 
 /** Whoever keeps state of partitions beside what is read from them. By number: topics that are read together share it. */
-export interface PartitionKeeper {
+export interface RebalanceListener {
   /** These are this process's own from now on. Those that are no more are to be let go as soon as may be. */
-  own(partitions: ReadonlySet<number>): void;
+  onAssigned(partitions: ReadonlySet<number>): void;
   /** The session was lost, and others may have had any of them since: nothing more may be written for them. */
-  lost(): void;
+  onLost(): void;
   /** Whether one is still being worked on: it goes to nobody else meanwhile. */
-  holds(partition: number): boolean;
+  isDraining(partition: number): boolean;
 }
 
 /** A reader of a whole topic outside any group: `config`, or the tail of `attempts`. Keeps no offsets. */
@@ -144,18 +144,18 @@ export interface TailOptions {
   /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, and no more than about `atMost` */
   from: 'beginning' | 'end' | { sinceMs: number; atMost: number };
   /** as of `ConsumeOptions` */
-  patient?: boolean;
+  batchFetches?: boolean;
   onRecord(record: InRecord): void;
   /** Called each time `completeAt` has moved on: about ten times a second while brokers answer. */
   onComplete?(): void;
   onFatal(error: unknown): void;
 }
 
-export interface AppenderOptions {
+export interface BatchProducerOptions {
   /** beyond it `append` throws `overloaded` */
   maxPendingBytes: number;
   /** `retry`: keeps trying until acknowledged, however long; a number: gives up and throws after so many ms */
-  giveUpAfterMs: number | 'retry';
+  deliveryTimeoutMs: number | 'retry';
   /**
    * A record whose partition has taken nothing for a second goes to the next partition of its topic that takes records:
    * for those who keep records together by key, and can do without. Default: it waits.
@@ -165,7 +165,7 @@ export interface AppenderOptions {
    * A busy appender starts a request at most once in so many ms (default 0), and one that has been quiet for so long at
    * once: small requests cost both sides several times as much a record as large ones.
    */
-  gatherMs?: number;
+  lingerMs?: number;
 }
 
 export interface ReadAt {
@@ -199,7 +199,7 @@ export interface Range {
 }
 
 export interface Kafka {
-  appender(options: AppenderOptions): Promise<Appender>;
+  producer(options: BatchProducerOptions): Promise<BatchProducer>;
   consume(options: ConsumeOptions): Promise<Consumption>;
   tail(options: TailOptions): Promise<Tail>;
   /**

@@ -1,7 +1,7 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
-import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './cluster';
-import { unavailable } from './offsets';
-import { Partition, TakenRecord } from './partition';
+import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './kafkajs/cluster';
+import { unavailable } from './leader-retry';
+import { Partition, ConsumedRecord } from './consumer/partition';
 import { type Fetched, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 
@@ -76,7 +76,7 @@ export class DirectReader {
       throw new Error(`the leader of ${topic} does not give offset ${offset} yet`);
     const owner = new Partition(topic, partition, offset);
     const records = fetched.messages
-      .map((message) => new TakenRecord(owner, message))
+      .map((message) => new ConsumedRecord(owner, message))
       // A whole batch is given, also where it begins before.
       .filter((record) => record.offset >= offset);
     return { records, next, end, gone: false };

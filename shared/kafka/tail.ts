@@ -3,10 +3,10 @@ import { withTimeout } from '../service/async';
 import { withDeadline } from '../service/async';
 import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
-import { type Cluster, type FetchedPartition, type FetchResponse } from './cluster';
-import { Loop } from './loop';
-import { START_WITHIN_MS, whileLeadersAreFound } from './offsets';
-import { Partition, TakenRecord } from './partition';
+import { type Cluster, type FetchedPartition, type FetchResponse } from './kafkajs/cluster';
+import { PollLiveness } from './consumer/poll-liveness';
+import { START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
+import { Partition, ConsumedRecord } from './consumer/partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { nextOffset } from './reader';
 
@@ -51,7 +51,7 @@ export class KafkaTail implements Tail {
   /** by node id */
   readonly #loops = new Map<string, Promise<void>>();
   readonly #waiting = new Set<() => void>();
-  readonly #progress = new Loop();
+  readonly #progress = new PollLiveness();
   readonly #topic: string;
   #cluster!: Cluster;
   #recovering: Promise<void> | undefined;
@@ -74,7 +74,7 @@ export class KafkaTail implements Tail {
   /** A broker that is away does not count: then each failed try is progress. */
   stuck(): string | undefined {
     if (this.#progress.stuck() === undefined) return undefined;
-    return `the reader of ${this.options.topic} has made no progress for ${Math.round(this.#progress.turnedMs)} ms`;
+    return `the reader of ${this.options.topic} has made no progress for ${Math.round(this.#progress.pollAgeMs)} ms`;
   }
 
   /** Resolves when reading has begun: what is appended from then on will be seen. @throws what kafkajs throws */
@@ -177,7 +177,7 @@ export class KafkaTail implements Tail {
     const isEmpty = fetched.every(({ next }) => next === undefined);
     let progressed = clientSideThrottleTime > 0;
     for (const each of fetched) progressed = this.#takePartition(each, isEmpty, begunAt) || progressed;
-    if (progressed) this.#progress.turned();
+    if (progressed) this.#progress.recordPoll();
     this.#wake();
     this.#advance();
   }
@@ -189,7 +189,7 @@ export class KafkaTail implements Tail {
     const before = place.position;
     for (const message of fetched.messages) {
       // A whole batch is given, also where it begins before.
-      if (message.offset >= before) this.#give(new TakenRecord(place.owner, message));
+      if (message.offset >= before) this.#give(new ConsumedRecord(place.owner, message));
     }
     if (isEmpty || fetched.next !== undefined) place.position = nextOffset(this.options.topic, fetched, before);
     const complete = Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
@@ -222,7 +222,7 @@ export class KafkaTail implements Tail {
         return;
       } catch (error) {
         this.options.log.debug({ reason: messageOf(error), name: this.options.name }, 'tail.not_recovered');
-        this.#progress.turned();
+        this.#progress.recordPoll();
         await withTimeout(pauseMs, this.#stopping);
       }
     }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { waitForKafka } from '../../shared/kafka/ready';
+import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { eventually } from '../support/eventually';
 import { type System } from '../support/system';
 import { type Cluster, type Node } from './cluster';

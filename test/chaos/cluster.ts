@@ -15,7 +15,7 @@ import {
 import { startWatched } from '../../deploy/local/lifeline';
 import { freePorts } from '../../deploy/local/ports';
 import { type Program } from '../../deploy/local/program';
-import { waitForKafka } from '../../shared/kafka/ready';
+import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 
 /** A cluster of KRaft nodes, each broker and controller at once, of the same jars that the embedded broker runs on. */
 export interface Cluster {

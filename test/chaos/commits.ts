@@ -1,4 +1,4 @@
-import { decodeRuns } from '../../shared/kafka/done-runs';
+import { decodeRuns } from '../../shared/kafka/consumer/commit-metadata';
 
 /**
  * What a group had committed at any moment: from Kafka's own topic of commits, which tells exactly what a process that

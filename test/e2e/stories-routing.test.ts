@@ -168,9 +168,9 @@ describe('the body, byte for byte', () => {
     const { topics } = stage;
     const message = { type: 'delete', messageId: 'delete-kim', userId: 'kim', timestamp: AT, receivedAt: AT };
     const headers = { format: '1', source: connection.source.id, message: 'delete-kim', traceparent: '' };
-    const appender = await topics.kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 5_000 });
+    const producer = await topics.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 5_000 });
     const value = JSON.stringify(message);
-    await appender.append([
+    await producer.send([
       {
         topic: MESSAGES,
         key: `${connection.source.id}:kim`,
@@ -178,7 +178,7 @@ describe('the body, byte for byte', () => {
         headers: { ...headers, 'accepted-at': String(Date.now()) },
       },
     ]);
-    await appender.close(1_000);
+    await producer.close(1_000);
     expect(await bodyOf('delete-kim')).toBe(`{"type":"delete","userId":"kim","timestamp":"${AT}"}`);
   });
 });

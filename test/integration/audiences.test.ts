@@ -11,7 +11,7 @@ import { type Source } from '../../shared/model/config';
 import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -44,7 +44,7 @@ const onFatal = (error: unknown) => {
 };
 
 let kafka: Kafka;
-let appender: Appender;
+let producer: BatchProducer;
 let writer: ConfigWriter;
 let tail: Tail;
 let previews: Previews;
@@ -65,9 +65,9 @@ const ids = new Set<string>();
 
 beforeAll(async () => {
   kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
-  appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const config = await openConfig(kafka, { name: 'test', log, onFatal });
-  writer = openWriter({ config, appender, log, now: () => new Date() });
+  writer = openWriter({ config, producer, log, now: () => new Date() });
   tail = await kafka.tail({
     ...{ name: 'receiver', topic: MESSAGES, from: 'beginning', onFatal },
     onRecord: (record) => {
@@ -84,14 +84,14 @@ beforeAll(async () => {
       }
     },
   });
-  const asking = new Asking(kafka, appender, log);
+  const asking = new Asking(kafka, producer, log);
   previews = new Previews(asking, () => new Date());
   members = new MemberPages(asking, () => new Date());
   close = [
     () => asking.stop(),
     () => tail.stop(),
     () => config.stop(),
-    () => appender.close(1_000),
+    () => producer.close(1_000),
     () => kafka.close(),
   ];
 });
@@ -169,7 +169,7 @@ const sent: Message[] = [];
 async function send(count: number): Promise<void> {
   const messages = Array.from({ length: count }, (_, i) => messageOf(sent.length + i));
   sent.push(...messages);
-  await appender.append(
+  await producer.send(
     messages.flatMap((message, i) => {
       const record = recordOf(message, `src_${i % 3}`);
       // A client that did not hear of the first.
@@ -183,7 +183,7 @@ async function repeatLast(count: number): Promise<void> {
   const copies = sent
     .slice(-count)
     .map((message, i) => ({ ...recordOf(message, `src_${i % 3}`), partition: i % PARTITIONS }));
-  await appender.append(copies);
+  await producer.send(copies);
 }
 
 /** Resolves when the service has committed all that is in its topics. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createEncryptor } from '../../shared/config/encryption';
 import { type ConfigRecord, configKey, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -28,9 +28,9 @@ beforeAll(async () => {
 
 afterEach(async () => {
   if (!stage) return;
-  const { running, appender, kafka } = stage;
+  const { running, producer, kafka } = stage;
   await Promise.all(running.map((service) => service.kill()));
-  await appender.close(1_000);
+  await producer.close(1_000);
   await kafka.close();
   stage = undefined;
   sink.clear();
@@ -77,7 +77,7 @@ test('without the third broker, calls to healthy partitions and to those that la
 
 test('a router that starts while a partition of messages has no leader delivers the others, and that one once it is led', async () => {
   const on = (stage = await setUp('leaderless.', { [MESSAGES]: [[1], [2], [3]] }));
-  await on.appender.append(['a', 'b', 'c'].map((id, partition) => ({ ...message(id), partition })));
+  await on.producer.send(['a', 'b', 'c'].map((id, partition) => ({ ...message(id), partition })));
   await brokers.stopThird(on.prefix + CONFIG, 0);
   await Promise.all([on.start('router'), on.start('delivery')]);
   await eventually(() => expect(sink.requests.map(messageIdOf).sort()).toEqual(['a', 'b']));
@@ -91,7 +91,7 @@ interface Stage {
   prefix: string;
   ingestPort: number;
   kafka: Kafka;
-  appender: Appender;
+  producer: BatchProducer;
   running: Service[];
   /** rounds of `sendAll` after the outage */
   sent: number;
@@ -116,15 +116,15 @@ async function setUp(prefix: string, topics: Record<string, number[][]>): Promis
     WAYPOST_INGEST_PORT: String(ingestPort),
   };
   const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
-  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 10_000 });
-  await appender.append(configOf(env));
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 10_000 });
+  await producer.send(configOf(env));
   const running: Service[] = [];
   const start = async (name: string) => {
     const [port] = await freePorts(1);
     const health = { [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) };
     running.push(await startService(name as 'router', { ...env, ...health }));
   };
-  return { prefix, ingestPort, kafka, appender, running, sent: 0, start };
+  return { prefix, ingestPort, kafka, producer, running, sent: 0, start };
 }
 
 function configOf(env: Record<string, string>): OutRecord[] {

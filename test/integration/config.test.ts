@@ -44,11 +44,11 @@ async function connect(): Promise<Kafka> {
 async function openControl() {
   const kafka = await connect();
   const config = await openConfig(kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
-  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
-  const writer = openWriter({ config, appender, log, now: () => new Date() });
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  const writer = openWriter({ config, producer, log, now: () => new Date() });
   closing.push(async () => {
     await writer.close();
-    await appender.close(1_000);
+    await producer.close(1_000);
     await config.stop();
   });
   return { config, writer };
@@ -179,9 +179,9 @@ it('is resealed while control follows it, so that the old secret key can go', as
 
 it('ends a reader that meets a newer format', async () => {
   const kafka = await connect();
-  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
-  await appender.append([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);
   await eventually(() => expect(failures).toContainEqual(expect.objectContaining({ code: 'newer_format' })));
   await expect(openConfig(kafka, { name: 'test', log, onFatal: () => undefined })).rejects.toThrow(/format 2.*Upgrade/);
-  await appender.close(1_000);
+  await producer.close(1_000);
 });

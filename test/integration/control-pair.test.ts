@@ -6,7 +6,7 @@ import { openPostgres } from '../../services/control/history/postgres';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
@@ -28,7 +28,7 @@ interface Control extends Service {
 let server: PostgresServer;
 let env: Record<string, string>;
 let kafka: Kafka;
-let appender: Appender;
+let producer: BatchProducer;
 let controls: Control[] = [];
 beforeAll(async () => {
   server = await postgresServer();
@@ -45,12 +45,12 @@ beforeAll(async () => {
     WAYPOST_LOG_LEVEL: 'info',
   };
   kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
-  appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   controls = [await startControl(), await startControl()];
 }, 120_000);
 afterAll(async () => {
   await Promise.all(controls.map((control) => control.kill()));
-  await appender.close(1_000);
+  await producer.close(1_000);
   await kafka.close();
   await server.stop();
   rmSync(dataDir, { recursive: true, force: true });
@@ -98,11 +98,11 @@ it('a user who was deleted through one process does not come back through the ot
   const call = (userId: string): OutRecord => ({
     ...{ topic: 'messages', key: userId, value: JSON.stringify({ type: 'track', userId }), headers: { source } },
   });
-  await appender.append([call('kim'), call('lee')]);
+  await producer.send([call('kim'), call('lee')]);
   for (const control of both()) await eventually(async () => expect(await shown(control)).toEqual(['kim', 'lee']));
 
   await one.call('POST', '/deletions', { userIds: ['kim'] });
-  await appender.append([...events('kim', 100), ...events('lee', 100)].map(told));
+  await producer.send([...events('kim', 100), ...events('lee', 100)].map(told));
   for (const control of both()) {
     await eventually(async () => expect(await shown(control)).toEqual(['lee']));
     await eventually(async () => expect(await known(control, 'lee')).toBe(100), { deadlineMs: 30_000 });
@@ -125,14 +125,14 @@ it('destinations that fail are told of and switched off, and those that are well
   try {
     await database.transaction(async ({ query }) => {
       await query('lock table waypost.deliveries in access exclusive mode');
-      await appender.append([fails(sick, 15), fails(sick, 1), fails(hopeless, 30), fails(hopeless, 1)]);
+      await producer.send([fails(sick, 15), fails(sick, 1), fails(hopeless, 30), fails(hopeless, 1)]);
       await eventually(
         async () => expect(await notices()).toEqual(['hopeless failing', 'hopeless switched_off', 'sick failing']),
         { deadlineMs: 30_000 },
       );
       expect((await one.call('GET', `/destinations/${hopeless}`)).enabled).toBe(false);
       const well = anAttempt({ delivery: randomUUID(), destination: sick, at: seconds(0) });
-      await appender.append([told(well)]);
+      await producer.send([told(well)]);
       await eventually(async () => expect(await notices()).toContain('sick recovered'), { deadlineMs: 30_000 });
     });
   } finally {
@@ -151,7 +151,7 @@ describe('a replay', () => {
       };
       return { topic: 'webhooks.dead', key: `${destination}:${i}`, value: '{}', headers: encodeDelivery(delivery) };
     });
-    await appender.append(letters);
+    await producer.send(letters);
     return destination;
   }
   /** How often each delivery of a destination was sent again. */

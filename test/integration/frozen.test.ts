@@ -84,8 +84,8 @@ async function finished(): Promise<void> {
 }
 
 test('a delivery process that is frozen for longer than its session repeats what was in flight, not what it had queued', async () => {
-  const { appender, sink } = processes;
-  await appender.append([destinationAt(processes, 'dst_1', '/hook')]);
+  const { producer, sink } = processes;
+  await producer.send([destinationAt(processes, 'dst_1', '/hook')]);
   const [one] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
   const before = await shared(2);
   const frozen = one;
@@ -101,7 +101,7 @@ test('a delivery process that is frozen for longer than its session repeats what
     return {};
   });
 
-  void appender.append(deliveries());
+  void producer.send(deliveries());
   await eventually(async () => expect(await frozen.metric('waypost_lanes_queued')).toBeGreaterThan(QUEUED), {
     everyMs: 20,
   });

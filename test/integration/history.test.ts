@@ -6,7 +6,7 @@ import { ANSWERS } from '../../services/control/answers';
 import { type RunningControl, startControl } from '../../services/control/service';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
@@ -67,20 +67,20 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   let own: ReturnType<typeof settings>;
   let control: RunningControl;
   let kafka: Kafka;
-  let appender: Appender;
+  let producer: BatchProducer;
   beforeAll(async () => {
     own = settings();
     control = await startControl(own, log, onFatal);
     kafka = await connectKafka(own, { clientId: 'test', log });
-    appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+    producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   }, 120_000);
   afterAll(async () => {
-    await appender.close(1_000);
+    await producer.close(1_000);
     await kafka.close();
     await control.stop(5_000);
   });
   const give = (...events: DeliveryEvent[]) =>
-    appender.append(events.map((event) => ({ topic: 'attempts', key: event.delivery, value: JSON.stringify(event) })));
+    producer.send(events.map((event) => ({ topic: 'attempts', key: event.delivery, value: JSON.stringify(event) })));
   const some = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, i) => {
       const now = Date.now();

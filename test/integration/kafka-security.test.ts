@@ -14,10 +14,10 @@ import { type Broker } from '../../deploy/local/broker';
 import { findKafka } from '../../deploy/local/kafka-source';
 import { keptPorts } from '../../deploy/local/kept-ports';
 import { SERVICES } from '../../deploy/local/paths';
-import { kafkaAddress } from '../../shared/kafka/address';
+import { kafkaAddress } from '../../shared/kafka/connection-settings';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { lookAtKafka, waitForKafka } from '../../shared/kafka/ready';
+import { probeKafka, waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { REJECTED } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -154,8 +154,8 @@ test('without the right to write messages.rejected, ingest and router go on, and
   await eventually(async () => expect(await written('router', REJECTED)).toBe('TOPIC_AUTHORIZATION_FAILED'));
   const env = loadSettings({ ...shared, ...environment('ingest') });
   const kafka = await connectKafka(env, { clientId: 'test', log: createLog('test', 'silent') });
-  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
-  await appender.append([{ topic: 'messages', key: 'k', value: 'unreadable by the router' }]);
+  const appender = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  await appender.send([{ topic: 'messages', key: 'k', value: 'unreadable by the router' }]);
 
   // Then all calls are delivered, also after the router has tried for a while.
   await arrives('without');
@@ -181,19 +181,19 @@ const FORBIDDEN = [
 test('a topic that may not be written delays no other, and its records are written once the right is there', async () => {
   const settings = loadSettings({ ...shared, ...environment('ingest') });
   const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
-  const patient = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 'retry' });
-  const hurried = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 10_000 });
+  const patient = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
+  const hurried = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   const record = (topic: string, value: string) => ({ topic, key: 'k', value });
 
   let isWritten = false;
   const before = await kafka.ranges('messages');
-  const held = patient.append([record('webhooks', 'held')]).then(() => (isWritten = true));
-  for (const value of ['a', 'b', 'c']) await patient.append([record('messages', value)]);
-  await expect(hurried.append([record('webhooks', 'refused')])).rejects.toMatchObject({
+  const held = patient.send([record('webhooks', 'held')]).then(() => (isWritten = true));
+  for (const value of ['a', 'b', 'c']) await patient.send([record('messages', value)]);
+  await expect(hurried.send([record('webhooks', 'refused')])).rejects.toMatchObject({
     code: 'kafka_refused',
     message: expect.stringMatching(/TOPIC_AUTHORIZATION_FAILED.*allow the user/),
   });
-  await patient.append([record('messages', 'd')]);
+  await patient.send([record('messages', 'd')]);
   expect(isWritten).toBe(false);
   const count = (ranges: { high: number }[]) => ranges.reduce((sum, { high }) => sum + high, 0);
   expect(count(await kafka.ranges('messages')) - count(before)).toBe(4);
@@ -213,7 +213,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   ['no certificate of ours', { KAFKA_SSL_CERT_FILE: '', KAFKA_SSL_KEY_FILE: '' }, /bad certificate/],
   ['no TLS', { KAFKA_SSL: '', ...blank(files) }, /Closed connection/],
 ])('with %s nobody is let in', async (_, wrong, reason) => {
-  await expect(lookAtKafka(addressOf({ ...environment('router'), ...wrong }))).resolves.toEqual({
+  await expect(probeKafka(addressOf({ ...environment('router'), ...wrong }))).resolves.toEqual({
     state: 'away',
     reason: expect.stringMatching(reason),
   });
@@ -312,7 +312,7 @@ async function written(name: string, topic: string): Promise<string> {
   await producer.connect();
   const send = producer.send({ topic: PREFIX + topic, messages: [{ value: 'forbidden' }] });
   const answer = await send.then(
-    () => 'taken',
+    () => 'accepted',
     (error: unknown) => {
       const { type, cause } = error as { type?: string; cause?: { type?: string } };
       return type ?? cause?.type ?? 'an error without a type';

@@ -101,19 +101,19 @@ function aDestination(id: string, path: string, over: Partial<Destination> = {})
 async function openControl() {
   const kafka = await connect();
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
-  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
-  const writer = openWriter({ config, appender, log, now: () => new Date() });
-  closing.push(() => Promise.all([appender.close(1_000), config.stop()]));
-  return { config, appender, writer };
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  const writer = openWriter({ config, producer, log, now: () => new Date() });
+  closing.push(() => Promise.all([producer.close(1_000), config.stop()]));
+  return { config, producer, writer };
 }
 
 async function startRouter(): Promise<Router> {
   const kafka = late(await connect());
   const config = await openConfig(kafka, { name: 'router', log, onFatal });
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   let consumption: Consumption | undefined = undefined;
   const router = new Router({
-    ...{ config, appender, windowMs: 3_600_000, now: Date.now, log, onFatal },
+    ...{ config, producer, windowMs: 3_600_000, now: Date.now, log, onFatal },
     onRoom: () => consumption?.resume(),
     onDecidable: () => consumption?.readDeferred(),
   });
@@ -121,7 +121,7 @@ async function startRouter(): Promise<Router> {
   const reading = (consumption = await kafka.consume({ group: 'router', topics: [MESSAGES], onRecord, onFatal }));
   closing.push(async () => {
     await reading.stop(10_000);
-    await Promise.all([appender.close(1_000), config.stop()]);
+    await Promise.all([producer.close(1_000), config.stop()]);
   });
   return router;
 }
@@ -135,7 +135,7 @@ function withDelivery(): Promise<void> {
 async function startDelivery(): Promise<void> {
   const kafka = late(await connect());
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const clock = new LoopClock();
   const lanes = new Lanes({
     ...{ lane: laneOptions(TIERS), pool: POOL, keepMs: keepLaneMs(TIERS), clock },
@@ -145,7 +145,7 @@ async function startDelivery(): Promise<void> {
   const sender = new Sender({ timeoutMs: 5_000, guard, names: new Names(5_000) });
   let consumption: Consumption | undefined = undefined;
   const deliverer = new Deliverer({
-    ...{ config, lanes, sender, appender, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
+    ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
     targets: new Targets(config, encryptor, log),
     onRoom: () => consumption?.resume(),
   });
@@ -155,7 +155,7 @@ async function startDelivery(): Promise<void> {
     await reading.stop(10_000);
     lanes.stop();
     await sender.close();
-    await Promise.all([appender.close(1_000), config.stop()]);
+    await Promise.all([producer.close(1_000), config.stop()]);
   });
 }
 
@@ -189,7 +189,7 @@ test('calls arrive at a destination that was made, switched on or corrected befo
   if (head.kind !== 'message') throw new Error(head.kind);
   const routed = decide(head, Buffer.from(trackCall('m1')), { config: control.config, windowMs: 3_600_000 });
   if (routed.kind !== 'deliver') throw new Error(routed.kind);
-  await control.appender.append(routed.records);
+  await control.producer.send(routed.records);
 
   await eventually(() => expect(events).toHaveLength(3), { deadlineMs: 30_000 });
   expect(events.map(({ kind }) => kind)).toEqual(['attempt', 'attempt', 'attempt']);
@@ -216,7 +216,7 @@ test('calls arrive that the router reads before it reads of their source, their 
       headers: headersOf(source, `m-${source}`),
     },
   }));
-  await control.appender.append(calls);
+  await control.producer.send(calls);
 
   await eventually(() => expect(pathsOf()).toEqual(['/destination-made', '/off-before', '/source-made']), {
     deadlineMs: 30_000,

@@ -8,7 +8,7 @@ import { type Broker } from '../../deploy/local/broker';
 import { isAlive, processId } from '../../shared/service/process-id';
 import { keptPorts } from '../../deploy/local/kept-ports';
 import { findKafka, type Launch } from '../../deploy/local/kafka-source';
-import { waitForKafka } from '../../shared/kafka/ready';
+import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { freePort } from '../support/free-port';
 
 /** The embedded broker itself: what a start leaves for the next one. */

@@ -1,7 +1,7 @@
-import { appenderOptions, startIngest } from '../../services/ingest/service';
+import { producerOptions, startIngest } from '../../services/ingest/service';
 import { type IngestServer } from '../../services/ingest/server';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
@@ -19,13 +19,13 @@ const PREFIX = 'outage.';
 const PARTITIONS = 10;
 const BLOCKED = [4, 9];
 const USERS = 300;
-const settings = { maxPendingBytes: 1e9, giveUpAfterMs: 'retry' as const };
+const settings = { maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' as const };
 
 let brokers: ThreeBrokers | undefined;
 let kafka: Kafka | undefined;
-let held: Appender | undefined;
+let held: BatchProducer | undefined;
 let ingest: IngestServer | undefined;
-let ingestAppender: Appender | undefined;
+let ingestAppender: BatchProducer | undefined;
 
 beforeAll(async () => {
   brokers = await startThreeBrokers();
@@ -44,10 +44,10 @@ beforeAll(async () => {
     { clientId: 'test', log: createLog('test', 'silent') },
   );
   const log = createLog('test', 'silent');
-  held = await kafka.appender(settings);
-  ingestAppender = await kafka.appender(appenderOptions({ pendingBytes: 1e8 }));
+  held = await kafka.producer(settings);
+  ingestAppender = await kafka.producer(producerOptions({ pendingBytes: 1e8 }));
   ingest = await startIngest({
-    ...{ config: fakeConfig(aSource()), appender: ingestAppender, log, host: '127.0.0.1', port: 0 },
+    ...{ config: fakeConfig(aSource()), producer: ingestAppender, log, host: '127.0.0.1', port: 0 },
     limits: { maxPerSecond: 1_000_000, processes: 1 },
   });
 }, 120_000);
@@ -112,7 +112,7 @@ interface Writing {
 function writeRound(value: string): Writing[] {
   return Array.from({ length: PARTITIONS }, (_, partition) => {
     const writing = { partition, done: false };
-    void held?.append([{ topic: 'webhooks', key: null, value, partition }]).then(() => (writing.done = true));
+    void held?.send([{ topic: 'webhooks', key: null, value, partition }]).then(() => (writing.done = true));
     return writing;
   });
 }

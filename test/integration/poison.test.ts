@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -159,7 +159,7 @@ let stage: {
   system: System;
   sink: Sink;
   kafka: Kafka;
-  appender: Appender;
+  producer: BatchProducer;
   admin: Admin;
   source: Source;
   audience: string;
@@ -170,7 +170,7 @@ async function open(env: Record<string, string>): Promise<typeof stage> {
   const system = await startSystem({ env });
   const settings = loadSettings({ ...system.env, KAFKA_BROKERS: system.brokers });
   const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
-  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   const admin = new KafkaJs({ brokers: [system.brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   const source = await system.createSource();
@@ -188,7 +188,7 @@ async function open(env: Record<string, string>): Promise<typeof stage> {
       destinations: [destination.id],
     },
   });
-  return { system, sink, kafka, appender, admin, source, audience: made.body.id };
+  return { system, sink, kafka, producer, admin, source, audience: made.body.id };
 }
 
 async function call(each: Calls[number]): Promise<number> {
@@ -248,9 +248,9 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     pids = [...stage.system.pids('audiences'), ...stage.system.pids('control')];
   }, 180_000);
   afterAll(async () => {
-    const { appender, kafka, admin, system, sink } = stage;
+    const { producer, kafka, admin, system, sink } = stage;
     await admin.disconnect();
-    await appender.close(1_000);
+    await producer.close(1_000);
     await kafka.close();
     await system.stop();
     await sink.close();
@@ -262,13 +262,13 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
   });
 
   it.each(Object.entries(RECORDS))('%s stop nobody else', async (_, records) => {
-    for (const record of records()) await stage.appender.append([record]);
+    for (const record of records()) await stage.producer.send([record]);
     await ordinary();
   });
 
   it('finds the delivery of a user whose id was too long, by the whole id', async () => {
     const userId = random(3_000);
-    await stage.appender.append([message({ type: 'track', userId, event: 'Seen' })]);
+    await stage.producer.send([message({ type: 'track', userId, event: 'Seen' })]);
     await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), { deadlineMs: 30_000 });
   });
 

@@ -4,7 +4,7 @@ import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { decodeDelivery, type Delivery, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/step-dedup';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type Kafka, type Tail } from '../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type Tail } from '../../shared/kafka/port';
 import { DUE, tierTopic } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -38,14 +38,14 @@ interface Returned {
 }
 
 let kafka: Kafka;
-let appender: Appender;
+let producer: BatchProducer;
 let tail: Tail;
 const due: Returned[] = [];
 const running: Service[] = [];
 
 beforeAll(async () => {
   kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
-  appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const forks = createStepDedup();
   tail = await kafka.tail({
     ...{ name: 'due', topic: DUE, from: 'beginning' },
@@ -65,7 +65,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(running.map((service) => service.kill()));
   await tail.stop();
-  await appender.close(1_000);
+  await producer.close(1_000);
   await kafka.close();
 }, 60_000);
 
@@ -80,7 +80,7 @@ async function wait(count: number): Promise<Set<string>> {
   while (ids.size < count) {
     const portion = Array.from({ length: PORTION }, (_, i) => aDelivery(`user-${i}`));
     for (const { id } of portion) ids.add(id);
-    await appender.append(
+    await producer.send(
       portion.map((delivery, i) => ({
         topic: tierTopic(TIERS_MS[i % TIERS_MS.length]!),
         key: deliveryKey(delivery.destinationId, delivery.userId!, 12),
@@ -160,7 +160,7 @@ test('a tier that is made while retry runs is read without a restart', async () 
   await admin.disconnect();
   const waiting = Array.from({ length: 30 }, (_, i) => aDelivery(`user-${i}`));
   const ids = new Set(waiting.map(({ id }) => id));
-  await appender.append(
+  await producer.send(
     waiting.map((delivery) => ({
       ...{ topic: tier, value: `body of ${delivery.id}`, headers: encodeDelivery(delivery) },
       key: deliveryKey(delivery.destinationId, delivery.userId!, 12),

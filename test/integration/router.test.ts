@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ConfigRecord, configKey, type Destination, type Source } from '../../shared/model/config';
 import { decodeDelivery, deliveryId, deliveryKey, type Delivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Appender, type InRecord, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
+import { type BatchProducer, type InRecord, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually, Final } from '../support/eventually';
@@ -60,8 +60,8 @@ async function setUp(...config: ConfigRecord[]): Promise<Setup> {
     WAYPOST_ROUTER_HEALTH_PORT: String(healthPort),
   };
   const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
-  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 10_000 });
-  await appender.append(config.map(configOut));
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 10_000 });
+  await producer.send(config.map(configOut));
   const { routed, rejected, tails } = await follow(kafka);
   const start = async () => {
     const started = startSupervised(process.execPath, ['--enable-source-maps', 'dist/services/router/main.js'], env);
@@ -82,14 +82,14 @@ async function setUp(...config: ConfigRecord[]): Promise<Setup> {
       await this.router.exited;
       this.router = await start();
     },
-    append: (records) => appender.append(records),
+    append: (records) => producer.send(records),
     metrics: async () => (await fetch(`http://127.0.0.1:${String(healthPort)}/metrics`)).text(),
     routed,
     rejected,
     async close() {
       this.router.child.kill('SIGKILL');
       await this.router.exited;
-      await shutDown(kafka, appender, tails);
+      await shutDown(kafka, producer, tails);
     },
   };
   opened.push(setup);
@@ -117,8 +117,8 @@ async function follow(kafka: Kafka) {
   return { routed, rejected, tails };
 }
 
-async function shutDown(kafka: Kafka, appender: Appender, tails: Tail[]): Promise<void> {
-  await appender.close(1_000);
+async function shutDown(kafka: Kafka, producer: BatchProducer, tails: Tail[]): Promise<void> {
+  await producer.close(1_000);
   await Promise.all(tails.map((tail) => tail.stop()));
   await kafka.close();
 }

@@ -36,9 +36,9 @@ afterAll(async () => {
 test('is caught up when all partitions are read, though some brokers have nothing to give', async () => {
   // Given a topic of which one partition is full and all others are empty; then nothing of it is left out, however often
   // the leaders of the empty ones answer meanwhile that they have nothing.
-  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   const record = { topic: 'messages', key: 'same', value: Buffer.alloc(5_000, 'x') };
-  await appender.append(Array.from({ length: RECORDS }, () => record));
+  await producer.send(Array.from({ length: RECORDS }, () => record));
   for (let round = 0; round < 3; round++) {
     let read = 0;
     const onFatal = (error: unknown) => {
@@ -55,5 +55,5 @@ test('is caught up when all partitions are read, though some brokers have nothin
     await tail.stop();
     tail = undefined;
   }
-  await appender.close(1_000);
+  await producer.close(1_000);
 }, 120_000);

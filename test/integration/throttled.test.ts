@@ -62,10 +62,10 @@ async function throttled(): Promise<Kafka> {
 async function fill(records: OutRecord[]): Promise<void> {
   const kafka = await connectKafka(settings, { clientId: 'test', log });
   opened.push(kafka);
-  const appender = await kafka.appender({ maxPendingBytes: 1e9, giveUpAfterMs: 'retry' });
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   // In batches that the quota lets through: a broker gives whole ones.
-  for (let i = 0; i < records.length; i += BATCH) await appender.append(records.slice(i, i + BATCH));
-  await appender.close(1_000);
+  for (let i = 0; i < records.length; i += BATCH) await producer.send(records.slice(i, i + BATCH));
+  await producer.close(1_000);
 }
 
 afterAll(() => Promise.all(opened.map((kafka) => kafka.close())));
@@ -156,8 +156,8 @@ test.concurrent(
       learnDeletions: () => Promise.resolve(),
     };
     const config = { destination: () => ({ version: 1, data: { enabled: true } }) } as unknown as ConfigView;
-    const appender = { append: () => Promise.resolve() };
-    const parts = { appender, history, config, windowMs: 3_600_000, now: () => new Date(), log };
+    const producer = { send: () => Promise.resolve() };
+    const parts = { producer, history, config, windowMs: 3_600_000, now: () => new Date(), log };
     const replays = new Replays({ ...parts, kafka: await throttled() });
     const scope = { destination: 'dst_1', origin: 'dead_letters' as const, from: null, to: Date.now() };
     const wanted = { scope: { ...scope, status: null, type: null, includeDelivered: true }, preview: true };

@@ -107,7 +107,7 @@ test.each(process.env.TOGETHER === 'all' ? ALL : SHORT)(
   '%i routers, deliveries and retries that start %i ms apart on new topics share all partitions, also with one that joins later',
   async (processes, gapMs) => {
     const on = (opened = await setUp());
-    await on.appender.append(configOf(on));
+    await on.producer.send(configOf(on));
     await Promise.all(
       SERVICES.flatMap((name) =>
         Array.from({ length: processes }, async (_, i) => {
@@ -117,12 +117,12 @@ test.each(process.env.TOGETHER === 'all' ? ALL : SHORT)(
         }),
       ),
     );
-    await on.appender.append(calls('first'));
+    await on.producer.send(calls('first'));
     await Promise.all([arrived(on, 'first'), shared(on, processes)]);
     // All is idle now: one more of each takes its share.
     await Promise.all(SERVICES.map((name) => on.start(name)));
     await shared(on, processes + 1);
-    await on.appender.append(calls('second'));
+    await on.producer.send(calls('second'));
     await arrived(on, 'second');
   },
   240_000,

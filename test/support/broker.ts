@@ -1,5 +1,5 @@
 import { type Admin } from 'kafkajs';
-import { type Cluster, type FetchResponse } from '../../shared/kafka/cluster';
+import { type Cluster, type FetchResponse } from '../../shared/kafka/kafkajs/cluster';
 
 /** A broker that answers as no healthy one does: throttled, behind, or not at all. One partition, led by node 1. */
 

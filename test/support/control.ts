@@ -73,19 +73,19 @@ export async function controlUnderTest(
   const onFatal = (error: unknown) => lines.push(String(error));
   const { kafka } = memory;
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
-  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
-  const writer = openWriter({ config, appender, log, now });
-  const tests = openTestSends({ kafka, appender, timeoutMs: options.timeoutMs ?? 5_000, now, log });
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
+  const writer = openWriter({ config, producer, log, now });
+  const tests = openTestSends({ kafka, producer, timeoutMs: options.timeoutMs ?? 5_000, now, log });
   const history = historyOn(options.database, () => clock.now.getTime(), options.historyHasRead);
   const seen = new SeenEvents(history, log);
   const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const encryptor = createEncryptor([SECRET_KEY]);
   if (options.isNew) await markNewSystem({ config, writer, encryptor, log });
-  const replays = new Replays({ kafka, appender, history, config, windowMs: WINDOW_MS, now, log });
+  const replays = new Replays({ kafka, producer, history, config, windowMs: WINDOW_MS, now, log });
   const entries = openEntries(config, writer);
-  const { profiles, previews, members } = await openProfiles({ kafka, config, history, appender, log, onFatal });
-  const alerts = new Alerts({ kafka, appender, history, config, entries, windowMs: WINDOW_MS, now, log });
+  const { profiles, previews, members } = await openProfiles({ kafka, config, history, producer, log, onFatal });
+  const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs: WINDOW_MS, now, log });
   const { adminToken = ADMIN_TOKEN } = options;
   const nowMs = () => clock.now.getTime();
   const sessions = new Sessions({ history, secretKeys: [SECRET_KEY], adminToken, now: nowMs, log });
@@ -106,7 +106,7 @@ export async function controlUnderTest(
     previews,
     members,
     windowMs: WINDOW_MS,
-    appender,
+    producer,
     kafka,
     ingest: { url: null, port: 8080 },
     log,

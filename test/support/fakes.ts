@@ -1,11 +1,11 @@
 import { type ConfigReader, type Entry } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { AppError } from '../../shared/service/errors';
-import { type Appender, type OutRecord } from '../../shared/kafka/port';
+import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 
 /** Stand-ins for what ingest speaks to, for tests of its HTTP behaviour. Kafka itself is never imitated beyond this. */
 
-export interface RecordingAppender extends Appender {
+export interface RecordingProducer extends BatchProducer {
   /** each append, in order */
   appends: OutRecord[][];
   /** all records of a topic, parsed */
@@ -14,7 +14,7 @@ export interface RecordingAppender extends Appender {
   behave: (records: OutRecord[]) => Promise<void>;
 }
 
-export function recordingAppender(): RecordingAppender {
+export function recordingProducer(): RecordingProducer {
   const appends: OutRecord[][] = [];
   return {
     appends,
@@ -24,7 +24,7 @@ export function recordingAppender(): RecordingAppender {
         .flat()
         .filter((record) => record.topic === topic)
         .map((record) => JSON.parse(String(record.value)) as Record<string, unknown>),
-    append(records) {
+    send(records) {
       appends.push(records);
       return this.behave(records);
     },

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findKafka } from '../../deploy/local/kafka-source';
-import { kafkaAddress } from '../../shared/kafka/address';
-import { waitForKafka } from '../../shared/kafka/ready';
+import { kafkaAddress } from '../../shared/kafka/connection-settings';
+import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { loadSettings } from '../../shared/service/settings';
 import { makeHistoryFiles } from './history-files';
 

@@ -59,15 +59,15 @@ export async function startIngestProcess(
 }
 
 async function writeSources(kafka: Kafka, sources: Source[]): Promise<void> {
-  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 5_000 });
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 5_000 });
   const at = new Date().toISOString();
-  await appender.append(
+  await producer.send(
     sources.map((data) => {
       const record: ConfigRecord = { format: 1, kind: 'source', id: data.id, version: 1, replaces: 0, at, data };
       return { topic: 'config', key: configKey('source', data.id), value: JSON.stringify(record) };
     }),
   );
-  await appender.close(1_000);
+  await producer.close(1_000);
 }
 
 async function post(url: string, key: string, body: unknown) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type Appender,
+  type BatchProducer,
   type InRecord,
   type Kafka,
   type OutRecord,
@@ -53,9 +53,9 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     setImmediate(deliver);
   };
   const kafka: Kafka = {
-    appender: (): Promise<Appender> =>
+    producer: (): Promise<BatchProducer> =>
       Promise.resolve({
-        append: (records: OutRecord[]) => {
+        send: (records: OutRecord[]) => {
           if (failure) return Promise.reject(failure);
           append(records);
           return Promise.resolve();

@@ -4,8 +4,8 @@ import { type ServiceName } from '../../deploy/local/paths';
 import { createEncryptor } from '../../shared/config/encryption';
 import { configKey, type ConfigRecord, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';
-import { describeGroup, type GroupView, unreadPlaces } from '../../shared/kafka/group';
-import { type Appender, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { describeGroup, type GroupView, unreadPlaces } from '../../shared/kafka/consumer/describe-group';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -18,7 +18,7 @@ export interface Processes {
   env: Record<string, string>;
   prefix: string;
   kafka: Kafka;
-  appender: Appender;
+  producer: BatchProducer;
   admin: Admin;
   sink: Sink;
   start(name: ServiceName): Promise<Service & { port: string }>;
@@ -47,13 +47,13 @@ export async function openProcesses(given: {
     WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
   };
   const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
-  const appender = await kafka.appender({ maxPendingBytes: Infinity, giveUpAfterMs: 'retry' });
+  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   const sink = await startSink();
   const running: Service[] = [];
   return {
-    ...{ env, prefix, kafka, appender, admin, sink },
+    ...{ env, prefix, kafka, producer, admin, sink },
     async start(name) {
       const [port] = await freePorts(1);
       const service = await startService(name, { ...env, [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(port) });
@@ -67,7 +67,7 @@ export async function openProcesses(given: {
     },
     async close() {
       await Promise.all(running.map((service) => service.kill()));
-      await appender.close(1_000);
+      await producer.close(1_000);
       await Promise.all([kafka.close(), admin.disconnect(), sink.close()]);
     },
   };

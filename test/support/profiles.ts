@@ -49,7 +49,7 @@ export async function answering(
   profiles: Readonly<Record<string, Profile>> = {},
   { now = Date.now }: { now?: () => number } = {},
 ): Promise<Answering> {
-  const appender = await kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
   const kept: Answering['kept'] = new Map();
   const glance = { shelf: profileShelf(profiles), log: EMPTY_LOG, ready: true, next: 0 };
   kept.set(0, { glance, queued: 0 });
@@ -59,7 +59,7 @@ export async function answering(
   };
   const questions = new Questions({
     kafka,
-    appender,
+    producer,
     keepers: () => kept,
     onPreview: () => undefined,
     now,

@@ -82,7 +82,7 @@ function declaredMetrics(): Promise<Map<string, Metric[]>> {
 }
 
 async function declareAll(): Promise<Map<string, Metric[]>> {
-  await import('../../shared/kafka/meters');
+  await import('../../shared/kafka/metrics');
   await import('../../shared/kafka/broker-clock');
   await import('../../shared/config/reader');
   measureProcess(metrics);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/types';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
-import { type Appender, type Kafka } from '../../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../access/identities';
@@ -40,7 +40,7 @@ const MOST_AT_ONCE = 100;
 
 export interface AlertsOptions {
   kafka: Pick<Kafka, 'ranges' | 'read'>;
-  appender: Pick<Appender, 'append'>;
+  producer: Pick<BatchProducer, 'send'>;
   history: Pick<History, 'ask'>;
   config: Pick<ConfigView, 'destination'>;
   entries: Pick<Entries, 'change'>;
@@ -187,13 +187,13 @@ export class Alerts {
   }
 
   async #send(): Promise<void> {
-    const { history, config, appender, windowMs, now } = this.options;
+    const { history, config, producer, windowMs, now } = this.options;
     const due = await history.ask((database) => dueNotices(database, MOST_AT_ONCE));
     if (due.length === 0) return;
     const to = config.destination(ALERTS_ID)?.data;
     if (isAddressed(to)) {
       const nowMs = now().getTime();
-      await appender.append(
+      await producer.send(
         due.map((notice) => alertRecord(notice, to, { nowMs, windowMs, traceparent: newTraceparent() })),
       );
     }

@@ -47,7 +47,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
       const entry = ring.add(record, accepted);
       if (!ring.hides(entry)) streams.publish(entry);
     };
-    return kafka.tail({ name: `control-${topic}`, topic, from, patient: true, onRecord, onFatal });
+    return kafka.tail({ name: `control-${topic}`, topic, from, batchFetches: true, onRecord, onFatal });
   };
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
   let purged = 0;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../../shared/service/errors';
-import { type OpenRecord, type Verdict } from '../../../shared/kafka/port';
+import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Fault } from './fault';
 
@@ -97,10 +97,10 @@ export class Feed<E extends object> {
     return this.#leftOut;
   }
 
-  onRecord(record: OpenRecord): Verdict {
+  onRecord(record: OpenRecord): DispatchResult {
     if (this.#queue.length >= MAX_QUEUED || this.#bytes >= MAX_QUEUED_BYTES || this.#stopping) {
       this.#refused = true;
-      return 'full';
+      return 'busy';
     }
     const event = this.options.parse(record);
     if (event === undefined || event === 'skip') {
@@ -110,7 +110,7 @@ export class Feed<E extends object> {
         this.options.log.error({ topic, partition, offset }, 'history.unreadable');
       }
       record.done();
-      return 'taken';
+      return 'accepted';
     }
     const bytes = record.value?.length ?? 0;
     const { topic, partition, offset, timestampMs: atMs } = record;
@@ -118,7 +118,7 @@ export class Feed<E extends object> {
     this.#bytes += bytes;
     this.#running ??= this.#run();
     if (this.#isBatch()) this.#enough();
-    return 'taken';
+    return 'accepted';
   }
 
   /** What is queued is written without gathering more: nothing comes after it. */

@@ -200,7 +200,7 @@ export class History {
     const id = await databaseId(database);
     const consume = (name: string, topic: string, feed: Feed<Event> | Feed<AuditRow>) =>
       kafka.consume({
-        ...{ group: groupOf(name, id), label: name, topics: [topic], patient: true },
+        ...{ group: groupOf(name, id), label: name, topics: [topic], batchFetches: true },
         ...{ onRecord: feed.onRecord.bind(feed), onFatal },
       });
     this.#consumptions = [await consume('history', ATTEMPTS, this.#feed), await consume('audit', CONFIG, this.#audit)];

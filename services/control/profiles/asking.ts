@@ -1,20 +1,20 @@
 import { type ProfileResult, type ProfileQuery, readResult } from '../../../shared/model/profile-queries';
 import { Problem } from '../../../shared/http/problem';
-import { type Appender, type Kafka } from '../../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_ANSWERS, PROFILE_EVENTS, PROFILE_QUESTIONS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { Listening } from '../listening';
+import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 
 /** Asks those who keep profiles, and listens to what they answer, for as long as somebody waits. */
 export class Asking {
-  readonly #answers: Listening;
+  readonly #answers: RecordWaiter;
 
   constructor(
     private readonly kafka: Pick<Kafka, 'ranges' | 'read'>,
-    private readonly appender: Pick<Appender, 'append'>,
+    private readonly producer: Pick<BatchProducer, 'send'>,
     log: Log,
   ) {
-    this.#answers = new Listening(PROFILE_ANSWERS, kafka, log);
+    this.#answers = new RecordWaiter(PROFILE_ANSWERS, kafka, log);
   }
 
   /** Questions that somebody waits for. */
@@ -57,7 +57,7 @@ export class Asking {
   }
 
   #append(question: ProfileQuery): Promise<void> {
-    return this.appender.append([{ topic: PROFILE_QUESTIONS, key: question.id, value: JSON.stringify(question) }]);
+    return this.producer.send([{ topic: PROFILE_QUESTIONS, key: question.id, value: JSON.stringify(question) }]);
   }
 }
 

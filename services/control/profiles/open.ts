@@ -1,5 +1,5 @@
 import { type ConfigView } from '../../../shared/config/types';
-import { type Appender, type Kafka } from '../../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { ProfileStatus } from './status';
@@ -12,13 +12,13 @@ export interface ProfilesOptions {
   kafka: Pick<Kafka, 'tail' | 'ranges' | 'read'>;
   config: Pick<ConfigView, 'audience' | 'computedTrait'>;
   history: Pick<History, 'ask'>;
-  appender: Pick<Appender, 'append'>;
+  producer: Pick<BatchProducer, 'send'>;
   log: Log;
   onFatal: (error: unknown) => void;
 }
 
 /** All that control knows of profiles: what their keepers say by themselves, and what they answer. */
-export async function openProfiles({ kafka, config, history, appender, log, onFatal }: ProfilesOptions) {
+export async function openProfiles({ kafka, config, history, producer, log, onFatal }: ProfilesOptions) {
   const now = () => new Date();
   const profiles: ProfileStatus = new ProfileStatus((value) => syncs.add(value));
   const syncs = new SyncLog({
@@ -28,7 +28,7 @@ export async function openProfiles({ kafka, config, history, appender, log, onFa
   });
   await profiles.open(kafka, onFatal);
   syncs.start();
-  const asking = new Asking(kafka, appender, log);
+  const asking = new Asking(kafka, producer, log);
   const previews = new Previews(asking, now);
   return {
     profiles,

@@ -3,7 +3,7 @@ import { type ConfigView } from '../../../shared/config/types';
 import { type Delivery } from '../../../shared/model/delivery';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../../../shared/http/problem';
-import { type Appender, type Kafka } from '../../../shared/kafka/port';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
@@ -42,7 +42,7 @@ interface Chosen {
 
 export interface ReplaysOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
-  appender: Pick<Appender, 'append'>;
+  producer: Pick<BatchProducer, 'send'>;
   history: Pick<History, 'ask' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   config: Pick<ConfigView, 'source' | 'destination'>;
   windowMs: number;
@@ -244,7 +244,7 @@ export class Replays {
     { chosen, pace }: { chosen: readonly Chosen[]; pace: Pace },
   ): Promise<boolean> {
     const { job } = held;
-    const { kafka, appender, windowMs, now } = this.options;
+    const { kafka, producer, windowMs, now } = this.options;
     const size = chunkOf(job.maxPerSecond);
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
@@ -254,7 +254,7 @@ export class Replays {
       await held.confirm();
       if (!goOn() || !held.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
-      await appender.append(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
+      await producer.send(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
       job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
       place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;

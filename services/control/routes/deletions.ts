@@ -35,14 +35,14 @@ export function deletionHandlers(deps: ControlDeps): HandlersOf<'deletions'> {
 }
 
 async function deleteUsers(deps: ControlDeps, body: unknown): Promise<Deletion> {
-  const { config, history, events, appender, log } = deps;
+  const { config, history, events, producer, log } = deps;
   const wanted = readDeletion(body, config);
   // Before anything is sent: half a deletion would have to be explained.
   await history.ask(({ query }) => query('select 1'));
   const now = deps.now();
   const id = newId('del', now);
   const records = deleteRecords(wanted, { id, now, traceparent: newTraceparent });
-  for (let i = 0; i < records.length; i += CHUNK) await appender.append(records.slice(i, i + CHUNK));
+  for (let i = 0; i < records.length; i += CHUNK) await producer.send(records.slice(i, i + CHUNK));
   const deletion: Deletion = { ...wanted, id, at: now.getTime(), messages: records.length };
   const rows = await history.forget(deletion);
   events.ring.purge();

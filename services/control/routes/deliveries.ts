@@ -42,7 +42,7 @@ async function find({ history }: ControlDeps, id: string): Promise<DeliveryRow> 
 
 /** Sends one more: also one that was delivered, since that very one was asked for. */
 async function replayDelivery(deps: ControlDeps, id: string) {
-  const { kafka, config, appender, windowMs, now, log } = deps;
+  const { kafka, config, producer, windowMs, now, log } = deps;
   const row = await find(deps, id);
   if (row.status === 'waiting' || row.status === 'retrying') {
     throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
@@ -53,7 +53,7 @@ async function replayDelivery(deps: ControlDeps, id: string) {
   const candidate = record && heldDelivery(record);
   if (!candidate) throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
   const replay = Math.max(0, row.replay) + 1;
-  await appender.append(replayRecords(candidate, replay, { nowMs, windowMs }));
+  await producer.send(replayRecords(candidate, replay, { nowMs, windowMs }));
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
   return { id, replay, status: 'waiting' };
 }

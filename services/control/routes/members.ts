@@ -14,7 +14,7 @@ type Kind = 'audience' | 'computed_trait';
 
 /** Members from elsewhere, in a body that may be without end: it is read as it comes. */
 export function uploadHandlers(deps: ControlDeps): Pick<HandlersOf<'audiences'>, Upload> {
-  const { entries, kafka, appender, profiles, now, log } = deps;
+  const { entries, kafka, producer, profiles, now, log } = deps;
   /** audiences with an upload under way: a second one would be mixed with it */
   const busy = new Set<string>();
   return {
@@ -35,7 +35,7 @@ export function uploadHandlers(deps: ControlDeps): Pick<HandlersOf<'audiences'>,
     busy.add(id);
     try {
       const number = Math.max(now().getTime(), (data.uploads?.at(-1)?.number ?? 0) + 1);
-      const { upload: added, lines } = await upload({ kafka, appender, audience: id, number, full }, body);
+      const { upload: added, lines } = await upload({ kafka, producer, audience: id, number, full }, body);
       const taken = profiles.of(id, data.revision).upload;
       const at = { id, ifMatch: undefined, by };
       await entries.change('audience', at, (audience) => withUpload(audience, added, taken));

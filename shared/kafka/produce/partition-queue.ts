@@ -1,7 +1,7 @@
 import { type OutRecord } from '../port';
 import { Backoff } from './backoff';
 import { type ProduceError } from './errors';
-import { NO_NODE } from './producer';
+import { NO_NODE } from './request-sender';
 
 /**
  * The records that wait for one partition, and those of them that are in a request. At most one request holds records of
@@ -9,7 +9,7 @@ import { NO_NODE } from './producer';
  */
 
 /** A record that was given to the appender. */
-export interface Waiting {
+export interface QueuedRecord {
   readonly record: OutRecord;
   readonly bytes: number;
   readonly ticket: Ticket;
@@ -33,8 +33,8 @@ export class PartitionQueue {
   /** waiting or in a request */
   bytes = 0;
   readonly backoff = new Backoff();
-  #waiting: Waiting[] = [];
-  #sending: Waiting[] = [];
+  #waiting: QueuedRecord[] = [];
+  #sending: QueuedRecord[] = [];
   /** when the request was begun */
   #sentAt = 0;
   /** So many records at the head are searched for one that the broker refuses. */
@@ -64,7 +64,7 @@ export class PartitionQueue {
     return this.backoff.error !== undefined && this.isSending && now - this.#sentAt > SLOW_MS;
   }
 
-  push(item: Waiting): void {
+  push(item: QueuedRecord): void {
     this.bytes += item.bytes;
     this.#waiting.push(item);
   }
@@ -73,7 +73,7 @@ export class PartitionQueue {
    * Takes records from the head for a request.
    * @param room at least one record is taken where it is `empty`
    */
-  take(room: { bytes: number; records: number; empty: boolean }, now: number): Waiting[] {
+  take(room: { bytes: number; records: number; empty: boolean }, now: number): QueuedRecord[] {
     const most = this.#suspects > 0 ? Math.min(this.#most, this.#suspects, room.records) : room.records;
     let { bytes } = room;
     let count = 0;
@@ -93,7 +93,7 @@ export class PartitionQueue {
   }
 
   /** All that was in the request is written. */
-  acknowledged(): Waiting[] {
+  acknowledged(): QueuedRecord[] {
     const written = this.#endRequest();
     this.#suspects = Math.max(0, this.#suspects - written.length);
     this.#forget(written);
@@ -112,7 +112,7 @@ export class PartitionQueue {
    * The broker refuses one of the records in the request, or all of them as too large together.
    * @returns that record; undefined where there were several: they are sent again, half as many at once
    */
-  refused(): Waiting | undefined {
+  refused(): QueuedRecord | undefined {
     this.backoff.succeeded();
     if (this.#sending.length > 1) {
       this.#suspects = Math.max(this.#suspects, this.#sending.length);
@@ -128,7 +128,7 @@ export class PartitionQueue {
   }
 
   /** Takes out those that wait and fulfil a condition. */
-  withdraw(wanted: (item: Waiting) => boolean): Waiting[] {
+  withdraw(wanted: (item: QueuedRecord) => boolean): QueuedRecord[] {
     const withdrawn = this.#waiting.filter(wanted);
     if (withdrawn.length === 0) return withdrawn;
     this.#waiting = this.#waiting.filter((item) => !wanted(item));
@@ -136,7 +136,7 @@ export class PartitionQueue {
     return withdrawn;
   }
 
-  #endRequest(): Waiting[] {
+  #endRequest(): QueuedRecord[] {
     const items = this.#sending;
     this.#sending = [];
     return items;
@@ -148,7 +148,7 @@ export class PartitionQueue {
     if (items.length > 0) this.#waiting = items.concat(this.#waiting);
   }
 
-  #forget(items: readonly Waiting[]): void {
+  #forget(items: readonly QueuedRecord[]): void {
     for (const { bytes } of items) this.bytes -= bytes;
   }
 }

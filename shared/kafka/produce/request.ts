@@ -1,5 +1,5 @@
 import { type ProduceError } from './errors';
-import { type PartitionQueue, type Waiting } from './partition-queue';
+import { type PartitionQueue, type QueuedRecord } from './partition-queue';
 
 /** A request to a broker, and its result. */
 
@@ -13,7 +13,7 @@ export interface Blocked {
 /** The records of one partition in a request. */
 export interface Part {
   queue: PartitionQueue;
-  items: Waiting[];
+  items: QueuedRecord[];
 }
 
 export interface Request {
@@ -24,7 +24,7 @@ export interface Request {
 }
 
 export interface Refused {
-  item: Waiting;
+  item: QueuedRecord;
   /** the partition or topic that it was meant for */
   place: string;
   error: ProduceError;

@@ -1,16 +1,16 @@
-import { partitionOf } from '../codec/partitioner';
+import { partitionOf } from '../protocol/partitioner';
 import { type OutRecord } from '../port';
 import { Backoff } from './backoff';
 import { topicError, UNKNOWN_PARTITION } from './errors';
-import { PartitionQueue, type Waiting } from './partition-queue';
-import { NO_NODE, type TopicMetadata } from './producer';
+import { PartitionQueue, type QueuedRecord } from './partition-queue';
+import { NO_NODE, type TopicMetadata } from './request-sender';
 
 /** The queues of a topic's partitions, and the records that no partition is known for yet. */
 export class TopicQueues {
   readonly queues: PartitionQueue[] = [];
   /** The topic is not known, or the partition that a record names. */
   readonly backoff = new Backoff();
-  #unplaced: Waiting[] = [];
+  #unplaced: QueuedRecord[] = [];
   /** records without a key go round */
   #turn = 0;
 
@@ -41,12 +41,12 @@ export class TopicQueues {
     return undefined;
   }
 
-  hold(item: Waiting): void {
+  hold(item: QueuedRecord): void {
     this.#unplaced.push(item);
   }
 
   /** Takes out the records without a partition that fulfil a condition. */
-  withdraw(wanted: (item: Waiting) => boolean): Waiting[] {
+  withdraw(wanted: (item: QueuedRecord) => boolean): QueuedRecord[] {
     const withdrawn = this.#unplaced.filter(wanted);
     if (withdrawn.length > 0) this.#unplaced = this.#unplaced.filter((item) => !wanted(item));
     return withdrawn;

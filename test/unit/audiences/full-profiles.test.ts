@@ -214,7 +214,7 @@ describe('a step that Kafka refuses', () => {
   function broker(limit: number) {
     const written = new Map<string, string | null>();
     const moved: string[] = [];
-    const append = (records: OutRecord[]) => {
+    const send = (records: OutRecord[]) => {
       for (const { key, value, topic } of records) {
         if ((value?.length ?? 0) > limit) return Promise.reject(tooLarge);
         if (topic === 'profiles') written.set(key!, value && value.toString());
@@ -222,12 +222,12 @@ describe('a step that Kafka refuses', () => {
       }
       return Promise.resolve();
     };
-    return { appender: { append }, written, moved };
+    return { producer: { send }, written, moved };
   }
-  const writing = (appender: { append: (records: OutRecord[]) => Promise<void> }, shelf: MemoryShelf) => {
+  const writing = (producer: { send: (records: OutRecord[]) => Promise<void> }, shelf: MemoryShelf) => {
     const refusals: number[] = [];
     return {
-      ...{ appender, partition: 0, before: (user: string) => shelf.get(user) },
+      ...{ producer, partition: 0, before: (user: string) => shelf.get(user) },
       onRefused: (_: AppError, bytes: number) => refusals.push(bytes),
       refusals,
     };
@@ -241,8 +241,8 @@ describe('a step that Kafka refuses', () => {
       [...records('ann', [identify({ more: 'y'.repeat(200) })]), ...records('bob', [identify({ plan: 'pro' })])],
       NOW,
     );
-    const { appender, written } = broker(600);
-    const how = writing(appender, shelf);
+    const { producer, written } = broker(600);
+    const how = writing(producer, shelf);
     const { step: done } = await writeStep(step, how);
     expect(done.profiles.get('ann')).toEqual({ ...profile(400), f: 1 });
     expect(written.get('uann')).toBe(JSON.stringify({ ...profile(400), f: 1 }));
@@ -256,8 +256,8 @@ describe('a step that Kafka refuses', () => {
     const told = { aud_1: [true, NOW, 1] as [boolean, number, number] };
     shelf.profiles.set('ann', JSON.stringify({ ...profile(900), s: told }));
     const step = engine.apply(records('ann', [identify({ plan: 'free' })]), NOW + 1);
-    const { appender, written } = broker(600);
-    await writeStep(step, writing(appender, shelf));
+    const { producer, written } = broker(600);
+    await writeStep(step, writing(producer, shelf));
     expect(JSON.parse(written.get('uann')!)).toEqual({ s: told, f: 1 });
   });
 
@@ -269,8 +269,8 @@ describe('a step that Kafka refuses', () => {
       [...records('ann', [{ kind: 'alias', to: 'cyn' }]), ...records('bob', [{ kind: 'alias', to: 'dan' }])],
       NOW,
     );
-    const { appender, written, moved } = broker(650);
-    const { step: done } = await writeStep(step, writing(appender, shelf));
+    const { producer, written, moved } = broker(650);
+    const { step: done } = await writeStep(step, writing(producer, shelf));
     expect([done.moves.map(({ user }) => user), moved]).toEqual([['dan'], ['dan']]);
     expect(JSON.parse(written.get('uann')!)).toEqual({ ...profile(560), f: 1 });
     expect(written.get('ubob')).toBeNull();
@@ -279,7 +279,7 @@ describe('a step that Kafka refuses', () => {
   it('ends the process where Kafka takes no record at all: no user is at fault', async () => {
     const { engine, shelf, records } = engineUnderTest();
     const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
-    const how = writing(broker(0).appender, shelf);
+    const how = writing(broker(0).producer, shelf);
     await expect(writeStep(step, how)).rejects.toMatchObject({ code: 'kafka_unavailable' });
   });
 
@@ -287,7 +287,7 @@ describe('a step that Kafka refuses', () => {
     const busy = new AppError('overloaded', 'this process is stopping', true);
     const { engine, shelf, records } = engineUnderTest();
     const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
-    const how = writing({ append: () => Promise.reject(busy) }, shelf);
+    const how = writing({ send: () => Promise.reject(busy) }, shelf);
     await expect(writeStep(step, how)).rejects.toBe(busy);
     await expect(refused([{ topic: 'messages', key: null, value: 'x' }], how)).rejects.toBe(busy);
   });

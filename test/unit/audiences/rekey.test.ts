@@ -13,10 +13,10 @@ function rekeyed(trust: Trust | undefined, ...messages: Partial<Message>[]): Out
     ...{ id: 'src_1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT },
     ...(trust && { trust }),
   };
-  const append = (records: OutRecord[]) => Promise.resolve(void given.push(...records));
+  const send = (records: OutRecord[]) => Promise.resolve(void given.push(...records));
   const rekey = new Rekey({
     config: { source: () => ({ version: 1, data: source }) },
-    appender: { append, pendingBytes: 0, oldestPendingAt: undefined, close: () => Promise.resolve() },
+    producer: { send, pendingBytes: 0, oldestPendingAt: undefined, close: () => Promise.resolve() },
     log: pino({ level: 'silent' }),
     onRoom: () => undefined,
     onFatal: (error) => {

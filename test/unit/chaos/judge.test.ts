@@ -5,7 +5,7 @@ import { Commits } from '../../chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../chaos/explain';
 import { History } from '../../chaos/history';
 import { type Evidence, judge } from '../../chaos/judge';
-import { encodeRuns } from '../../../shared/kafka/done-runs';
+import { encodeRuns } from '../../../shared/kafka/consumer/commit-metadata';
 import { Receipts } from '../../chaos/receipts';
 import { violationsOf } from '../../chaos/report';
 

@@ -34,8 +34,8 @@ const destination: Destination = {
 
 async function open(memory: MemoryLog) {
   const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: () => undefined });
-  const appender = await memory.kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
-  return { config, writer: openWriter({ config, appender, log, now: () => new Date(AT) }) };
+  const producer = await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
+  return { config, writer: openWriter({ config, producer, log, now: () => new Date(AT) }) };
 }
 
 /** A system that an earlier version made. */

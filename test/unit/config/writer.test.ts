@@ -34,8 +34,8 @@ const record = (version: number, name: string, over: object = {}) => ({
 async function open(memory: MemoryLog) {
   const failures: unknown[] = [];
   const config = await openConfig(memory.kafka, { name: 'test', log, onFatal: (error) => failures.push(error) });
-  const appender = await memory.kafka.appender({ maxPendingBytes: 1e6, giveUpAfterMs: 1_000 });
-  return { config, failures, writer: openWriter({ config, appender, log, now: () => new Date(AT) }) };
+  const producer = await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
+  return { config, failures, writer: openWriter({ config, producer, log, now: () => new Date(AT) }) };
 }
 
 describe('reader', () => {

@@ -1,8 +1,8 @@
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/model/delivery';
-import { type OpenRecord, type OutRecord, type Verdict } from '../../../shared/kafka/port';
+import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { AppError } from '../../../shared/service/errors';
 import { createLog } from '../../../shared/telemetry/log';
-import { fakeProgress, recordingAppender } from '../../support/fakes';
+import { fakeProgress, recordingProducer } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';
 import { keepLaneMs, laneOptions } from '../../../services/delivery/limits';
 import { Lanes } from '../../../services/delivery/lanes';
@@ -22,7 +22,7 @@ const TO_OPEN = laneOptions(TIERS).circuit.failuresToOpen;
 type Answers = (request: SendRequest) => number | 'timeout' | { status: number; retryAfter: string };
 
 class Story {
-  readonly appender = recordingAppender();
+  readonly producer = recordingProducer();
   /** what was given to the appender that is in no hurry */
   readonly unhurried: OutRecord[] = [];
   readonly sent: { path: string; at: number }[] = [];
@@ -47,7 +47,7 @@ class Story {
   constructor(paths: string[], change: Partial<OpenDestination> = {}, maxBytes = 1e9) {
     this.destination = { enabled: true, paused: false, secrets: undefined, targets: paths.map(target), ...change };
     const record = (turn: Parameters<typeof circuitRecord>[0]) =>
-      void this.appender.append([circuitRecord(turn, Date.now())]);
+      void this.producer.send([circuitRecord(turn, Date.now())]);
     this.lanes = new Lanes({
       lane: laneOptions(TIERS),
       pool: { total: 100, reserve: 10 },
@@ -61,8 +61,8 @@ class Story {
       targets: { lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }) },
       lanes: this.lanes,
       sender: { send: (request, done) => this.#send(request, done) },
-      appender: this.appender,
-      parking: { ...this.appender, append: (records) => this.#append(records) },
+      producer: this.producer,
+      parking: { ...this.producer, send: (records) => this.#append(records) },
       tiersMs: TIERS,
       windowMs: WINDOW_MS,
       time: { ...MACHINE, brokerMs: () => Date.now() },
@@ -77,22 +77,22 @@ class Story {
 
   /** A record comes. @returns when all that it causes at once has happened */
   async take(change: Partial<Delivery> = {}, from: Parameters<Story['offer']>[1] = {}): Promise<void> {
-    expect(this.offer(change, from)).toBe('taken');
+    expect(this.offer(change, from)).toBe('accepted');
     await settle();
   }
 
-  offer(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): Verdict {
+  offer(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): DispatchResult {
     const offset = this.#offset++;
     const leaving = () => this.leaving;
     const record: OpenRecord = {
       ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
       headers: encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
       done: () => this.done.push(offset),
-      get leaving() {
+      get isRevoking() {
         return leaving();
       },
       defer: () => undefined,
-      release: () => this.releasable-- > 0 && this.released.push(offset) > 0,
+      handBack: () => this.releasable-- > 0 && this.released.push(offset) > 0,
     };
     return this.deliverer.onRecord(record);
   }
@@ -108,7 +108,7 @@ class Story {
 
   /** What was written of deliveries, oldest first: where to, and why. */
   waits(): { tier: string; reason: string | undefined; attempt: number }[] {
-    return this.appender.appends.flat().flatMap(({ topic, headers }) => {
+    return this.producer.appends.flat().flatMap(({ topic, headers }) => {
       const decoded = decodeDelivery(headers ?? {});
       if (decoded.kind !== 'delivery') return [];
       const { reason, attempt } = decoded.delivery;
@@ -117,12 +117,12 @@ class Story {
   }
 
   events(kind: string): Record<string, unknown>[] {
-    return this.appender.values('attempts').filter((event) => event.kind === kind);
+    return this.producer.values('attempts').filter((event) => event.kind === kind);
   }
 
   #append(records: OutRecord[]): Promise<void> {
     this.unhurried.push(...records);
-    return this.appender.append(records);
+    return this.producer.send(records);
   }
 
   #send({ path, ...rest }: SendRequest, done: (result: SendResult) => void): void {
@@ -391,7 +391,7 @@ test('a process that holds many small deliveries is full by what each costs besi
   story = new Story(['/a'], {}, 64 * 1024);
   story.patient = true;
   const offered = Array.from({ length: 20 }, () => story.offer());
-  expect(offered).toEqual([...Array(16).fill('taken'), ...Array(4).fill('full')]);
+  expect(offered).toEqual([...Array(16).fill('accepted'), ...Array(4).fill('busy')]);
 });
 
 describe('what would end a delivery, or was decided by an older destination', () => {
@@ -434,10 +434,10 @@ describe('what would end a delivery, or was decided by an older destination', ()
     await story.pass(1);
     await story.take();
     story.leaving = true;
-    story.deliverer.onLeaving();
+    story.deliverer.onRevoking();
     story.config.readToEnd();
     await story.pass(1);
-    expect([story.released, story.done, story.appender.appends]).toEqual([[0], [], []]);
+    expect([story.released, story.done, story.producer.appends]).toEqual([[0], [], []]);
   });
 });
 
@@ -462,8 +462,8 @@ describe('a process that stops', () => {
     story.patient = true;
     await story.takeSome(30);
     story.leaving = true;
-    story.deliverer.onLeaving();
-    expect([story.open.length, story.released, story.appender.appends]).toEqual([20, range(20, 30), []]);
+    story.deliverer.onRevoking();
+    expect([story.open.length, story.released, story.producer.appends]).toEqual([20, range(20, 30), []]);
     for (const { answer } of story.open) answer(resultOf(200));
     await settle();
     expect(story.done.sort((a, b) => a - b)).toEqual(range(0, 20));
@@ -477,7 +477,7 @@ describe('a process that stops', () => {
     story.destination = { ...story.destination, targets: ['/hangs', '/b'].map(target) };
     await story.take();
     story.leaving = true;
-    story.deliverer.onLeaving();
+    story.deliverer.onRevoking();
     expect(story.released).toEqual([]);
     story.open.at(-1)!.answer(resultOf(500));
     await settle();
@@ -491,7 +491,7 @@ describe('a process that stops', () => {
     story.releasable = 3;
     await story.takeSome(25);
     story.leaving = true;
-    story.deliverer.onLeaving();
+    story.deliverer.onRevoking();
     await settle();
     expect([story.released, story.done]).toEqual([
       [20, 21, 22],
@@ -504,13 +504,13 @@ describe('a process that stops', () => {
 test('a delivery whose event Kafka refuses for good ends all the same, and takes its next step', async () => {
   story = new Story(['/a']);
   story.answers = () => 503;
-  story.appender.behave = (records) => {
+  story.producer.behave = (records) => {
     const refused = records.some(({ topic }) => topic === 'attempts');
     return refused ? Promise.reject(new AppError('kafka_refused', 'too large')) : Promise.resolve();
   };
   await story.take();
   expect(story.done).toEqual([0]);
-  expect(story.appender.appends.at(-1)?.map(({ topic }) => topic)).toEqual(['webhooks.retry.10s']);
+  expect(story.producer.appends.at(-1)?.map(({ topic }) => topic)).toEqual(['webhooks.retry.10s']);
 });
 
 describe('forks', () => {

@@ -25,7 +25,7 @@ const OK: Signal = { kind: 'ok' };
 const FAILED: Signal = { kind: 'failed' };
 const TIMEOUT: Signal = { kind: 'timeout' };
 
-const STAYS = { leaving: false };
+const STAYS = { isRevoking: false };
 
 interface Given extends Job {
   name: string;
@@ -75,12 +75,12 @@ function fail(lane: Lane, job: (name: string) => Given, now: number): void {
 describe('a lane', () => {
   test('of what waits it lets go of the jobs whose records are leaving, and of no others', () => {
     const { lane, around, names, refused, job } = setUp();
-    const leaving = { leaving: false };
-    for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name, { record: leaving }), 0);
+    const isRevoking = { isRevoking: false };
+    for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name, { record: isRevoking }), 0);
     const stays = job('stays');
-    for (const given of [job('e', { record: leaving }), stays, job('f', { record: leaving, due: true })])
+    for (const given of [job('e', { record: isRevoking }), stays, job('f', { record: isRevoking, due: true })])
       expect(lane.offer(given, 0)).toBe('queued');
-    leaving.leaving = true;
+    isRevoking.isRevoking = true;
     lane.clear();
     expect(refused).toEqual([
       { name: 'e', refusal: undefined },

@@ -33,7 +33,7 @@ function setUp() {
   const offer = (target: Target, count: number) => {
     for (let i = 0; i < count; i++) {
       const job: Job = {
-        record: { leaving: false },
+        record: { isRevoking: false },
         bytes: 10,
         due: false,
         start: () => started.push(job),

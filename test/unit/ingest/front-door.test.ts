@@ -54,7 +54,7 @@ describe('the limits of a source', () => {
     expect(answers[6]!.body).toMatchObject({ success: false, code: 'rate_limited' });
     expect(answers[6]!.headers.get('retry-after')).toMatch(/^[12]$/);
     expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 });
-    expect(ingest.appender.values('messages')).toHaveLength(6);
+    expect(ingest.producer.values('messages')).toHaveLength(6);
   });
 
   test('a batch larger than the burst passes, and its debt is waited for', async () => {
@@ -103,7 +103,7 @@ describe('the limits of a source', () => {
     await startLimited({ maxPerSecond: 0.1, burstMs: 10_000 });
     for (let i = 0; i < 21; i++) await ingest.post('/v1/t', track, limited);
     await eventually(() => {
-      const records = ingest.appender.values('messages.limited') as unknown as LimitedRecord[];
+      const records = ingest.producer.values('messages.limited') as unknown as LimitedRecord[];
       expect(records.reduce((sum, { sources }) => sum + (sources.src_limited ?? 0), 0)).toBe(20);
       expect(records.length).toBeLessThan(10);
     });

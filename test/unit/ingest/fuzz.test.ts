@@ -201,7 +201,7 @@ test('ten thousand odd requests get no 5xx but 503 and no secret, and calls are 
   expect({ seed: SEED, faults }).toEqual({ seed: SEED, faults: [] });
   // The requests reach what they are meant for.
   for (const status of [200, 400, 401, 404, 405, 415]) expect(statuses[status]).toBeGreaterThan(10);
-  expect(ingest.appender.values('messages').length).toBeGreaterThan(1_000);
+  expect(ingest.producer.values('messages').length).toBeGreaterThan(1_000);
   expect(lines.filter((line) => line.includes(KEY) || line.includes('request.failed'))).toEqual([]);
   const track = { type: 'track', userId: 'u', event: 'e' };
   expect(await ingest.post('/v1/t', track, basic(KEY))).toMatchObject({ status: 200 });

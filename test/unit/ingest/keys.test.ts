@@ -23,8 +23,8 @@ describe('where the write key is found', () => {
     ['the first item', none, { batch: [{ ...track, writeKey: 'key-1' }, track] }],
   ])('%s', async (_, headers, body) => {
     expect(await ingest.post('/v1/batch', body, headers)).toMatchObject({ status: 200 });
-    expect(ingest.appender.appends[0]![0]).toMatchObject({ key: 'src_1:u' });
-    expect(String(ingest.appender.appends[0]![0]!.value)).not.toContain('writeKey');
+    expect(ingest.producer.appends[0]![0]).toMatchObject({ key: 'src_1:u' });
+    expect(String(ingest.producer.appends[0]![0]!.value)).not.toContain('writeKey');
   });
 
   test('a single call', async () => {
@@ -44,7 +44,7 @@ describe('which keys are refused', () => {
   ])('%s', async (code, headers, body) => {
     const answer = await ingest.post('/v1/batch', body, headers);
     expect(answer).toMatchObject({ status: 401, body: { success: false, code, message: expect.any(String) } });
-    expect(ingest.appender.appends).toEqual([]);
+    expect(ingest.producer.appends).toEqual([]);
   });
 
   test('a known key is not looked up again, an unknown one each time', async () => {

@@ -33,7 +33,7 @@ describe('encodings', () => {
     ['gzip in two parts', Buffer.concat([gzipped('{"batch":'), gzipped(`[${JSON.stringify(track)}]}`)]), GZIP],
   ])('%s', async (_, raw, headers) => {
     expect(await ingest.post('/v1/batch', raw, headers)).toMatchObject({ status: 200 });
-    expect(ingest.appender.values('messages')).toHaveLength(1);
+    expect(ingest.producer.values('messages')).toHaveLength(1);
   });
 
   test.each([
@@ -57,7 +57,7 @@ describe('encodings', () => {
       req.end();
     });
     expect(answer).toBe(200);
-    expect(ingest.appender.values('messages')).toHaveLength(1);
+    expect(ingest.producer.values('messages')).toHaveLength(1);
   });
 });
 
@@ -124,7 +124,7 @@ describe('when Kafka does not answer', () => {
     ['away', new AppError('kafka_unavailable', 'gone', true), 'kafka_unavailable', '2'],
     ['failing in its own way', new Error('secret internals at line 5'), 'kafka_unavailable', '2'],
   ])('%s: 503 with Retry-After', async (_, error, code, retryAfter) => {
-    ingest.appender.behave = () => Promise.reject(error);
+    ingest.producer.behave = () => Promise.reject(error);
     const answer = await ingest.post('/v1/batch', body);
     expect(answer).toMatchObject({ status: 503, body: { success: false, code } });
     expect(answer.headers.get('retry-after')).toBe(retryAfter);
@@ -133,10 +133,10 @@ describe('when Kafka does not answer', () => {
 
   test('nothing is acknowledged before it is stored, and no answer is later than the deadline', async () => {
     let store = () => {};
-    ingest.appender.behave = () => new Promise((resolve) => (store = resolve));
+    ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     let answered = false;
     const first = ingest.post('/v1/batch', body).finally(() => (answered = true));
-    await eventually(() => expect(ingest.appender.appends).toHaveLength(1));
+    await eventually(() => expect(ingest.producer.appends).toHaveLength(1));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(answered).toBe(false);
     store();
@@ -148,16 +148,16 @@ describe('when Kafka does not answer', () => {
   });
 
   test('a batch is stored without its rejected call where Kafka refuses the topic of rejected calls', async () => {
-    ingest.appender.behave = (records) =>
+    ingest.producer.behave = (records) =>
       records.some(({ topic }) => topic === 'messages.rejected')
         ? Promise.reject(new AppError('kafka_refused', 'Kafka takes no records for messages.rejected', true))
         : Promise.resolve();
     expect(await ingest.post('/v1/batch', { batch: [track, {}] })).toMatchObject({ status: 200 });
-    expect(ingest.appender.values('messages')).toHaveLength(1);
+    expect(ingest.producer.values('messages')).toHaveLength(1);
   });
 
   test('a rejected call is stored before its sender is told, too', async () => {
-    ingest.appender.behave = () => Promise.reject(new AppError('kafka_unavailable', 'gone', true));
+    ingest.producer.behave = () => Promise.reject(new AppError('kafka_unavailable', 'gone', true));
     expect(await ingest.post('/v1/batch', { batch: [{}] })).toMatchObject({ status: 503 });
   });
 });
@@ -206,18 +206,18 @@ describe('what is not HTTP', () => {
     socket.destroy();
     await closed;
     expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
-    expect(ingest.appender.appends).toHaveLength(1);
+    expect(ingest.producer.appends).toHaveLength(1);
   });
 
   test('nonsense after a request takes no answer from it', async () => {
     let store = () => {};
-    ingest.appender.behave = () => new Promise((resolve) => (store = resolve));
+    ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     const { socket, closed } = rawSocket(ingest.port);
     const text = JSON.stringify(body);
     socket.write(
       `POST /v1/b HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic('key-1').authorization!}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
     );
-    await eventually(() => expect(ingest.appender.appends).toHaveLength(1));
+    await eventually(() => expect(ingest.producer.appends).toHaveLength(1));
     socket.write('HELLO\r\n\r\n');
     expect(await closed).toBe('');
     store();
@@ -227,9 +227,9 @@ describe('what is not HTTP', () => {
 describe('stopping', () => {
   test('what has arrived is answered, and the connection then ends', async () => {
     let store = () => {};
-    ingest.appender.behave = () => new Promise((resolve) => (store = resolve));
+    ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     const pending = ingest.post('/v1/batch', body);
-    await eventually(() => expect(ingest.appender.appends).toHaveLength(1));
+    await eventually(() => expect(ingest.producer.appends).toHaveLength(1));
     const stopped = ingest.stop(5_000);
     // Who came before is heard, and nobody after.
     await eventually(() => expect(fetch(`${ingest.url}/nowhere`)).rejects.toThrow());

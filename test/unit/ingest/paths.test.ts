@@ -3,11 +3,11 @@ import { startTestIngest, basic, type TestIngest } from './start';
 
 let ingest: TestIngest;
 beforeAll(async () => (ingest = await startTestIngest()));
-beforeEach(() => (ingest.appender.appends.length = 0));
+beforeEach(() => (ingest.producer.appends.length = 0));
 afterAll(() => ingest.stop());
 
 const track = { type: 'track', userId: 'u', event: 'e', messageId: 'm1' };
-const messages = () => ingest.appender.values('messages');
+const messages = () => ingest.producer.values('messages');
 
 describe('paths', () => {
   test.each(['/v1/batch', '/v1/import', '/v1/b', '/v1/import/', '//v1/batch', '/v1/batch?x=1'])(
@@ -16,7 +16,7 @@ describe('paths', () => {
       const answer = await ingest.post(path, { batch: [track, { ...track, messageId: 'm2' }] });
       expect(answer).toMatchObject({ status: 200, body: { success: true } });
       expect(messages().map((m) => m.messageId)).toEqual(['m1', 'm2']);
-      expect(ingest.appender.appends).toHaveLength(1);
+      expect(ingest.producer.appends).toHaveLength(1);
     },
   );
 
@@ -36,7 +36,7 @@ describe('paths', () => {
   test('POST /v1/m is answered and discarded, without a key', async () => {
     const answer = await request(ingest.url).post('/v1/m').send('{"series":[{}]}');
     expect([answer.status, answer.text]).toEqual([200, '{"success":true}']);
-    expect(ingest.appender.appends).toEqual([]);
+    expect(ingest.producer.appends).toEqual([]);
   });
 
   test.each([
@@ -90,7 +90,7 @@ describe('the answer', () => {
         ],
       },
     });
-    const [, [first, second] = []] = ingest.appender.appends;
+    const [, [first, second] = []] = ingest.producer.appends;
     expect(first).toMatchObject({
       topic: 'messages.rejected',
       key: 'src_1',
@@ -108,7 +108,7 @@ describe('the answer', () => {
 
   test.each(['{"batch":[]}', '{"batch":null}'])('to %s is success, and nothing is written', async (body) => {
     expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200, body: { success: true } });
-    expect(ingest.appender.appends).toEqual([]);
+    expect(ingest.producer.appends).toEqual([]);
   });
 
   test.each([
@@ -129,7 +129,7 @@ describe('a record on messages', () => {
     const theirs = '00-11111111111111111111111111111111-2222222222222222-00';
     const before = Date.now();
     await ingest.post('/v1/batch', { batch: [track, { type: 'page', anonymousId: 'a' }] }, { traceparent: theirs });
-    const [first, second] = ingest.appender.appends[0]!;
+    const [first, second] = ingest.producer.appends[0]!;
     expect(first).toMatchObject({ topic: 'messages', key: 'src_1:u' });
     expect(first!.headers).toEqual({
       format: '1',
@@ -142,7 +142,7 @@ describe('a record on messages', () => {
     expect(second).toMatchObject({ key: 'src_1:a' });
     expect(second!.headers!.message).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     expect(JSON.parse(String(second!.value))).toMatchObject({ messageId: second!.headers!.message });
-    const traces = ingest.appender.appends[0]!.map(({ headers }) => headers!.traceparent!.slice(3, 35));
+    const traces = ingest.producer.appends[0]!.map(({ headers }) => headers!.traceparent!.slice(3, 35));
     expect(new Set([...traces, theirs.slice(3, 35)]).size).toBe(3);
   });
 });

@@ -2,13 +2,13 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createLog } from '../../../shared/telemetry/log';
 import { type IngestOptions, startIngest } from '../../../services/ingest/service';
-import { aSource, type FakeConfig, fakeConfig, recordingAppender, type RecordingAppender } from '../../support/fakes';
+import { aSource, type FakeConfig, fakeConfig, recordingProducer, type RecordingProducer } from '../../support/fakes';
 
 /** Ingest as it runs, on a port of its own, between fakes: `key-1` opens `src_1`, `key-off` a source that is off. */
 export interface TestIngest {
   port: number;
   url: string;
-  appender: RecordingAppender;
+  producer: RecordingProducer;
   config: FakeConfig;
   post(
     path: string,
@@ -22,19 +22,19 @@ export interface TestIngest {
 const LIMITS = { maxPerSecond: 1_000_000, processes: 1 };
 
 export async function startTestIngest(options: Partial<IngestOptions> = {}): Promise<TestIngest> {
-  const appender = recordingAppender();
+  const producer = recordingProducer();
   const config = fakeConfig(
     aSource(),
     aSource({ id: 'src_off', enabled: false, writeKeys: [{ key: 'key-off' }] }),
     aSource({ id: 'src_rotated', writeKeys: [{ key: 'key-new' }, { key: 'key-old', until: 1 }] }),
   );
   const log = createLog('test', 'silent');
-  const server = await startIngest({ config, appender, log, host: '127.0.0.1', port: 0, limits: LIMITS, ...options });
+  const server = await startIngest({ config, producer, log, host: '127.0.0.1', port: 0, limits: LIMITS, ...options });
   const url = `http://127.0.0.1:${server.port}`;
   return {
     port: server.port,
     url,
-    appender,
+    producer,
     config,
     // Half of it is for a last request on connections that stay open: here none comes.
     stop: (deadlineMs = 20) => server.stop(deadlineMs),

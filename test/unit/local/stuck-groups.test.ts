@@ -1,5 +1,5 @@
 import { refusesGroups } from '../../../deploy/local/stuck-groups';
-import { type Look } from '../../../shared/kafka/ready';
+import { type Look } from '../../../shared/kafka/wait-for-kafka';
 
 type State = Look['state'];
 const BRISK = { stuckAfterMs: 60, pauseMs: 5 };

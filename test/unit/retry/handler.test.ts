@@ -1,7 +1,7 @@
 import { Returner } from '../../../services/retry/handler';
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
 import { type OpenRecord } from '../../../shared/kafka/port';
-import { recordingAppender } from '../../support/fakes';
+import { recordingProducer } from '../../support/fakes';
 
 const NOW = 1_700_000_000_000;
 const own = { ms: NOW };
@@ -17,8 +17,8 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
     value: Buffer.from('{}'),
     headers,
     done,
-    leaving: false,
-    release: () => false,
+    isRevoking: false,
+    handBack: () => false,
     defer: () => undefined,
   };
 }
@@ -29,25 +29,25 @@ test('a retry service whose clock is hours ahead or behind gives records back wh
   for (const wrongByMs of [-7_200_000, 7_200_000]) {
     own.ms = NOW + wrongByMs;
     clock.wrote(NOW, clock.mark());
-    const returner = new Returner({ appender: recordingAppender(), now: () => clock.now(), onRoom: () => undefined });
+    const returner = new Returner({ producer: recordingProducer(), now: () => clock.now(), onRoom: () => undefined });
     const record = (timestampMs: number) => ({ ...due(1, {}, () => undefined), timestampMs });
     expect(returner.onRecord(record(NOW - 4_000))).toEqual({ againInMs: expect.closeTo(6_000, -1) });
-    expect(returner.onRecord(record(NOW - 11_000))).toBe('taken');
+    expect(returner.onRecord(record(NOW - 11_000))).toBe('accepted');
   }
 });
 
 test('of two records of the same step, one is given back; the other is done without a trace', async () => {
-  const appender = recordingAppender();
-  const returner = new Returner({ appender, now: () => NOW, onRoom: () => undefined });
+  const producer = recordingProducer();
+  const returner = new Returner({ producer, now: () => NOW, onRoom: () => undefined });
   const done: number[] = [];
   const offer = (offset: number, headers: Record<string, string>) =>
     returner.onRecord(due(offset, headers, () => done.push(offset)));
   const step = { delivery: 'd', attempt: '1', hop: '1' };
   expect([offer(1, step), offer(2, step), offer(3, { ...step, hop: '2' }), offer(4, {})]).toEqual(
-    Array(4).fill('taken'),
+    Array(4).fill('accepted'),
   );
   await new Promise(setImmediate);
-  expect(appender.appends.flat().map(({ headers }) => headers?.hop)).toEqual(['1', '2', undefined]);
+  expect(producer.appends.flat().map(({ headers }) => headers?.hop)).toEqual(['1', '2', undefined]);
   expect(done.sort()).toEqual([1, 2, 3, 4]);
   expect(returner.forksDropped).toBe(1);
 });

@@ -40,8 +40,8 @@ function aRouter() {
       destinationsOf: () => [...destinations.values()].map(entry),
       isUnreadable: (_: string, id: string) => unreadable.has(id),
     }),
-    appender: {
-      append: (records) =>
+    producer: {
+      send: (records) =>
         new Promise<void>((ack, fail) => {
           appends.push({ records, ack, fail });
         }),
@@ -75,8 +75,8 @@ function aRouter() {
       value: Buffer.from(over.value ?? JSON.stringify(message)),
       headers,
       done: () => done.push(offset),
-      leaving: over.leaving ?? false,
-      release: () => state.releasable-- > 0 && released.push(offset) > 0,
+      isRevoking: over.leaving ?? false,
+      handBack: () => state.releasable-- > 0 && released.push(offset) > 0,
       defer: () => deferred.push(offset),
     };
     const verdict = router.onRecord(record);
@@ -84,7 +84,7 @@ function aRouter() {
     const tooLate = () => {
       throw new Error('it is read after it was taken');
     };
-    if (verdict === 'taken')
+    if (verdict === 'accepted')
       for (const part of ['key', 'value', 'headers']) Object.defineProperty(record, part, { get: tooLate });
     return verdict;
   };
@@ -98,7 +98,7 @@ const rejection = (record: OutRecord) => JSON.parse(String(record.value)) as Rej
 describe('Router', () => {
   test('a record is done when its deliveries are acknowledged, in any order', async () => {
     const { give, appends, done, router } = aRouter();
-    expect([give(1), give(2)]).toEqual(['taken', 'taken']);
+    expect([give(1), give(2)]).toEqual(['accepted', 'accepted']);
     await settle();
     expect(done).toEqual([]);
     appends[1]!.ack();
@@ -116,14 +116,14 @@ describe('Router', () => {
       give(1, { messageId: 'same' });
       appends[0]!.ack();
       await settle();
-      expect(give(2, { messageId: 'same' })).toBe('taken');
+      expect(give(2, { messageId: 'same' })).toBe('accepted');
       expect([done, appends.length, router.counts.duplicates]).toEqual([[1, 2], 1, 1]);
     });
 
     test('waits while the first may still be lost, and is dropped when it is safe', async () => {
       const { give, appends, done, router } = aRouter();
       give(1, { messageId: 'same' });
-      expect([give(2, { messageId: 'same' }), give(3, { messageId: 'same' })]).toEqual(['taken', 'taken']);
+      expect([give(2, { messageId: 'same' }), give(3, { messageId: 'same' })]).toEqual(['accepted', 'accepted']);
       await settle();
       // Were the first lost with this process, all of them would be read again: nothing passes what is open.
       expect([appends.length, done]).toEqual([1, []]);
@@ -174,7 +174,7 @@ describe('Router', () => {
       const { give, appends, done, state } = aRouter();
       give(0, { messageId: 'same' });
       let offset = 1;
-      while (give(offset, { messageId: 'same' }) === 'taken') offset++;
+      while (give(offset, { messageId: 'same' }) === 'accepted') offset++;
       expect(offset).toBeGreaterThan(1_000);
       appends[0]!.ack();
       await settle();
@@ -198,7 +198,7 @@ describe('Router', () => {
       ['no time', { headers: { 'accepted-at': 'x' } }, 'accepted-at'],
     ])('%s: goes aside with its reason, and the next one is routed', async (_, over, reason) => {
       const { give, appends, done, router } = aRouter();
-      expect([give(1, over), give(2)]).toEqual(['taken', 'taken']);
+      expect([give(1, over), give(2)]).toEqual(['accepted', 'accepted']);
       expect(appends.map((a) => a.records[0]!.topic)).toEqual(['messages.rejected', 'webhooks']);
       expect(appends[0]!.records[0]).toMatchObject({ key: 's1', headers: { format: '1', source: 's1' } });
       expect(rejection(appends[0]!.records[0]!)).toMatchObject({
@@ -228,7 +228,7 @@ describe('Router', () => {
         },
       });
       sources.set('s2', broken);
-      expect(give(1, { headers: { source: 's2' } })).toBe('taken');
+      expect(give(1, { headers: { source: 's2' } })).toBe('accepted');
       expect(rejection(appends[0]!.records[0]!).message).toContain('boom');
     });
 
@@ -255,10 +255,10 @@ describe('Router', () => {
 
   test('a newer format stops the process, and nothing more is taken', () => {
     const { give, appends, done, fatal } = aRouter();
-    expect(give(7, { headers: { format: '2' } })).toBe('full');
+    expect(give(7, { headers: { format: '2' } })).toBe('busy');
     expect(fatal).toEqual([expect.objectContaining({ code: 'newer_format' })]);
     expect(String(fatal[0])).toMatch(/partition 3, offset 7.*format 2.*Upgrade/);
-    expect(give(8)).toBe('full');
+    expect(give(8)).toBe('busy');
     expect([appends, done, fatal.length]).toEqual([[], [], 1]);
   });
 
@@ -268,7 +268,7 @@ describe('Router', () => {
     give(1);
     give(2);
     state.pendingBytes = 16 * MIB;
-    expect(give(3)).toBe('full');
+    expect(give(3)).toBe('busy');
     state.pendingBytes = 9 * MIB;
     appends[0]!.ack();
     await settle();
@@ -277,7 +277,7 @@ describe('Router', () => {
     appends[1]!.ack();
     await settle();
     expect(state.rooms).toBe(1);
-    expect(give(3)).toBe('taken');
+    expect(give(3)).toBe('accepted');
     appends[2]!.ack();
     await settle();
     expect(state.rooms).toBe(1);
@@ -288,7 +288,7 @@ describe('Router', () => {
     /** Gives messages of an unknown source until no more are taken. */
     const holdAll = (give: ReturnType<typeof aRouter>['give']): number => {
       let offset = 1;
-      while (give(offset, unknown) === 'taken') offset++;
+      while (give(offset, unknown) === 'accepted') offset++;
       expect(offset).toBeGreaterThan(1_000);
       return offset - 1;
     };
@@ -303,7 +303,7 @@ describe('Router', () => {
       const { give, appends, done, config, router } = made;
       config.readToEnd();
       prepare(made);
-      expect([give(1, over), give(2, over)]).toEqual(['taken', 'taken']);
+      expect([give(1, over), give(2, over)]).toEqual(['accepted', 'accepted']);
       expect([done, router.counts.dropped]).toEqual([[], 0]);
       config.readToEnd();
       expect([done, appends.length, router.counts.dropped]).toEqual([[1, 2], 0, 2]);
@@ -323,7 +323,7 @@ describe('Router', () => {
     test('is held for as long as Kafka cannot be read, and no other waits for it', () => {
       const { give, appends, done, config } = aRouter();
       config.readToEnd();
-      expect([give(1, unknown), give(2)]).toEqual(['taken', 'taken']);
+      expect([give(1, unknown), give(2)]).toEqual(['accepted', 'accepted']);
       appends[0]!.ack();
       expect(done).toEqual([]);
       return settle().then(() => expect(done).toEqual([2]));
@@ -335,7 +335,7 @@ describe('Router', () => {
       expect(give(held + 1, unknown)).toEqual({ againInMs: expect.any(Number) });
       config.readToEnd();
       expect(done).toHaveLength(held);
-      expect(give(held + 1, unknown)).toBe('taken');
+      expect(give(held + 1, unknown)).toBe('accepted');
     });
 
     test('is left in Kafka where many are held for seconds, so that others pass, and is read again once config was read', () => {
@@ -343,7 +343,11 @@ describe('Router', () => {
       const held = holdAll(give);
       const now = performance.now();
       const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 10_000);
-      expect([give(held + 1, unknown), give(held + 2, unknown), give(held + 3)]).toEqual(['taken', 'taken', 'taken']);
+      expect([give(held + 1, unknown), give(held + 2, unknown), give(held + 3)]).toEqual([
+        'accepted',
+        'accepted',
+        'accepted',
+      ]);
       expect([deferred, appends.length, router.held.count]).toEqual([[held + 1, held + 2], 1, held]);
       expect(router.held.oldestMs).toBeGreaterThan(9_000);
       clock.mockRestore();
@@ -358,7 +362,7 @@ describe('Router', () => {
       const { give, released, router, done, config } = aRouter();
       give(1, { ...unknown, leaving: true });
       give(2, unknown);
-      router.onLeaving();
+      router.onRevoking();
       config.readToEnd();
       expect([released, done]).toEqual([[1], [2]]);
     });
@@ -367,7 +371,7 @@ describe('Router', () => {
       const { give, deferred, router, state } = aRouter();
       state.releasable = 0;
       give(1, { ...unknown, leaving: true });
-      router.onLeaving();
+      router.onRevoking();
       expect(deferred).toEqual([1]);
       expect(router.held.count).toBe(0);
     });
@@ -380,7 +384,7 @@ describe('Router', () => {
       const { give, done, deferred, sources, unreadable, config, state, router } = aRouter();
       if (before) sources.set('s2', { ...source, id: 's2', ...before });
       unreadable.add('s2');
-      expect(give(1, unknown)).toBe('taken');
+      expect(give(1, unknown)).toBe('accepted');
       config.readToEnd();
       config.readToEnd(1);
       expect([done, deferred, router.held.count, state.decidable]).toEqual([[], [1], 0, 0]);

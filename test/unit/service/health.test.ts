@@ -1,5 +1,5 @@
 import { ConsumerHealth, serveHealth } from '../../../shared/service/health';
-import { Loop } from '../../../shared/kafka/loop';
+import { PollLiveness } from '../../../shared/kafka/consumer/poll-liveness';
 import { type Consumption } from '../../../shared/kafka/port';
 
 /** What an orchestrator asks: is it to be restarted, and may it get work. */
@@ -20,8 +20,8 @@ async function asked(path: string): Promise<[status: number, body: unknown]> {
 }
 
 /** As the services have one, with the loop that is really asked. */
-function consume({ joined }: { joined: boolean }): Loop {
-  const loop = new Loop(() => now);
+function consume({ joined }: { joined: boolean }): PollLiveness {
+  const loop = new PollLiveness(() => now);
   health.consumption = { joined, stuck: () => loop.stuck() } as Consumption;
   return loop;
 }
@@ -31,7 +31,7 @@ test('a consumer whose loop no longer turns fails its liveness, and is well agai
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
   now = 61_000;
   expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [expect.stringContaining('has not turned')] }]);
-  loop.turned();
+  loop.recordPoll();
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
 });
 

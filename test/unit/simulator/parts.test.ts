@@ -4,7 +4,7 @@ import { PartitionLog } from '../../../bench/simulator/log';
 import { help, readCommandLine } from '../../../bench/simulator/options';
 import { draw } from '../../../bench/simulator/plot';
 import { ProcessTime } from '../../../bench/simulator/process-time';
-import { type Verdict } from '../../../shared/kafka/port';
+import { type DispatchResult } from '../../../shared/kafka/port';
 
 describe('virtual time', () => {
   test('acts in order of time, and of one time in the order given; promises settle in between', async () => {
@@ -48,23 +48,23 @@ describe('a partition', () => {
     const log = new PartitionLog('webhooks', 0, Buffer.from('x'));
     for (const key of ['a', 'b', 'c']) log.append({ key, headers: {} }, 1_000);
     const read: string[] = [];
-    let verdict: Verdict = 'taken';
+    let verdict: DispatchResult = 'accepted';
     const reader = (now: number) =>
       log.read(({ key }) => {
-        if (verdict === 'taken') read.push(String(key));
+        if (verdict === 'accepted') read.push(String(key));
         return verdict;
       }, now);
     verdict = { againInMs: 500 };
     expect([reader(1_500), reader(1_600)]).toEqual([2_000, 2_000]);
-    verdict = 'taken';
+    verdict = 'accepted';
     expect(reader(1_999)).toBe(2_000);
     expect(read).toEqual([]);
     expect(reader(2_000)).toBeUndefined();
     expect(read).toEqual(['a', 'b', 'c']);
-    verdict = 'full';
+    verdict = 'busy';
     log.append({ key: 'd', headers: {} }, 2_000);
     reader(2_001);
-    verdict = 'taken';
+    verdict = 'accepted';
     reader(2_002);
     expect(log.size).toBe(1);
     expect([log.resume(), log.resume()]).toEqual([true, false]);

@@ -7,7 +7,7 @@ import { LaneQueue } from '../../../services/delivery/lane-queue';
 import { Pace } from '../../../services/delivery/pace';
 import { Pool } from '../../../services/delivery/pool';
 import { Returner } from '../../../services/retry/handler';
-import { type OpenRecord, type Verdict } from '../../../shared/kafka/port';
+import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
 /**
  * The production code, each time with one rule taken away: whoever watches the simulation must see that. What breaks
@@ -63,7 +63,7 @@ const CASES: Case[] = [
   ['above the ramp', getter(Circuit.prototype, 'limit', Infinity), recovering],
   [
     'neither ended nor gone on',
-    method(Returner.prototype, 'onRecord', () => 'full'),
+    method(Returner.prototype, 'onRecord', () => 'busy'),
     world([failsSometimes(0.5, 20)], { perSecond: 5 }),
   ],
   [
@@ -90,9 +90,9 @@ test.each(CASES)('%s', async (promise, sabotage, spec) => {
   expect(await broken(spec)).toContain(promise);
 });
 
-function drop(record: OpenRecord): Verdict {
+function drop(record: OpenRecord): DispatchResult {
   record.done();
-  return 'taken';
+  return 'accepted';
 }
 
 /** The retry service brings everything back a minute late. */

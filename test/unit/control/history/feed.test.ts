@@ -176,14 +176,14 @@ it('takes so much and no more while the database is away, and asks again when th
     away ? Promise.reject(new Error('away')) : Promise.resolve(),
   );
   let taken = 0;
-  while (giveEvent(`d${taken}`) === 'taken') taken++;
+  while (giveEvent(`d${taken}`) === 'accepted') taken++;
   expect(taken).toBe(6_000);
   expect(room()).toBe(0);
   away = false;
   await eventually(() => expect(done).toHaveLength(taken));
   expect(room()).toBe(1);
   await feed.stop();
-  expect(giveEvent('late')).toBe('full');
+  expect(giveEvent('late')).toBe('busy');
 });
 
 it('gathers no longer once nothing comes after it', async () => {

@@ -1,8 +1,8 @@
-import { LeaderCheck } from '../../../../shared/kafka/group';
-import { Holdings } from '../../../../shared/kafka/holdings';
-import { Membership } from '../../../../shared/kafka/membership';
-import { Partition } from '../../../../shared/kafka/partition';
-import { GroupWorld, type Options } from './world';
+import { LeaderCheck } from '../../../../shared/kafka/consumer/describe-group';
+import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
+import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { Partition } from '../../../../shared/kafka/consumer/partition';
+import { GroupWorld, type Options } from './group-simulation';
 import { VirtualTime } from './virtual-time';
 
 /** `GROUP_SEED=n` runs that one schedule; `GROUP_SCHEDULES=n` so many of each kind. */
@@ -36,8 +36,12 @@ test('members of two versions come and go, and every partition that the leader k
 
 /** As it was: of what a round takes away, a member lets go, and asks for the next round, only where it had read or found a commit. */
 function forgetUnread(): void {
-  const enter = Holdings.prototype.enter;
-  jest.spyOn(Holdings.prototype, 'enter').mockImplementation(function (this: Holdings, memberId, places) {
+  const enter = AssignedPartitions.prototype.enter;
+  jest.spyOn(AssignedPartitions.prototype, 'enter').mockImplementation(function (
+    this: AssignedPartitions,
+    memberId,
+    places,
+  ) {
     enter.call(this, memberId, places);
     const { membership } = (this as unknown as { parts: { membership: Membership } }).parts;
     for (const id of membership.draining.keys()) if (!this.partitions.has(id)) membership.draining.delete(id);

@@ -1,0 +1,34 @@
+import { type Admin } from 'kafkajs';
+import { Partition } from './partition';
+
+/** A partition by its whole topic name, as kafkajs speaks of it. */
+export interface TopicPartition {
+  topic: string;
+  number: number;
+}
+
+export function idOf({ topic, number }: TopicPartition): string {
+  return `${topic}/${String(number)}`;
+}
+
+/** Indexes an assignment of kafkajs by id. */
+export function topicPartitionsOf(assignment: Record<string, number[]>): Map<string, TopicPartition> {
+  const places = Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((number) => ({ topic, number })));
+  return new Map(places.map((place) => [idOf(place), place]));
+}
+
+/** The partitions as their last owner committed them; `committed` is negative where nobody has. */
+export async function readCommitted(options: {
+  admin: Admin;
+  groupId: string;
+  prefix: string;
+  places: readonly TopicPartition[];
+}): Promise<Partition[]> {
+  const { admin, groupId, prefix, places } = options;
+  // All that the group has: for topics by name kafkajs asks for the metadata of one after the other.
+  const topics = await admin.fetchOffsets({ groupId });
+  return places.map(({ topic, number }) => {
+    const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);
+    return new Partition(topic.slice(prefix.length), number, Number(found?.offset ?? -1), found?.metadata ?? '');
+  });
+}

@@ -1,0 +1,294 @@
+import { type Admin, type Consumer, type ConsumerGroupJoinEvent, type EachBatchPayload } from 'kafkajs';
+import { type Log } from '../../telemetry/log';
+import { brokerClock } from '../broker-clock';
+import { fetchedRecords } from '../kafkajs/codec-hook';
+import { Committer } from './committer';
+import { RestartingConsumer } from '../kafkajs/restarting-consumer';
+import { idOf, topicPartitionsOf, type TopicPartition } from './committed-offsets';
+import { LeaderCheck } from './describe-group';
+import { AssignedPartitions, type ConsumerCommands } from './assigned-partitions';
+import { type Membership, reportAssignments } from './membership';
+import { readUnassignedLag } from './unassigned-lag';
+import { Dispatcher } from './dispatcher';
+import { Partition } from './partition';
+import { PollLiveness } from './poll-liveness';
+import { type ConsumerMeter, meterConsumer, type Missed } from '../metrics';
+import { readBounds, START_WITHIN_MS, whileLeadersAreFound } from '../leader-retry';
+import { type Consumption, type ConsumeOptions } from '../port';
+import { COMPACTED } from '../topics';
+
+/**
+ * A consumer group whose records complete out of order, and whose planned changes repeat nothing.
+ *
+ * How it holds: the batch handler only dispatches and returns (the next fetch of a broker waits for the handlers of the
+ * last one, so that one that waited would stop every partition). Each partition has a ledger; a timer commits the lowest
+ * open offset, and in the commit's metadata what is done above it. In a rebalance (cooperative-assignor.ts) partitions that stay keep
+ * their ledger and are not read twice; those that must move drain first, and are claimed until they are committed. A
+ * partition that is new here begins where its last owner's commit and metadata say.
+ */
+
+/** A crash repeats what was done since the last commit: short, at the price of one small request each. */
+const COMMIT_EVERY_MS = 100;
+const DRAIN_POLL_MS = 20;
+
+interface Parts {
+  make: () => Consumer;
+  admin: Admin;
+  membership: Membership;
+  /** the whole name of the group */
+  groupId: string;
+  /** the partition of a key, in a topic without prefix */
+  partitionOf: (topic: string, key: string) => number;
+  prefix: string;
+  /** A member that is not heard of for so long is out of its group. */
+  sessionMs: number;
+  /** when the record at this offset was appended, ms since 1970; undefined where there is none */
+  appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
+  log: Log;
+}
+
+export class KafkaConsumption implements Consumption {
+  readonly #owned: AssignedPartitions;
+  readonly #leaderCheck: LeaderCheck;
+  readonly #restarting: RestartingConsumer;
+  readonly #report: (payload: ConsumerGroupJoinEvent['payload']) => void;
+  joined = false;
+  #stopping = false;
+  readonly #liveness = new PollLiveness();
+  readonly #committer: Committer;
+  readonly #dispatcher: Dispatcher;
+  #commitTimer: NodeJS.Timeout | undefined;
+  /** by `performance.now()` */
+  #tickedAt = 0;
+  #readsDeferred = false;
+  readonly #meter: ConsumerMeter;
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly options: ConsumeOptions,
+  ) {
+    this.#report = reportAssignments(parts.log);
+    const onCrash = () => {
+      this.joined = false;
+      this.#liveness.recordPoll();
+      // Nothing can be told to a consumer that does not run yet, and what was refused is read again by the next one.
+      for (const partition of this.#held()) partition.discardBuffered();
+    };
+    this.#owned = new AssignedPartitions({
+      ...{ ...parts, ...options, orders: this.#orders() },
+      stopping: () => this.#stopping,
+      onTruncated: (partition, offsets) => this.#missed(partition, 'truncated', offsets),
+    });
+    this.#leaderCheck = new LeaderCheck(parts);
+    this.#dispatcher = new Dispatcher({
+      onRecord: (record) => options.onRecord(record),
+      tell: (what, { topic, number }) => this.#orders()[what]([{ topic: parts.prefix + topic, number }]),
+      stopping: () => this.#stopping,
+    });
+    const { admin, groupId, prefix, appendedAt } = parts;
+    this.#meter = meterConsumer({
+      ...{ ...options, of: this, liveness: this.#liveness, partitions: this.#owned.partitions },
+      bounds: (topic) => readBounds(admin, prefix + topic),
+      unassigned: (bounds) =>
+        readUnassignedLag({ admin, groupId, prefix, appendedAt, memberId: () => this.#owned.memberId }, bounds),
+    });
+    this.#committer = new Committer({
+      partitions: () => (this.joined ? this.#held() : []),
+      send: (offsets) =>
+        this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
+      after: () => this.#owned.letGo(),
+      astray: () => parts.membership.askForRound(),
+      log: parts.log,
+    });
+    this.#restarting = new RestartingConsumer({
+      make: parts.make,
+      live: (consumer) => this.#live(consumer),
+      onCrash,
+      log: parts.log,
+    });
+  }
+
+  /**
+   * Joins the group; resolves when kafkajs runs (the first assignment may come later).
+   * @throws what kafkajs throws; then nothing of this consumer is left
+   */
+  async start(): Promise<void> {
+    try {
+      await this.#restarting.start();
+    } catch (error) {
+      await this.#end().catch(() => undefined);
+      throw error;
+    }
+    this.#tickedAt = performance.now();
+    this.#commitTimer = setInterval(() => this.#tick(), COMMIT_EVERY_MS);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    // The last heartbeat was sent some time before the standstill began.
+    if (now - this.#tickedAt > this.parts.sessionMs / 2) this.#stoodStill();
+    this.#tickedAt = now;
+    if (this.#readsDeferred && this.joined && !this.#stopping) {
+      this.#readsDeferred = false;
+      this.#owned.readDeferred();
+    }
+    void this.#committer.run(now);
+  }
+
+  /**
+   * Gives back at once what has not been begun, before kafkajs finds out that the session is lost: the process stood still
+   * for so long that others may have its partitions. If the session is not lost, the next round lets it be read again.
+   */
+  #stoodStill(): void {
+    if (this.#stopping || this.#owned.partitions.size === 0) return;
+    this.parts.log.warn({ group: this.parts.groupId }, 'consumer.stood_still');
+    this.#owned.drainAll('fence');
+    this.parts.membership.askForRound();
+  }
+
+  async #live(consumer: Consumer): Promise<void> {
+    const { membership, prefix } = this.parts;
+    const { GROUP_JOIN, FETCH_START, REBALANCING, HEARTBEAT, REQUEST_TIMEOUT } = consumer.events;
+    const turns = [FETCH_START, HEARTBEAT, REBALANCING, REQUEST_TIMEOUT];
+    for (const event of turns) consumer.on(event, () => this.#liveness.recordPoll());
+    consumer.on(FETCH_START, () => membership.checkRound());
+    consumer.on(HEARTBEAT, ({ payload }) => {
+      if (consumer === this.#consumer) membership.generation = payload.groupGenerationId;
+    });
+    consumer.on(GROUP_JOIN, (event) => {
+      if (consumer === this.#consumer) this.#assigned(event);
+    });
+    const topics = this.options.topics.map((topic) => prefix + topic);
+    await whileLeadersAreFound(() => consumer.subscribe({ topics, fromBeginning: true }), START_WITHIN_MS);
+    await consumer.run({
+      autoCommit: false,
+      // Else a handler that returns early (a refused record) would skip the rest of its batch.
+      eachBatchAutoResolve: false,
+      eachBatch: (payload) => {
+        try {
+          if (consumer === this.#consumer) this.#dispatch(payload);
+        } catch (error) {
+          // kafkajs would offer it again without end.
+          this.options.onFatal(error);
+        }
+        return Promise.resolve();
+      },
+    });
+  }
+
+  get #consumer(): Consumer {
+    return this.#restarting.current;
+  }
+
+  #held(): Iterable<Partition> {
+    return this.#owned.partitions.values();
+  }
+
+  get open(): number {
+    return [...this.#held()].reduce((sum, { offsets }) => sum + offsets.open, 0);
+  }
+
+  get deferred(): number {
+    return [...this.#held()].reduce((sum, { offsets }) => sum + offsets.released, 0);
+  }
+
+  /** By the next tick: a seek in the middle of a batch would be overtaken by the end of the batch. */
+  readDeferred(): void {
+    this.#readsDeferred = true;
+  }
+
+  owns(topic: string, key: string): boolean {
+    return this.parts.membership.copartitions.has(this.parts.partitionOf(topic, key));
+  }
+
+  stuck(): string | undefined {
+    return this.#stopping ? undefined : this.#liveness.stuck();
+  }
+
+  resume(): void {
+    for (const partition of this.#held()) if (!partition.timer) this.#dispatcher.dispatchBuffered(partition);
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    if (this.#stopping) return;
+    const until = Date.now() + deadlineMs;
+    this.#stopping = true;
+    this.parts.membership.leaving = true;
+    // A batch that is returned unread is fetched again at once: without this the drain would be a busy loop.
+    if (this.joined) this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
+    this.#leaderCheck.stop();
+    this.#owned.drainAll('drain');
+    // kafkajs drops commits without a word once it is stopped: the last one comes first.
+    const drained = () => [...this.#held()].every((partition) => partition.drained);
+    while (!drained() && Date.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+      if (this.open === 0) await this.#committer.run(Infinity);
+    }
+    clearInterval(this.#commitTimer);
+    await this.#committer.run(Infinity);
+    if (!drained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
+    this.#owned.drainAll('fence');
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    this.joined = false;
+    this.#stopping = true;
+    this.#leaderCheck.stop();
+    this.#meter.end();
+    await this.#restarting.stop();
+  }
+
+  #assigned({ payload }: ConsumerGroupJoinEvent): void {
+    this.#liveness.recordPoll();
+    this.joined = true;
+    this.#owned.enter(payload.memberId, topicPartitionsOf(payload.memberAssignment));
+    this.#leaderCheck.entered(payload);
+    this.#report(payload);
+  }
+
+  #dispatch(payload: EachBatchPayload): void {
+    const { batch } = payload;
+    const first = batch.messages[0];
+    const id = idOf({ topic: batch.topic, number: batch.partition });
+    if (this.#stopping || !first || !payload.isRunning() || payload.isStale()) return;
+    // A batch may have been fetched before a round and be handled after it.
+    if (!this.#owned.isOpen(id)) return;
+    const { partitions } = this.#owned;
+    let partition = partitions.get(id);
+    if (!partition) {
+      partition = new Partition(batch.topic.slice(this.parts.prefix.length), batch.partition, Number(first.offset));
+      partitions.set(id, partition);
+    }
+    if (partition.draining || partition.waits) return;
+    const records = fetchedRecords(batch);
+    brokerClock.read(records.at(-1)?.timestamp ?? 0);
+    const cut = partition.isCut(records, Number(batch.highWatermark));
+    if (cut) {
+      this.#owned.beginAgain(id, partition, cut);
+      return;
+    }
+    const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
+    if (gap > 0) this.#missed(partition, 'retention', gap);
+    this.#meter.read(partition, records);
+    this.#dispatcher.dispatch(partition, records);
+    // What was refused is kept here: it need not be fetched again.
+    payload.resolveOffset(batch.lastOffset());
+  }
+
+  #missed({ topic, number: partition }: Pick<Partition, 'topic' | 'number'>, reason: Missed, offsets: number): void {
+    const about = { group: this.options.group, topic, partition, offsets };
+    this.parts.log.error(about, reason === 'retention' ? 'consumer.records_expired' : 'consumer.log_truncated');
+    this.#meter.missed(topic, reason, offsets);
+  }
+
+  /** Orders that a consumer takes while it is in its group: kafkajs throws where it has crashed meanwhile. */
+  #orders(): ConsumerCommands {
+    const byTopic = ({ topic, number }: TopicPartition) => ({ topic, partitions: [number] });
+    return {
+      seek: ({ topic, number }, offset) => this.#consumer.seek({ topic, partition: number, offset: String(offset) }),
+      pause: (places) => this.joined && this.#consumer.pause(places.map(byTopic)),
+      resume: (places) => this.joined && this.#consumer.resume(places.map(byTopic)),
+    };
+  }
+}

@@ -1,0 +1,143 @@
+import { ConfigResourceTypes, type Admin } from 'kafkajs';
+import { AppError, messageOf } from '../service/errors';
+import { type Log } from '../telemetry/log';
+import { START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
+import { TOMBSTONES_MS, type TopicSpec } from './topics';
+
+/** Makes the topics that are missing and reports where those that exist are not as they should be. */
+
+const HOUR_MS = 3_600_000;
+const WEEK_MS = 168 * HOUR_MS;
+const TOMBSTONES = 'delete.retention.ms';
+
+export interface CreateTopicsOptions {
+  prefix: string;
+  specs: TopicSpec[];
+  partitions: number;
+  replication: number;
+  log: Log;
+}
+
+/**
+ * Idempotent, and safe to be run by all services at once. What exists is never changed: a difference is logged.
+ * @throws AppError `cannot_start` where a topic cannot be made
+ */
+export async function createTopics(admin: Admin, options: CreateTopicsOptions): Promise<void> {
+  const { prefix, specs, replication } = options;
+  const existing = new Set(await admin.listTopics());
+  const missing = specs.filter((spec) => !existing.has(prefix + spec.name));
+  if (missing.length > 0) {
+    try {
+      await admin.createTopics({
+        // kafkajs gives that up after a few seconds, which a loaded broker may need for some hundred partitions.
+        waitForLeaders: false,
+        topics: missing.map((spec) => ({
+          topic: prefix + spec.name,
+          numPartitions: spec.partitions === 'one' ? 1 : options.partitions,
+          replicationFactor: replication,
+          configEntries: Object.entries(topicConfig(spec, replication)).map(([name, value]) => ({ name, value })),
+        })),
+      });
+      // A new leader refuses records for a moment, and a request that fails in part is written again as a whole.
+      for (const spec of missing) {
+        await whileLeadersAreFound(() => admin.fetchTopicOffsets(prefix + spec.name), START_WITHIN_MS);
+      }
+      options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
+    } catch (error) {
+      throw new AppError('cannot_start', `the topics could not be made: ${explain(error, replication)}`, false, {
+        cause: error,
+      });
+    }
+  }
+  await reportDifferences(
+    admin,
+    options,
+    specs.filter((spec) => !missing.includes(spec)),
+  );
+}
+
+/**
+ * LogAppendTime everywhere: a client's timestamp of 2012 must not expire a record, and in a tier file order must be
+ * due order. Segments roll well before the retention ends, else nothing would be deleted in time.
+ */
+function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
+  const config: Record<string, string> = {
+    'cleanup.policy': spec.cleanup,
+    'message.timestamp.type': 'LogAppendTime',
+    'unclean.leader.election.enable': 'false',
+    'min.insync.replicas': String(replication >= 3 ? 2 : 1),
+    'max.message.bytes': '1048576',
+  };
+  if (spec.retentionMs !== undefined) {
+    config['retention.ms'] = String(spec.retentionMs);
+    config['segment.ms'] = String(Math.min(WEEK_MS, Math.max(HOUR_MS, Math.floor(spec.retentionMs / 4))));
+  } else {
+    config['min.cleanable.dirty.ratio'] = '0.1';
+    config[TOMBSTONES] = String(TOMBSTONES_MS);
+    config['segment.ms'] = String(24 * HOUR_MS);
+  }
+  if (spec.segmentBytes !== undefined) config['segment.bytes'] = String(spec.segmentBytes);
+  return config;
+}
+
+async function reportDifferences(admin: Admin, options: CreateTopicsOptions, specs: TopicSpec[]): Promise<void> {
+  for (const { topic, setting, has, wants } of await findDifferences(admin, options, specs)) {
+    if (setting !== 'partitions') options.log.warn({ topic, setting, has, wants }, 'topic.differs');
+    else if (Number(wants) === 1 && Number(has) > 1) {
+      throw new AppError('cannot_start', `topic ${topic} has ${has} partitions and must have one`);
+    } else if (Number(has) < Number(wants)) {
+      options.log.warn({ topic, has: Number(has), wants: Number(wants) }, 'topic.fewer_partitions');
+    }
+  }
+}
+
+/** Where a topic is not as it would be made. */
+export interface TopicDifference {
+  /** with the prefix */
+  topic: string;
+  /** a setting of Kafka, or `partitions` */
+  setting: string;
+  has: string;
+  wants: string;
+}
+
+/** @param specs of topics that exist */
+export async function findDifferences(
+  admin: Admin,
+  { prefix, partitions, replication }: Omit<CreateTopicsOptions, 'log' | 'specs'>,
+  specs: TopicSpec[],
+): Promise<TopicDifference[]> {
+  if (specs.length === 0) return [];
+  const names = specs.map((spec) => prefix + spec.name);
+  // Another process may have made them a moment ago.
+  const { topics } = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: names }), START_WITHIN_MS);
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: specs.map((spec) => ({ type: ConfigResourceTypes.TOPIC, name: prefix + spec.name })),
+  });
+  return specs.flatMap((spec) => {
+    const topic = prefix + spec.name;
+    const entries = resources.find((r) => r.resourceName === topic)?.configEntries ?? [];
+    const found = entries.map(({ configName, configValue }) => [configName, configValue] as const);
+    const has = new Map([
+      ...found,
+      ['partitions', String(topics.find((t) => t.name === topic)?.partitions.length ?? 0)],
+    ]);
+    const wants = { partitions: String(spec.partitions === 'one' ? 1 : partitions), ...topicConfig(spec, replication) };
+    return Object.entries(wants).flatMap(([setting, value]) => {
+      const now = has.get(setting);
+      // Tombstones that are kept for longer do no harm.
+      const fits = now === value || (setting === TOMBSTONES && Number(now) > Number(value));
+      return now === undefined || fits ? [] : [{ topic, setting, has: now, wants: value }];
+    });
+  });
+}
+
+function explain(error: unknown, replication: number): string {
+  const inner = (error as { errors?: unknown[] } | null)?.errors?.[0] ?? error;
+  const type = (inner as { type?: unknown } | null)?.type;
+  if (type === 'INVALID_REPLICATION_FACTOR') {
+    return `there are fewer than ${String(replication)} brokers; set WAYPOST_REPLICATION to the number of copies wanted`;
+  }
+  return messageOf(inner);
+}

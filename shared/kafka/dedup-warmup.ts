@@ -1,0 +1,57 @@
+import { readMessageHeaders } from '../model/message-codec';
+import { DEDUP_IDS, DEDUP_MS, type DedupWindow, messageRef } from '../model/dedup-window';
+import { AppError, messageOf } from '../service/errors';
+import { type Log } from '../telemetry/log';
+import { type InRecord, type Kafka } from './port';
+import { MESSAGES } from './topics';
+
+/** What all who read `messages` share: their memory of it, filled at the start by reading it back, and when they must end. */
+
+/** What has not been read by then may be delivered again: better than reading nothing for longer. */
+const RECALL_DEADLINE_MS = 30_000;
+
+/** Resolves when the memory is as full as it will be. Never fails: a copy delivered twice is no reason not to start. */
+export async function warmDedupWindow(
+  kafka: Kafka,
+  reader: { warm(record: InRecord): void },
+  options: { name: string; atMost?: number; log: Log; onFatal: (error: unknown) => void },
+): Promise<void> {
+  const { name, atMost = DEDUP_IDS, log, onFatal } = options;
+  const startedAt = Date.now();
+  let records = 0;
+  try {
+    const tail = await kafka.tail({
+      name,
+      topic: MESSAGES,
+      from: { sinceMs: startedAt - DEDUP_MS, atMost },
+      onRecord: (record) => {
+        records++;
+        reader.warm(record);
+      },
+      onFatal,
+    });
+    try {
+      await tail.caughtUp(RECALL_DEADLINE_MS);
+    } finally {
+      await tail.stop();
+    }
+    log.info({ records, durationMs: Date.now() - startedAt }, 'seen.recalled');
+  } catch (error) {
+    log.warn({ records, reason: messageOf(error) }, 'seen.partly_recalled');
+  }
+}
+
+/** Remembers a message that was read back; what cannot be read is nobody's copy. */
+export function rememberMessage(seen: Pick<DedupWindow, 'remember'>, record: InRecord): void {
+  const head = readMessageHeaders(record.headers);
+  if (head.kind !== 'message') return;
+  seen.remember(messageRef(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
+}
+
+/** Why a process ends at a record of a newer format. @param who is to be upgraded, as in "this router" */
+export function newerFormat(at: { partition: number; offset: number }, format: string, who: string): AppError {
+  return new AppError(
+    'newer_format',
+    `The topic messages holds a record (partition ${at.partition}, offset ${at.offset}) of format ${format}, written by a newer Waypost than ${who}. Upgrade it.`,
+  );
+}

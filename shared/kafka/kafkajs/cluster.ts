@@ -1,0 +1,77 @@
+import { type Kafka as KafkaJs } from 'kafkajs';
+import { type FetchedRecord } from '../protocol/batch';
+
+/**
+ * Connections to the brokers without a consumer group: kafkajs has them inside, and offers no way to read with them. They
+ * are made by the symbol that its producers, consumers and admins use; the version is pinned, and a test reads this way
+ * from a real broker.
+ */
+
+const CREATE_CLUSTER = 'private:Kafka:createCluster';
+const METADATA_MAX_AGE_MS = 300_000;
+
+/** One partition's part of a fetch response, as codec/install.ts decodes it. */
+export interface FetchedPartition {
+  partition: number;
+  highWatermark: string;
+  messages: FetchedRecord[];
+  /** see `FetchedBatches` */
+  next: number | undefined;
+}
+
+export interface FetchResponse {
+  /** ms; above 0 the broker refused to give records, because of a client quota, and names no partition */
+  clientSideThrottleTime: number;
+  responses: { topicName: string; partitions: FetchedPartition[] }[];
+}
+
+interface FetchRequest {
+  /** ms */
+  maxWaitTime: number;
+  minBytes: number;
+  maxBytes: number;
+  topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
+}
+
+/** What of kafkajs's Cluster is used. Its brokers are connected when they are first asked. */
+export interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  findTopicPartitionMetadata(topic: string): { partitionId: number; leader: number }[];
+  /** @returns partitions by node id */
+  findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
+  findBroker(node: { nodeId: string }): Promise<{ fetch(request: FetchRequest): Promise<FetchResponse> }>;
+}
+
+/** A cluster with connections of its own: a broker answers the requests of a connection one after the other. */
+export async function connectCluster(client: KafkaJs, topic?: string): Promise<Cluster> {
+  const cluster = createCluster(client) as Cluster;
+  try {
+    await cluster.connect();
+    if (topic !== undefined) await cluster.addTargetTopic(topic);
+  } catch (error) {
+    await cluster.disconnect().catch(() => undefined);
+    throw error;
+  }
+  return cluster;
+}
+
+/** One that is not connected yet: whose parts are used is the caller's to declare. */
+export function createCluster(client: KafkaJs): unknown {
+  return clusterMaker(client).make({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+}
+
+/** Finds the method by which kafkajs makes the connections of each of its parts. */
+export function clusterMaker(client: KafkaJs): { symbol: symbol; make: (options: object) => unknown } {
+  const symbol = Object.getOwnPropertySymbols(client).find((each) => each.description === CREATE_CLUSTER);
+  const make = symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
+  if (!make) throw new Error('this version of kafkajs is not the one that is known here');
+  return { symbol, make };
+}
+
+export function isOutOfRange(error: unknown): boolean {
+  return (error as { type?: unknown } | null)?.type === 'OFFSET_OUT_OF_RANGE';
+}

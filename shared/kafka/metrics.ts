@@ -1,0 +1,227 @@
+import { withTimeout } from '../service/async';
+import { formatDuration } from '../model/duration';
+import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
+import { type FetchedRecord } from './protocol/batch';
+import { type PollLiveness } from './consumer/poll-liveness';
+import { KAFKA_METRICS as INFO } from './metric-info';
+import { type Partition } from './consumer/partition';
+import { type Blocked, type Part } from './produce/request';
+import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, type Consumption } from './port';
+import { tierDelayMs } from './topics';
+import { type Bounds, type UnassignedLag } from './consumer/unassigned-lag';
+
+/** What a process tells of its dealings with Kafka. Counted by request and by fetch, never by record. */
+
+const KAFKA = { 'messaging.system': 'kafka' };
+const SEND = { ...KAFKA, 'messaging.operation.name': 'send' };
+const POLL = { ...KAFKA, 'messaging.operation.name': 'poll' };
+
+const sent = metrics.counter(INFO.sent);
+const consumed = metrics.counter(INFO.consumed);
+const missed = metrics.counter(INFO.missed);
+const duration = metrics.histogram(INFO.duration, LATENCY_BOUNDS);
+const succeeded = duration.of(SEND);
+const failed = duration.of({ ...SEND, 'error.type': 'failed' });
+
+const appenders = new Map<BatchProducer, BatchProducerOptions>();
+
+metrics.gauge(INFO.pending, () => only([...appenders.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)));
+metrics.gauge(INFO.limit, () => {
+  const limits = [...appenders.values()].map(({ maxPendingBytes }) => maxPendingBytes).filter(Number.isFinite);
+  return limits.length === 0 ? [] : only(limits.reduce((sum, bytes) => sum + bytes, 0));
+});
+metrics.gauge(INFO.oldestPending, () => {
+  const now = Date.now();
+  const waits = [...appenders.keys()].map(({ oldestPendingAt = now }) => now - oldestPendingAt);
+  return only(Math.max(0, ...waits) / 1_000);
+});
+
+const blockedOf = new Map<BatchProducer, () => Iterable<Blocked>>();
+metrics.gauge(INFO.blocked, () => {
+  const samples = new Map<string, Sample>();
+  for (const blocked of blockedOf.values()) {
+    for (const { topic, error } of blocked()) {
+      const labels = { 'messaging.destination.name': topic, reason: error.name };
+      const sample = samples.get(`${topic} ${error.name}`);
+      samples.set(`${topic} ${error.name}`, { labels, value: (sample?.value ?? 0) + 1 });
+    }
+  }
+  return [...samples.values()];
+});
+const diverted = metrics.counter(INFO.diverted);
+
+export function meterDiverted(topic: string, records: number): void {
+  diverted.of({ 'messaging.destination.name': topic }).value += records;
+}
+
+export interface ProducerMeter {
+  /** A request was answered: what was acknowledged of it. */
+  answered(acknowledged: readonly Part[], ms: number): void;
+  failed(ms: number): void;
+  end(): void;
+}
+
+export function meterProducer(
+  producer: BatchProducer,
+  options: BatchProducerOptions,
+  blocked: () => Iterable<Blocked>,
+): ProducerMeter {
+  appenders.set(producer, options);
+  blockedOf.set(producer, blocked);
+  return {
+    answered: (acknowledged, ms) => {
+      succeeded.record(ms / 1_000);
+      for (const { queue, items } of acknowledged) {
+        sent.of({ ...SEND, 'messaging.destination.name': queue.topic }).value += items.length;
+      }
+    },
+    failed: (ms) => failed.record(ms / 1_000),
+    end: () => {
+      appenders.delete(producer);
+      blockedOf.delete(producer);
+    },
+  };
+}
+
+/** `retention`: deleted before they were read; `truncated`: read before, and the log now ends below them */
+export type Missed = (typeof MISSED)[number];
+const MISSED = ['retention', 'truncated'] as const;
+
+export interface ConsumerMeter {
+  /** Records were fetched. */
+  read(partition: Partition, records: readonly FetchedRecord[]): void;
+  /** Offsets of a topic are gone: deleted before they were read, or cut off behind them. */
+  missed(topic: string, reason: Missed, offsets: number): void;
+  end(): void;
+}
+
+interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
+  topics: readonly string[];
+  of: Pick<Consumption, 'joined' | 'open'>;
+  liveness: Pick<PollLiveness, 'pollAgeMs'>;
+  partitions: ReadonlyMap<string, Partition>;
+  /** where a topic begins and ends, by partition */
+  bounds: (topic: string) => Promise<ReadonlyMap<number, Bounds>>;
+  /** what no member of the group reads; undefined: not known now */
+  unassigned: (
+    bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+  ) => Promise<ReadonlyMap<string, UnassignedLag> | undefined>;
+}
+
+interface Watched extends Metered {
+  /** by topic and partition, as of the last look */
+  known: Map<string, ReadonlyMap<number, Bounds>>;
+  /** by topic, as of the last look */
+  without: ReadonlyMap<string, UnassignedLag>;
+  lookedAt: number;
+}
+
+const consumers = new Set<Watched>();
+/** Who scrapes more often is told the same ends of topics. */
+const LOOK_EVERY_MS = 5_000;
+/** A broker that does not answer must not make the metrics fail: they are wanted most then. */
+const LOOK_MS = 1_000;
+
+export function meterConsumer(metered: Metered): ConsumerMeter {
+  const group = metered.label ?? metered.group;
+  const watched: Watched = { ...metered, group, known: new Map(), without: new Map(), lookedAt: -Infinity };
+  // There from the start, so that the first offsets that are missed are seen as an increase.
+  for (const topic of metered.topics) for (const reason of MISSED) missed.of({ group, topic, reason });
+  consumers.add(watched);
+  return {
+    read: (partition, records) => {
+      const { topic } = partition;
+      const labels = { 'messaging.destination.name': topic, 'messaging.consumer.group.name': group };
+      consumed.of({ ...POLL, ...labels }).value += records.length;
+      partition.fetched(records);
+    },
+    missed: (topic, reason, offsets) => {
+      missed.of({ group, topic, reason }).value += offsets;
+    },
+    end: () => void consumers.delete(watched),
+  };
+}
+
+metrics.beforeReading(async () => {
+  await withTimeout(LOOK_MS, Promise.allSettled([...consumers].map(look)));
+});
+
+async function look(watched: Watched): Promise<void> {
+  if (performance.now() - watched.lookedAt < LOOK_EVERY_MS) return;
+  watched.lookedAt = performance.now();
+  await Promise.allSettled(watched.topics.map(async (topic) => watched.known.set(topic, await watched.bounds(topic))));
+  watched.without = (await watched.unassigned(watched.known)) ?? watched.without;
+}
+
+/** One sample a group. */
+function byGroup(value: (watched: Watched) => number): () => Sample[] {
+  return () => [...consumers].map((watched) => ({ labels: { group: watched.group }, value: value(watched) }));
+}
+
+/** One sample a topic of each group. */
+function byTopic(value: (watched: Watched, topic: string) => number): () => Sample[] {
+  return () =>
+    [...consumers].flatMap((watched) =>
+      watched.topics.map((topic) => ({ labels: { group: watched.group, topic }, value: value(watched, topic) })),
+    );
+}
+
+function placesOf({ partitions }: Watched, topic: string) {
+  return [...partitions.values()].filter((partition) => partition.topic === topic).map(({ place }) => place);
+}
+
+function lagOf(watched: Watched, topic: string): number {
+  const bounds = watched.known.get(topic);
+  const lags = placesOf(watched, topic).map(
+    ({ partition, committable }) => (bounds?.get(partition)?.high ?? 0) - committable,
+  );
+  return lags.reduce((sum, lag) => sum + Math.max(0, lag), watched.without.get(topic)?.lag ?? 0);
+}
+
+/** seconds */
+function ageOf(watched: Watched, topic: string): number {
+  const now = Date.now();
+  const { oldestAtMs: unreadAtMs = now } = watched.without.get(topic) ?? {};
+  return (
+    Math.max(0, now - unreadAtMs, ...placesOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs)) / 1_000
+  );
+}
+
+metrics.gauge(INFO.lag, byTopic(lagOf));
+metrics.gauge(INFO.oldest, byTopic(ageOf));
+metrics.gauge(
+  INFO.unassigned,
+  byTopic(({ without }, topic) => without.get(topic)?.partitions ?? 0),
+);
+metrics.gauge(
+  INFO.open,
+  byGroup(({ of }) => of.open),
+);
+metrics.gauge(
+  INFO.joined,
+  byGroup(({ of }) => Number(of.joined)),
+);
+metrics.gauge(
+  INFO.turned,
+  byGroup(({ liveness }) => liveness.pollAgeMs / 1_000),
+);
+metrics.gauge(INFO.partitions, () =>
+  [...consumers].flatMap((watched) =>
+    watched.topics.flatMap((topic) =>
+      (['reading', 'resting', 'leaving'] as const).map((state) => ({
+        labels: { group: watched.group, topic, state },
+        value: placesOf(watched, topic).filter((place) => place.state === state).length,
+      })),
+    ),
+  ),
+);
+metrics.gauge(INFO.overdue, () =>
+  [...consumers].flatMap((watched) =>
+    watched.topics.flatMap((topic) => {
+      const delayMs = tierDelayMs(topic);
+      if (delayMs === undefined) return [];
+      const value = Math.max(0, ageOf(watched, topic) - delayMs / 1_000);
+      return [{ labels: { tier: formatDuration(delayMs) }, value }];
+    }),
+  ),
+);

@@ -1,0 +1,312 @@
+import { meterDiverted } from '../metrics';
+import { type OutRecord } from '../port';
+import { NO_LEADER, type ProduceError, produceError } from './errors';
+import { RequestSlots } from './request-slots';
+import { type PartitionQueue, type QueuedRecord } from './partition-queue';
+import { NO_NODE, type TopicMetadata } from './request-sender';
+import { type Answered, type Blocked, Closed, type Part, type Refused, type Request } from './request';
+import { TopicQueues } from './topic-queues';
+
+/**
+ * Chooses the records of the next requests, and draws the consequences of each answer. It does no I/O and has no clock:
+ * times are those of `performance.now()`, ms.
+ *
+ * Each leader has one request under way, and a second one for partitions that fail, so that a partition that is slow to
+ * refuse delays no other.
+ */
+
+/** A broker refuses a batch over 1 MB for a partition: a request stays below as a whole. */
+const MAX_REQUEST_BYTES = 900_000;
+const MAX_REQUEST_RECORDS = 2_000;
+/** What a blocked partition holds up to here takes no room from the others. */
+const ALLOWED_BYTES = 1024 * 1024;
+/** The same for all blocked partitions together: with all of Kafka away, memory stays bounded. */
+const ALLOWED_BYTES_IN_ALL = 16 * 1024 * 1024;
+
+/** After so long without an attempt nothing is known of a partition or a broker, ms. */
+const FORGET_MS = 30_000;
+
+export interface AccumulatorOptions {
+  /** A record whose partition is blocked goes to another partition of its topic. */
+  divert: boolean;
+  /** Records are held, however long their topic refuses them; else they are given back to their callers. */
+  holds: boolean;
+  /** between two requests to a leader */
+  lingerMs: number;
+}
+
+export class RecordAccumulator {
+  readonly #topics = new Map<string, TopicQueues>();
+  /** those with records that are in no request */
+  readonly #ready = new Set<PartitionQueue>();
+  readonly #slots: RequestSlots;
+  readonly #blocked = new Set<PartitionQueue>();
+  /** brokers that gave no answer, and when, until one acknowledges a record */
+  readonly #away = new Map<number, number>();
+  #bytes = 0;
+  /** The metadata may be wrong. */
+  stale = false;
+
+  constructor(private readonly options: AccumulatorOptions) {
+    this.#slots = new RequestSlots(options.lingerMs);
+  }
+
+  /** Stops gathering: the process ends. */
+  hurry(): void {
+    this.#slots.hurry();
+  }
+
+  /** all records, bytes */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** without what blocked partitions may hold */
+  get countedBytes(): number {
+    if (this.#blocked.size === 0) return this.#bytes;
+    let allowed = 0;
+    for (const { bytes } of this.#blocked) allowed += Math.min(bytes, ALLOWED_BYTES);
+    return this.#bytes - Math.min(allowed, ALLOWED_BYTES_IN_ALL);
+  }
+
+  get topics(): Iterable<string> {
+    return this.#topics.keys();
+  }
+
+  get isBlocked(): boolean {
+    return this.#blocked.size > 0;
+  }
+
+  /** Lists blocked partitions and topics. A partition that has held no record for 30 s is left out. */
+  *blocked(now: number): Generator<Blocked> {
+    for (const { name, backoff } of this.#topics.values()) {
+      if (backoff.blocked && backoff.error) yield { topic: name, error: backoff.error };
+    }
+    for (const queue of this.#blocked) {
+      const { topic, partition, backoff } = queue;
+      const isUnknown = queue.isEmpty && now - backoff.notBefore > FORGET_MS;
+      if (backoff.error && !isUnknown) yield { topic, partition, error: backoff.error };
+    }
+  }
+
+  /**
+   * Finds the queue of a record.
+   * @returns undefined if the metadata does not know its partition; `Closed` if no partition takes it and the caller does not wait
+   */
+  find(record: OutRecord, now: number): PartitionQueue | Closed | undefined {
+    const topic = this.#topic(record.topic);
+    const queue = topic.queueOf(record);
+    const error = queue?.backoff.error;
+    if (!error || !this.options.divert || record.partition !== undefined) return queue;
+    const { blocked } = queue.backoff;
+    if (!blocked && !queue.isSlow(now)) return queue;
+    // One request at a time shows whether the partition takes records again.
+    if (queue.isEmpty && now >= queue.backoff.notBefore) return queue;
+    const neighbour = error.fate === 'refused' ? undefined : this.#neighbourOf(queue, now);
+    if (neighbour) meterDiverted(topic.name, 1);
+    return neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error));
+  }
+
+  /** @returns when a request may be begun for it (Infinity: after the next answer) */
+  push(item: QueuedRecord, queue: PartitionQueue | undefined): number {
+    this.#bytes += item.bytes;
+    if (queue === undefined) {
+      this.#topic(item.record.topic).hold(item);
+      this.stale = true;
+      return 0;
+    }
+    queue.push(item);
+    if (!queue.isSending) this.#ready.add(queue);
+    return Math.max(queue.backoff.notBefore, this.#slots.freeAt(queue, this.#isPlenty));
+  }
+
+  /** Begins the requests that may begin. @returns them, and when to look again (Infinity: after the next answer) */
+  next(now: number): { requests: Request[]; wakeAt: number } {
+    const requests = new Map<number, Request & { bytes: number; records: number }>();
+    let wakeAt = Infinity;
+    for (const queue of this.#ready) {
+      if (queue.backoff.notBefore > now) {
+        wakeAt = Math.min(wakeAt, queue.backoff.notBefore);
+        continue;
+      }
+      if (queue.leader === NO_NODE) {
+        this.#fail(queue, NO_LEADER, now);
+        wakeAt = Math.min(wakeAt, queue.backoff.notBefore);
+        continue;
+      }
+      const freeAt = this.#slots.freeAt(queue, this.#isPlenty);
+      if (freeAt > now) {
+        wakeAt = Math.min(wakeAt, freeAt);
+        continue;
+      }
+      const name = this.#slots.nameOf(queue);
+      let request = requests.get(name);
+      if (!request) {
+        const spare = queue.backoff.error !== undefined;
+        request = { node: queue.leader, spare, parts: [], bytes: MAX_REQUEST_BYTES, records: MAX_REQUEST_RECORDS };
+        requests.set(name, request);
+      }
+      const room = { bytes: request.bytes, records: request.records, empty: request.parts.length === 0 };
+      const items = queue.take(room, now);
+      if (items.length === 0) continue;
+      this.#ready.delete(queue);
+      for (const { bytes } of items) request.bytes -= bytes;
+      request.records -= items.length;
+      request.parts.push({ queue, items });
+    }
+    for (const request of requests.values()) this.#slots.begin(request, now);
+    return { requests: [...requests.values()], wakeAt };
+  }
+
+  /** @param codes of the parts, in their order */
+  answered(request: Request, codes: readonly number[], now: number): Answered {
+    this.#slots.end(request);
+    const answered: Answered = { acknowledged: [], refused: [] };
+    for (const [i, part] of request.parts.entries()) {
+      const code = codes[i] ?? -1;
+      if (code === 0) this.#acknowledge(part, answered);
+      else this.#answer(part.queue, produceError(code), { answered, now });
+    }
+    if (answered.acknowledged.length > 0 && this.#away.delete(request.node)) this.#returned(request.node);
+    return answered;
+  }
+
+  /** Nothing is known of what became of a request, or it was never sent. */
+  failed(request: Request, error: ProduceError, now: number): void {
+    this.#slots.end(request);
+    this.stale = true;
+    this.#away.set(request.node, now);
+    for (const { queue } of request.parts) this.#fail(queue, error, now);
+  }
+
+  /** @returns the records that are given back to their callers */
+  learned(topics: ReadonlyMap<string, TopicMetadata>, startedAt: number, now: number): Refused[] {
+    this.stale = false;
+    const refused: Refused[] = [];
+    for (const topic of this.#topics.values()) {
+      topic.learned(topics.get(topic.name), startedAt, now);
+      for (const queue of topic.queues) if (!queue.backoff.blocked) this.#blocked.delete(queue);
+      if (topic.backoff.error === undefined && topic.unplaced === 0) continue;
+      for (const item of topic.withdraw(({ record }) => topic.queueOf(record) !== undefined)) {
+        this.#bytes -= item.bytes;
+        this.push(item, topic.queueOf(item.record));
+      }
+      const { blocked, error } = topic.backoff;
+      if (blocked && error && (error.fate === 'record' || (error.fate === 'refused' && !this.options.holds))) {
+        const from = error.fate === 'record' ? [topic] : [topic, ...topic.queues];
+        const items = from.flatMap((queue) => queue.withdraw(() => true));
+        this.#giveBack(items, { place: topic.name, error, refused });
+      }
+      if (topic.unplaced > 0) this.stale = true;
+    }
+    return refused;
+  }
+
+  /** Forgets the records for which no caller waits. */
+  dropSettled(): void {
+    for (const topic of this.#topics.values()) {
+      for (const queue of [topic, ...topic.queues]) {
+        for (const { bytes } of queue.withdraw(isSettled)) this.#bytes -= bytes;
+      }
+    }
+    for (const queue of this.#ready) if (queue.waiting === 0) this.#ready.delete(queue);
+  }
+
+  #topic(name: string): TopicQueues {
+    let topic = this.#topics.get(name);
+    if (!topic) this.#topics.set(name, (topic = new TopicQueues(name)));
+    return topic;
+  }
+
+  get #isPlenty(): boolean {
+    // Asked for each record: the blocked partitions are counted only where they could matter.
+    return this.#bytes >= MAX_REQUEST_BYTES && this.countedBytes >= MAX_REQUEST_BYTES;
+  }
+
+  #acknowledge({ queue }: Part, { acknowledged }: Answered): void {
+    this.#blocked.delete(queue);
+    const items = queue.acknowledged();
+    for (const { bytes } of items) this.#bytes -= bytes;
+    acknowledged.push({ queue, items });
+    if (queue.waiting > 0) this.#ready.add(queue);
+  }
+
+  #answer(queue: PartitionQueue, error: ProduceError, { answered, now }: { answered: Answered; now: number }): void {
+    if (error.fate === 'record') {
+      this.#blocked.delete(queue);
+      const item = queue.refused();
+      if (item) this.#giveBack([item], { place: placeOf(queue), error, refused: answered.refused });
+      if (queue.waiting > 0) this.#ready.add(queue);
+      return;
+    }
+    if (error.fate === 'unsure') this.stale = true;
+    this.#fail(queue, error, now);
+    if (error.fate === 'refused' && queue.backoff.blocked && !this.options.holds) {
+      this.#giveBack(
+        queue.withdraw(() => true),
+        { place: placeOf(queue), error, refused: answered.refused },
+      );
+      this.#ready.delete(queue);
+    }
+  }
+
+  #fail(queue: PartitionQueue, error: ProduceError, now: number): void {
+    if (error === NO_LEADER) this.stale = true;
+    queue.failed(error, now);
+    for (const { bytes } of queue.withdraw(isSettled)) this.#bytes -= bytes;
+    if (queue.backoff.blocked) {
+      this.#blocked.add(queue);
+      if (this.options.divert && error.fate !== 'refused') this.#divert(queue, now);
+    }
+    if (queue.waiting > 0) this.#ready.add(queue);
+    else this.#ready.delete(queue);
+  }
+
+  /**
+   * Finds a partition that takes the records of one that fails. A broker that gives no answer fails for all of its
+   * partitions, also for those that had no record to write since.
+   */
+  #neighbourOf(queue: PartitionQueue, now: number): PartitionQueue | undefined {
+    const takes = (node: number) => node !== NO_NODE && now - (this.#away.get(node) ?? -Infinity) > FORGET_MS;
+    return this.#topic(queue.topic).neighbourOf(queue, takes);
+  }
+
+  /**
+   * A broker acknowledges records again: its other partitions are tried at once, and none of their records goes to another
+   * partition because they are a moment behind.
+   */
+  #returned(node: number): void {
+    for (const { queues } of this.#topics.values()) {
+      for (const queue of queues) {
+        if (queue.leader !== node || queue.backoff.error === undefined) continue;
+        queue.backoff.retry();
+        this.#blocked.delete(queue);
+      }
+    }
+  }
+
+  /** Moves what is certainly not written to a partition that takes it. */
+  #divert(queue: PartitionQueue, now: number): void {
+    const to = this.#neighbourOf(queue, now);
+    if (!to) return;
+    const items = queue.withdraw(({ unsure, record }) => !unsure && record.partition === undefined);
+    for (const item of items) to.push(item);
+    if (items.length > 0) meterDiverted(queue.topic, items.length);
+    if (to.waiting > 0 && !to.isSending) this.#ready.add(to);
+  }
+
+  #giveBack(items: readonly QueuedRecord[], by: { place: string; error: ProduceError; refused: Refused[] }): void {
+    for (const item of items) {
+      this.#bytes -= item.bytes;
+      by.refused.push({ item, place: by.place, error: by.error });
+    }
+  }
+}
+
+function isSettled({ ticket }: QueuedRecord): boolean {
+  return ticket.settled;
+}
+
+function placeOf({ topic, partition }: PartitionQueue): string {
+  return `partition ${String(partition)} of ${topic}`;
+}

@@ -1,0 +1,286 @@
+import { withTimeout } from '../../service/async';
+import { AppError, messageOf } from '../../service/errors';
+import { type Log } from '../../telemetry/log';
+import { sizeOf } from '../protocol/bytes';
+import { type ProducerMeter, meterProducer } from '../metrics';
+import { type BatchProducer, type BatchProducerOptions, type OutRecord } from '../port';
+import { NO_ANSWER, NOT_CONNECTED, type ProduceError, REMEDIES } from './errors';
+import { FailureLog } from './failure-log';
+import { RecordAccumulator } from './accumulator';
+import { type PartitionQueue, type Ticket, type QueuedRecord } from './partition-queue';
+import { NotSent, type RequestSender } from './request-sender';
+import { Closed, type Refused, type Request } from './request';
+
+/**
+ * Writes records in few, large requests: at once while nothing is in flight, so that an idle system adds no delay;
+ * gathered while something is, so that a busy one makes big batches. `accumulator.ts` chooses the records of each request.
+ *
+ * Invariants: an `append` is resolved only by Kafka's acknowledgement of each of its records. A record that was
+ * acknowledged is never sent again. The records of a partition are written in the order in which they were given.
+ */
+
+/** The shortest and the longest time between two readings of metadata that did not help, ms. */
+const FIRST_REFRESH_MS = 50;
+const LONGEST_REFRESH_MS = 1_000;
+/** Partitions that are added to a topic are used after so long. */
+const METADATA_MAX_AGE_MS = 300_000;
+/** What a record costs beside key, value and headers. */
+const RECORD_OVERHEAD_BYTES = 64;
+/** A broker that does not answer must not keep the process. */
+const GOODBYE_MS = 1_000;
+/** Settled tickets that may lie behind an open one before they are cleared away. */
+const MOST_SETTLED = 1_000;
+
+interface Append extends Ticket {
+  /** by `performance.now()`: the clock of the machine may be set */
+  at: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+interface Item extends QueuedRecord {
+  readonly ticket: Append;
+  /** where it was put; undefined where its partition is not known yet */
+  readonly queue: PartitionQueue | undefined;
+}
+
+const ignore = () => undefined;
+
+export class KafkaBatchProducer implements BatchProducer {
+  readonly #accumulator: RecordAccumulator;
+  readonly #meter: ProducerMeter;
+  readonly #failures: FailureLog;
+  /** in the order in which they were given */
+  #appends: Append[] = [];
+  #settled = 0;
+  #scheduled = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** when `#timer` is due, by `performance.now()`; Infinity without one */
+  #wakeAt = Infinity;
+  #expiry: NodeJS.Timeout | undefined;
+  #refreshing = false;
+  #refreshPauseMs = FIRST_REFRESH_MS;
+  #refreshNotBefore = 0;
+  #refreshedAt = Infinity;
+  #closing = false;
+  #ended = false;
+  #drained: () => void = () => undefined;
+
+  constructor(
+    private readonly producer: RequestSender,
+    private readonly options: BatchProducerOptions,
+    log: Log,
+  ) {
+    const { deliveryTimeoutMs, divert = false, lingerMs = 0 } = options;
+    const outbox = new RecordAccumulator({ divert, holds: deliveryTimeoutMs === 'retry', lingerMs });
+    this.#accumulator = outbox;
+    this.#meter = meterProducer(this, options, () => outbox.blocked(performance.now()));
+    this.#failures = new FailureLog(log);
+    if (deliveryTimeoutMs !== 'retry') {
+      this.#expiry = setInterval(() => this.#giveUpOnOld(deliveryTimeoutMs), Math.min(250, deliveryTimeoutMs)).unref();
+    }
+  }
+
+  get pendingBytes(): number {
+    return this.#accumulator.countedBytes;
+  }
+
+  get oldestPendingAt(): number | undefined {
+    this.#clear();
+    const [oldest] = this.#appends;
+    return oldest && Date.now() - (performance.now() - oldest.at);
+  }
+
+  send(records: OutRecord[]): Promise<void> {
+    if (records.length === 0) return Promise.resolve();
+    const now = performance.now();
+    const ticket: Append = { left: records.length, at: 0, settled: false, resolve: ignore, reject: ignore };
+    const items: Item[] = [];
+    let bytes = 0;
+    for (const record of records) {
+      const queue = this.#accumulator.find(record, now);
+      if (queue instanceof Closed) return Promise.reject(refusalOf(queue.place, queue.error));
+      const item: Item = { record, bytes: bytesOf(record), ticket, unsure: false, queue };
+      bytes += item.bytes;
+      items.push(item);
+    }
+    const pending = this.#accumulator.countedBytes;
+    if (this.#closing || (pending > 0 && pending + bytes > this.options.maxPendingBytes)) {
+      const why = this.#closing ? 'this process is stopping' : 'the buffer before Kafka is full';
+      return Promise.reject(new AppError('overloaded', `${why}; try again shortly`, true));
+    }
+    return new Promise((resolve, reject) => {
+      Object.assign(ticket, { at: now, resolve, reject });
+      this.#appends.push(ticket);
+      let freeAt = Infinity;
+      for (const item of items) freeAt = Math.min(freeAt, this.#accumulator.push(item, item.queue));
+      // The answer to a request begins the next one, and so does the timer, unless it is due only later.
+      if (freeAt <= now || freeAt < this.#wakeAt) this.#schedule();
+    });
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    this.#closing = true;
+    this.#accumulator.hurry();
+    this.#pump();
+    if (this.#open > 0) await withTimeout(deadlineMs, new Promise<void>((resolve) => (this.#drained = resolve)));
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#expiry);
+    this.#meter.end();
+    await withTimeout(GOODBYE_MS, this.producer.disconnect());
+  }
+
+  get #open(): number {
+    return this.#appends.length - this.#settled;
+  }
+
+  /** Callers of the same turn of the event loop share the first request. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    if (this.#ended) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const now = performance.now();
+    const { requests, wakeAt } = this.#accumulator.next(now);
+    for (const request of requests) void this.#send(request, now);
+    let sleepUntil = wakeAt;
+    if ((this.#accumulator.stale || now - this.#refreshedAt > METADATA_MAX_AGE_MS) && !this.#refreshing) {
+      if (now >= this.#refreshNotBefore) void this.#refresh();
+      else sleepUntil = Math.min(sleepUntil, this.#refreshNotBefore);
+    }
+    this.#wakeAt = sleepUntil;
+    if (sleepUntil < Infinity) {
+      this.#timer = setTimeout(() => this.#pump(), Math.max(0, sleepUntil - now));
+    }
+  }
+
+  async #send(request: Request, begunAt: number): Promise<void> {
+    const parts = request.parts.map(({ queue: { topic, partition }, items }) => {
+      return { topic, partition, messages: items.map(({ record }) => record) };
+    });
+    try {
+      const codes = await this.producer.send(request.node, parts, request.spare);
+      const now = performance.now();
+      const { acknowledged, refused } = this.#accumulator.answered(request, codes, now);
+      this.#meter.answered(acknowledged, now - begunAt);
+      for (const { items } of acknowledged) this.#acknowledge(items as Item[]);
+      this.#giveBack(refused);
+      if (acknowledged.length < request.parts.length) this.#failures.failed(request);
+    } catch (error) {
+      const now = performance.now();
+      this.#accumulator.failed(request, error instanceof NotSent ? NOT_CONNECTED : NO_ANSWER, now);
+      this.#meter.failed(now - begunAt);
+      this.#failures.failed(request, messageOf(error));
+    }
+    if (this.#accumulator.isBlocked || this.#failures.isOpen)
+      this.#failures.report(this.#accumulator.blocked(performance.now()));
+    this.#pump();
+  }
+
+  async #refresh(): Promise<void> {
+    this.#refreshing = true;
+    const startedAt = performance.now();
+    try {
+      const topics = await this.producer.refresh(this.#accumulator.topics);
+      this.#refreshedAt = performance.now();
+      this.#giveBack(this.#accumulator.learned(topics, startedAt, this.#refreshedAt));
+    } catch (error) {
+      this.#failures.unknown(messageOf(error));
+    }
+    this.#refreshing = false;
+    this.#refreshPauseMs = this.#accumulator.stale
+      ? Math.min(2 * this.#refreshPauseMs, LONGEST_REFRESH_MS)
+      : FIRST_REFRESH_MS;
+    this.#refreshNotBefore = performance.now() + this.#refreshPauseMs;
+    this.#failures.report(this.#accumulator.blocked(performance.now()));
+    this.#pump();
+  }
+
+  #acknowledge(items: readonly Item[]): void {
+    for (const { ticket } of items) {
+      if (--ticket.left === 0 && !ticket.settled) {
+        ticket.resolve();
+        this.#settle(ticket);
+      }
+    }
+    this.#clear();
+  }
+
+  #giveBack(refused: readonly Refused[]): void {
+    if (refused.length === 0) return;
+    for (const { item, place, error } of refused) {
+      const { ticket } = item as Item;
+      if (ticket.settled) continue;
+      ticket.reject(refusalOf(place, error));
+      this.#failures.refused(place, error.name);
+      this.#settle(ticket);
+    }
+    this.#accumulator.dropSettled();
+    this.#clear();
+  }
+
+  #settle(ticket: Append): void {
+    ticket.settled = true;
+    this.#settled++;
+    if (this.#open === 0) this.#drained();
+  }
+
+  #clear(): void {
+    if (this.#settled === 0) return;
+    if (this.#settled === this.#appends.length) {
+      this.#appends = [];
+      this.#settled = 0;
+      return;
+    }
+    let first = 0;
+    while (this.#appends[first]?.settled) first++;
+    if (first > 0) this.#appends.splice(0, first);
+    this.#settled -= first;
+    // Behind one that stays open, others must not pile up.
+    if (this.#settled > MOST_SETTLED + this.#open) {
+      this.#appends = this.#appends.filter(({ settled }) => !settled);
+      this.#settled = 0;
+    }
+  }
+
+  /** Gives up on old records. Kafka may still write those that are in a request. */
+  #giveUpOnOld(afterMs: number): void {
+    const oldest = performance.now() - afterMs;
+    let gaveUp = false;
+    for (const ticket of this.#appends) {
+      if (ticket.at > oldest) break;
+      if (ticket.settled) continue;
+      ticket.reject(new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true));
+      this.#settle(ticket);
+      gaveUp = true;
+    }
+    if (!gaveUp) return;
+    this.#accumulator.dropSettled();
+    this.#clear();
+  }
+}
+
+/** What the caller learns of a record that Kafka does not take. */
+function refusalOf(place: string, { name, fate }: ProduceError): AppError {
+  const text = `Kafka takes no records for ${place} (${name})`;
+  if (fate === 'record') return new AppError('kafka_refused', `Kafka refuses a record for ${place} (${name})`);
+  if (fate !== 'refused') return new AppError('kafka_unavailable', `${text}; try again`, true);
+  return new AppError('kafka_refused', `${text}; ${REMEDIES.get(name) ?? 'see the log of the broker'}`, true);
+}
+
+/** Measures the text as it is encoded: an id of three-byte characters takes three times its length. */
+function bytesOf({ key, value, headers }: OutRecord): number {
+  let bytes = RECORD_OVERHEAD_BYTES;
+  if (key !== null) bytes += sizeOf(key);
+  if (value !== null) bytes += sizeOf(value);
+  for (const name in headers) bytes += sizeOf(name) + sizeOf(headers[name] ?? '') + 2;
+  return bytes;
+}

@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../service/errors';
+import { type InRecord, type Kafka } from './port';
+import { type Log } from '../telemetry/log';
+
+/**
+ * Reads a topic from its end on for as long as somebody waits for records of some key, and not at all otherwise: a
+ * consumer that runs all the time, for the few tests of a day, would cost as much as the history's.
+ */
+
+/** A moment for who waits for an answer; a request to each partition every time. */
+const LOOK_EVERY_MS = 100;
+const MAX_BYTES = 1024 * 1024;
+
+export class RecordWaiter {
+  readonly #byKey = new Map<string, (value: Buffer) => void>();
+  /** where each partition is read on; there while somebody listens */
+  #positions: Promise<Map<number, number>> | undefined;
+  #reading: Promise<void> = Promise.resolve();
+  #trouble = false;
+
+  constructor(
+    private readonly topic: string,
+    private readonly kafka: Pick<Kafka, 'ranges' | 'read'>,
+    private readonly log: Log,
+  ) {}
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /**
+   * Whatever is appended after this resolved is heard, until `end` is called.
+   * @throws AppError `kafka_unavailable`
+   */
+  async begin(key: string, hear: (value: Buffer) => void): Promise<void> {
+    this.#byKey.set(key, hear);
+    const first = this.#positions === undefined;
+    this.#positions ??= this.#ends();
+    try {
+      const positions = await this.#positions;
+      if (first) this.#reading = this.#read(positions);
+    } catch (error) {
+      this.#positions = undefined;
+      this.end(key);
+      throw error;
+    }
+  }
+
+  end(key: string): void {
+    this.#byKey.delete(key);
+  }
+
+  /** Nobody is heard any more. */
+  async stop(): Promise<void> {
+    this.#byKey.clear();
+    await this.#reading;
+  }
+
+  async #ends(): Promise<Map<number, number>> {
+    const ranges = await this.kafka.ranges(this.topic);
+    return new Map(ranges.map(({ partition, high }) => [partition, high]));
+  }
+
+  async #read(positions: Map<number, number>): Promise<void> {
+    while (this.#byKey.size > 0) {
+      await Promise.all([...positions.keys()].map((partition) => this.#readOn(positions, partition)));
+      await pause(LOOK_EVERY_MS);
+    }
+    this.#positions = undefined;
+  }
+
+  async #readOn(positions: Map<number, number>, partition: number): Promise<void> {
+    try {
+      for (let more = true; more && this.#byKey.size > 0;) {
+        const offset = positions.get(partition) ?? 0;
+        const at = { topic: this.topic, partition, offset, maxBytes: MAX_BYTES };
+        const { records, next, end } = await this.kafka.read(at);
+        for (const record of records) this.#pass(record);
+        positions.set(partition, next);
+        more = next > offset && next < end;
+      }
+      this.#trouble = false;
+    } catch (error) {
+      // It is asked again; who waits in vain is told so.
+      if (!this.#trouble) this.log.warn({ topic: this.topic, reason: messageOf(error) }, 'listening.failed');
+      this.#trouble = true;
+    }
+  }
+
+  #pass({ key, value }: InRecord): void {
+    // What others' records say is not even looked at.
+    if (key && value) this.#byKey.get(key.toString())?.(value);
+  }
+}

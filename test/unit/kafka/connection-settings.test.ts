@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { kafkaAddress } from '../../../shared/kafka/connection-settings';
+import { loadSettings } from '../../../shared/service/settings';
+
+/** What of the settings says how Kafka is reached. */
+
+const address = (env: Record<string, string>) => kafkaAddress(loadSettings({ KAFKA_BROKERS: 'k:9092', ...env }));
+
+test.each([
+  [{}, { ssl: false }],
+  [{ KAFKA_SSL: 'true' }, { ssl: true }],
+])('%j', (env, expected) => {
+  expect(address(env)).toEqual({ brokers: ['k:9092'], ...expected });
+});
+
+test('an authority of its own is read from its file, and one that is missing is named', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'waypost-address-'));
+  const file = join(dir, 'ca.pem');
+  writeFileSync(file, 'an authority');
+  const env = { KAFKA_SSL: 'true', KAFKA_SSL_CA_FILE: file };
+  expect(address(env).ssl).toEqual({ ca: Buffer.from('an authority') });
+  rmSync(dir, { recursive: true });
+  expect(() => address(env)).toThrow(/^KAFKA_SSL_CA_FILE: .*ENOENT.*ca\.pem/);
+});

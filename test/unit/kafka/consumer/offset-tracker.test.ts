@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
+
+/** The same rules, kept in the plainest way: a set of open offsets. */
+class NaiveLedger {
+  open = new Set<number>();
+  released = new Set<number>();
+  next: number;
+  constructor(start: number) {
+    this.next = start;
+  }
+  take(offset: number) {
+    if (this.released.delete(offset)) {
+      this.open.add(offset);
+      return true;
+    }
+    if (offset < this.next) return false;
+    this.open.add(offset);
+    this.next = offset + 1;
+    return true;
+  }
+  done(offset: number) {
+    this.open.delete(offset);
+  }
+  release(offset: number) {
+    if (this.open.delete(offset)) this.released.add(offset);
+  }
+  get committable() {
+    return Math.min(this.next, ...this.open, ...this.released);
+  }
+  get readFrom() {
+    return Math.min(this.next, ...this.released);
+  }
+}
+
+type Step =
+  | { kind: 'take'; gap: number }
+  | { kind: 'untake' }
+  | { kind: 'done'; pick: number }
+  | { kind: 'again'; pick: number }
+  | { kind: 'release'; pick: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('take' as const), gap: fc.oneof(fc.constant(0), fc.nat(5000)) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('untake' as const) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('done' as const), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('again' as const), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), pick: fc.nat() }) },
+);
+
+/** Offsets that a next owner would read, by what is committed. */
+function openIn(ledger: OffsetTracker): number[] {
+  const heir = new OffsetTracker(ledger.committable, ledger.doneRuns());
+  const offsets: number[] = [];
+  for (let offset = ledger.committable; offset < ledger.next; offset++) if (heir.take(offset)) offsets.push(offset);
+  return offsets;
+}
+
+describe('the ledger of a partition', () => {
+  test('agrees with a plain set of open offsets, whatever is taken, given back and done in whatever order', () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.array(step, { maxLength: 400 }), (start, steps) => {
+        const ledger = new OffsetTracker(start);
+        const naive = new NaiveLedger(start);
+        const taken: number[] = [];
+        let fresh = false;
+        for (const s of steps) {
+          if (s.kind === 'take') {
+            const offset = naive.next + s.gap;
+            expect(ledger.take(offset)).toBe(naive.take(offset));
+            taken.push(offset);
+            fresh = true;
+          } else if (s.kind === 'untake') {
+            const last = taken.at(-1);
+            // Only a record that was refused at once is given back.
+            if (!fresh || last === undefined || !naive.open.has(last)) continue;
+            fresh = false;
+            taken.pop();
+            naive.open.delete(last);
+            naive.next = last;
+            ledger.unread(last);
+          } else if (taken.length > 0) {
+            const offset = taken[s.pick % taken.length]!;
+            if (s.kind === 'again') {
+              // Offered again after a rebalance: refused, whether done or open; but not what was released.
+              expect(ledger.take(offset)).toBe(naive.take(offset));
+            } else if (s.kind === 'release') {
+              ledger.release(offset);
+              naive.release(offset);
+              fresh = false;
+            } else {
+              ledger.done(offset);
+              naive.done(offset);
+            }
+          }
+          expect(ledger.open).toBe(naive.open.size);
+          expect(ledger.next).toBe(naive.next);
+          expect(ledger.released).toBe(naive.released.size);
+          expect(ledger.committable).toBe(naive.committable);
+          expect(ledger.readFrom).toBe(naive.readFrom);
+          expect(openIn(ledger)).toEqual([...naive.open, ...naive.released].sort((a, b) => a - b));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('commits nothing above the lowest open record, and everything once it is done', () => {
+    const ledger = new OffsetTracker(100);
+    for (let offset = 100; offset < 5_100; offset++) ledger.take(offset);
+    for (let offset = 101; offset < 5_100; offset++) ledger.done(offset);
+    expect(ledger.committable).toBe(100);
+    ledger.done(100);
+    expect(ledger.committable).toBe(5_100);
+    expect(ledger.open).toBe(0);
+  });
+
+  test('a late or repeated end changes nothing', () => {
+    const ledger = new OffsetTracker(0);
+    ledger.take(0);
+    ledger.done(0);
+    ledger.done(0);
+    ledger.done(7);
+    expect([ledger.open, ledger.committable, ledger.next]).toEqual([0, 1, 1]);
+  });
+
+  test('a released record that is met again and refused is released once more', () => {
+    const ledger = new OffsetTracker(0);
+    for (let offset = 0; offset < 3; offset++) ledger.take(offset);
+    ledger.release(0);
+    ledger.done(1);
+    expect([ledger.open, ledger.committable, ledger.readFrom]).toEqual([1, 0, 0]);
+    expect(ledger.take(0)).toBe(true);
+    ledger.unread(0);
+    expect([ledger.open, ledger.released, ledger.next]).toEqual([1, 1, 3]);
+    expect(ledger.take(0)).toBe(true);
+    ledger.done(0);
+    ledger.done(2);
+    expect([ledger.open, ledger.released, ledger.committable]).toEqual([0, 0, 3]);
+  });
+
+  test('runs are bounded where a record stays open for hours, and what is left out would be repeated', () => {
+    const long = new OffsetTracker(0);
+    for (let offset = 0; offset < 1_500_000; offset++) long.take(offset);
+    for (let offset = 1; offset < 1_500_000; offset++) long.done(offset);
+    expect(long.doneRuns()).toEqual([1, 999_999]);
+
+    const broken = new OffsetTracker(0, [5_000_000, 1]);
+    for (let offset = 0; offset < 50_000; offset++) broken.take(offset);
+    for (let offset = 1; offset < 50_000; offset += 2) broken.done(offset);
+    const runs = broken.doneRuns();
+    expect(runs.length).toBeLessThan(3_100);
+    expect(new Set(runs)).toEqual(new Set([1]));
+  });
+
+  test('only the newest record can be given back', () => {
+    const ledger = new OffsetTracker(0);
+    ledger.take(0);
+    ledger.take(1);
+    expect(() => ledger.unread(0)).toThrow(RangeError);
+  });
+});

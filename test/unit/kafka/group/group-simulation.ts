@@ -1,0 +1,319 @@
+import { AssignerProtocol, type Admin } from 'kafkajs';
+import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
+import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { type OpenRecord } from '../../../../shared/kafka/port';
+import { createLog } from '../../../../shared/telemetry/log';
+import { randomOf, type Random } from '../../../chaos/random';
+import { type Around, type Fate, ModelConsumer } from './consumer';
+import { Coordinator, SESSION_MS } from './coordinator';
+import { OldMembership } from './first-membership';
+import { VirtualTime } from './virtual-time';
+
+/**
+ * A group of processes that come and go by a schedule that follows from a seed: the real consumer and the real assignment,
+ * over models of kafkajs and the coordinator, in virtual time.
+ */
+
+export interface Options {
+  /** some members are of the version before */
+  mixed: boolean;
+}
+
+interface Process {
+  name: string;
+  old: boolean;
+  fate: Fate;
+  /** its session was lost while it lived, or it stopped undrained: what it did may be done twice */
+  lost: boolean;
+  leaving: boolean;
+  topics: string[];
+  consumer: ModelConsumer;
+  membership: Membership;
+  consumption: KafkaConsumption;
+  /** partitions of which it has taken records, by id */
+  read: Set<string>;
+}
+
+/** A session's end, a rebalance that waits for it, and some rounds. */
+const SETTLED_WITHIN_MS = 60_000;
+/** An owner has let go after the next commit, which is never later. */
+const LET_GO_MS = 250;
+const MOST_ROUNDS = 2;
+const STOP_MS = 5_000;
+const log = createLog('model', 'silent');
+
+export class GroupWorld {
+  readonly problems: string[] = [];
+  readonly #time = new VirtualTime();
+  readonly #random: Random;
+  readonly #around: Around;
+  readonly #coordinator: Coordinator;
+  readonly #processes: Process[] = [];
+  /** by topic/partition/offset */
+  readonly #open = new Map<string, Set<Process>>();
+  readonly #done = new Map<string, Process>();
+  /** when a partition's record was in flight last, by id */
+  readonly #busyAt = new Map<string, number>();
+  /** rounds that left a partition without an owner, by id */
+  readonly #unowned = new Map<string, number>();
+  #changedAt = 0;
+
+  constructor(
+    seed: number,
+    private readonly options: Options,
+  ) {
+    this.#time.install();
+    const random = (this.#random = randomOf(seed));
+    this.#coordinator = new Coordinator(this.#time, random);
+    this.#coordinator.onStable = () => this.#countRound();
+    const counts = new Map([['a', random.between(1, 6)]]);
+    if (random.next() < 0.5) counts.set('b', random.between(1, 6));
+    if (options.mixed && random.next() < 0.5) counts.set('late', random.between(1, 6));
+    this.#around = { ...{ time: this.#time, random, coordinator: this.#coordinator, counts }, ends: new Map() };
+    for (const id of this.#ids()) {
+      this.#around.ends.set(id, 0);
+      if (random.next() < 0.3) this.#coordinator.committed.set(id, { offset: '0', metadata: '' });
+    }
+    if (random.next() < 0.5) this.#produce();
+  }
+
+  /** @returns what went wrong */
+  async run(): Promise<string[]> {
+    const random = this.#random;
+    this.#join();
+    for (let steps = random.between(1, 7); steps > 0; steps--) {
+      const gapMs = random.one([0, 50, 400, 1_000, 3_000, SESSION_MS]);
+      await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
+      this.#step();
+    }
+    this.#produce();
+    const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () => this.#isSettled());
+    if (!settled) this.problems.push(`not settled: ${this.#unsettled().join(', ')}`);
+    const ended = Promise.all(this.#processes.map(({ consumption }) => consumption.stop(0)));
+    let over = false;
+    void ended.then(() => (over = true));
+    await this.#time.run(this.#time.now + 1_000, () => over);
+    return this.problems;
+  }
+
+  #step(): void {
+    const random = this.#random;
+    const living = this.#processes.filter(({ fate, leaving }) => !fate.dead && !leaving);
+    const roll = random.next();
+    if (roll < 0.4 || living.length === 0) this.#join();
+    else if (roll < 0.6) this.#produce();
+    else if (living.length === 1) this.#produce();
+    else if (roll < 0.75) {
+      const process = random.one(living);
+      process.leaving = true;
+      const until = this.#time.now + STOP_MS;
+      // Where the group's leader hangs meanwhile, its last commits are refused: what it did is done again.
+      void process.consumption.stop(STOP_MS).then(() => (process.lost ||= this.#time.now >= until));
+    } else if (roll < 0.9) random.one(living).fate.dead = true;
+    else {
+      const process = random.one(living);
+      process.lost = true;
+      process.fate.awayUntil = this.#time.now + SESSION_MS + random.between(500, 5_000);
+    }
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#changedAt = this.#time.now;
+    this.#unowned.clear();
+  }
+
+  #ids(): string[] {
+    return [...this.#around.counts].flatMap(([topic, count]) =>
+      Array.from({ length: count }, (_, number) => `${topic}/${String(number)}`),
+    );
+  }
+
+  #produce(): void {
+    const { ends } = this.#around;
+    for (const id of this.#ids()) ends.set(id, (ends.get(id) ?? 0) + this.#random.between(0, 3));
+  }
+
+  #join(): void {
+    const random = this.#random;
+    const old = this.options.mixed && random.next() < 0.5;
+    const name = `${old ? 'old' : 'new'}-${String(this.#processes.length)}`;
+    const fate: Fate = { dead: false, awayUntil: 0 };
+    const read = new Set<string>();
+    const membership = old
+      ? new OldMembership((id) => read.has(id) || this.#coordinator.committed.has(id))
+      : new Membership();
+    const topics = [...this.#around.counts.keys()].filter((topic) => topic !== 'late' || !old);
+    const handlerMs = random.one([0, 30, 700]);
+    const process = { name, old, fate, read, membership, topics, lost: false, leaving: false } as unknown as Process;
+    const parts = {
+      make: () => (process.consumer = new ModelConsumer(this.#around, fate, membership.assigner)).asConsumer,
+      ...{ admin: this.#admin(fate), membership, groupId: 'model', prefix: '', log, sessionMs: SESSION_MS },
+      partitionOf: () => 0,
+      appendedAt: () => Promise.resolve(undefined),
+    };
+    process.consumption = new KafkaConsumption(parts, {
+      ...{ group: 'model', topics },
+      onRecord: (record) => {
+        this.#taken(process, record, random.between(0, handlerMs));
+        return 'accepted';
+      },
+      onFatal: (error) => this.problems.push(String(error)),
+    });
+    this.#processes.push(process);
+    void process.consumption.start();
+  }
+
+  #taken(process: Process, record: OpenRecord, handlerMs: number): void {
+    const place = `${record.topic}/${String(record.partition)}`;
+    const id = `${place}/${String(record.offset)}`;
+    process.read.add(place);
+    for (const [open, owners] of this.#open) {
+      if (!open.startsWith(`${place}/`)) continue;
+      for (const other of owners) {
+        if (other !== process && this.#isTrusted(other) && !process.lost) {
+          this.problems.push(`${place} is dispatched by ${other.name} and ${process.name} at once`);
+        }
+      }
+    }
+    const before = this.#done.get(id);
+    if (before && this.#isTrusted(before) && !process.lost) {
+      this.problems.push(`${id} was done by ${before.name} and is read again by ${process.name}`);
+    }
+    const owners = this.#open.get(id) ?? new Set();
+    this.#open.set(id, owners.add(process));
+    setTimeout(() => {
+      if (process.fate.dead) return;
+      owners.delete(process);
+      if (owners.size === 0) this.#open.delete(id);
+      this.#busyAt.set(place, this.#time.now);
+      this.#done.set(id, process);
+      record.done();
+    }, handlerMs);
+  }
+
+  #isTrusted({ fate, lost }: Process): boolean {
+    return !fate.dead && !lost;
+  }
+
+  /** Partitions that the living members can read, and that the leader knows. */
+  #readable(): string[] {
+    const living = this.#processes.filter(({ fate, leaving }) => !fate.dead && !leaving);
+    const leaderId = this.#coordinator.leaderId;
+    const leader = living.find(({ consumer }) => consumer.memberId === leaderId);
+    return this.#ids().filter((id) => {
+      const topic = id.split('/')[0] ?? '';
+      const known = leader?.old !== true || leader.topics.includes(topic);
+      return known && living.some(({ topics }) => topics.includes(topic));
+    });
+  }
+
+  /** The members of each partition, by id, as the coordinator has it. */
+  #assigned(): Map<string, Process[]> {
+    const assigned = new Map<string, Process[]>();
+    for (const { memberId, assignment } of this.#coordinator.members) {
+      const process = this.#processes.find(({ consumer }) => consumer.memberId === memberId);
+      const topics = AssignerProtocol.MemberAssignment.decode(assignment)?.assignment ?? {};
+      for (const [topic, numbers] of Object.entries(topics)) {
+        if (!process?.topics.includes(topic)) continue;
+        for (const number of numbers) {
+          const id = `${topic}/${String(number)}`;
+          assigned.set(id, [...(assigned.get(id) ?? []), process]);
+        }
+      }
+    }
+    return assigned;
+  }
+
+  #countRound(): void {
+    const assigned = this.#assigned();
+    for (const [id, owners] of assigned) {
+      if (owners.length > 1) this.problems.push(`${id} is assigned to ${owners.map(({ name }) => name).join()}`);
+    }
+    const known = new Set(this.#processes.map(({ consumer }) => consumer.memberId));
+    // A session of a member that died, or was away, has ended, or is to end: the last change is yet to come.
+    const unsettled = this.#processes.some(
+      ({ fate, consumer, lost }) => (fate.dead && this.#coordinator.has(consumer.memberId)) || lost,
+    );
+    for (const id of this.#readable()) {
+      const held = [...this.#open.keys()].some((open) => open.startsWith(`${id}/`));
+      const letGo = this.#time.now - (this.#busyAt.get(id) ?? -Infinity) > LET_GO_MS;
+      if (assigned.has(id) || held || !letGo || unsettled || known.size === 0) {
+        this.#unowned.delete(id);
+        continue;
+      }
+      const rounds = (this.#unowned.get(id) ?? 0) + 1;
+      this.#unowned.set(id, rounds);
+      if (rounds > MOST_ROUNDS) this.problems.push(`${id} has had no owner for ${String(rounds)} rounds`);
+    }
+  }
+
+  #unsettled(): string[] {
+    const assigned = this.#assigned();
+    const { ends, coordinator } = { ...this.#around };
+    if (coordinator.state !== 'Stable') return [coordinator.state];
+    return this.#readable().flatMap((id) => {
+      const owner = assigned.get(id)?.[0];
+      if (!owner || owner.fate.dead) return [`${id} has no owner`];
+      const unread = Array.from({ length: ends.get(id) ?? 0 }, (_, offset) => `${id}/${String(offset)}`).filter(
+        (each) => !this.#done.has(each),
+      );
+      return unread.length > 0 ? [`${unread.join()} not done by ${owner.name}`] : [];
+    });
+  }
+
+  #isSettled(): boolean {
+    const away = this.#processes.some(({ fate }) => this.#time.now < fate.awayUntil);
+    const living = this.#processes.filter(({ fate, leaving }) => !fate.dead && !leaving);
+    // The versions before cannot be helped where they are among themselves.
+    if (!living.some(({ old }) => !old)) return true;
+    return !away && this.#open.size === this.#deadOpen() && this.#unsettled().length === 0;
+  }
+
+  #deadOpen(): number {
+    return [...this.#open.values()].filter((owners) => [...owners].every(({ fate }) => fate.dead)).length;
+  }
+
+  #admin(fate: Fate): Admin {
+    const { random } = this.#around;
+    const coordinator = this.#coordinator;
+    const slowMs = random.one([5, 5, 300, 2_000]);
+    const answer = async <T>(make: () => T): Promise<T> => {
+      await this.#time.sleep(random.between(1, slowMs));
+      if (fate.dead || this.#time.now < fate.awayUntil || random.next() < 0.05) throw new Error('no broker answers');
+      return make();
+    };
+    const byTopic = () => {
+      const topics = new Map<string, { partition: number; offset: string; metadata: string }[]>();
+      for (const [id, commit] of coordinator.committed) {
+        const [topic = '', number] = id.split('/');
+        topics.set(topic, [...(topics.get(topic) ?? []), { partition: Number(number), ...commit }]);
+      }
+      return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
+    };
+    return {
+      fetchOffsets: () => answer(byTopic),
+      fetchTopicOffsets: (topic: string) =>
+        answer(() =>
+          this.#ids()
+            .filter((id) => id.startsWith(`${topic}/`))
+            .map((id) => ({ partition: Number(id.split('/')[1]), low: '0', high: String(this.#around.ends.get(id)) })),
+        ),
+      fetchTopicMetadata: ({ topics }: { topics: string[] }) =>
+        answer(() => ({
+          topics: topics.map((name) => ({ name, partitions: Array(this.#around.counts.get(name) ?? 0).fill({}) })),
+        })),
+      describeGroups: () =>
+        answer(() => ({
+          groups: [
+            {
+              state: coordinator.state,
+              members: coordinator.members.map(({ memberId, metadata, assignment }) => ({
+                ...{ memberId, memberMetadata: metadata, memberAssignment: assignment },
+              })),
+            },
+          ],
+        })),
+    } as unknown as Admin;
+  }
+}

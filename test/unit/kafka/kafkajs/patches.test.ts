@@ -1,0 +1,68 @@
+import { patchRequestQueues } from '../../../../shared/kafka/kafkajs/patches';
+
+/** On kafkajs's own request queue: that it has not changed is part of what is tested. */
+
+interface Queue {
+  inflight: { readonly size: number };
+  pending: unknown[];
+  throttledUntil: number;
+  checkPendingRequests(): void;
+  push(request: object): void;
+  fulfillRequest(answer: { correlationId: number; payload: unknown; size: number }): void;
+  rejectAll(error: Error): void;
+  destroy(): void;
+}
+const RequestQueue = jest.requireActual<new (options: object) => Queue>('kafkajs/src/network/requestQueue');
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  patchRequestQueues();
+});
+afterEach(() => jest.useRealTimers());
+
+function setUp() {
+  const logger = { debug: () => undefined };
+  const options = { maxInFlightRequests: null, requestTimeout: 1_000, enforceRequestTimeout: false };
+  const queue = new RequestQueue({ ...options, clientId: 'test', broker: 'b', logger, isConnected: () => true });
+  const sent: number[] = [];
+  const ended: unknown[] = [];
+  const push = (correlationId: number) => {
+    const [resolve, reject] = [() => ended.push(correlationId), (error: Error) => ended.push(error.message)];
+    const entry = { correlationId, resolve, reject };
+    queue.push({ entry, expectResponse: true, sendRequest: () => sent.push(correlationId) });
+  };
+  return { queue, sent, ended, push };
+}
+
+test('a connection without anything to send has no timer', () => {
+  const { queue, sent, push } = setUp();
+  push(1);
+  queue.checkPendingRequests();
+  expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
+});
+
+test('what the broker asked to hold back is sent when its time has come, and then there is rest', () => {
+  const { queue, sent, push } = setUp();
+  queue.throttledUntil = Date.now() + 300;
+  push(1);
+  jest.advanceTimersByTime(290);
+  expect(sent).toEqual([]);
+  jest.advanceTimersByTime(20);
+  expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
+});
+
+test('answers find their requests in whatever order they come, and what is left is rejected together', () => {
+  const { queue, sent, ended, push } = setUp();
+  for (let id = 0; id < 1_000; id++) {
+    push(id);
+    if (id % 2 === 1)
+      for (const correlationId of [id, id - 1]) queue.fulfillRequest({ correlationId, payload: '', size: 0 });
+  }
+  expect(sent).toHaveLength(1_000);
+  expect(ended).toEqual(sent.map((id) => (id % 2 === 0 ? id + 1 : id - 1)));
+  expect(queue.inflight.size).toBe(0);
+  push(1_000);
+  push(1_001);
+  queue.rejectAll(new Error('gone'));
+  expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
+});

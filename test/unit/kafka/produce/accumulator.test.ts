@@ -1,0 +1,318 @@
+import { NO_ANSWER, NOT_CONNECTED } from '../../../../shared/kafka/produce/errors';
+import { RecordAccumulator, type AccumulatorOptions } from '../../../../shared/kafka/produce/accumulator';
+import { Closed, type Request } from '../../../../shared/kafka/produce/request';
+import { type Ticket } from '../../../../shared/kafka/produce/partition-queue';
+import { type OutRecord } from '../../../../shared/kafka/port';
+
+const OK = 0;
+const NOT_ENOUGH_REPLICAS = 19;
+const TOO_LARGE = 10;
+const UNKNOWN_TOPIC = 3;
+const TIMED_OUT = 7;
+const UNAUTHORIZED = 29;
+const BROKER_A = 1;
+const BROKER_B = 2;
+
+/** An outbox that knows the topic `t`: partitions 0 and 2 are led by broker A, 1 and 3 by broker B. */
+function start(options: Partial<AccumulatorOptions> = {}) {
+  const outbox = new RecordAccumulator({ divert: false, holds: true, lingerMs: 0, ...options });
+  const learn = (leaders: number[], now: number, errorCode = 0) =>
+    outbox.learned(new Map([['t', { errorCode, leaders }]]), now, now);
+  const put = (value: string, at: Partial<OutRecord> & { bytes?: number } = {}, now = 0) => {
+    const { bytes = 10, ...where } = at;
+    const record: OutRecord = { topic: 't', key: null, value, ...where };
+    const ticket: Ticket = { left: 1, settled: false };
+    const queue = outbox.find(record, now);
+    if (queue instanceof Closed) return queue;
+    outbox.push({ record, bytes, ticket, unsure: false }, queue);
+    return ticket;
+  };
+  put('first', { partition: 0 });
+  learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 0);
+  const [request] = outbox.next(0).requests;
+  outbox.answered(request!, [OK], 0);
+  return { outbox, learn, put };
+}
+
+/** What a request holds, as `partition:value,value`. */
+const shown = ({ parts }: Request) =>
+  parts.map(({ queue, items }) => `${queue.partition}:${items.map(({ record }) => String(record.value)).join()}`);
+const sent = (outbox: RecordAccumulator, now: number) => outbox.next(now).requests;
+
+describe('an answer', () => {
+  test('settles what was acknowledged, and only the rest is sent again, in its order', () => {
+    const { outbox, put } = start();
+    for (const value of ['a', 'b']) for (const partition of [0, 2]) put(value, { partition });
+    const [request] = sent(outbox, 0);
+    put('c', { partition: 2 });
+    const { acknowledged } = outbox.answered(request!, [OK, NOT_ENOUGH_REPLICAS], 1);
+    expect(acknowledged.map(({ queue }) => queue.partition)).toEqual([0]);
+    expect(outbox.next(1)).toMatchObject({ requests: [], wakeAt: 51 });
+    put('d', { partition: 0 });
+    // The healthy partition has a request of its own, and does not wait for the failing one.
+    expect(sent(outbox, 1).map(shown)).toEqual([['0:d']]);
+    expect(sent(outbox, 51).map((each) => [each.spare, ...shown(each)])).toEqual([[true, '2:a,b,c']]);
+  });
+
+  test('that refuses one record of several has ever fewer of them sent, in their order, and gives back that one alone', () => {
+    const { outbox, put } = start();
+    for (const value of ['a', 'large', 'b', 'c']) put(value, { partition: 0 });
+    const order: string[][] = [];
+    const refused: string[] = [];
+    for (let i = 0; i < 7; i++) {
+      const [request] = sent(outbox, 0);
+      if (!request) break;
+      const [values] = shown(request);
+      order.push([values!]);
+      const answer = outbox.answered(request, [values!.includes('large') ? TOO_LARGE : OK], 0);
+      refused.push(...answer.refused.map(({ item }) => String(item.record.value)));
+    }
+    expect(order.flat()).toEqual(['0:a,large,b,c', '0:a,large', '0:a', '0:large', '0:b,c']);
+    expect(refused).toEqual(['large']);
+    expect(outbox.bytes).toBe(0);
+  });
+
+  test('that refuses a request as too large has it sent again in halves', () => {
+    const { outbox, put } = start();
+    for (let i = 0; i < 600; i++) put('a', { partition: 0 });
+    const counts: number[] = [];
+    for (let [request] = sent(outbox, 0); request; [request] = sent(outbox, 0)) {
+      const count = request.parts[0]!.items.length;
+      counts.push(count);
+      expect(outbox.answered(request, [count > 200 ? TOO_LARGE : OK], 0).refused).toEqual([]);
+    }
+    expect(counts).toEqual([600, 300, 150, 150, 150, 150]);
+  });
+
+  test('that does not come leaves the order as it is', () => {
+    const { outbox, put } = start();
+    put('a', { partition: 0 });
+    const [request] = sent(outbox, 0);
+    put('b', { partition: 0 });
+    outbox.failed(request!, NO_ANSWER, 5);
+    expect(outbox.stale).toBe(true);
+    expect(sent(outbox, 60).map(shown)).toEqual([['0:a,b']]);
+  });
+});
+
+test('a record for which its caller no longer waits is not sent again', () => {
+  const { outbox, put } = start();
+  const ticket = put('a', { partition: 0 }) as Ticket;
+  const [request] = sent(outbox, 0);
+  ticket.settled = true;
+  outbox.dropSettled();
+  put('b', { partition: 0 });
+  outbox.failed(request!, NO_ANSWER, 0);
+  expect(sent(outbox, 60).map(shown)).toEqual([['0:b']]);
+});
+
+test('a leader that is slow to answer delays no other', () => {
+  const { outbox, put } = start();
+  put('a', { partition: 0 });
+  expect(sent(outbox, 0).map(shown)).toEqual([['0:a']]);
+  put('b', { partition: 2 });
+  put('c', { partition: 1 });
+  expect(sent(outbox, 0).map(shown)).toEqual([['1:c']]);
+});
+
+test('records of a topic whose partitions have no leader wait for one', () => {
+  const { outbox, put, learn } = start();
+  learn([-1, BROKER_B, BROKER_A, BROKER_B], 0);
+  put('a', { partition: 0 });
+  put('b', { partition: 1 });
+  expect(sent(outbox, 0).map(shown)).toEqual([['1:b']]);
+  expect(outbox.stale).toBe(true);
+  learn([BROKER_B, BROKER_B, BROKER_A, BROKER_B], 60);
+  expect(sent(outbox, 60).map(shown)).toEqual([['0:a']]);
+});
+
+/** Fails partition 0 until it is blocked. @returns the time */
+function block(outbox: RecordAccumulator, put: ReturnType<typeof start>['put'], code: number): number {
+  put('blocked', { key: keyOf(0) });
+  let now = 0;
+  while (![...outbox.blocked(0)].length) {
+    const { requests, wakeAt } = outbox.next(now);
+    for (const request of requests)
+      outbox.answered(
+        request,
+        request.parts.map(() => code),
+        now,
+      );
+    now = wakeAt === Infinity ? now + 1 : wakeAt;
+  }
+  return now;
+}
+const KEYS = new Map<number, string>();
+/** A key that belongs to a partition of four. */
+function keyOf(partition: number): string {
+  for (let i = 0; !KEYS.has(partition); i++) {
+    const { outbox } = start();
+    const queue = outbox.find({ topic: 't', key: `k${i}`, value: '' }, 0);
+    if (queue && !(queue instanceof Closed)) KEYS.set(queue.partition, `k${i}`);
+  }
+  return KEYS.get(partition)!;
+}
+
+describe('a partition that takes nothing for a second', () => {
+  test('does not count what it holds, up to a bound', () => {
+    const { outbox, put } = start();
+    block(outbox, put, NOT_ENOUGH_REPLICAS);
+    put('b', { partition: 0, bytes: 1_000_000 });
+    expect([outbox.bytes, outbox.countedBytes]).toEqual([1_000_010, 0]);
+    put('c', { partition: 0, bytes: 1_000_000 });
+    expect(outbox.countedBytes).toBe(2_000_010 - 1024 * 1024);
+  });
+
+  test('has its records written to its neighbour, where they may be', () => {
+    const { outbox, put } = start({ divert: true });
+    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
+    expect(sent(outbox, now).map(shown)).toEqual([['1:blocked']]);
+    // One request shows whether it takes records again; the others do not wait for its end.
+    const probeAt = now + 1_000;
+    put('probe', { key: keyOf(0) }, probeAt);
+    put('other', { key: keyOf(0) }, probeAt);
+    const [probe] = sent(outbox, probeAt);
+    expect(shown(probe!)).toEqual(['0:probe']);
+  });
+
+  test('has a neighbour before that, while a slow request tries it again', () => {
+    const { outbox, put } = start({ divert: true });
+    for (const partition of [0, 2]) put('held', { partition });
+    const [first] = sent(outbox, 0);
+    outbox.answered(first!, [NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS], 0);
+    // Both are tried in one request, whose answer waits for the slower of them.
+    expect(sent(outbox, 50).map(shown)).toEqual([['0:held', '2:held']]);
+    put('waits', { key: keyOf(0) }, 1_000);
+    put('diverted', { key: keyOf(0) }, 1_100);
+    expect(sent(outbox, 1_100).map(shown)).toEqual([['1:diverted']]);
+  });
+
+  test.each([
+    ['a broker that gives no answer', [BROKER_A, BROKER_A, BROKER_A, BROKER_A], []],
+    ['a broker that gives no answer, beside partitions without a leader', [BROKER_A, -1, BROKER_A, -1], []],
+    ['a broker that gives no answer, beside another broker', [BROKER_A, BROKER_A, BROKER_A, BROKER_B], ['3:late']],
+  ])('has its records written elsewhere only by a broker that answers: %s', (_, leaders, elsewhere) => {
+    const { outbox, put, learn } = start({ divert: true });
+    learn(leaders, 0);
+    put('first', { key: keyOf(0) });
+    let now = 0;
+    for (; ![...outbox.blocked(now)].length; now += 50)
+      for (const request of sent(outbox, now)) outbox.failed(request, NO_ANSWER, now);
+    put('late', { key: keyOf(0) }, now);
+    expect(sent(outbox, now).map(shown)).toEqual(elsewhere.map((each) => [each]));
+  });
+
+  test('is tried at once, and keeps its records, when its broker acknowledges those of another partition', () => {
+    const { outbox, put, learn } = start({ divert: true, holds: false });
+    learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], 0);
+    for (const partition of [0, 2]) put('held', { partition });
+    let now = 0;
+    for (; [...outbox.blocked(now)].length < 2; now += 50)
+      for (const request of sent(outbox, now)) outbox.failed(request, NOT_CONNECTED, now);
+    expect(put('refused', { key: keyOf(0) }, now)).toBeInstanceOf(Closed);
+    // A partition that had nothing to write meanwhile is written first, over the other connection.
+    put('other', { partition: 1 }, now);
+    const [other] = sent(outbox, now);
+    expect(shown(other!)).toEqual(['1:other']);
+    outbox.answered(other!, [OK], now);
+    expect([...outbox.blocked(now)]).toEqual([]);
+    put('late', { key: keyOf(0) }, now);
+    expect(sent(outbox, now).map(shown)).toEqual([['0:held,late', '2:held']]);
+  });
+
+  test('is tried at once, and keeps its records, when it has a leader again', () => {
+    const { outbox, put, learn } = start({ divert: true });
+    learn([-1, BROKER_A, BROKER_A, BROKER_A], 0);
+    put('held', { partition: 0 });
+    let now = 0;
+    for (; ![...outbox.blocked(now)].length; now += 50) sent(outbox, now);
+    learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], now);
+    put('late', { key: keyOf(0) }, now);
+    expect(sent(outbox, now).map(shown)).toEqual([['0:held,late']]);
+  });
+
+  test('keeps a record that may have been written', () => {
+    const { outbox, put } = start({ divert: true });
+    const now = block(outbox, put, TIMED_OUT);
+    expect(sent(outbox, now + 1_000).map(shown)).toEqual([['0:blocked']]);
+  });
+
+  test('keeps a record that names its partition', () => {
+    const { outbox, put } = start({ divert: true });
+    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
+    put('named', { partition: 0 }, now);
+    expect(sent(outbox, now + 1_000).map(shown)).toEqual(expect.arrayContaining([['0:named']]));
+  });
+
+  test('is not called blocked for ever where nothing more is written to it', () => {
+    const { outbox, put } = start({ divert: true });
+    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
+    expect([...outbox.blocked(now + 1_000)]).toHaveLength(1);
+    expect([...outbox.blocked(now + 60_000)]).toEqual([]);
+  });
+
+  test('stays blocked when it is only asked whether it is', () => {
+    const { outbox, put } = start({ divert: true });
+    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
+    expect([...outbox.blocked(now + 60_000)]).toEqual([]);
+    expect([...outbox.blocked(now)]).toHaveLength(1);
+  });
+
+  test('refuses records at once where no other partition takes any, and the caller does not wait for ever', () => {
+    const { outbox, put, learn } = start({ divert: true, holds: false });
+    learn([BROKER_A], 0);
+    for (let now = 0; now < 2_000; now += 50) {
+      for (const partition of [0, 1, 2, 3]) if (now === 0) put('a', { partition });
+      for (const request of sent(outbox, now)) outbox.failed(request, NOT_CONNECTED, now);
+    }
+    expect([...outbox.blocked(0)]).toHaveLength(4);
+    expect(put('b', { key: 'k' }, 1_990)).toBeInstanceOf(Closed);
+  });
+});
+
+describe('a topic that refuses records until somebody changes something', () => {
+  test('gives them back to callers who do not wait for ever', () => {
+    const { outbox, put } = start({ holds: false });
+    put('a', { partition: 0 });
+    const given: string[] = [];
+    for (let now = 0; now < 3_000; now += 50) {
+      for (const request of sent(outbox, now)) {
+        const { refused } = outbox.answered(request, [UNAUTHORIZED], now);
+        given.push(...refused.map(({ error }) => error.name));
+      }
+    }
+    expect(given).toEqual(['TOPIC_AUTHORIZATION_FAILED']);
+    expect(outbox.bytes).toBe(0);
+  });
+
+  test('has them written when it takes them, for callers who wait', () => {
+    const { outbox, put } = start({ divert: true });
+    const now = block(outbox, put, UNAUTHORIZED);
+    const [request] = sent(outbox, now + 1_000);
+    expect(outbox.answered(request!, [OK], now + 1_000).acknowledged).toHaveLength(1);
+    expect([...outbox.blocked(0)]).toEqual([]);
+  });
+
+  test('because it does not exist is waited for as long as it takes to be made', () => {
+    const { outbox, learn } = start({ holds: false });
+    const record = { topic: 'new', key: 'k', value: 'a' };
+    const item = { record, bytes: 10, ticket: { left: 1, settled: false }, unsure: false };
+    outbox.push(item, undefined);
+    const missing = new Map([['new', { errorCode: UNKNOWN_TOPIC, leaders: [] }]]);
+    expect(outbox.learned(missing, 0, 0)).toEqual([]);
+    expect(outbox.stale).toBe(true);
+    expect(outbox.learned(missing, 1_100, 1_100)).toMatchObject([{ error: { name: 'UNKNOWN_TOPIC_OR_PARTITION' } }]);
+    expect(learn([BROKER_A], 0)).toEqual([]);
+  });
+});
+
+test('a record that names a partition which does not exist is never acknowledged: it comes back, or waits for its partition', () => {
+  const { outbox, put, learn } = start();
+  put('a', { partition: 7 });
+  expect(sent(outbox, 0)).toEqual([]);
+  expect(learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 0)).toEqual([]);
+  expect(learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 1_100)).toMatchObject([{ error: { fate: 'record' } }]);
+  put('b', { partition: 4 }, 1_200);
+  learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B, BROKER_A], 1_300);
+  expect(sent(outbox, 1_300).map(shown)).toEqual([['4:b']]);
+});
