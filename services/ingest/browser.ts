@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders } from 'node:http';
-import { type Answer } from './answer';
+import { type HttpResponse } from './responses';
 
 /** What only browsers ask for: their client's settings, and calls made by the load of an image. */
 
@@ -9,7 +9,7 @@ const HOST = /^[\w.:[\]-]{1,255}$/;
  * What analytics.js fetches before anything else. It names this host as the place to send to: without that the client
  * sends to its maker.
  */
-export function browserSettings(writeKey: string, headers: IncomingHttpHeaders): Answer {
+export function browserSettings(writeKey: string, headers: IncomingHttpHeaders): HttpResponse {
   const host = headers.host !== undefined && HOST.test(headers.host) ? headers.host : undefined;
   const protocol = String(headers['x-forwarded-proto'] ?? '').startsWith('https') ? 'https' : 'http';
   const ours = { apiKey: writeKey, ...(host !== undefined && { apiHost: `${host}/v1`, protocol }) };
@@ -22,7 +22,7 @@ export function browserSettings(writeKey: string, headers: IncomingHttpHeaders):
 }
 
 /** One transparent pixel. */
-export const PIXEL: Answer = {
+export const PIXEL: HttpResponse = {
   status: 200,
   body: Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'),
   headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },

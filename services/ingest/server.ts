@@ -6,10 +6,10 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { addressKey } from '../../shared/service/client-address';
 import { listen } from '../../shared/service/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
-import { type Answer, corsHeaders, refusal, type RefusalCode } from './answer';
-import { nativePrototypes } from './prototypes';
-import { routeOf } from './route';
-import { Shares } from './shares';
+import { type HttpResponse, corsHeaders, refusal, type RefusalCode } from './responses';
+import { nativePrototypes } from './express-prototypes';
+import { routeOf } from './route-name';
+import { FairShares } from './fair-share';
 
 /**
  * The HTTP server around the app: patience with clients, answers to what is not even HTTP, and an end that leaves no
@@ -44,7 +44,7 @@ export async function startServer(
   app: Express,
   { host, port, maxConnections }: { host: string; port: number; maxConnections: number },
 ): Promise<IngestServer> {
-  const connections = new Shares(maxConnections);
+  const connections = new FairShares(maxConnections);
   const latest = new Map<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
@@ -112,7 +112,7 @@ const REASONS: Record<number, string> = {
   431: 'Request Header Fields Too Large',
 };
 
-function rawAnswer({ status, body, headers }: Answer): string {
+function rawAnswer({ status, body, headers }: HttpResponse): string {
   const all = {
     ...headers,
     ...corsHeaders(undefined),

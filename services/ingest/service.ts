@@ -2,17 +2,17 @@ import { uuidv7 } from 'uuidv7';
 import { type ConfigReader } from '../../shared/config/types';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
-import { createApp } from './app';
+import { createApp } from './routes';
 import { type ClientAddress, createClientAddress } from '../../shared/service/client-address';
-import { createSources } from './auth';
-import { createBodyReader } from './body';
-import { type Budgets, budgetsOf, memoryOfProcess } from './budgets';
-import { Gate } from './gate';
-import { createIntake } from './intake';
-import { LimitedCounts } from './limited';
-import { type LimitSettings } from './limits';
+import { createSources } from './write-key';
+import { createBodyReader } from './read-body';
+import { type Budgets, budgetsOf, memoryOfProcess } from './memory-budgets';
+import { Admission } from './admission';
+import { createRequestHandler } from './handle-request';
+import { LimitedCounts } from './limited-counts';
+import { type LimitSettings } from './rate-limits';
 import { type IngestServer, startServer } from './server';
-import { createStore } from './store';
+import { createStore } from './store-messages';
 
 /** The parts of ingest put together, between what it reads (config) and what it writes to (the appender). */
 
@@ -55,9 +55,9 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
   const sources = createSources({ config, log, now });
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
-  const gate = new Gate({ budgets, limits, clientAddress, counts, log, now });
+  const gate = new Admission({ budgets, limits, clientAddress, counts, log, now });
   const store = createStore({ producer, log, now, answerDeadlineMs });
-  const intake = createIntake({ sources, readBody: createBodyReader(), gate, store, now, makeId: uuidv7 });
+  const intake = createRequestHandler({ sources, readBody: createBodyReader(), gate, store, now, makeId: uuidv7 });
   const app = createApp({ intake, sources, gate, log });
   const { host, port } = options;
   const server = await startServer(app, { host, port, maxConnections: budgets.connections });

@@ -5,8 +5,8 @@ import { MESSAGES } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';
 import { isTraced, recordedRoot, recordSpan, sendAttributes, type SpanLink } from '../../shared/telemetry/spans';
 import { childTraceparent, isTraceparent } from '../../shared/telemetry/trace';
-import { type RefusalCode } from './answer';
-import { routeOf } from './route';
+import { type RefusalCode } from './responses';
+import { routeOf } from './route-name';
 
 /** What is told of calls: counted by request, traced where a trace is recorded. Spans are written after the fact. */
 

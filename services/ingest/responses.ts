@@ -7,7 +7,7 @@ import { type RejectedCall } from '../../shared/model/rejected-calls';
  * away, 503 makes all of them keep and repeat them, and so does 429 for most. Any answer, errors too, can be read from a browser's page.
  */
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   body: string | Buffer;
   headers?: Readonly<Record<string, string>>;
@@ -50,27 +50,27 @@ const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS;
 
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
-const SUCCESS: Answer = { status: 200, body: '{"success":true}', headers: JSON_TYPE };
+const SUCCESS: HttpResponse = { status: 200, body: '{"success":true}', headers: JSON_TYPE };
 
 /** Exactly `{"success":true}` where nothing was rejected. */
-export function success(rejected: readonly RejectedCall[] = []): Answer {
+export function success(rejected: readonly RejectedCall[] = []): HttpResponse {
   if (rejected.length === 0) return SUCCESS;
   return { status: 200, body: JSON.stringify({ success: true, rejected }), headers: JSON_TYPE };
 }
 
-export function refusal(code: RefusalCode, headers?: Record<string, string>): Answer {
+export function refusal(code: RefusalCode, headers?: Record<string, string>): HttpResponse {
   const { status, message, retryAfterS }: Refusal = REFUSALS[code];
   const retry = retryAfterS === undefined ? undefined : { 'retry-after': String(retryAfterS) };
   return { status, body: errorBody(code, message), headers: { ...JSON_TYPE, ...retry, ...headers } };
 }
 
 /** @param waitMs until the next request can pass */
-export function rateLimited(waitMs: number): Answer {
+export function rateLimited(waitMs: number): HttpResponse {
   return refusal('rate_limited', { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) });
 }
 
 /** What is wrong with the request as a whole, in its own words. */
-export function badRequest(fault: RequestFault): Answer {
+export function badRequest(fault: RequestFault): HttpResponse {
   return { status: 400, body: errorBody(fault.code, fault.message), headers: JSON_TYPE };
 }
 
@@ -79,7 +79,7 @@ function errorBody(code: string, message: string): string {
 }
 
 /** Writes the answer in one piece, or nothing where the client is gone. */
-export function send(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
+export function send(req: IncomingMessage, res: ServerResponse, answer: HttpResponse): void {
   if (res.headersSent || res.destroyed) return;
   res.writeHead(answer.status, {
     ...answer.headers,
@@ -106,7 +106,7 @@ export function corsHeaders(origin: string | undefined): Record<string, string> 
 }
 
 /** The answer to a preflight; kept for a day, or every call would cost two requests. */
-export const PREFLIGHT: Answer = {
+export const PREFLIGHT: HttpResponse = {
   status: 204,
   body: '',
   headers: {

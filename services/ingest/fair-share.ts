@@ -12,7 +12,7 @@ export interface Share {
   held: number;
 }
 
-export class Shares {
+export class FairShares {
   readonly #owners = new Map<string, Share>();
   #used = 0;
   #sweepAt = SWEEP_FROM;

@@ -1,8 +1,8 @@
 import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { CompactingMap } from '../../shared/service/compacting-map';
-import { type RefusalCode } from './answer';
-import { type Share, type Shares } from './shares';
+import { type RefusalCode } from './responses';
+import { type Share, type FairShares } from './fair-share';
 
 /**
  * Reads a request's body, as it is or gzipped. What it holds is bounded: per request by the limit, which counts inflated
@@ -43,7 +43,7 @@ type BodyFault = RefusalCode | 'gone';
 
 /** Where the bytes count, until they are given back. */
 export interface BodyOwner {
-  shares: Shares;
+  shares: FairShares;
   share: Share;
 }
 

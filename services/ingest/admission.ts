@@ -2,13 +2,13 @@ import { type IncomingMessage } from 'node:http';
 import { type Source } from '../../shared/model/config';
 import { addressKey, type ClientAddress } from '../../shared/service/client-address';
 import { type Log } from '../../shared/telemetry/log';
-import { type Answer, rateLimited } from './answer';
-import { type BodyOwner } from './body';
-import { type Budgets } from './budgets';
-import { type LimitedCounts } from './limited';
-import { RefusedLimit, SourceLimits, type LimitSettings } from './limits';
+import { type HttpResponse, rateLimited } from './responses';
+import { type BodyOwner } from './read-body';
+import { type Budgets } from './memory-budgets';
+import { type LimitedCounts } from './limited-counts';
+import { RefusedLimit, SourceLimits, type LimitSettings } from './rate-limits';
 import { logThrottle } from '../../shared/service/log-throttle';
-import { type Share, Shares } from './shares';
+import { type Share, FairShares } from './fair-share';
 
 /**
  * Who may use how much of ingest. A source has limits of rate, and a share of the requests and bodies at work; so has the
@@ -18,7 +18,7 @@ import { type Share, Shares } from './shares';
 const LOG_INTERVAL_MS = 60_000;
 const LOG_MAX_SOURCES = 1_000;
 
-export interface GateParts {
+export interface AdmissionParts {
   budgets: Pick<Budgets, 'bodyBytes' | 'unknownBodyBytes' | 'requests'>;
   limits: LimitSettings;
   clientAddress: ClientAddress;
@@ -28,20 +28,20 @@ export interface GateParts {
   now: () => number;
 }
 
-export class Gate {
+export class Admission {
   readonly #limits: SourceLimits;
   readonly #refused = new RefusedLimit();
-  readonly #requests: Shares;
-  readonly #bodies: Shares;
-  readonly #unknownBodies: Shares;
+  readonly #requests: FairShares;
+  readonly #bodies: FairShares;
+  readonly #unknownBodies: FairShares;
   readonly #mayLog: (source: string) => boolean;
 
-  constructor(private readonly parts: GateParts) {
+  constructor(private readonly parts: AdmissionParts) {
     const { budgets, limits, now } = parts;
     this.#limits = new SourceLimits(limits);
-    this.#requests = new Shares(budgets.requests);
-    this.#bodies = new Shares(budgets.bodyBytes - budgets.unknownBodyBytes);
-    this.#unknownBodies = new Shares(budgets.unknownBodyBytes);
+    this.#requests = new FairShares(budgets.requests);
+    this.#bodies = new FairShares(budgets.bodyBytes - budgets.unknownBodyBytes);
+    this.#unknownBodies = new FairShares(budgets.unknownBodyBytes);
     this.#mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_SOURCES, now);
   }
 
@@ -61,7 +61,7 @@ export class Gate {
   }
 
   /** The answer to a request of a source that is over its limit; undefined: it may go on. */
-  limited(source: Source): Answer | undefined {
+  limited(source: Source): HttpResponse | undefined {
     const waitMs = this.#limits.waitMs(source, this.parts.now());
     if (waitMs === 0) return undefined;
     this.parts.counts.add(source.id);
@@ -80,14 +80,14 @@ export class Gate {
   }
 
   /** The answer to a request of a limited address whose key is searched for and not found; the address pays for the search. */
-  searched(req: IncomingMessage): Answer {
+  searched(req: IncomingMessage): HttpResponse {
     const answer = this.#rateLimited(req);
     this.#refused.take(this.#address(req), this.parts.now());
     return answer;
   }
 
   /** The answer to a request without a valid key: the refusal, or 429 where its address has had too many of them. */
-  refused(req: IncomingMessage, refusal: Answer): Answer {
+  refused(req: IncomingMessage, refusal: HttpResponse): HttpResponse {
     // A 503 is not the client's fault.
     if (refusal.status >= 500) return refusal;
     if (this.isLimited(req)) return this.#rateLimited(req);
@@ -98,15 +98,15 @@ export class Gate {
   /** The answer to a request that is wrong: it counts for its source, or for its address where that is not known. */
   faulty(
     req: IncomingMessage,
-    refusal: Answer,
+    refusal: HttpResponse,
     { source, calls = 1, bytes }: { source: Source | undefined; calls?: number | undefined; bytes: number },
-  ): Answer {
+  ): HttpResponse {
     if (!source) return this.refused(req, refusal);
     if (refusal.status < 500) this.take(source, calls, bytes);
     return refusal;
   }
 
-  #rateLimited(req: IncomingMessage): Answer {
+  #rateLimited(req: IncomingMessage): HttpResponse {
     this.parts.counts.add(undefined);
     return rateLimited(this.#refused.waitMs(this.#address(req), this.parts.now()));
   }

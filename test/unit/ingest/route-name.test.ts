@@ -1,4 +1,4 @@
-import { routeOf } from '../../../services/ingest/route';
+import { routeOf } from '../../../services/ingest/route-name';
 
 test.each([
   ['/v1/batch', '/v1/batch'],

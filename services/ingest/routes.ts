@@ -1,12 +1,12 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { type CallType } from '../../shared/model/message';
 import { type Log } from '../../shared/telemetry/log';
-import { type Answer, PREFLIGHT, refusal, send, success } from './answer';
-import { type Sources } from './auth';
-import { discardRest } from './body';
+import { type HttpResponse, PREFLIGHT, refusal, send, success } from './responses';
+import { type Sources } from './write-key';
+import { discardRest } from './read-body';
 import { browserSettings, PIXEL, pixelBody } from './browser';
-import { type Gate } from './gate';
-import { type Intake } from './intake';
+import { type Admission } from './admission';
+import { type RequestHandler } from './handle-request';
 
 /**
  * Paths and methods; what is done at each is elsewhere. Whatever happens, the answer is JSON (or the pixel) that a
@@ -14,9 +14,9 @@ import { type Intake } from './intake';
  */
 
 export interface AppParts {
-  intake: Intake;
+  intake: RequestHandler;
   sources: Pick<Sources, 'find'>;
-  gate: Pick<Gate, 'refused'>;
+  gate: Pick<Admission, 'refused'>;
   log: Log;
 }
 
@@ -78,7 +78,7 @@ function discard(req: Request, res: Response): void {
 }
 
 /** The body may not have been read, or not to its end: the connection serves on, and the client gets the answer. */
-function answerUnread(req: Request, res: Response, answer: Answer): void {
+function answerUnread(req: Request, res: Response, answer: HttpResponse): void {
   send(req, res, answer);
   discardRest(req);
 }

@@ -3,7 +3,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
-import { type RefusalCode } from './answer';
+import { type RefusalCode } from './responses';
 import { logThrottle } from '../../shared/service/log-throttle';
 
 /**

@@ -37,7 +37,7 @@ export function rejectedRecords(
  * `messageId`, by which the second copy is dropped.
  * @throws AppError `kafka_unavailable` after `waitMs`; what `append` throws
  */
-export function appendWithin(producer: BatchProducer, records: OutRecord[], waitMs: number): Promise<void> {
+export function sendWithin(producer: BatchProducer, records: OutRecord[], waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new AppError('kafka_unavailable', `Kafka did not acknowledge within ${waitMs} ms`, true)),

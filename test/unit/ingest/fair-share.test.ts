@@ -1,30 +1,30 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { budgetsOf } from '../../../services/ingest/budgets';
-import { createBodyReader, isTrickle } from '../../../services/ingest/body';
-import { Shares } from '../../../services/ingest/shares';
+import { budgetsOf } from '../../../services/ingest/memory-budgets';
+import { createBodyReader, isTrickle } from '../../../services/ingest/read-body';
+import { FairShares } from '../../../services/ingest/fair-share';
 
-const fill = (shares: Shares, owner: string) => {
+const fill = (shares: FairShares, owner: string) => {
   let taken = 0;
   while (shares.take(shares.of(owner), 1)) taken++;
   return taken;
 };
 
 test('one owner gets two thirds of a budget, and each further one a share of the rest', () => {
-  const shares = new Shares(900);
+  const shares = new FairShares(900);
   expect(['a', 'b', 'c'].map((owner) => fill(shares, owner))).toEqual([600, 200, 66]);
 });
 
 test('a share that was given back can be taken again', () => {
-  const shares = new Shares(9);
+  const shares = new FairShares(9);
   expect(fill(shares, 'a')).toBe(6);
   shares.give(shares.of('a'), 2);
   expect(fill(shares, 'a')).toBe(2);
 });
 
 test('owners that hold nothing are forgotten, and the others are not', () => {
-  const shares = new Shares(30_000);
+  const shares = new FairShares(30_000);
   fill(shares, 'holder');
   for (let i = 0; i < 20_000; i++) {
     const share = shares.of(`passer-by ${i}`);
@@ -36,7 +36,7 @@ test('owners that hold nothing are forgotten, and the others are not', () => {
 
 describe('a request whose body has not come', () => {
   const budget = () => {
-    const shares = new Shares(30_000);
+    const shares = new FairShares(30_000);
     return { shares, share: shares.of('owner') };
   };
   /** Begins a POST without its body. @returns both ends of it */

@@ -5,12 +5,12 @@ import { isFault, type RequestFault } from '../../shared/model/parse-batch';
 import { type CallType } from '../../shared/model/message';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
-import { type Answer, badRequest, refusal, type RefusalCode, success } from './answer';
-import { basicUser, type Sources } from './auth';
-import { type ReadBody } from './body';
-import { type Gate } from './gate';
-import { messageRecords, rejectedRecords } from './produce';
-import { type Store } from './store';
+import { type HttpResponse, badRequest, refusal, type RefusalCode, success } from './responses';
+import { basicUser, type Sources } from './write-key';
+import { type ReadBody } from './read-body';
+import { type Admission } from './admission';
+import { messageRecords, rejectedRecords } from './message-records';
+import { type Store } from './store-messages';
 import { watchStored } from './telemetry';
 
 /**
@@ -21,10 +21,10 @@ import { watchStored } from './telemetry';
  * shape, and its calls. No body and nothing parsed is held while Kafka is waited for.
  */
 
-export interface IntakeParts {
+export interface RequestHandlerParts {
   sources: Sources;
   readBody: ReadBody;
-  gate: Gate;
+  gate: Admission;
   store: Store;
   /** ms since 1970 */
   now: () => number;
@@ -40,7 +40,7 @@ interface Received {
 }
 
 /** Never throws for what a client sends or for Kafka's absence. `gone`: the client needs no answer. */
-export type Intake = (received: Received) => Promise<Answer | 'gone'>;
+export type RequestHandler = (received: Received) => Promise<HttpResponse | 'gone'>;
 
 /** Calls that were accepted or rejected, and are not stored yet. */
 interface Prepared {
@@ -50,7 +50,7 @@ interface Prepared {
   receivedAt: number;
 }
 
-export function createIntake(parts: IntakeParts): Intake {
+export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
   const { gate, sources, store } = parts;
   return async (received) => {
     const { req } = received;
@@ -77,12 +77,15 @@ export function createIntake(parts: IntakeParts): Intake {
 }
 
 /** @param limited whether the address had too many refusals when the request came; it pays for the look at `config` */
-function refuseKey(gate: Gate, refused: { req: IncomingMessage; code: RefusalCode; limited: boolean }): Answer {
+function refuseKey(
+  gate: Admission,
+  refused: { req: IncomingMessage; code: RefusalCode; limited: boolean },
+): HttpResponse {
   const { req, code, limited } = refused;
   return limited && code !== 'config_unavailable' ? gate.searched(req) : gate.refused(req, refusal(code));
 }
 
-function isPrepared(result: Prepared | Answer | 'gone'): result is Prepared {
+function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {
   return typeof result === 'object' && 'messages' in result;
 }
 
@@ -99,10 +102,10 @@ interface Read {
 
 /** @param named the source that Basic authentication names */
 async function prepare(
-  parts: IntakeParts,
+  parts: RequestHandlerParts,
   { req, kind, body: given }: Received,
   named: Source | undefined,
-): Promise<Prepared | Answer | 'gone'> {
+): Promise<Prepared | HttpResponse | 'gone'> {
   const { gate } = parts;
   const body = given ?? (await parts.readBody(req, gate.bodyOwner(req, named)));
   if (body === 'gone') return body;
@@ -119,11 +122,15 @@ async function prepare(
  * The write key is in the body, if anywhere.
  * @param charged the source that pays for a refusal; undefined: the client's address does
  */
-async function decideByBody(parts: IntakeParts, read: Read, charged?: Source): Promise<Prepared | Answer> {
+async function decideByBody(
+  parts: RequestHandlerParts,
+  read: Read,
+  charged?: Source,
+): Promise<Prepared | HttpResponse> {
   const { gate, sources } = parts;
   const { req, kind, body } = read;
   let parsed: ParsedRequest | RequestFault | undefined = parseBody(body, kind);
-  const refuse = (answer: Answer, calls?: number) =>
+  const refuse = (answer: HttpResponse, calls?: number) =>
     gate.faulty(req, answer, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) return refuse(badRequest(parsed), parsed.callCount);
   const { writeKey } = parsed;
@@ -141,11 +148,11 @@ async function decideByBody(parts: IntakeParts, read: Read, charged?: Source): P
 }
 
 function decide(
-  parts: IntakeParts,
+  parts: RequestHandlerParts,
   { req, body, receivedAtMs, receivedAt }: Read,
   source: Source,
   parsed: ParsedRequest | RequestFault,
-): Prepared | Answer {
+): Prepared | HttpResponse {
   const verdicts = isFault(parsed) ? parsed : validateCalls(parsed, receivedAtMs, parts.makeId);
   if (isFault(parsed) || isFault(verdicts)) {
     const fault = verdicts as RequestFault;

@@ -2,8 +2,8 @@ import { AppError, messageOf } from '../../shared/service/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
-import { type RefusalCode } from './answer';
-import { appendWithin } from './produce';
+import { type RefusalCode } from './responses';
+import { sendWithin } from './message-records';
 import { logThrottle } from '../../shared/service/log-throttle';
 
 /** Resolves to why the records are not known to be stored, or to undefined where they are. */
@@ -38,7 +38,7 @@ export function createStore(parts: StoreParts): Store {
   const { producer, log } = parts;
   const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
-      await appendWithin(producer, records, waitMs);
+      await sendWithin(producer, records, waitMs);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;
       dropped.value += records.length;
@@ -49,7 +49,7 @@ export function createStore(parts: StoreParts): Store {
     // What the check of an unknown key took is gone from the time for Kafka.
     const waitMs = parts.answerDeadlineMs - (performance.now() - receivedAt);
     try {
-      const writing = messages.length > 0 ? appendWithin(producer, messages, waitMs) : undefined;
+      const writing = messages.length > 0 ? sendWithin(producer, messages, waitMs) : undefined;
       await (rejected.length > 0 ? Promise.all([writing, storeRejected(rejected, waitMs)]) : writing);
       return undefined;
     } catch (error) {
