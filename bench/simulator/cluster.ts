@@ -1,4 +1,4 @@
-import { Returner } from '../../services/retry/handler';
+import { Requeuer } from '../../services/retry/handler';
 import { type OutRecord } from '../../shared/kafka/port';
 import { parkTiers } from '../../shared/model/schedule';
 import { ATTEMPTS, DEAD, DUE, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
@@ -75,7 +75,7 @@ export class Cluster {
     const { agenda, book } = this.around;
     const time = new ProcessTime(agenda);
     const producer = new SimulatedAppender(time, agenda, (records) => this.store(records));
-    const returner = new Returner({ producer, now: () => time.wallMs(), onRoom: () => reader.resume() });
+    const returner = new Requeuer({ producer, now: () => time.wallMs(), onRoom: () => reader.resume() });
     const reader: Reader = new Reader(time, logs, (record) => {
       const taken: { done?: () => void; early?: true } = {};
       const done = () => {

@@ -1,7 +1,7 @@
 import { createStepDedup } from '../../shared/model/step-dedup';
 import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
-import { dueOf } from './decide';
+import { whenDue } from './when-due';
 import { watchReturn } from './telemetry';
 
 /**
@@ -14,9 +14,9 @@ import { watchReturn } from './telemetry';
 /** Copies not yet acknowledged: beyond it partitions wait. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
-export class Returner {
-  readonly #forks = createStepDedup();
-  #forksDropped = 0;
+export class Requeuer {
+  readonly #steps = createStepDedup();
+  #duplicatesDropped = 0;
   #refused = false;
 
   constructor(
@@ -29,20 +29,20 @@ export class Returner {
   ) {}
 
   /** Second records of a delivery's step that were dropped. */
-  get forksDropped(): number {
-    return this.#forksDropped;
+  get duplicatesDropped(): number {
+    return this.#duplicatesDropped;
   }
 
   onRecord(record: OpenRecord): DispatchResult {
     const { producer, now, onRoom } = this.options;
-    const due = dueOf(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
+    const due = whenDue(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
     if (due !== 'now') return due;
     if (producer.pendingBytes >= MAX_PENDING_BYTES) {
       this.#refused = true;
       return 'busy';
     }
-    if (this.#forks.isDuplicateStep(record, now())) {
-      this.#forksDropped++;
+    if (this.#steps.isDuplicateStep(record, now())) {
+      this.#duplicatesDropped++;
       record.done();
       return 'accepted';
     }

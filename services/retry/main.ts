@@ -6,7 +6,7 @@ import { tierDelayMs } from '../../shared/kafka/topics';
 import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { Returner } from './handler';
+import { Requeuer } from './handler';
 import { TierReader } from './tiers';
 import { watchTiers } from './telemetry';
 
@@ -40,7 +40,7 @@ run('retry', log, async (fatal) => {
     divert: true,
     lingerMs: GATHER_MS,
   });
-  const returner = new Returner({ producer, now: () => brokerClock.now(), onRoom: () => health.consumption?.resume() });
+  const returner = new Requeuer({ producer, now: () => brokerClock.now(), onRoom: () => health.consumption?.resume() });
   const tiers = new TierReader({
     ...{ kafka, log },
     consume: (topics) => {

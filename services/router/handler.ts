@@ -17,7 +17,7 @@ import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';
 import { Deferrals, type Doubt } from './deferrals';
-import { Pending } from './pending';
+import { InFlightMessages } from './in-flight';
 import { drops, watchFilters, watchRouting } from './telemetry';
 
 /**
@@ -62,7 +62,7 @@ const KEPT_TEXT_LENGTH = 4_096;
 const UNREADABLE = 'unreadable_message';
 
 /** A record and what it said while it was offered. */
-interface Met {
+interface Incoming {
   record: OpenRecord;
   head: MessageHeaders;
   value: Buffer | null;
@@ -75,14 +75,14 @@ export class Router {
   /** since the start of the process */
   readonly counts = { routed: 0, deliveries: 0, duplicates: 0, dropped: 0, rejected: 0 };
   readonly #seen = createDedupWindow();
-  readonly #pending = new Pending<Met>();
-  readonly #undecided: DecisionGate<Met>;
+  readonly #inFlight = new InFlightMessages<Incoming>();
+  readonly #undecided: DecisionGate<Incoming>;
   readonly #deferrals: Deferrals;
   #refused = false;
   #failed = false;
 
   constructor(private readonly options: RouterOptions) {
-    const decide = (met: Met, knowledge: Knowledge) => this.#route(met, knowledge);
+    const decide = (met: Incoming, knowledge: Knowledge) => this.#route(met, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
     // It looks after #undecided has looked, which may have let go of what it held.
     this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
@@ -95,7 +95,7 @@ export class Router {
 
   onRecord(record: OpenRecord): DispatchResult {
     if (this.#failed) return 'busy';
-    if (this.options.producer.pendingBytes >= MAX_PENDING_BYTES || this.#pending.waiting >= MAX_WAITING) {
+    if (this.options.producer.pendingBytes >= MAX_PENDING_BYTES || this.#inFlight.waiting >= MAX_WAITING) {
       this.#refused = true;
       return 'busy';
     }
@@ -130,20 +130,20 @@ export class Router {
     });
   }
 
-  #meet(record: OpenRecord, head: MessageHeaders): Met {
+  #meet(record: OpenRecord, head: MessageHeaders): Incoming {
     head.appendedAt = record.timestampMs;
     const seenAs = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
     return { record, head, value: record.value, sighting: seenAs };
   }
 
   /** @returns false where it is held: it goes nowhere by a `config` that may be behind */
-  #route(met: Met, { current, changed }: Knowledge): boolean {
+  #route(met: Incoming, { current, changed }: Knowledge): boolean {
     if (changed || !met.decision) {
       if (this.#seen.isDuplicate(met.sighting, this.options.now())) {
         this.#dropCopy(met);
         return true;
       }
-      if (this.#pending.waits(met.sighting, met)) return true;
+      if (this.#inFlight.waits(met.sighting, met)) return true;
       met.decision = this.#decide(met);
     }
     const { decision } = met;
@@ -171,7 +171,7 @@ export class Router {
     return current ? undefined : 'config_behind';
   }
 
-  #perform(met: Met, decision: Decision): void {
+  #perform(met: Incoming, decision: Decision): void {
     switch (decision.kind) {
       case 'unknown_source':
         return this.#drop(met, 'unknown_source');
@@ -187,7 +187,7 @@ export class Router {
   }
 
   /** Whatever a record makes throw is its own fault: the partition goes on without it. */
-  #decide({ head, value }: Met): Decision {
+  #decide({ head, value }: Incoming): Decision {
     try {
       return decide(head, value, this.options);
     } catch (error) {
@@ -195,8 +195,8 @@ export class Router {
     }
   }
 
-  #deliver(met: Met, records: OutRecord[]): void {
-    this.#pending.begin(met.sighting);
+  #deliver(met: Incoming, records: OutRecord[]): void {
+    this.#inFlight.begin(met.sighting);
     const routed = watchRouting(met.record, met.head, records.length);
     this.options.producer.send(records).then(
       () => {
@@ -204,11 +204,11 @@ export class Router {
         this.counts.deliveries += records.length;
         routed?.();
         this.#seen.remember(met.sighting, this.options.now());
-        for (const copy of this.#pending.end(met.sighting)) this.#dropCopy(copy);
+        for (const copy of this.#inFlight.end(met.sighting)) this.#dropCopy(copy);
         this.#finish(met.record);
       },
       (error: unknown) => {
-        const copies = this.#pending.end(met.sighting);
+        const copies = this.#inFlight.end(met.sighting);
         // A stopping process refuses for the moment: the records stay open, and the next process reads them again.
         if (error instanceof AppError && error.retriable) return;
         this.#reject(met.record, whatOf(met), messageOf(error));
@@ -218,13 +218,13 @@ export class Router {
     );
   }
 
-  #dropCopy({ record, head }: Met): void {
+  #dropCopy({ record, head }: Incoming): void {
     this.counts.duplicates++;
     this.options.log.debug({ source: head.sourceId, message: head.messageId }, 'message.duplicate');
     record.done();
   }
 
-  #drop({ record, head }: Met, reason: keyof typeof drops): void {
+  #drop({ record, head }: Incoming, reason: keyof typeof drops): void {
     this.counts.dropped++;
     drops[reason].value++;
     this.options.log.debug({ source: head.sourceId, message: head.messageId, reason }, 'message.dropped');
@@ -250,7 +250,7 @@ export class Router {
   }
 
   #makeRoom(): void {
-    if (this.#pending.waiting >= MAX_WAITING) return;
+    if (this.#inFlight.waiting >= MAX_WAITING) return;
     if (this.#refused && this.options.producer.pendingBytes < MAX_PENDING_BYTES / 2) {
       this.#refused = false;
       this.options.onRoom();
@@ -275,7 +275,7 @@ interface What {
   value: Buffer | null;
 }
 
-function whatOf({ head, value }: Met): What {
+function whatOf({ head, value }: Incoming): What {
   return { source: head.sourceId, value };
 }
 

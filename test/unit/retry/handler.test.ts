@@ -1,4 +1,4 @@
-import { Returner } from '../../../services/retry/handler';
+import { Requeuer } from '../../../services/retry/handler';
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { recordingProducer } from '../../support/fakes';
@@ -29,7 +29,7 @@ test('a retry service whose clock is hours ahead or behind gives records back wh
   for (const wrongByMs of [-7_200_000, 7_200_000]) {
     own.ms = NOW + wrongByMs;
     clock.wrote(NOW, clock.mark());
-    const returner = new Returner({ producer: recordingProducer(), now: () => clock.now(), onRoom: () => undefined });
+    const returner = new Requeuer({ producer: recordingProducer(), now: () => clock.now(), onRoom: () => undefined });
     const record = (timestampMs: number) => ({ ...due(1, {}, () => undefined), timestampMs });
     expect(returner.onRecord(record(NOW - 4_000))).toEqual({ againInMs: expect.closeTo(6_000, -1) });
     expect(returner.onRecord(record(NOW - 11_000))).toBe('accepted');
@@ -38,7 +38,7 @@ test('a retry service whose clock is hours ahead or behind gives records back wh
 
 test('of two records of the same step, one is given back; the other is done without a trace', async () => {
   const producer = recordingProducer();
-  const returner = new Returner({ producer, now: () => NOW, onRoom: () => undefined });
+  const returner = new Requeuer({ producer, now: () => NOW, onRoom: () => undefined });
   const done: number[] = [];
   const offer = (offset: number, headers: Record<string, string>) =>
     returner.onRecord(due(offset, headers, () => done.push(offset)));
@@ -49,5 +49,5 @@ test('of two records of the same step, one is given back; the other is done with
   await new Promise(setImmediate);
   expect(producer.appends.flat().map(({ headers }) => headers?.hop)).toEqual(['1', '2', undefined]);
   expect(done.sort()).toEqual([1, 2, 3, 4]);
-  expect(returner.forksDropped).toBe(1);
+  expect(returner.duplicatesDropped).toBe(1);
 });

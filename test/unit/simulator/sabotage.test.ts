@@ -6,7 +6,7 @@ import { isOwedOneTry } from '../../../services/delivery/decide';
 import { LaneQueue } from '../../../services/delivery/lane-queue';
 import { Pace } from '../../../services/delivery/pace';
 import { Pool } from '../../../services/delivery/pool';
-import { Returner } from '../../../services/retry/handler';
+import { Requeuer } from '../../../services/retry/handler';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
 /**
@@ -63,12 +63,12 @@ const CASES: Case[] = [
   ['above the ramp', getter(Circuit.prototype, 'limit', Infinity), recovering],
   [
     'neither ended nor gone on',
-    method(Returner.prototype, 'onRecord', () => 'busy'),
+    method(Requeuer.prototype, 'onRecord', () => 'busy'),
     world([failsSometimes(0.5, 20)], { perSecond: 5 }),
   ],
   [
     'done before its outcome was written',
-    method(Returner.prototype, 'onRecord', drop),
+    method(Requeuer.prototype, 'onRecord', drop),
     world([failsSometimes(0.5, 20)], { perSecond: 5 }),
   ],
   [
@@ -97,8 +97,8 @@ function drop(record: OpenRecord): DispatchResult {
 
 /** The retry service brings everything back a minute late. */
 function holdReturns(): void {
-  const real = Returner.prototype.onRecord;
-  method(Returner.prototype, 'onRecord', function (this: Returner, record: OpenRecord) {
+  const real = Requeuer.prototype.onRecord;
+  method(Requeuer.prototype, 'onRecord', function (this: Requeuer, record: OpenRecord) {
     return real.call(this, { ...record, timestampMs: record.timestampMs + 60_000 });
   })();
 }

@@ -8,7 +8,7 @@ import { CompactingMap } from '../../shared/service/compacting-map';
  * Invariant: a copy waits only for a record at a lower offset of its own partition, which no commit passes meanwhile: if
  * the first is lost with this process, both are read again.
  */
-export class Pending<Copy extends { record: OpenRecord }> {
+export class InFlightMessages<Copy extends { record: OpenRecord }> {
   readonly #firsts = new CompactingMap<string, { offset: number; copies: Copy[] }>();
   #waiting = 0;
 

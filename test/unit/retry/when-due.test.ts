@@ -1,4 +1,4 @@
-import { dueOf } from '../../../services/retry/decide';
+import { whenDue } from '../../../services/retry/when-due';
 
 describe('when a delayed record is due', () => {
   test.each([
@@ -15,6 +15,6 @@ describe('when a delayed record is due', () => {
       { againInMs: 10_000 },
     ],
   ])('%s', (_, appendedAtMs, delayMs, nowMs, expected) => {
-    expect(dueOf(appendedAtMs, delayMs, nowMs)).toEqual(expected);
+    expect(whenDue(appendedAtMs, delayMs, nowMs)).toEqual(expected);
   });
 });

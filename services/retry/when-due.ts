@@ -14,7 +14,7 @@ export type Due = 'now' | { againInMs: number };
  * @param delayMs of the tier
  * @param nowMs by the brokers' clock as well
  */
-export function dueOf(appendedAtMs: number, delayMs: number, nowMs: number): Due {
+export function whenDue(appendedAtMs: number, delayMs: number, nowMs: number): Due {
   const dueMs = appendedAtMs + delayMs;
   if (dueMs <= nowMs) return 'now';
   const waitMs = Math.min(dueMs - nowMs, delayMs);
