@@ -1,4 +1,4 @@
-import { laneOptions } from '../services/delivery/limits';
+import { laneOptions } from '../services/delivery/lanes/tuning';
 import { loadSettings } from '../shared/service/settings';
 import { type Destination } from '../shared/model/config';
 import { percentile, sum } from './arithmetic';

@@ -1,5 +1,5 @@
 import { SERVICES } from '../deploy/local/paths';
-import { laneOptions } from '../services/delivery/limits';
+import { laneOptions } from '../services/delivery/lanes/tuning';
 import { loadSettings } from '../shared/service/settings';
 import { createCustomers } from './control-api';
 import { type IsolationFigure, type IsolationPhase } from './figures';

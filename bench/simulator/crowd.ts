@@ -1,4 +1,4 @@
-import { DUE_SHARE, type PoolOptions } from '../../services/delivery/pool';
+import { DUE_SHARE, type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { type Book } from './book';
 
 /**
@@ -27,7 +27,7 @@ interface Outage {
 const AHEAD = 2 * DUE_SHARE;
 
 export interface Bounds {
-  pool: PoolOptions;
+  pool: SocketSharesOptions;
   ceiling: number;
   recoveredAt: number;
 }

@@ -1,11 +1,11 @@
 import { Deliverer, type Limits } from '../../services/delivery/handler';
-import { type LaneOptions } from '../../services/delivery/lane';
-import { Lanes, type CircuitTurn } from '../../services/delivery/lanes';
+import { type LaneOptions } from '../../services/delivery/lanes/lane';
+import { LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
 import { LoopClock } from '../../services/delivery/loop-clock';
-import { keepLaneMs } from '../../services/delivery/limits';
-import { type PoolOptions } from '../../services/delivery/pool';
-import { circuitRecord } from '../../services/delivery/report';
-import { type Lookup } from '../../services/delivery/targets';
+import { keepLaneMs } from '../../services/delivery/lanes/tuning';
+import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
+import { circuitRecord } from '../../services/delivery/outcome';
+import { type Lookup } from '../../services/delivery/endpoints';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { createLog } from '../../shared/telemetry/log';
@@ -27,7 +27,7 @@ const CONFIG_EVERY_MS = 100;
 
 export interface Settings {
   lane: LaneOptions;
-  pool: PoolOptions;
+  pool: SocketSharesOptions;
   limits: Limits;
   tiersMs: number[];
   windowMs: number;
@@ -42,7 +42,7 @@ export interface Surroundings {
   store: Store;
   lookup: (destinationId: string) => Lookup;
   endpoint: (origin: string) => Endpoint;
-  onCircuit: (turn: CircuitTurn) => void;
+  onCircuit: (turn: CircuitTransition) => void;
 }
 
 export class DeliveryProcess {
@@ -50,7 +50,7 @@ export class DeliveryProcess {
   readonly crowd: Crowd;
   readonly #deliverer: Deliverer;
   readonly #reader: Reader;
-  readonly #lanes: Lanes;
+  readonly #lanes: LaneRegistry;
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(
@@ -63,7 +63,7 @@ export class DeliveryProcess {
     const recoveredAt = lane.circuit.recoveredAt;
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
     const producer = new SimulatedAppender(time, agenda, around.store);
-    const lanes = (this.#lanes = new Lanes({
+    const lanes = (this.#lanes = new LaneRegistry({
       ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock: new LoopClock(time), rateShare: () => 1 },
       onCircuit: (turn) => {
         this.crowd.circuit(turn.target.origin, turn.state);

@@ -1,4 +1,4 @@
-import { type Time } from '../../services/delivery/time';
+import { type Clock } from '../../services/delivery/clock';
 import { type Agenda } from './agenda';
 
 /** The start of every simulation, ms since 1970: fixed, so that a seed gives the same run for ever. */
@@ -8,7 +8,7 @@ export const EPOCH_MS = Date.parse('2026-11-21T10:00:00.000Z');
  * The time of one process, which may be frozen for a while. What was to happen meanwhile happens at its end: first what
  * the clock was to do, each once, then what came from outside. That is the order of Node's event loop after a stop.
  */
-export class ProcessTime implements Time {
+export class ProcessTime implements Clock {
   #frozenUntil = 0;
   #frozenMs = 0;
   readonly #clocks = new Set<() => void>();

@@ -1,6 +1,6 @@
-import { Awake } from '../../services/delivery/awake';
-import { type SendRequest, type SendResult } from '../../services/delivery/send';
-import { type Time } from '../../services/delivery/time';
+import { StallClock } from '../../services/delivery/stall-clock';
+import { type SendRequest, type SendResult } from '../../services/delivery/http/client';
+import { type Clock } from '../../services/delivery/clock';
 import { type Random } from '../../test/chaos/random';
 import { type Answer, type Behaviour } from './endpoint';
 
@@ -30,7 +30,7 @@ interface Exchange extends Request {
 }
 
 export interface SenderOptions {
-  time: Time & { at(ms: number, act: () => void): void };
+  time: Clock & { at(ms: number, act: () => void): void };
   timeoutMs: number;
   endpoint: (origin: string) => Endpoint;
   began: (request: Request) => void;
@@ -41,12 +41,12 @@ export interface SenderOptions {
 export class SimulatedSender {
   /** in the order of their deadlines */
   readonly #open = new Set<Exchange>();
-  readonly #awake: Awake;
+  readonly #awake: StallClock;
 
   constructor(private readonly options: SenderOptions) {
     const { time, timeoutMs } = options;
     const sweepMs = Math.min(SWEEP_MS, Math.ceil(timeoutMs / 10));
-    this.#awake = new Awake(time.steadyMs());
+    this.#awake = new StallClock(time.steadyMs());
     // After what has arrived was read, as there.
     time.every(sweepMs, () => time.at(time.steadyMs(), () => this.#sweep()));
   }

@@ -1,6 +1,6 @@
-import { type CircuitTurn } from '../../services/delivery/lanes';
-import { laneOptions, LIMITS, POOL } from '../../services/delivery/limits';
-import { type Lookup, type Target } from '../../services/delivery/targets';
+import { type CircuitTransition } from '../../services/delivery/lanes/registry';
+import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
+import { type Lookup, type Target } from '../../services/delivery/endpoints';
 import { DEFAULT_SHARDS } from '../../shared/model/config';
 import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
@@ -69,7 +69,7 @@ const LATEST_MS = 3_600_000;
 
 export function settingsOf(change: Partial<Settings> = {}): Settings {
   const tiersMs = change.tiersMs ?? TIERS_MS;
-  const basis = { lane: laneOptions(tiersMs), pool: POOL, limits: LIMITS, tiersMs, windowMs: WINDOW_MS };
+  const basis = { lane: laneOptions(tiersMs), pool: SOCKETS, limits: LIMITS, tiersMs, windowMs: WINDOW_MS };
   return { ...basis, timeoutMs: 5_000, ...change };
 }
 
@@ -190,7 +190,7 @@ export class World {
     this.#cluster.append(WEBHOOKS, partition, { key, headers });
   }
 
-  #turned({ target, state }: CircuitTurn): void {
+  #turned({ target, state }: CircuitTransition): void {
     const { now } = this.#agenda;
     const label = this.#labels.get(target.destinationId) ?? '';
     const name = typeof label === 'string' ? label : label(now);

@@ -2,11 +2,11 @@ import { type Outcome, type UrlAttempt } from '../../shared/model/attempt-events
 import { type OutRecord } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { spanIdOf, traceIdOf } from '../../shared/telemetry/trace';
-import { fateOf } from './fate';
-import { type Held, type Tried } from './report';
+import { stepOutcomeOf } from './step-outcome';
+import { type DeliveryInHand, type AttemptResult } from './outcome';
 
 interface Attempted {
-  tried: Tried;
+  tried: AttemptResult;
   outcome: Outcome;
   /** what is written of it */
   written: readonly OutRecord[];
@@ -18,14 +18,14 @@ interface Attempted {
  * of those has its line and the cost follows the sampling; else only at `debug`: a line takes 7 µs, a tenth of all that a
  * webhook takes.
  */
-export function logAttempt(log: Log, held: Held, done: Attempted): void {
+export function logAttempt(log: Log, held: DeliveryInHand, done: Attempted): void {
   const level = done.outcome === 'delivered' && !held.traced ? 'debug' : 'info';
   if (log.isLevelEnabled(level)) log[level](attemptLine(held, done), 'delivery.attempted');
 }
 
-function attemptLine(held: Held, { tried, outcome, written, nowMs }: Attempted) {
+function attemptLine(held: DeliveryInHand, { tried, outcome, written, nowMs }: Attempted) {
   const { delivery, record, traced } = held;
-  const fate = fateOf(held, written);
+  const fate = stepOutcomeOf(held, written);
   return {
     delivery: delivery.id,
     message: delivery.messageId,

@@ -3,18 +3,18 @@ import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { childTraceparent } from '../../shared/telemetry/trace';
-import { judge, type Judged, ResponseBudget } from './answer';
-import { admit, type Admission, divert, type Timing } from './decide';
-import { type Job, type Refusal } from './job';
-import { type Lane } from './lane';
-import { type Lanes } from './lanes';
-import { concludeAttempt, lateEvent, outcomeOf, type Held, type Tried } from './report';
-import { buildRequest } from './request';
-import { Run } from './run';
-import { type SendRequest, type SendResult } from './send';
-import { type Signal } from './signal';
-import { type OpenDestination, type Target, type Targets } from './targets';
-import { MACHINE, type Time } from './time';
+import { judgeResponse, type JudgedResponse, ResponseBudget } from './http/judge-response';
+import { admit, type Admission, divert, type Timing } from './admission';
+import { type Job, type Refusal } from './lanes/types';
+import { type Lane } from './lanes/lane';
+import { type LaneRegistry } from './lanes/registry';
+import { concludeAttempt, lateEvent, recordsOf, type DeliveryInHand, type AttemptResult } from './outcome';
+import { buildRequest } from './http/request';
+import { Attempt } from './attempt';
+import { type SendRequest, type SendResult } from './http/client';
+import { type Signal } from './lanes/signal';
+import { type OpenDestination, type Target, type Endpoints } from './endpoints';
+import { systemClock, type Clock } from './clock';
 import { answered, attempted } from './telemetry';
 
 /**
@@ -23,15 +23,15 @@ import { answered, attempted } from './telemetry';
  */
 
 export interface AttemptsOptions {
-  targets: Pick<Targets, 'lookup'>;
-  lanes: Lanes;
+  targets: Pick<Endpoints, 'lookup'>;
+  lanes: LaneRegistry;
   sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
   tiersMs: number[];
   /** how long after its acceptance a delivery is tried */
   windowMs: number;
   log: Log;
   /** default: the machine's */
-  time?: Time;
+  time?: Clock;
 }
 
 /** What comes of an attempt: exactly one of `concluded` and `again` for each `try`. */
@@ -40,28 +40,28 @@ interface Listener {
    * What is to be written of it; then its record is done.
    * @param refused it was not tried: no lane took it
    */
-  concluded(held: Held, record: OpenRecord, outcome: OutRecord[], refused?: Admission): void;
+  concluded(held: DeliveryInHand, record: OpenRecord, outcome: OutRecord[], refused?: Admission): void;
   /** a request that ended after its delivery was settled */
   late(event: OutRecord): void;
   /** nothing was sent, and what it was decided upon has changed, or its record is leaving: to be decided anew */
-  again(held: Held, record: OpenRecord): void;
+  again(held: DeliveryInHand, record: OpenRecord): void;
 }
 
 export class Attempts {
   readonly #responses = new ResponseBudget();
-  readonly #time: Time;
+  readonly #time: Clock;
 
   constructor(
     private readonly options: AttemptsOptions,
     private readonly on: Listener,
   ) {
-    this.#time = options.time ?? MACHINE;
+    this.#time = options.time ?? systemClock;
   }
 
   /** A POST to each of these URLs, or to those whose lanes take it; without any, to a tier. */
-  try(held: Held, record: OpenRecord, open: Target[]): void {
-    const run = new Run(held, this.#time.steadyMs());
-    const attempt: Attempt = { run, record, placed: new Map() };
+  try(held: DeliveryInHand, record: OpenRecord, open: Target[]): void {
+    const run = new Attempt(held, this.#time.steadyMs());
+    const attempt: AttemptInFlight = { run, record, placed: new Map() };
     // What is refused before all have been offered must not conclude it.
     run.begin();
     for (const target of open) {
@@ -72,7 +72,7 @@ export class Attempts {
     this.#concludeIfOver(attempt);
   }
 
-  #offer(attempt: Attempt, target: Target): void {
+  #offer(attempt: AttemptInFlight, target: Target): void {
     const { held } = attempt.run;
     const lane = this.options.lanes.of(target);
     const job: Job = {
@@ -89,7 +89,7 @@ export class Attempts {
     if (typeof offer === 'object') this.#skip(attempt, target, offer);
   }
 
-  #post(attempt: Attempt, target: Target): void {
+  #post(attempt: AttemptInFlight, target: Target): void {
     const { delivery, body } = attempt.run.held;
     // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
     // Another process may send a record that is leaving.
@@ -121,20 +121,20 @@ export class Attempts {
   }
 
   /** This URL is left out: its lane does not take it, or what was decided upon has changed while it was queued, or its record is leaving. */
-  #skip(attempt: Attempt, target: Target, refusal?: Refusal): void {
+  #skip(attempt: AttemptInFlight, target: Target, refusal?: Refusal): void {
     attempt.placed.delete(target);
     attempt.run.skip(refusal);
     this.#concludeIfOver(attempt);
   }
 
   /** Gives its place back. */
-  #free({ placed }: Attempt, target: Target, signal: Signal): void {
+  #free({ placed }: AttemptInFlight, target: Target, signal: Signal): void {
     const place = placed.get(target);
     if (place) place.lane.ended(place.job, this.options.lanes.now(), signal);
   }
 
   /** Nothing of it is open and no answer is to come: an attempt, if a URL was asked; else it goes where it can wait. */
-  #concludeIfOver({ run, record }: Attempt): void {
+  #concludeIfOver({ run, record }: AttemptInFlight): void {
     if (run.pending > 0 || run.settled) return;
     const { held, asked, refusals } = run;
     const context = this.#context();
@@ -142,16 +142,16 @@ export class Attempts {
     if (asked || !tried.skipped) this.#conclude(held, record, tried, context);
     else if (refusals) {
       const refused = divert(held.delivery, refusals, context);
-      this.on.concluded(held, record, outcomeOf(held, refused, context), refused);
+      this.on.concluded(held, record, recordsOf(held, refused, context), refused);
     } else this.on.again(held, record);
   }
 
-  #answered(attempt: Attempt, target: Target, { result, traceparent, sentTo }: Answered): void {
+  #answered(attempt: AttemptInFlight, target: Target, { result, traceparent, sentTo }: Answered): void {
     const { run, record, placed } = attempt;
     const { held } = run;
     const context = this.#context();
     const keep = (bytes: number) => this.#responses.take(held.delivery.destinationId, bytes, context.nowMs);
-    const judged = judge(sentTo, result, { nowMs: context.nowMs, keep });
+    const judged = judgeResponse(sentTo, result, { nowMs: context.nowMs, keep });
     answered(held, target, judged.attempt, traceparent);
     const progress = run.ended(target, judged, this.#time.steadyMs());
     if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context));
@@ -168,7 +168,7 @@ export class Attempts {
     return { nowMs: this.#time.brokerMs(), tiersMs, windowMs };
   }
 
-  #conclude(held: Held, record: OpenRecord, tried: Tried, context: Timing): void {
+  #conclude(held: DeliveryInHand, record: OpenRecord, tried: AttemptResult, context: Timing): void {
     const outcome = concludeAttempt(held, tried, context);
     attempted(this.options.log, held, { tried, outcome, nowMs: context.nowMs });
     this.on.concluded(held, record, outcome);
@@ -183,8 +183,8 @@ interface Answered {
   sentTo: Target;
 }
 
-interface Attempt {
-  run: Run;
+interface AttemptInFlight {
+  run: Attempt;
   record: OpenRecord;
   /** where its requests are queued or open */
   placed: Map<Target, { lane: Lane; job: Job }>;
@@ -195,7 +195,7 @@ function isOverdue(admission: Admission): boolean {
   return admission.kind === 'bury' && admission.reason === 'window_closed';
 }
 
-function unusable(target: Target, problem: string): Judged {
+function unusable(target: Target, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
   const attempt = { url: target.id, origin: target.origin, outcome: 'rejected' as const, durationMs: 0, error };
   return { attempt, outcome: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };

@@ -6,9 +6,9 @@ import { AppError, messageOf } from '../../shared/service/errors';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { Attempts, type AttemptsOptions } from './attempts';
-import { admit, type Admission, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './decide';
-import { outcomeOf, setAside, type Held } from './report';
-import { MACHINE } from './time';
+import { admit, type Admission, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './admission';
+import { recordsOf, unreadableRecord, type DeliveryInHand } from './outcome';
+import { systemClock } from './clock';
 import { finished, released, taken, unreadable } from './telemetry';
 
 /**
@@ -36,17 +36,17 @@ export interface DelivererOptions extends AttemptsOptions {
   onFatal(error: unknown): void;
 }
 
-interface Taken {
-  held: Held;
+interface InHand {
+  held: DeliveryInHand;
   record: OpenRecord;
 }
 
 export class Deliverer {
   readonly #attempts: Attempts;
-  readonly #forks = createStepDedup();
+  readonly #steps = createStepDedup();
   /** what `config` may say otherwise as soon as it is read on */
-  readonly #undecided: DecisionGate<Taken>;
-  #forksDropped = 0;
+  readonly #undecided: DecisionGate<InHand>;
+  #duplicatesDropped = 0;
   #bytes = 0;
   #refused = false;
 
@@ -55,7 +55,7 @@ export class Deliverer {
       concluded: (held, record, outcome, refused) => this.#finish(held, record, outcome, refused),
       late: (event) => void this.#append([event]).catch(() => undefined),
       again: (held, record) =>
-        record.isRevoking ? this.#giveBack(held, record) : this.#undecided.offer({ held, record }),
+        record.isRevoking ? this.#handBack(held, record) : this.#undecided.offer({ held, record }),
     });
     this.#undecided = new DecisionGate(
       options.config,
@@ -65,8 +65,8 @@ export class Deliverer {
   }
 
   /** Second records of a delivery's step that were dropped. */
-  get forksDropped(): number {
-    return this.#forksDropped;
+  get duplicatesDropped(): number {
+    return this.#duplicatesDropped;
   }
 
   /** How much of each limit is used, 0 to 1 and a little more. */
@@ -106,10 +106,10 @@ export class Deliverer {
       return 'accepted';
     }
     const nowMs = this.#nowMs();
-    if (this.#forks.isDuplicateStep(record, nowMs)) {
+    if (this.#steps.isDuplicateStep(record, nowMs)) {
       const { id, attempt, hop } = decoded.delivery;
       this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.fork_dropped');
-      this.#forksDropped++;
+      this.#duplicatesDropped++;
       record.done();
       return 'accepted';
     }
@@ -117,7 +117,7 @@ export class Deliverer {
     const body = Buffer.from(record.value ?? '');
     const { delivery } = decoded;
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
-    const held: Held = {
+    const held: DeliveryInHand = {
       delivery,
       key: record.key?.toString() ?? null,
       body,
@@ -133,24 +133,24 @@ export class Deliverer {
   onRevoking(): void {
     this.options.lanes.clear();
     this.#undecided.release(({ held, record }) => {
-      if (record.isRevoking) this.#giveBack(held, record);
+      if (record.isRevoking) this.#handBack(held, record);
       return record.isRevoking;
     });
   }
 
   /** @param current `config` is known as of the time when the record came. @returns false: it waits for that */
-  #admit({ held, record }: Taken, current: boolean): boolean {
+  #admit({ held, record }: InHand, current: boolean): boolean {
     const context = this.#context();
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
     const admission = admit(held.delivery, lookup, context);
     if (!current && needsCurrentConfig(held.delivery, lookup, admission)) return false;
     if (admission.kind === 'try') this.#attempts.try(held, record, admission.open);
-    else this.#finish(held, record, outcomeOf(held, admission, context), admission);
+    else this.#finish(held, record, recordsOf(held, admission, context), admission);
     return true;
   }
 
   /** Its next owner reads it; or, where that cannot be told any more, it comes back by the shortest tier. */
-  #giveBack(held: Held, record: OpenRecord): void {
+  #handBack(held: DeliveryInHand, record: OpenRecord): void {
     if (record.handBack()) {
       released(held);
       this.#bytes -= sizeOf(held);
@@ -158,10 +158,10 @@ export class Deliverer {
     }
     const context = this.#context();
     const refused = handOver(context);
-    this.#finish(held, record, outcomeOf(held, refused, context), refused);
+    this.#finish(held, record, recordsOf(held, refused, context), refused);
   }
 
-  #finish(held: Held, record: OpenRecord, outcome: OutRecord[], admission?: Admission): void {
+  #finish(held: DeliveryInHand, record: OpenRecord, outcome: OutRecord[], admission?: Admission): void {
     if (held.traced) held.traced.concludedAt = performance.now();
     const { producer, parking = producer } = this.options;
     this.#append(outcome, admission?.kind === 'hold' ? parking : producer).then(
@@ -193,7 +193,7 @@ export class Deliverer {
     const { topic, partition, offset } = record;
     this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
     unreadable();
-    this.#append([setAside(record, why)]).then(
+    this.#append([unreadableRecord(record, why)]).then(
       () => record.done(),
       () => undefined,
     );
@@ -212,13 +212,13 @@ export class Deliverer {
   }
 
   #nowMs(): number {
-    return (this.options.time ?? MACHINE).brokerMs();
+    return (this.options.time ?? systemClock).brokerMs();
   }
 }
 
 /** Memory of a delivery in hand beside its body: headers, attempt, job and request. */
 const IN_HAND_BYTES = 4 * 1024;
 
-function sizeOf({ body }: Held): number {
+function sizeOf({ body }: DeliveryInHand): number {
   return IN_HAND_BYTES + body.length;
 }

@@ -1,4 +1,4 @@
-import { MACHINE, type Time } from './time';
+import { systemClock, type Clock } from './clock';
 
 /**
  * A clock that stands still while the event loop does. Estimates of an endpoint's pace must not blame it for our own
@@ -19,7 +19,7 @@ export class LoopClock {
   #saturated = false;
   readonly #stop: () => void;
 
-  constructor(private readonly time: Time = MACHINE) {
+  constructor(private readonly time: Clock = systemClock) {
     this.#last = time.steadyMs();
     this.#judged = { atMs: this.#last, busyMs: time.busyMs() };
     this.#stop = time.every(TICK_MS, () => this.#tick());

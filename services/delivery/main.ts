@@ -12,15 +12,15 @@ import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { run } from '../../shared/service/run';
 import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { Names } from './dns';
+import { NameResolver } from './http/resolver';
 import { Deliverer } from './handler';
-import { keepLaneMs, laneOptions, LIMITS, POOL } from './limits';
-import { type CircuitTurn, Lanes } from './lanes';
+import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './lanes/tuning';
+import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { LoopClock } from './loop-clock';
-import { observeDelivery } from './meters';
-import { circuitRecord } from './report';
-import { Sender } from './send';
-import { Targets } from './targets';
+import { observeDelivery } from './metrics';
+import { circuitRecord } from './outcome';
+import { Sender } from './http/client';
+import { Endpoints } from './endpoints';
 import { circuitTurned } from './telemetry';
 
 /** Webhooks go out: each delivery to each URL that is open to it, and what came of it back to Kafka. */
@@ -50,10 +50,10 @@ run('delivery', log, async (fatal) => {
   const config = (health.config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal }));
   health.trouble = watchKey(config, encryptor, log);
   const { producer, parking } = await openAppenders(kafka, tiersMs);
-  const sender = new Sender({ timeoutMs, guard, names: new Names(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
-  const lanes = new Lanes({
+  const sender = new Sender({ timeoutMs, guard, names: new NameResolver(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
+  const lanes = new LaneRegistry({
     lane: laneOptions(tiersMs),
-    pool: POOL,
+    pool: SOCKETS,
     keepMs: keepLaneMs(tiersMs),
     clock: new LoopClock(),
     // A process allows the part of a rate that its part of the destination's shards is.
@@ -63,7 +63,7 @@ run('delivery', log, async (fatal) => {
   });
   const deliverer = new Deliverer({
     config,
-    targets: new Targets(config, encryptor, log),
+    targets: new Endpoints(config, encryptor, log),
     lanes,
     sender,
     producer,
@@ -75,7 +75,7 @@ run('delivery', log, async (fatal) => {
     onRoom: () => health.consumption?.resume(),
     onFatal: fatal,
   });
-  observeDelivery({ deliverer, lanes, sender, sockets: POOL.total });
+  observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
   const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
   const consumption = (health.consumption = await kafka.consume({
     group: 'delivery',
@@ -114,7 +114,7 @@ async function openAppenders(
   };
 }
 
-function tellOfCircuit(turn: CircuitTurn, producer: BatchProducer): void {
+function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer): void {
   circuitTurned(log, turn);
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }

@@ -4,12 +4,12 @@ import { type Log } from '../../shared/telemetry/log';
 import { isTraced, recordProcess, recordSend, recordSpan } from '../../shared/telemetry/spans';
 import { childTraceparent, spanIdOf, traceIdOf, withSpanId } from '../../shared/telemetry/trace';
 import { logAttempt } from './attempt-log';
-import { type Admission } from './decide';
-import { fateOf, type Fate } from './fate';
-import { type CircuitTurn } from './lanes';
-import { countRequest, meters } from './meters';
-import { type Held, type Traced, type Tried, verdict } from './report';
-import { type Target } from './targets';
+import { type Admission } from './admission';
+import { stepOutcomeOf, type StepOutcome } from './step-outcome';
+import { type CircuitTransition } from './lanes/registry';
+import { countRequest, deliveryMetrics } from './metrics';
+import { type DeliveryInHand, type Traced, type AttemptResult, outcomeOfUrls } from './outcome';
+import { type Target } from './endpoints';
 
 /**
  * What is told of deliveries: counted for all, logged for those that failed, traced for those whose trace is recorded. Spans are
@@ -19,7 +19,7 @@ import { type Target } from './targets';
 const GROUP = 'delivery';
 
 /** A record was taken. */
-export function taken(held: Held): void {
+export function taken(held: DeliveryInHand): void {
   const { delivery } = held;
   if (!isTraced(delivery.traceparent)) return;
   const context = childTraceparent(delivery.traceparent);
@@ -29,7 +29,7 @@ export function taken(held: Held): void {
 }
 
 /** A request to one URL ended. @param context its own, as sent */
-export function answered({ traced }: Held, target: Target, attempt: UrlAttempt, context: string): void {
+export function answered({ traced }: DeliveryInHand, target: Target, attempt: UrlAttempt, context: string): void {
   const { status, error, durationMs } = attempt;
   countRequest(status, error?.code ?? '', durationMs);
   if (!traced) return;
@@ -52,10 +52,14 @@ export function answered({ traced }: Held, target: Target, attempt: UrlAttempt, 
 }
 
 /** An attempt was concluded. */
-export function attempted(log: Log, held: Held, done: { tried: Tried; outcome: OutRecord[]; nowMs: number }): void {
+export function attempted(
+  log: Log,
+  held: DeliveryInHand,
+  done: { tried: AttemptResult; outcome: OutRecord[]; nowMs: number },
+): void {
   const { tried, nowMs } = done;
-  const outcome = verdict(tried);
-  meters.attempts[outcome].value++;
+  const outcome = outcomeOfUrls(tried);
+  deliveryMetrics.attempts[outcome].value++;
   const error = outcome === 'delivered' ? undefined : tried.urls.map(errorType).findLast((type) => type !== undefined);
   if (held.traced && error !== undefined) held.traced.error = error;
   logAttempt(log, held, { tried, outcome, written: done.outcome, nowMs });
@@ -64,10 +68,10 @@ export function attempted(log: Log, held: Held, done: { tried: Tried; outcome: O
 /** Kafka has acknowledged what became of it. */
 export function finished(
   log: Log,
-  held: Held,
+  held: DeliveryInHand,
   done: { outcome: OutRecord[]; admission: Admission | undefined; nowMs: number },
 ): void {
-  const fate = fateOf(held, done.outcome, done.admission);
+  const fate = stepOutcomeOf(held, done.outcome, done.admission);
   count(held, fate, done.nowMs);
   if (fate.kind === 'dead' && done.admission) {
     const { delivery } = held;
@@ -78,27 +82,27 @@ export function finished(
 }
 
 /** It was given back untouched. */
-export function released(held: Held): void {
+export function released(held: DeliveryInHand): void {
   if (held.traced) trace(held, { ...held.traced, concludedAt: performance.now() }, { kind: 'released' });
 }
 
 /** A record could not be read. */
 export function unreadable(): void {
-  meters.dead.of({ reason: 'unreadable' }).value++;
+  deliveryMetrics.dead.of({ reason: 'unreadable' }).value++;
 }
 
 /** A URL's circuit opened, or closed again. */
-export function circuitTurned(log: Log, { target, state, why }: CircuitTurn): void {
-  meters[state === 'open' ? 'opened' : 'closed'].value++;
+export function circuitTurned(log: Log, { target, state, why }: CircuitTransition): void {
+  deliveryMetrics[state === 'open' ? 'opened' : 'closed'].value++;
   log.info({ destination: target.destinationId, url: target.id, state, why }, 'circuit.turned');
 }
 
-function count({ delivery }: Held, { kind, reason = '' }: Fate, nowMs: number): void {
+function count({ delivery }: DeliveryInHand, { kind, reason = '' }: StepOutcome, nowMs: number): void {
   switch (kind) {
     case 'delivered':
-      meters.delivered.value++;
+      deliveryMetrics.delivered.value++;
       if (delivery.replay > 0) return;
-      meters[delivery.attempt === 0 ? 'first' : 'later'].record((nowMs - delivery.acceptedAt) / 1_000);
+      deliveryMetrics[delivery.attempt === 0 ? 'first' : 'later'].record((nowMs - delivery.acceptedAt) / 1_000);
       return;
     case 'tested':
       return;
@@ -106,11 +110,15 @@ function count({ delivery }: Held, { kind, reason = '' }: Fate, nowMs: number): 
     case 'diverted':
     case 'dead':
     case 'cancelled':
-      meters[kind].of({ reason }).value++;
+      deliveryMetrics[kind].of({ reason }).value++;
   }
 }
 
-function trace(held: Held, traced: Traced, fate: Omit<Fate, 'kind'> & { kind: Fate['kind'] | 'released' }): void {
+function trace(
+  held: DeliveryInHand,
+  traced: Traced,
+  fate: Omit<StepOutcome, 'kind'> & { kind: StepOutcome['kind'] | 'released' },
+): void {
   const { delivery, record } = held;
   const { context, previous, takenAt, concludedAt, error } = traced;
   const about = { 'messaging.message.id': delivery.messageId, 'waypost.delivery.id': delivery.id };

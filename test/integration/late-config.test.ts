@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Names } from '../../services/delivery/dns';
+import { NameResolver } from '../../services/delivery/http/resolver';
 import { Deliverer } from '../../services/delivery/handler';
-import { Lanes } from '../../services/delivery/lanes';
-import { keepLaneMs, laneOptions, LIMITS, POOL } from '../../services/delivery/limits';
+import { LaneRegistry } from '../../services/delivery/lanes/registry';
+import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
 import { LoopClock } from '../../services/delivery/loop-clock';
-import { Sender } from '../../services/delivery/send';
-import { Targets } from '../../services/delivery/targets';
+import { Sender } from '../../services/delivery/http/client';
+import { Endpoints } from '../../services/delivery/endpoints';
 import { decide } from '../../services/router/decide';
 import { Router } from '../../services/router/handler';
 import { openConfig } from '../../shared/config/reader';
@@ -137,16 +137,16 @@ async function startDelivery(): Promise<void> {
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const clock = new LoopClock();
-  const lanes = new Lanes({
-    ...{ lane: laneOptions(TIERS), pool: POOL, keepMs: keepLaneMs(TIERS), clock },
+  const lanes = new LaneRegistry({
+    ...{ lane: laneOptions(TIERS), pool: SOCKETS, keepMs: keepLaneMs(TIERS), clock },
     ...{ rateShare: () => 1, onCircuit: () => undefined },
   });
   const guard = createAddressGuard(loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS);
-  const sender = new Sender({ timeoutMs: 5_000, guard, names: new Names(5_000) });
+  const sender = new Sender({ timeoutMs: 5_000, guard, names: new NameResolver(5_000) });
   let consumption: Consumption | undefined = undefined;
   const deliverer = new Deliverer({
     ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
-    targets: new Targets(config, encryptor, log),
+    targets: new Endpoints(config, encryptor, log),
     onRoom: () => consumption?.resume(),
   });
   const onRecord = deliverer.onRecord.bind(deliverer);

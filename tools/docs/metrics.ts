@@ -36,7 +36,7 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
   [
     'Delivery',
     async () => {
-      const { observeDelivery } = await import('../../services/delivery/meters');
+      const { observeDelivery } = await import('../../services/delivery/metrics');
       observeDelivery(unread);
     },
   ],

@@ -1,4 +1,4 @@
-import { laneOptions } from '../../../services/delivery/limits';
+import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { answers, works } from '../endpoint';
 import { play, type Finding, type Options, type Scenario } from '../scenario';
 

@@ -1,4 +1,4 @@
-import { POOL } from '../../../services/delivery/limits';
+import { SOCKETS } from '../../../services/delivery/lanes/tuning';
 import { answers, badFrom, hangs } from '../endpoint';
 import { firstWaits, play, type Finding, type Options, type Scenario } from '../scenario';
 import { type DestinationSpec, type Ended } from '../world';
@@ -49,7 +49,7 @@ export const isolation: Scenario = {
       findings.push(
         ...sound,
         ...waits.map((each) => (isP99(each) ? { ...each, goal: { most } } : each)),
-        { ...mostOpen(ended, name), goal: { most: POOL.total } },
+        { ...mostOpen(ended, name), goal: { most: SOCKETS.total } },
         { what: `${name}: waits without an attempt, a delivery`, value: away / figures.counted('hanging: born') },
         { what: `${name}: healthy sent away`, value: figures.counted('healthy: waits, lane_full'), goal: { most: 0 } },
         { what: `${name}: last one ended`, value: figures.counted('hanging: last ended at') / 1_000, unit: 's' },

@@ -1,10 +1,10 @@
-import { type LaneOptions } from '../../../services/delivery/lane';
+import { type LaneOptions } from '../../../services/delivery/lanes/lane';
 import { readable } from '../../arithmetic';
 import { answers, badFrom, breaksAt, failsSometimes, hangs, refuses, works } from '../endpoint';
 import { play, type Options, type Scenario } from '../scenario';
 import { settingsOf, type DestinationSpec, type Ended } from '../world';
 
-/** The settings of lanes and circuits, each with other values: what the defaults in services/delivery/limits.ts rest on. */
+/** The settings of lanes and circuits, each with other values: what the defaults in services/delivery/lanes/tuning.ts rest on. */
 
 type Change = (lane: LaneOptions) => LaneOptions;
 

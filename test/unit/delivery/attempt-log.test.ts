@@ -1,13 +1,13 @@
 import { type Log } from '../../../shared/telemetry/log';
 import { createLog } from '../../../shared/telemetry/log';
-import { concludeAttempt, type Held, type Tried } from '../../../services/delivery/report';
+import { concludeAttempt, type DeliveryInHand, type AttemptResult } from '../../../services/delivery/outcome';
 import { attempted } from '../../../services/delivery/telemetry';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
-const held = (change: Partial<Held> = {}): Held => ({
+const held = (change: Partial<DeliveryInHand> = {}): DeliveryInHand => ({
   delivery: {
     ...{ id: 'dlv_1', messageId: 'm', sourceId: 'src', destinationId: 'dst', type: 'track', userId: 'kim@example.com' },
     ...{ acceptedAt: NOW - 1_500, expiresAt: NOW + 14_400_000, attempt: 1, hop: 1, replay: 0, closed: [] },
@@ -27,10 +27,10 @@ const answer = (status: number): UrlAttempt => ({
   response: { headers: { 'x-secret': 'an-answer-header' }, body: 'an-answer-body', truncated: false },
 });
 
-function linesOf(status: number, of: Held, level = 'info'): Record<string, unknown>[] {
+function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<string, unknown>[] {
   const lines: string[] = [];
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
-  const tried: Tried = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
+  const tried: AttemptResult = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
   const outcome = concludeAttempt(of, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
   attempted(log, of, { tried, outcome, nowMs: NOW });
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);

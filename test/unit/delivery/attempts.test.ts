@@ -4,12 +4,12 @@ import { AppError } from '../../../shared/service/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeProgress, recordingProducer } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';
-import { keepLaneMs, laneOptions } from '../../../services/delivery/limits';
-import { Lanes } from '../../../services/delivery/lanes';
-import { circuitRecord } from '../../../services/delivery/report';
-import { type SendRequest, type SendResult } from '../../../services/delivery/send';
-import { type OpenDestination, type Target } from '../../../services/delivery/targets';
-import { MACHINE } from '../../../services/delivery/time';
+import { keepLaneMs, laneOptions } from '../../../services/delivery/lanes/tuning';
+import { LaneRegistry } from '../../../services/delivery/lanes/registry';
+import { circuitRecord } from '../../../services/delivery/outcome';
+import { type SendRequest, type SendResult } from '../../../services/delivery/http/client';
+import { type OpenDestination, type Target } from '../../../services/delivery/endpoints';
+import { systemClock } from '../../../services/delivery/clock';
 
 /** Stories of deliveries and endpoints, with a sender that answers as each story says and a clock that it moves. */
 
@@ -31,7 +31,7 @@ class Story {
   /** how many more may be given back to the next owner */
   releasable = Infinity;
   leaving = false;
-  readonly lanes: Lanes;
+  readonly lanes: LaneRegistry;
   readonly deliverer: Deliverer;
   answers: Answers = () => 200;
   /** requests that wait for their answer */
@@ -48,7 +48,7 @@ class Story {
     this.destination = { enabled: true, paused: false, secrets: undefined, targets: paths.map(target), ...change };
     const record = (turn: Parameters<typeof circuitRecord>[0]) =>
       void this.producer.send([circuitRecord(turn, Date.now())]);
-    this.lanes = new Lanes({
+    this.lanes = new LaneRegistry({
       lane: laneOptions(TIERS),
       pool: { total: 100, reserve: 10 },
       keepMs: keepLaneMs(TIERS),
@@ -65,7 +65,7 @@ class Story {
       parking: { ...this.producer, send: (records) => this.#append(records) },
       tiersMs: TIERS,
       windowMs: WINDOW_MS,
-      time: { ...MACHINE, brokerMs: () => Date.now() },
+      time: { ...systemClock, brokerMs: () => Date.now() },
       limits: { maxBytes, maxUnacknowledgedBytes: 1e9 },
       log: createLog('test', 'silent'),
       onRoom: () => undefined,
@@ -518,7 +518,7 @@ describe('forks', () => {
     story = new Story(['/a']);
     await story.take({ id: 'dlv_x' });
     await story.take({ id: 'dlv_x' });
-    expect([story.sent.length, story.done.length, story.deliverer.forksDropped]).toEqual([1, 2, 1]);
+    expect([story.sent.length, story.done.length, story.deliverer.duplicatesDropped]).toEqual([1, 2, 1]);
     await story.take({ id: 'dlv_x', hop: 1, attempt: 1 });
     expect(story.sent).toHaveLength(2);
   });

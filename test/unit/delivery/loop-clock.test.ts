@@ -1,11 +1,11 @@
 import { LoopClock } from '../../../services/delivery/loop-clock';
-import { type Time } from '../../../services/delivery/time';
+import { type Clock } from '../../../services/delivery/clock';
 
 /** A loop whose turns take as long as it is told, and are work to the part that it is told. */
 function loop() {
   const at = { steadyMs: 0, busyMs: 0 };
   let tick: () => void = () => undefined;
-  const time: Time = {
+  const time: Clock = {
     wallMs: () => at.steadyMs,
     brokerMs: () => at.steadyMs,
     steadyMs: () => at.steadyMs,

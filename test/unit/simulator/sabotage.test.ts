@@ -1,11 +1,11 @@
 import { answers, badFrom, failsSometimes, hangs, refuses, works } from '../../../bench/simulator/endpoint';
 import { settingsOf, World, type DestinationSpec, type WorldSpec } from '../../../bench/simulator/world';
-import { Circuit } from '../../../services/delivery/circuit';
-import type * as decisions from '../../../services/delivery/decide';
-import { isOwedOneTry } from '../../../services/delivery/decide';
-import { LaneQueue } from '../../../services/delivery/lane-queue';
-import { Pace } from '../../../services/delivery/pace';
-import { Pool } from '../../../services/delivery/pool';
+import { Circuit } from '../../../services/delivery/lanes/circuit';
+import type * as decisions from '../../../services/delivery/admission';
+import { isOwedOneTry } from '../../../services/delivery/admission';
+import { LaneQueue } from '../../../services/delivery/lanes/queue';
+import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
+import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
 import { Requeuer } from '../../../services/retry/handler';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
@@ -37,9 +37,9 @@ const method = (prototype: object, name: string, instead: Func) => () =>
   void jest.spyOn(prototype as Record<string, Func>, name).mockImplementation(instead);
 
 type Decide = typeof decisions;
-const honest = () => jest.requireActual<Decide>('../../../services/delivery/decide').isOwedOneTry;
-jest.mock('../../../services/delivery/decide', () => ({
-  ...jest.requireActual<Decide>('../../../services/delivery/decide'),
+const honest = () => jest.requireActual<Decide>('../../../services/delivery/admission').isOwedOneTry;
+jest.mock('../../../services/delivery/admission', () => ({
+  ...jest.requireActual<Decide>('../../../services/delivery/admission'),
   isOwedOneTry: jest.fn(),
 }));
 beforeEach(() => void jest.mocked(isOwedOneTry).mockImplementation(honest()));
@@ -51,9 +51,13 @@ const sockets = world([hangs, hangs, answers(50)], {
 });
 
 const CASES: Case[] = [
-  ['a lane above its ceiling', getter(Pace.prototype, 'limit', 1_000), world([answers(500)], { bursts: burst(600) })],
-  ['a lane above its share', getter(Pool.prototype, 'share', 1_000), sockets],
-  ['more sockets than there are', method(Pool.prototype, 'take', () => true), sockets],
+  [
+    'a lane above its ceiling',
+    getter(ConcurrencyLimit.prototype, 'limit', 1_000),
+    world([answers(500)], { bursts: burst(600) }),
+  ],
+  ['a lane above its share', getter(SocketShares.prototype, 'share', 1_000), sockets],
+  ['more sockets than there are', method(SocketShares.prototype, 'take', () => true), sockets],
   [
     'retries before first attempts',
     method(LaneQueue.prototype, 'turn', () => 'due'),

@@ -1,0 +1,132 @@
+import { type Delivery } from '../../shared/model/delivery';
+import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
+import { type Refusal } from './lanes/types';
+import { type Lookup, type Target } from './endpoints';
+
+/** What becomes of a delivery that has just been read: decided before any lane is asked. */
+
+export type Admission =
+  | { kind: 'try'; open: Target[] }
+  /** off or deleted: it gets nothing more */
+  | { kind: 'cancel'; reason: 'destination_deleted' | 'destination_disabled' }
+  | { kind: 'bury'; reason: 'window_closed' | 'rejected' | Refusal['reason'] }
+  /** not now: to a tier, without an attempt */
+  | { kind: 'hold'; reason: HoldReason; wait: Wait };
+
+type HoldReason = Refusal['reason'] | 'handed_over' | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
+
+export interface Timing {
+  nowMs: number;
+  /** as configured */
+  tiersMs: number[];
+  /** how long after its acceptance a delivery is tried */
+  windowMs: number;
+}
+
+/**
+ * Waits that the endpoint causes, and not Waypost: its rate, its full lane, its circuit, its `Retry-After`. `park` and
+ * `holdBack` write the reason of the last wait into the record.
+ */
+const ENDPOINT_WAITS = new Set(['lane_full', 'rate_limited', 'circuit_open', 'retry_after']);
+
+/**
+ * Whether a delivery that this process reads after its window has waited for Waypost alone, so that it gets one try
+ * however late: Waypost's own outage must not kill it. The mark `final` carries this grant from hop to hop.
+ */
+export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
+  return delivery.attempt === 0 && nowMs > delivery.expiresAt && !ENDPOINT_WAITS.has(delivery.reason ?? '');
+}
+
+/** @param delivery with `final` set where `isOwedOneTry` said so when it was read */
+export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admission {
+  if (lookup.kind === 'deleted') return { kind: 'cancel', reason: 'destination_deleted' };
+  if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', timing);
+  if (lookup.kind === 'sealed') return hold(delivery, 'secrets_unreadable', timing);
+
+  const { destination } = lookup;
+  const { nowMs, tiersMs, windowMs } = timing;
+  if (!destination.enabled && !delivery.test) return { kind: 'cancel', reason: 'destination_disabled' };
+
+  const open = destination.targets.filter((target) => !delivery.closed.includes(target.hash));
+  if (open.length === 0) return { kind: 'bury', reason: 'rejected' };
+  if (delivery.test) return { kind: 'try', open };
+
+  if (destination.paused) return hold(delivery, 'paused', timing);
+  if (isOver(delivery, nowMs)) return { kind: 'bury', reason: endOf(delivery) };
+  if (delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt) {
+    const { notBefore } = delivery;
+    const expiresAt = lastReturnAt(delivery.expiresAt, windowMs);
+    return waitOrEnd('retry_after', hop({ nowMs, notBefore, expiresAt, tiersMs }));
+  }
+  return { kind: 'try', open };
+}
+
+/**
+ * Whether this must not be decided by a `config` that may be behind: it would end the delivery, or whoever made the
+ * delivery knew a later version of its destination.
+ */
+export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Admission): boolean {
+  if (kind === 'cancel' || kind === 'bury') return true;
+  return 'version' in lookup && lookup.version < (delivery.destinationVersion ?? 0);
+}
+
+/** Whether it may not be sent any more. One that waited for Waypost alone has as long again as its window. */
+function isOver(delivery: Delivery, nowMs: number): boolean {
+  return nowMs > delivery.expiresAt && !(delivery.attempt === 0 && delivery.final);
+}
+
+/** Why a delivery ends whose window is over: for want of its endpoint's time where it was never tried. */
+function endOf({ attempt, reason }: Delivery): Extract<Admission, { kind: 'bury' }>['reason'] {
+  return attempt === 0 && isEndpointWait(reason) ? reason : 'window_closed';
+}
+
+function isEndpointWait(reason: string | undefined): reason is Refusal['reason'] {
+  return ENDPOINT_WAITS.has(reason ?? '');
+}
+
+/**
+ * Waits without an attempt, longer with each hop, so that a long hold costs few appends. A delivery that is held by intent
+ * ends with its window; one that this process cannot send is owed a try.
+ */
+function hold(delivery: Delivery, reason: HoldReason, timing: Timing): Admission {
+  const { nowMs, tiersMs, windowMs } = timing;
+  const isLate = nowMs > delivery.expiresAt;
+  if (isLate && (reason === 'paused' || isOver(delivery, nowMs))) return { kind: 'bury', reason: 'window_closed' };
+  const expiresAt = lastReturnAt(isLate ? delivery.expiresAt + windowMs : delivery.expiresAt, windowMs);
+  const expectedWaitMs = tiersMs[Math.min(delivery.hop, tiersMs.length - 1)] ?? 0;
+  return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, tiersMs }));
+}
+
+/** Returns soon, by another process: this one ends, and cannot give it back otherwise. */
+export function handOver({ nowMs, tiersMs }: Timing): Admission & { kind: 'hold' } {
+  const tierMs = Math.min(...tiersMs);
+  return { kind: 'hold', reason: 'handed_over', wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs } };
+}
+
+const ROUND = { lane_full: 'nearest', rate_limited: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;
+
+/**
+ * No lane takes it: to a tier without an attempt, by the lane that would take it first; or to the dead letters where no
+ * tier ends within its window. What waited for Waypost alone until its window was over, and was never tried, has as long
+ * again: the backlog that Waypost's own outage left fills lanes too.
+ *
+ * @param refusals of its lanes, at least one
+ */
+export function divert(
+  delivery: Delivery,
+  refusals: readonly [Refusal, ...Refusal[]],
+  { nowMs, tiersMs, windowMs }: Timing,
+): Exclude<Admission, { kind: 'try' }> {
+  const { attempt, expiresAt } = delivery;
+  const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) => (b.waitMs < a.waitMs ? b : a));
+  const end = { kind: 'bury', reason: attempt === 0 ? reason : 'window_closed' } as const;
+  if (isOver(delivery, nowMs)) return end;
+  const endsAt = nowMs > expiresAt ? expiresAt + windowMs : expiresAt;
+  const frame = { nowMs, expiresAt: lastReturnAt(endsAt, windowMs), tiersMs: parkTiers(tiersMs) };
+  const next = park({ ...frame, expectedWaitMs, round: ROUND[reason] });
+  return next.kind === 'closed' ? end : { kind: 'hold', reason, wait: next };
+}
+
+function waitOrEnd(reason: HoldReason, next: Next): Exclude<Admission, { kind: 'try' }> {
+  return next.kind === 'closed' ? { kind: 'bury', reason: 'window_closed' } : { kind: 'hold', reason, wait: next };
+}

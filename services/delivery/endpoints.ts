@@ -1,0 +1,137 @@
+import { type ConfigView } from '../../shared/config/types';
+import { type Encryptor } from '../../shared/config/encryption';
+import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
+import { urlHash } from '../../shared/model/delivery';
+import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
+import { checkStaticHeaders } from '../../shared/model/static-headers';
+import { checkWebhookUrl } from '../../shared/model/webhook-url';
+import { type Log } from '../../shared/telemetry/log';
+import { secretTexts } from './http/redact';
+
+/**
+ * Destinations as they are at this moment, opened: looked up for every request, so that a rotated secret or a corrected
+ * URL holds for what already waits. Opening (decryption, URL parsing, key preparation) is done once per version.
+ */
+
+export interface Target {
+  /** the webhook's id */
+  id: string;
+  /** names its URL in the headers of a delivery */
+  hash: string;
+  /** names its lane: the same URL of two destinations has two */
+  lane: string;
+  destinationId: string;
+  /** over how many the destination is spread */
+  shards: number;
+  /** of its destination */
+  maxPerSecond?: number;
+  origin: string;
+  /** with the query */
+  path: string;
+  /** names and values in turn */
+  staticHeaders: string[];
+  /** what must not be kept of its answers (`redact.ts`) */
+  secrets: readonly string[];
+  /** why it can never be sent to */
+  problem?: string;
+}
+
+export interface OpenDestination {
+  enabled: boolean;
+  paused: boolean;
+  targets: Target[];
+  secrets: PreparedSecrets | undefined;
+}
+
+export type Lookup =
+  | { kind: 'open'; version: number; destination: OpenDestination }
+  | { kind: 'deleted' }
+  /** its secrets cannot be decrypted by this process */
+  | { kind: 'sealed'; version: number; why: string }
+  /** its record in `config` cannot be read by this process: written by a newer Waypost, or damaged */
+  | { kind: 'unreadable' };
+
+export class Endpoints {
+  readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
+
+  constructor(
+    private readonly config: ConfigView,
+    private readonly encryptor: Encryptor,
+    private readonly log: Log,
+  ) {}
+
+  lookup(destinationId: string): Lookup {
+    if (this.config.isUnreadable('destination', destinationId)) return { kind: 'unreadable' };
+    const entry = this.config.destination(destinationId);
+    if (!entry) {
+      this.#opened.delete(destinationId);
+      return { kind: 'deleted' };
+    }
+    const known = this.#opened.get(destinationId);
+    if (known?.version === entry.version) return known.lookup;
+    const lookup = this.#open(entry.data, entry.version);
+    this.#opened.set(destinationId, { version: entry.version, lookup });
+    return lookup;
+  }
+
+  #open(destination: Destination, version: number): Lookup {
+    const { id, enabled, paused } = destination;
+    let why: string | undefined;
+    const open: Open = (sealed) => {
+      const opened = this.encryptor.decrypt(sealed, id);
+      why ??= opened.why;
+      return opened.text ?? '';
+    };
+    const targets = destination.webhooks.map((webhook) => targetOf(destination, webhook, open));
+    const secrets = destination.secrets && secretsOf(destination.secrets, open);
+    if (why === undefined) {
+      return {
+        kind: 'open',
+        version,
+        destination: { enabled, paused, targets, secrets: secrets && prepareSecrets(secrets) },
+      };
+    }
+    this.log.error({ destination: id, reason: why }, 'destination.sealed');
+    return { kind: 'sealed', version, why };
+  }
+}
+
+/** A sealed text of this destination in the clear; empty where it cannot be opened, and then nothing is sent at all. */
+type Open = (sealed: Encrypted) => string;
+
+function targetOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Target {
+  const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
+  const url = open(webhook.url);
+  const hash = urlHash(url);
+  const headers = Object.fromEntries(Object.entries(webhook.headers).map(([name, value]) => [name, open(value)]));
+  const base = {
+    id: webhook.id,
+    hash,
+    lane: `${owner}/${hash}`,
+    destinationId: owner,
+    shards,
+    ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
+    origin: webhook.origin,
+    path: '/',
+    staticHeaders: [],
+    secrets: [],
+  };
+  const checked = checkWebhookUrl(url);
+  if (!checked.ok) return { ...base, problem: checked.problem };
+  const [bad] = checkStaticHeaders(headers);
+  if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
+  const { origin, pathname, search } = checked.url;
+  const path = pathname + search;
+  const staticHeaders = Object.entries(headers).flat();
+  return { ...base, origin, path, staticHeaders, secrets: secretTexts(path, staticHeaders) };
+}
+
+function secretsOf(secrets: NonNullable<Destination['secrets']>, open: Open): SigningSecrets {
+  const { current, previous, overlapUntil, switchAt } = secrets;
+  return {
+    current: open(current),
+    ...(previous === undefined ? {} : { previous: open(previous) }),
+    ...(overlapUntil === undefined ? {} : { overlapUntil }),
+    ...(switchAt === undefined ? {} : { switchAt }),
+  };
+}

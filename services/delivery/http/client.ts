@@ -1,0 +1,250 @@
+import { type Socket } from 'node:net';
+import { type IncomingHttpHeaders } from 'node:http';
+import { type Dispatcher } from 'undici';
+import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
+import { CompactingMap } from '../../../shared/service/compacting-map';
+import { StallClock } from '../stall-clock';
+import {
+  createConnector,
+  ForbiddenAddressError,
+  type AddressGuard,
+  type Connect,
+  type Waiting,
+} from './guarded-connector';
+import { type Connection, ConnectionPool } from './connection-pool';
+import { DnsError, type NameResolver } from './resolver';
+import { PhaseTimer } from './phase-timer';
+
+/**
+ * One POST by undici: no redirects, the whole answer within the deadline or none. An endpoint's fault is a value, never
+ * thrown.
+ *
+ * The deadline is kept by one sweep over what is in flight, since undici's own timeouts count per phase and coarsely,
+ * and a timer per request costs as much as the request. Time in which this process stood still does not count.
+ * Connections have no limit of their own: the lanes are the only bound.
+ */
+
+const SWEEP_MS = 100;
+const KEEP_BODY_BYTES = 16 * 1024;
+/** undici closes an idle socket after 4 s; what is left of it then is dropped after so long. */
+const IDLE_MS = 60_000;
+const IDLE_SWEEP_MS = 5_000;
+
+export interface SendRequest {
+  origin: string;
+  /** with the query */
+  path: string;
+  /** names and values in turn */
+  headers: string[];
+  body: Buffer;
+}
+
+export interface EndpointResponse {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** at most 16 KiB */
+  body: Buffer;
+  /** there was more, or it broke off after the status */
+  truncated: boolean;
+}
+
+export type SendResult = (
+  | { ok: true; answer: EndpointResponse }
+  /** `stoodStill`: this process did, while it was under way or just before: it tells nothing of the endpoint */
+  | { ok: false; error: UrlError; stoodStill?: boolean }
+) & { durationMs: number; phases?: Phases };
+
+export class Sender {
+  readonly #origins = new Map<string, ConnectionPool>();
+  /** in the order of their deadlines, since all have the same time */
+  readonly #inFlight = new CompactingMap<Exchange, true>();
+  readonly #connect: Connect;
+  readonly #sweep: NodeJS.Timeout;
+  readonly #awake = new StallClock(performance.now());
+  #idleSweepAt = 0;
+
+  constructor(private readonly options: { timeoutMs: number; guard: AddressGuard; names: NameResolver }) {
+    this.#connect = createConnector(options);
+    // After what has arrived was read: after a busy moment an answer may be there that only was not looked at.
+    const sweep = () => setImmediate(() => this.#sweepOnce());
+    this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** `done` is called once, never before this returns, and at the latest one sweep after the deadline. */
+  send(request: SendRequest, done: (result: SendResult) => void): void {
+    const origin = this.#origin(request.origin);
+    let returned = false;
+    const exchange: Exchange = new Exchange(this.#awake, (result, complete) => {
+      this.#inFlight.delete(exchange);
+      if (complete) origin.giveBack(connection, exchange.startedAt);
+      else origin.drop(connection);
+      // A literal address that is forbidden is refused while it is dispatched.
+      if (returned) done(result);
+      else queueMicrotask(() => done(result));
+    });
+    const connection: Connection = origin.take(exchange);
+    this.#inFlight.set(exchange, true);
+    try {
+      connection.client.dispatch(
+        {
+          method: 'POST',
+          path: request.path,
+          headers: request.headers,
+          body: request.body,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        exchange,
+      );
+    } catch (error) {
+      queueMicrotask(() => exchange.fail(error));
+    } finally {
+      returned = true;
+    }
+  }
+
+  /** Lets what is in flight end, for at most its own deadline, and closes. */
+  async close(): Promise<void> {
+    const until = Date.now() + this.options.timeoutMs + SWEEP_MS;
+    while (this.#inFlight.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#origins.values()].map((connections) => connections.destroy()));
+  }
+
+  #origin(name: string): ConnectionPool {
+    let origin = this.#origins.get(name);
+    if (!origin) this.#origins.set(name, (origin = new ConnectionPool(name, this.#connect)));
+    return origin;
+  }
+
+  #sweepOnce(): void {
+    const now = performance.now();
+    this.#awake.beat(now);
+    const oldest = this.#awake.now(now) - this.options.timeoutMs;
+    for (const exchange of this.#inFlight.keys()) {
+      if (exchange.begunAt > oldest) break;
+      exchange.expire(this.options.timeoutMs);
+    }
+    if (now < this.#idleSweepAt) return;
+    this.#idleSweepAt = now + IDLE_SWEEP_MS;
+    for (const [name, origin] of this.#origins) {
+      origin.dropIdle(now - IDLE_MS);
+      if (origin.size === 0) this.#origins.delete(name);
+    }
+  }
+}
+
+// One for all: making a stack is dear (connection-pool.ts), and nobody reads these.
+const TOO_LATE = new Error('the deadline has passed');
+const TOO_LONG = new Error('the answer is longer than what is kept');
+
+/** One request and its answer. */
+class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting {
+  /** by the clock that stands still with this process */
+  readonly begunAt: number;
+  socket: Socket | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #ended = false;
+
+  /** @param done `complete`: the connection has nothing more to bring */
+  constructor(
+    private readonly awake: StallClock,
+    private readonly done: (result: SendResult, complete: boolean) => void,
+  ) {
+    super();
+    this.begunAt = awake.now(this.startedAt);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Its deadline passed while it waited for a connection: nothing may be sent any more.
+    if (this.#ended) controller.abort(TOO_LATE);
+    this.phase = 'headers';
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+    if (status >= 200) this.phase = 'body';
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return;
+    const room = KEEP_BODY_BYTES - this.#bytes;
+    if (chunk.length <= room) {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+      return;
+    }
+    this.#chunks.push(chunk.subarray(0, room));
+    this.#answered(true);
+    // What is beyond is of no use to anyone: dropped with its connection.
+    controller.abort(TOO_LONG);
+  }
+
+  onResponseEnd(): void {
+    this.#answered(false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error);
+  }
+
+  fail(error: unknown): void {
+    this.#failed(describe(error, this.phase));
+  }
+
+  expire(timeoutMs: number): void {
+    const message = `no complete answer within ${String(timeoutMs)} ms`;
+    this.#failed({ code: 'timeout', phase: this.phase, message });
+    if (this.#controller) this.#controller.abort(TOO_LATE);
+    else this.socket?.destroy(TOO_LATE);
+  }
+
+  #answered(truncated: boolean): void {
+    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const answer: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
+    this.#end({ ok: true, answer, durationMs: this.#elapsed() }, !truncated);
+  }
+
+  #failed(error: UrlError): void {
+    const stoodStill = this.awake.stoodStillSince(this.begunAt, performance.now());
+    this.#end({ ok: false, error, durationMs: this.#elapsed(), ...(stoodStill ? { stoodStill } : {}) });
+  }
+
+  #elapsed(): number {
+    return Math.round(performance.now() - this.startedAt);
+  }
+
+  #end(result: SendResult, complete = false): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const phases = this.endPhases();
+    if (phases) result.phases = phases;
+    this.done(result, complete);
+  }
+}
+
+/** What an error of the connection means. Messages name host and cause, never path, query or header. */
+function describe(error: unknown, phase: Phase): UrlError {
+  if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
+  // The resolver gives up shortly before the deadline, or together with it: the cause is the same, and named the same.
+  if (error instanceof DnsError) {
+    return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
+  }
+  const code = (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
+  if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
+    return { code: 'tls', phase: 'tls', message: `the connection could not be secured (${code})` };
+  }
+  const when = phase === 'headers' || phase === 'body' ? 'was interrupted' : 'could not be opened';
+  return { code: 'connection', phase, message: `the connection ${when} (${code})` };
+}

@@ -1,0 +1,111 @@
+import { type IncomingHttpHeaders } from 'node:http';
+import { type ErrorCode, type Outcome, type UrlAttempt } from '../../../shared/model/attempt-events';
+import { classifyError, classifyStatus, retryAfterMs } from '../../../shared/model/classify-response';
+import { redact, redactLocation } from './redact';
+import { type EndpointResponse, type SendResult } from './client';
+import { type Signal } from '../lanes/signal';
+import { type Target } from '../endpoints';
+
+/** An answer, or the lack of one, as it is recorded; and how much of answers is kept at all. */
+
+const MOST_HEADER_BYTES = 4 * 1024;
+/** Cookies are credentials of whoever set them. */
+const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
+
+export interface JudgedResponse {
+  attempt: UrlAttempt;
+  outcome: Outcome;
+  retryAfterMs: number | undefined;
+  /** what it says about the endpoint, whatever it says of the delivery */
+  signal: Signal;
+}
+
+const REQUEST_TIMEOUT = 408;
+const TOO_MANY_REQUESTS = 429;
+
+/** @param keep whether the history still has room for this answer's body */
+export function judgeResponse(
+  target: Target,
+  result: SendResult,
+  context: { nowMs: number; keep: (bytes: number) => boolean },
+): JudgedResponse {
+  const { durationMs, phases } = result;
+  const base = { url: target.id, origin: target.origin, durationMs, ...(phases && { phases }) };
+  if (!result.ok) {
+    const outcome = classifyError(result.error.code);
+    const attempt: UrlAttempt = { ...base, outcome, error: result.error };
+    const signal: Signal = result.stoodStill ? { kind: 'withdrawn' } : errorSignal(result.error.code, outcome);
+    return { attempt, outcome, retryAfterMs: undefined, signal };
+  }
+  const { answer } = result;
+  const outcome = classifyStatus(answer.status);
+  const attempt: UrlAttempt = {
+    ...base,
+    outcome,
+    status: answer.status,
+    response: kept(answer, target.secrets, context.keep),
+  };
+  if (outcome !== 'delivered') {
+    attempt.error = { code: 'status', message: `the response status was ${String(answer.status)}` };
+  }
+  const asked: string | string[] | undefined = answer.headers['retry-after'];
+  const wait = retryAfterMs(answer.status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
+  return { attempt, outcome, retryAfterMs: wait, signal: statusSignal(answer.status, wait) };
+}
+
+/** An address that may not be reached, or a URL that is none, is no fault of the endpoint: nothing was sent to it. */
+function errorSignal(code: ErrorCode, outcome: Outcome): Signal {
+  if (code === 'timeout') return { kind: 'timeout' };
+  return { kind: outcome === 'retry' ? 'failed' : 'withdrawn' };
+}
+
+function statusSignal(status: number, retryAfterMs: number | undefined): Signal {
+  if (retryAfterMs !== undefined && retryAfterMs > 0) return { kind: 'throttled', retryAfterMs };
+  if (status === TOO_MANY_REQUESTS) return { kind: 'throttled' };
+  return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
+}
+
+function kept(
+  answer: EndpointResponse,
+  secrets: readonly string[],
+  keep: (bytes: number) => boolean,
+): NonNullable<UrlAttempt['response']> {
+  const room = keep(answer.body.length);
+  return {
+    headers: keptHeaders(answer.headers, secrets),
+    body: room ? redact(answer.body.toString('utf8'), secrets, answer.truncated) : '',
+    truncated: answer.truncated || (!room && answer.body.length > 0),
+  };
+}
+
+function keptHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
+  const result: Record<string, string> = {};
+  let left = MOST_HEADER_BYTES;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || NOT_KEPT.has(name)) continue;
+    const text = Array.isArray(value) ? value.join(', ') : value;
+    left -= name.length + text.length;
+    if (left < 0) break;
+    result[name] = name === 'location' ? redactLocation(text) : redact(text, secrets);
+  }
+  return result;
+}
+
+/** Per destination: a burst, then a steady trickle, so that a sick endpoint cannot fill the history's disk. */
+const BURST_BYTES = 1024 * 1024;
+const BYTES_PER_MS = 16;
+
+export class ResponseBudget {
+  readonly #left = new Map<string, { bytes: number; at: number }>();
+
+  /** @returns whether a body of this size may be kept */
+  take(destinationId: string, bytes: number, nowMs: number): boolean {
+    let left = this.#left.get(destinationId);
+    if (!left) this.#left.set(destinationId, (left = { bytes: BURST_BYTES, at: nowMs }));
+    left.bytes = Math.min(BURST_BYTES, left.bytes + Math.max(0, nowMs - left.at) * BYTES_PER_MS);
+    left.at = nowMs;
+    if (left.bytes < bytes) return false;
+    left.bytes -= bytes;
+    return true;
+  }
+}

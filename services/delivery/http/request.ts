@@ -1,0 +1,22 @@
+import { type Delivery } from '../../../shared/model/delivery';
+import { signHeaders } from '../../../shared/model/sign';
+import { type SendRequest } from './client';
+import { type OpenDestination, type Target } from '../endpoints';
+
+/** The request of one try at one URL, signed at the moment it is sent: a signature that waited would be stale. */
+export function buildRequest(input: {
+  delivery: Delivery;
+  body: Buffer;
+  destination: OpenDestination;
+  target: Target;
+  nowMs: number;
+  /** of this request */
+  traceparent: string;
+}): SendRequest {
+  const { delivery, body, destination, target, nowMs, traceparent } = input;
+  const timestampS = Math.floor(nowMs / 1000);
+  const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
+  headers.push('content-type', 'application/json', 'user-agent', 'Waypost/1.0');
+  headers.push('traceparent', traceparent, ...target.staticHeaders);
+  return { origin: target.origin, path: target.path, headers, body };
+}

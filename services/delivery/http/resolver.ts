@@ -1,0 +1,122 @@
+import { Resolver } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+
+/**
+ * Names to addresses, apart from libuv's four threads (`dns.lookup` shares them with zlib and fs, so that four names
+ * whose server never answers would stop them all). Each name is asked once at a time, kept for its TTL, and given up
+ * after the resolver's own timeout; who waits is bounded by its lane.
+ */
+
+const MIN_TTL_MS = 5_000;
+const MAX_TTL_MS = 60_000;
+/** A failure is kept a moment, so that a burst of deliveries asks once. */
+const FAILURE_TTL_MS = 1_000;
+const MAX_NAMES = 10_000;
+const HOSTS_FILE = '/etc/hosts';
+const HOSTS_TTL_MS = 10_000;
+
+/** The name could not be resolved. `code` is the resolver's: ENOTFOUND, ESERVFAIL, ETIMEOUT … */
+export class DnsError extends Error {
+  constructor(
+    readonly code: string,
+    hostname: string,
+  ) {
+    super(`${hostname} could not be resolved (${code})`);
+    this.name = 'DnsError';
+  }
+}
+
+interface Known {
+  until: number;
+  answer: Promise<string[]>;
+}
+
+export class NameResolver {
+  readonly #known = new Map<string, Known>();
+  readonly #resolver: Resolver;
+  #hosts = new Map<string, string[]>();
+  #hostsReadAt = 0;
+
+  /**
+   * @param timeoutMs for one name, all tries together
+   * @param servers to ask instead of the system's, where there are any
+   */
+  constructor(timeoutMs: number, servers: readonly string[] = []) {
+    this.#resolver = new Resolver({ timeout: Math.max(100, Math.floor(timeoutMs / 3)), tries: 2 });
+    if (servers.length > 0) this.#resolver.setServers(servers);
+  }
+
+  /** The addresses of a name, IPv4 first. @throws DnsError */
+  resolve(hostname: string): Promise<string[]> {
+    const name = hostname.toLowerCase().replace(/\.$/, '');
+    if (isIP(name)) return Promise.resolve([name]);
+    // RFC 6761: localhost is the loopback interface, whatever a resolver says.
+    if (name === 'localhost' || name.endsWith('.localhost')) return Promise.resolve(['127.0.0.1', '::1']);
+    const host = this.#hostsFile().get(name);
+    if (host) return Promise.resolve(host);
+
+    const now = Date.now();
+    const known = this.#known.get(name);
+    if (known && known.until > now) return known.answer;
+    const entry: Known = { until: Infinity, answer: this.#ask(name) };
+    this.#remember(name, entry);
+    return entry.answer;
+  }
+
+  async #ask(name: string): Promise<string[]> {
+    let ttlMs = FAILURE_TTL_MS;
+    try {
+      const found = await this.#records(name);
+      ttlMs = Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, 1000 * Math.min(...found.map((record) => record.ttl))));
+      return found.map((record) => record.address);
+    } catch (error) {
+      throw new DnsError((error as NodeJS.ErrnoException).code ?? 'ENOTFOUND', name);
+    } finally {
+      const entry = this.#known.get(name);
+      if (entry) entry.until = Date.now() + ttlMs;
+    }
+  }
+
+  async #records(name: string): Promise<{ address: string; ttl: number }[]> {
+    try {
+      return await this.#resolver.resolve4(name, { ttl: true });
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code !== 'ENODATA' && code !== 'ENOTFOUND') throw error;
+      return await this.#resolver.resolve6(name, { ttl: true });
+    }
+  }
+
+  #remember(name: string, entry: Known): void {
+    this.#known.delete(name);
+    this.#known.set(name, entry);
+    const oldest = this.#known.keys().next();
+    if (this.#known.size > MAX_NAMES && !oldest.done) this.#known.delete(oldest.value);
+  }
+
+  /** c-ares does not read it, and people expect it to hold. */
+  #hostsFile(): Map<string, string[]> {
+    const now = Date.now();
+    if (now - this.#hostsReadAt < HOSTS_TTL_MS) return this.#hosts;
+    this.#hostsReadAt = now;
+    try {
+      this.#hosts = parseHosts(readFileSync(HOSTS_FILE, 'utf8'));
+    } catch {
+      // Not every system has one: names then come from the resolver alone.
+      this.#hosts = new Map();
+    }
+    return this.#hosts;
+  }
+}
+
+/** The names of a hosts file and their addresses, in the file's order. */
+function parseHosts(text: string): Map<string, string[]> {
+  const hosts = new Map<string, string[]>();
+  for (const line of text.split('\n')) {
+    const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (!address || !isIP(address)) continue;
+    for (const name of names) hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
+  }
+  return hosts;
+}

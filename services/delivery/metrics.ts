@@ -1,0 +1,166 @@
+import { LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
+import { type LaneCensus } from './lanes/registry';
+
+/** What delivery counts. */
+
+/** Seconds: what took no retry is below ten, the rest is a matter of tiers and of the window. */
+const DELIVERY_BOUNDS = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 14_400,
+];
+
+const requests = metrics.histogram(
+  {
+    name: 'http.client.request.duration',
+    help: 'Duration of one request to one URL. No label names the host: it would name every customer.',
+    unit: 's',
+    labels: {
+      'http.request.method': '`POST`',
+      'http.response.status_code': 'absent without a response',
+      'error.type':
+        'absent for a 2xx; otherwise the status, `timeout`, `dns`, `connection`, `tls`, `forbidden_address`, `invalid_url`',
+    },
+  },
+  LATENCY_BOUNDS,
+);
+const durations = metrics.histogram(
+  {
+    name: 'waypost.delivery.duration',
+    help: 'Time from acceptance at ingest to the 2xx. `later`: it took more than one attempt. Replays and test sends do not count.',
+    unit: 's',
+    labels: { attempt: '`first`, `later`' },
+  },
+  DELIVERY_BOUNDS,
+);
+const attempts = metrics.counter({
+  name: 'waypost.attempts',
+  help: 'Attempts that ended. One attempt may be several requests.',
+  labels: { outcome: '`delivered`, `retry`, `rejected`' },
+});
+const delivered = metrics.counter({ name: 'waypost.deliveries.delivered', help: 'Deliveries that ended with a 2xx.' });
+const turns = metrics.counter({
+  name: 'waypost.circuit.turns',
+  help: 'Circuits that opened or closed again.',
+  labels: { state: '`open`, `closed`' },
+});
+
+export const deliveryMetrics = {
+  attempts: {
+    delivered: attempts.of({ outcome: 'delivered' }),
+    retry: attempts.of({ outcome: 'retry' }),
+    rejected: attempts.of({ outcome: 'rejected' }),
+  },
+  delivered: delivered.of(),
+  retried: metrics.counter({
+    name: 'waypost.deliveries.retried',
+    help: 'Deliveries sent to a tier after a failed attempt.',
+    labels: { reason: '`backoff`, `retry_after`' },
+  }),
+  diverted: metrics.counter({
+    name: 'waypost.deliveries.diverted',
+    help: 'Deliveries sent to a tier without an attempt.',
+    labels: {
+      reason:
+        '`lane_full`, `rate_limited`, `handed_over`, `circuit_open`, `retry_after`, `paused`, `secrets_unreadable`, `destination_unreadable`',
+    },
+  }),
+  dead: metrics.counter({
+    name: 'waypost.deliveries.dead',
+    help: 'Dead letters: deliveries that were given up.',
+    labels: {
+      reason: '`rejected`, `window_closed`, `lane_full`, `rate_limited`, `circuit_open`, `retry_after`, `unreadable`',
+    },
+  }),
+  cancelled: metrics.counter({
+    name: 'waypost.deliveries.cancelled',
+    help: 'Deliveries cancelled because their destination is off or deleted.',
+    labels: { reason: '`destination_disabled`, `destination_deleted`' },
+  }),
+  first: durations.of({ attempt: 'first' }),
+  later: durations.of({ attempt: 'later' }),
+  opened: turns.of({ state: 'open' }),
+  closed: turns.of({ state: 'closed' }),
+};
+
+// There from the start, so that the first of a kind is seen as an increase.
+for (const reason of ['backoff', 'retry_after']) deliveryMetrics.retried.of({ reason });
+const holds = ['paused', 'secrets_unreadable', 'destination_unreadable'];
+for (const reason of ['lane_full', 'rate_limited', 'handed_over', 'circuit_open', 'retry_after', ...holds]) {
+  deliveryMetrics.diverted.of({ reason });
+}
+const ends = ['rejected', 'window_closed', 'lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'unreadable'];
+for (const reason of ends) deliveryMetrics.dead.of({ reason });
+for (const reason of ['destination_disabled', 'destination_deleted']) deliveryMetrics.cancelled.of({ reason });
+
+/** Of statuses there are at most some hundreds: the rest is no HTTP. */
+const STATUS = { from: 100, to: 599 };
+const byStatus = new Map<number, ReturnType<typeof requests.of>>();
+
+/** One request ended. @param error the code of `UrlError`, where there was no answer */
+export function countRequest(status: number | undefined, error: string, durationMs: number): void {
+  if (status === undefined) {
+    requests.of({ ...POST, 'error.type': error }).record(durationMs / 1_000);
+    return;
+  }
+  let series = byStatus.get(status);
+  if (!series) byStatus.set(status, (series = requests.of(statusLabels(status))));
+  series.record(durationMs / 1_000);
+}
+
+const POST = { 'http.request.method': 'POST' };
+
+function statusLabels(status: number) {
+  const code = status >= STATUS.from && status <= STATUS.to ? String(status) : 'other';
+  const failed = status < 200 || status > 299;
+  return { ...POST, 'http.response.status_code': code, ...(failed ? { 'error.type': code } : {}) };
+}
+
+/** What is looked at only when someone asks. */
+export function observeDelivery(parts: {
+  deliverer: { readonly fill: Record<string, number> };
+  lanes: { census(): LaneCensus };
+  sender: { readonly inFlight: number };
+  sockets: number;
+}): void {
+  const { deliverer, lanes, sender, sockets } = parts;
+  const gauge = (name: string, help: string, read: () => number) => metrics.gauge({ name, help }, () => only(read()));
+  gauge('waypost.requests.in_flight', 'POSTs that wait for a response.', () => sender.inFlight);
+  gauge(
+    'waypost.sockets.limit',
+    'Most sockets that the process may open. `waypost_requests_in_flight / waypost_sockets_limit` is its fill.',
+    () => sockets,
+  );
+  gauge('waypost.lanes.queued', 'Deliveries queued in all lanes.', () => lanes.census().queued);
+  metrics.gauge(
+    {
+      name: 'waypost.lanes',
+      help: 'Known URLs: without open requests, with open requests, with queued deliveries.',
+      labels: { state: '`idle`, `active`, `waiting`' },
+    },
+    () => byState(lanes.census().lanes),
+  );
+  metrics.gauge(
+    {
+      name: 'waypost.circuits',
+      help: 'URLs by the state of their circuit in this process.',
+      labels: { state: '`closed`, `open`, `recovering`' },
+    },
+    () => byState(lanes.census().circuits),
+  );
+  metrics.gauge(
+    {
+      name: 'waypost.buffer.fill',
+      help: 'Fill of a buffer, 0 to 1: bodies held, outcomes that Kafka has not acknowledged, bodies queued. Partitions pause while one of the first two is at 1.',
+      unit: '1',
+      labels: { buffer: '`bodies`, `outcomes`, `lanes`' },
+    },
+    () =>
+      Object.entries({ ...deliverer.fill, lanes: lanes.census().fill }).map(([buffer, value]) => ({
+        labels: { buffer },
+        value,
+      })),
+  );
+}
+
+function byState(counts: Record<string, number>) {
+  return Object.entries(counts).map(([state, value]) => ({ labels: { state }, value }));
+}

@@ -1,0 +1,30 @@
+import { type OutRecord } from '../../shared/kafka/port';
+import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
+import { type Admission } from './admission';
+import { type DeliveryInHand } from './outcome';
+
+/** What became of a delivery in one step, read off what is written of it: pure. */
+
+export interface StepOutcome {
+  /** `tested`: a test send, which nothing follows */
+  kind: 'delivered' | 'tested' | 'retried' | 'diverted' | 'dead' | 'cancelled';
+  reason?: string;
+  /** where it was written to, but for its event */
+  topic?: string;
+}
+
+/** @param admission why it was not tried, where that was so */
+export function stepOutcomeOf(
+  { delivery }: DeliveryInHand,
+  outcome: readonly OutRecord[],
+  admission?: Admission,
+): StepOutcome {
+  if (admission?.kind === 'cancel') return { kind: 'cancelled', reason: admission.reason };
+  const moved = outcome.find(({ topic }) => topic !== ATTEMPTS);
+  if (!moved) return { kind: delivery.test ? 'tested' : 'delivered' };
+  const { topic, headers = {} } = moved;
+  const { reason = '' } = headers;
+  if (topic === DEAD) return { kind: 'dead', reason, topic };
+  const attempted = Number(headers.attempt ?? 0) > delivery.attempt;
+  return { kind: attempted ? 'retried' : 'diverted', reason, topic };
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import { Endpoints } from '../../../services/delivery/endpoints';
+import { createEncryptor, type Encryptor } from '../../../shared/config/encryption';
+import { type ConfigView } from '../../../shared/config/types';
+import { type Destination } from '../../../shared/model/config';
+
+/** Destinations opened with the keys of this process, and those that cannot be. */
+
+const ID = 'dst_1';
+const OURS = createEncryptor([randomBytes(32)]);
+const OTHERS = createEncryptor([randomBytes(32)]);
+const AT = '2026-01-01T00:00:00.000Z';
+
+function aDestination(by: { url?: Encryptor; header?: Encryptor; secret?: Encryptor; owner?: string }): Destination {
+  const { url = OURS, header = OURS, secret = OURS, owner = ID } = by;
+  return {
+    ...{ id: ID, name: 'A destination', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
+    ...{ createdAt: AT, updatedAt: AT },
+    webhooks: [
+      {
+        id: 'wh_1',
+        url: url.encrypt('https://shop.example/in?token=t', owner),
+        origin: 'https://shop.example',
+        headers: { 'X-Team': header.encrypt('a b', owner) },
+      },
+    ],
+    secrets: { current: secret.encrypt('shared', owner) },
+  };
+}
+
+function lookupOf(...versions: Destination[]) {
+  let unreadable = false;
+  let version = 1;
+  const logged: string[] = [];
+  const config = {
+    destination: () => ({ version, data: versions[version - 1] }),
+    isUnreadable: () => unreadable,
+  } as unknown as ConfigView;
+  const targets = new Endpoints(config, OURS, pino({}, { write: (line) => logged.push(line) }));
+  return {
+    logged,
+    damage: () => (unreadable = true),
+    lookup: (atVersion = 1) => {
+      version = atVersion;
+      return targets.lookup(ID);
+    },
+  };
+}
+
+test('opened with our key: where to, with what, and signed', () => {
+  expect(lookupOf(aDestination({})).lookup()).toMatchObject({
+    kind: 'open',
+    destination: {
+      targets: [{ origin: 'https://shop.example', path: '/in?token=t', staticHeaders: ['X-Team', 'a b'] }],
+      secrets: { previous: undefined },
+    },
+  });
+});
+
+test.each([
+  ['its URL', { url: OTHERS }],
+  ['a header', { header: OTHERS }],
+  ['its secret', { secret: OTHERS }],
+  ['everything', { owner: 'dst_2' }],
+])('sealed for others: %s, and nothing of it is of use', (_, by) => {
+  const { lookup, logged } = lookupOf(aDestination(by));
+  expect(lookup()).toEqual({ kind: 'sealed', version: 1, why: expect.stringContaining(`A sealed text of ${ID}`) });
+  lookup();
+  // Said once, not for each delivery.
+  expect(logged).toHaveLength(1);
+  expect(logged[0]).toContain('destination.sealed');
+});
+
+test('a new version is opened anew', () => {
+  const { lookup } = lookupOf(aDestination({ secret: OTHERS }), aDestination({}));
+  expect([lookup(1).kind, lookup(2).kind]).toEqual(['sealed', 'open']);
+});
+
+test('a destination whose record in config cannot be read is neither used as it was nor taken for deleted', () => {
+  const { lookup, damage } = lookupOf(aDestination({}));
+  expect(lookup().kind).toBe('open');
+  damage();
+  expect(lookup()).toEqual({ kind: 'unreadable' });
+});

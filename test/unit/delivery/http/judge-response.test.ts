@@ -1,0 +1,98 @@
+import { judgeResponse } from '../../../../services/delivery/http/judge-response';
+import { secretTexts } from '../../../../services/delivery/http/redact';
+import { type SendResult } from '../../../../services/delivery/http/client';
+import { type ErrorCode } from '../../../../shared/model/attempt-events';
+
+const TARGET = {
+  ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', shards: 4 },
+  ...{ origin: 'https://a.example', path: '/', staticHeaders: [], secrets: [] },
+};
+const CONTEXT = { nowMs: Date.parse('2026-11-21T10:00:00.000Z'), keep: () => true };
+
+function answered(status: number, retryAfter?: string): SendResult {
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+  return { ok: true, answer: { status, headers, body: Buffer.from('x'), truncated: false }, durationMs: 3 };
+}
+
+describe('what an answer says about the endpoint', () => {
+  test.each<[number, string | undefined, object]>([
+    [200, undefined, { kind: 'ok' }],
+    [301, undefined, { kind: 'ok' }],
+    [404, undefined, { kind: 'ok' }],
+    [423, undefined, { kind: 'ok' }],
+    [408, undefined, { kind: 'failed' }],
+    [500, undefined, { kind: 'failed' }],
+    [503, undefined, { kind: 'failed' }],
+    [503, '0', { kind: 'failed' }],
+    [503, '7', { kind: 'throttled', retryAfterMs: 7_000 }],
+    [429, undefined, { kind: 'throttled' }],
+    [429, 'soon', { kind: 'throttled' }],
+    [429, 'Sat, 21 Nov 2026 10:00:09 GMT', { kind: 'throttled', retryAfterMs: 9_000 }],
+    [500, '7', { kind: 'failed' }],
+    [600, undefined, { kind: 'failed' }],
+  ])('%d, Retry-After %s', (status, retryAfter, signal) => {
+    expect(judgeResponse(TARGET, answered(status, retryAfter), CONTEXT).signal).toEqual(signal);
+  });
+
+  test.each<[ErrorCode, string]>([
+    ['timeout', 'timeout'],
+    ['dns', 'failed'],
+    ['connection', 'failed'],
+    ['tls', 'failed'],
+    ['forbidden_address', 'withdrawn'],
+    ['invalid_url', 'withdrawn'],
+  ])('%s: %s', (code, kind) => {
+    const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 3 };
+    expect(judgeResponse(TARGET, result, CONTEXT).signal).toEqual({ kind });
+  });
+
+  test.each<ErrorCode>(['timeout', 'connection', 'dns', 'tls'])(
+    'nothing, where we stood still meanwhile: %s',
+    (code) => {
+      const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 9_000, stoodStill: true };
+      const { signal, outcome, attempt } = judgeResponse(TARGET, result, CONTEXT);
+      expect([signal, outcome, attempt.error?.code]).toEqual([{ kind: 'withdrawn' }, 'retry', code]);
+    },
+  );
+});
+
+describe('what is kept of an answer', () => {
+  const path = '/services/T0000000/Zk9xQwErTyUiOp?token=s3cr3t%21t0ken';
+  const staticHeaders = ['Authorization', 'Bearer abc.def.ghi', 'X-Api-Key', 'key-0123', 'X-Short', 'a'];
+  const secrets = secretTexts(path, [...staticHeaders, 'X-Login', `Basic ${btoa('jim:pa55word')}`]);
+  const kept = (body: string, headers: Record<string, string> = {}, truncated = false) => {
+    const answer = { status: 301, headers, body: Buffer.from(body), truncated };
+    return judgeResponse({ ...TARGET, secrets }, { ok: true, answer, durationMs: 3 }, CONTEXT).attempt.response!;
+  };
+
+  test.each<[string, string, string]>([
+    ['a static header', 'you sent key-0123', 'you sent ***'],
+    ['a credential without its scheme', '{"token":"abc.def.ghi"}', '{"token":"***"}'],
+    ['the password of Basic, decoded', '{"password":"pa55word"}', '{"password":"***"}'],
+    ['path and query', `Cannot POST ${path}`, 'Cannot POST ***'],
+    ['path and query in JSON of PHP', JSON.stringify({ path }).replaceAll('/', '\\/'), '{"path":"***"}'],
+    ['path and query, encoded', `/login?next=${encodeURIComponent(path)}`, '/login?next=***'],
+    ['a value of the query, decoded', 'token s3cr3t!t0ken is unknown', 'token *** is unknown'],
+    ['a part of the path that may be a token', 'no webhook Zk9xQwErTyUiOp', 'no webhook ***'],
+    ['not what is too short to be a secret', 'a b', 'a b'],
+  ])('%s', (_, body, expected) => {
+    expect(kept(body, { 'x-echo': body })).toEqual({
+      headers: { 'x-echo': expected },
+      body: expected,
+      truncated: false,
+    });
+  });
+
+  test.each([
+    ['https://b.example/services/other?token=x', 'https://b.example/***'],
+    ['https://b.example', 'https://b.example'],
+    ['/login?next=/services', '***'],
+  ])('the origin alone of location %s', (location, expected) => {
+    expect(kept('', { location }).headers).toEqual({ location: expected });
+  });
+
+  test('a secret that was cut off with the end of the answer is masked', () => {
+    expect(kept('you sent abc.def', {}, true).body).toBe('you sent ***');
+    expect(kept('you sent abc.def', {}, false).body).toBe('you sent abc.def');
+  });
+});

@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { Circuit, type CircuitOptions } from '../../../../services/delivery/lanes/circuit';
+import { type Signal } from '../../../../services/delivery/lanes/signal';
+
+const OPTIONS: CircuitOptions = {
+  failuresToOpen: 5,
+  silentToOpen: 3,
+  probePauseMs: 1_000,
+  longestPauseMs: 10_000,
+  longestHoldMs: 60_000,
+  recoveredAt: 4,
+};
+const OK: Signal = { kind: 'ok' };
+const FAILED: Signal = { kind: 'failed' };
+const TIMEOUT: Signal = { kind: 'timeout' };
+
+/** A circuit that has just opened, at the time given. */
+function opened(at = 0): Circuit {
+  const circuit = new Circuit(OPTIONS);
+  for (let i = 0; i < 5; i++) circuit.ended(circuit.began(), FAILED, at);
+  return circuit;
+}
+
+describe('a circuit', () => {
+  test.each<[string, Signal[], string]>([
+    ['four failures are none too many', Array<Signal>(4).fill(FAILED), 'closed'],
+    ['five in a row open it', Array<Signal>(5).fill(FAILED), 'open'],
+    ['timeouts count', Array<Signal>(5).fill({ kind: 'timeout' }), 'open'],
+    ['so does 429 that does not say for how long', Array<Signal>(5).fill({ kind: 'throttled' }), 'open'],
+    ['429 that says so holds instead', Array<Signal>(5).fill({ kind: 'throttled', retryAfterMs: 1 }), 'recovering'],
+    ['one answer among them is enough', [FAILED, FAILED, FAILED, FAILED, OK, FAILED, FAILED], 'closed'],
+    ['what was never sent says nothing', [...Array<Signal>(4).fill(FAILED), { kind: 'withdrawn' }], 'closed'],
+  ])('%s', (_, signals, state) => {
+    const circuit = new Circuit(OPTIONS);
+    for (const signal of signals) circuit.ended(circuit.began(), signal, 0);
+    expect(circuit.state).toBe(state);
+  });
+
+  test.each<[string, [startedAt: number, endedAt: number, signal: Signal][], string]>([
+    [
+      'two timeouts in silence are not enough',
+      [
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+      ],
+      'closed',
+    ],
+    [
+      'three are',
+      [
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+        [20, 5_020, TIMEOUT],
+      ],
+      'open',
+    ],
+    [
+      'not where something was answered after they began: that one is slow, or fails now and then',
+      [
+        [100, 4_000, OK],
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+        [20, 5_020, TIMEOUT],
+        [30, 5_030, TIMEOUT],
+      ],
+      'closed',
+    ],
+    [
+      'nor where it was an error',
+      [
+        [100, 4_000, FAILED],
+        [0, 5_000, TIMEOUT],
+        [10, 5_010, TIMEOUT],
+        [20, 5_020, TIMEOUT],
+      ],
+      'closed',
+    ],
+    [
+      'those that began after the last answer count',
+      [
+        [0, 5_000, TIMEOUT],
+        [0, 5_000, OK],
+        [5_001, 10_001, TIMEOUT],
+        [5_002, 10_002, TIMEOUT],
+        [5_003, 10_003, TIMEOUT],
+      ],
+      'open',
+    ],
+  ])('silence: %s', (_, ends, state) => {
+    const circuit = new Circuit(OPTIONS);
+    for (const [startedAt, endedAt, signal] of ends) circuit.ended(circuit.began(), signal, endedAt, startedAt);
+    expect(circuit.state).toBe(state);
+  });
+
+  test('open, it lets one probe through at a time, with pauses that grow to a bound', () => {
+    const circuit = opened(0);
+    const pauses: number[] = [];
+    let now = 0;
+    for (let i = 0; i < 20; i++) {
+      const from = now;
+      while (!circuit.mayProbe(now)) now += 50;
+      pauses.push(now - from);
+      const probe = circuit.began();
+      expect(circuit.mayProbe(now + 100_000)).toBe(false);
+      now += 5_000;
+      circuit.ended(probe, { kind: 'timeout' }, now);
+    }
+    expect(pauses[0]).toBe(1_000);
+    expect(pauses.slice(1).every((pause, i) => pause >= pauses[i]!)).toBe(true);
+    expect(pauses.at(-1)).toBe(10_000);
+    expect(circuit.refusal(now)).toEqual({ reason: 'circuit_open', waitMs: now });
+  });
+
+  test('a probe that is answered lets a growing number through, until it is as wide as usual', () => {
+    const circuit = opened();
+    expect(circuit.ended(circuit.began(), OK, 2_000)).toBe('answering');
+    const widths = [circuit.limit];
+    for (let i = 0; i < 3; i++) {
+      circuit.ended(circuit.began(), OK, 2_000);
+      widths.push(circuit.limit);
+    }
+    expect(widths).toEqual([1, 2, 3, Infinity]);
+    expect(circuit.state).toBe('closed');
+  });
+
+  test('answers to what was sent before it opened change nothing, good or bad', () => {
+    const circuit = new Circuit(OPTIONS);
+    const before = Array.from({ length: 7 }, () => circuit.began());
+    for (const period of before.slice(0, 5)) circuit.ended(period, FAILED, 0);
+    expect(circuit.ended(before[5]!, OK, 100)).toBeUndefined();
+    expect(circuit.state).toBe('open');
+    circuit.ended(circuit.began(), OK, 2_000);
+    for (let i = 0; i < 9; i++) circuit.ended(before[6]!, FAILED, 2_001);
+    expect(circuit.state).toBe('recovering');
+  });
+
+  test('one that fails again while it recovers is in the same outage', () => {
+    const circuit = opened(0);
+    circuit.ended(circuit.began(), OK, 50_000);
+    for (let i = 0; i < 5; i++) circuit.ended(circuit.began(), FAILED, 60_000);
+    expect(circuit.refusal(61_000)).toEqual({ reason: 'circuit_open', waitMs: 61_000 });
+  });
+
+  test('Retry-After holds everything back, at most so long, and then it begins with one', () => {
+    const circuit = new Circuit(OPTIONS);
+    circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 5_000 }, 0);
+    expect(circuit.refusal(1_000)).toEqual({ reason: 'retry_after', waitMs: 4_000 });
+    expect(circuit.refusal(5_000)).toBeUndefined();
+    expect(circuit.limit).toBe(1);
+    circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 86_400_000 }, 5_000);
+    expect(circuit.refusal(5_000)).toEqual({ reason: 'retry_after', waitMs: 60_000 });
+  });
+
+  test('a probe that was not sent after all makes room for another at once', () => {
+    const circuit = opened(0);
+    circuit.ended(circuit.began(), { kind: 'withdrawn' }, 1_000);
+    expect(circuit.mayProbe(1_000)).toBe(true);
+  });
+
+  test('whatever is answered, never more than one probe is open, and an open circuit can be probed in time', () => {
+    const signal = fc.oneof(
+      fc.constantFrom<Signal>(OK, FAILED, { kind: 'timeout' }, { kind: 'withdrawn' }, { kind: 'throttled' }),
+      fc.record({ kind: fc.constant('throttled' as const), retryAfterMs: fc.integer({ min: 0, max: 1e9 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(signal, fc.integer({ min: 0, max: 3_000 }))), (steps) => {
+        const circuit = new Circuit(OPTIONS);
+        let now = 0;
+        for (const [answer, passed] of steps) {
+          now += passed;
+          if (circuit.refusal(now) && !circuit.mayProbe(now)) continue;
+          const period = circuit.began();
+          if (circuit.state === 'open') expect(circuit.mayProbe(now + 1e9)).toBe(false);
+          circuit.ended(period, answer, now);
+          expect(circuit.limit).toBeGreaterThanOrEqual(1);
+        }
+        if (circuit.state === 'open') expect(circuit.mayProbe(now + 60_001)).toBe(true);
+        else expect(circuit.refusal(now + 60_001)).toBeUndefined();
+      }),
+    );
+  });
+});

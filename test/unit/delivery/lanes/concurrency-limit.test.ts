@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { ConcurrencyLimit } from '../../../../services/delivery/lanes/concurrency-limit';
+import { type Signal } from '../../../../services/delivery/lanes/signal';
+
+const OPTIONS = { floor: 1, start: 20, ceiling: 256 };
+const OK: Signal = { kind: 'ok' };
+
+/** Rounds in full use: each fills the limit, and all of it is answered at once. @returns the time at the end */
+function rounds(
+  pace: ConcurrencyLimit,
+  count: number,
+  latencyMs: number | ((width: number) => number),
+  from = 0,
+): number {
+  let now = from;
+  for (let i = 0; i < count; i++) {
+    const startedAt = now;
+    const width = pace.limit;
+    now += typeof latencyMs === 'number' ? latencyMs : latencyMs(width);
+    for (let k = 0; k < width; k++) pace.ended(OK, { startedAt, now, inFullUse: true });
+  }
+  return now;
+}
+
+/** One that has failed once, and is as quick as the guess. */
+function troubled(): ConcurrencyLimit {
+  const pace = new ConcurrencyLimit(OPTIONS);
+  pace.ended({ kind: 'failed' }, { startedAt: 0, now: 100, inFullUse: true });
+  return pace;
+}
+
+describe('the pace of an endpoint', () => {
+  test('doubles with each round while nothing has gone wrong, up to the ceiling', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    const widths = [1, 2, 3, 4, 5].map((round) => {
+      rounds(pace, 1, 50, round * 50);
+      return pace.limit;
+    });
+    expect(widths).toEqual([40, 80, 160, 256, 256]);
+  });
+
+  test.each<Signal>([{ kind: 'failed' }, { kind: 'timeout' }, { kind: 'throttled' }])(
+    'after $kind it grows by one a round, for good',
+    (signal) => {
+      const pace = new ConcurrencyLimit({ ...OPTIONS, start: 40 });
+      pace.ended(signal, { startedAt: 0, now: 50, inFullUse: true });
+      const before = pace.limit;
+      rounds(pace, 10, 50, 100);
+      expect(pace.limit - before).toBeGreaterThanOrEqual(8);
+      expect(pace.limit - before).toBeLessThanOrEqual(11);
+    },
+  );
+
+  test('one that broke under a wide lane is led back to half of that as usual, and beyond it slowly', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    rounds(pace, 3, 50);
+    expect(pace.limit).toBe(160);
+    pace.broke();
+    pace.restart(50);
+    rounds(pace, 62, 50, 1_000);
+    expect(pace.limit).toBeGreaterThanOrEqual(79);
+    expect(pace.limit).toBeLessThanOrEqual(82);
+    rounds(pace, 100, 50, 10_000);
+    expect(pace.limit).toBeLessThanOrEqual(84);
+    rounds(pace, 5_000, 50, 20_000);
+    expect(pace.limit).toBe(256);
+  });
+
+  test('one that fails at the width of its start is given as many again', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    pace.broke();
+    pace.restart(50);
+    rounds(pace, 10, 50);
+    expect(pace.limit).toBeGreaterThanOrEqual(28);
+  });
+
+  test('after an outage it grows by one a round, up to the ceiling', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    pace.restart(50);
+    rounds(pace, 10, 50);
+    expect(pace.limit).toBeGreaterThanOrEqual(28);
+    expect(pace.limit).toBeLessThanOrEqual(31);
+    rounds(pace, 400, 50, 1_000);
+    expect(pace.limit).toBe(256);
+  });
+
+  test('stays where it is while it is not in full use', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    for (let i = 0; i < 500; i++) pace.ended(OK, { startedAt: i * 10, now: i * 10 + 5, inFullUse: false });
+    expect(pace.limit).toBe(20);
+  });
+
+  test('stops where more at once only makes each slower', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    // An endpoint that works on 30 at a time: it doubles beyond what is good, and goes back.
+    const latency = (width: number) => 100 * Math.max(1, width / 30);
+    const now = rounds(pace, 4, latency);
+    expect(pace.limit).toBeLessThan(90);
+    rounds(pace, 1_000, latency, now);
+    expect(pace.limit).toBeGreaterThan(40);
+    expect(pace.limit).toBeLessThan(90);
+  });
+
+  test('halves once for a wave of timeouts, and again for the next', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    for (const kind of ['timeout', 'throttled'] as const) {
+      const before = pace.limit;
+      const startedAt = kind === 'timeout' ? 0 : 6_000;
+      for (let i = 0; i < 20; i++) pace.ended({ kind }, { startedAt, now: startedAt + 5_000 + i, inFullUse: true });
+      expect(pace.limit).toBe(before / 2);
+    }
+  });
+
+  test('shrinks while answers take far longer than usual, not below the start, and finds its way back', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    let now = rounds(pace, 200, 20);
+    expect(pace.limit).toBeGreaterThan(150);
+    now = rounds(pace, 40, 1_000, now);
+    expect(pace.limit).toBeLessThan(60);
+    expect(pace.limit).toBeGreaterThanOrEqual(20);
+    rounds(pace, 100, 1_000, now);
+    expect(pace.growing).toBe(true);
+  });
+
+  test('one slow first answer, or one quick one, does not decide what is usual', () => {
+    for (const first of [0, 800]) {
+      const pace = new ConcurrencyLimit(OPTIONS);
+      pace.ended(OK, { startedAt: 0, now: first, inFullUse: true });
+      rounds(pace, 20, 100, 1_000);
+      expect(pace.limit).toBeGreaterThan(25);
+    }
+  });
+
+  test('a busy start of our own makes no endpoint look slow afterwards', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    // It takes 100 ms, of which the clock counted 20 while the event loop stood still.
+    for (let now = 20; now <= 400; now += 20) {
+      for (let k = 0; k < 40; k++) pace.ended(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
+    }
+    expect(pace.limit).toBe(256);
+    rounds(pace, 50, 100, 1_000);
+    expect(pace.limit).toBe(256);
+  });
+
+  test('after an outage it is as wide as at the start, and as quick as the answer that ended it', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    for (let i = 0; i < 60; i++)
+      pace.ended({ kind: 'timeout' }, { startedAt: i * 6_000, now: i * 6_000 + 5_000, inFullUse: true });
+    expect([pace.limit, Math.round(pace.meanMs / 100)]).toEqual([1, 50]);
+    pace.restart(30);
+    expect([pace.limit, pace.meanMs]).toEqual([20, 30]);
+  });
+
+  test.each([
+    // jobs, ms for one, width: as it grows by one a round
+    [10_000, 100, 20, 12_283],
+    [20, 100, 20, 98],
+    [200_000, 100, 20, 78_125 + 10_891],
+  ])('%d jobs of %d ms at %d take about %d ms where it grows by one', (jobs, oneMs, width, expected) => {
+    const wait = troubled().drainMs(jobs, oneMs, width);
+    expect(wait / expected).toBeGreaterThan(0.93);
+    expect(wait / expected).toBeLessThan(1.07);
+  });
+
+  test.each([
+    [20, 100, 20, 100],
+    [140, 100, 20, 300],
+    [10_000, 100, 20, 368 + 3_814],
+  ])('%d jobs of %d ms at %d take about %d ms where it doubles', (jobs, oneMs, width, expected) => {
+    const wait = new ConcurrencyLimit(OPTIONS).drainMs(jobs, oneMs, width);
+    expect(wait / expected).toBeGreaterThan(0.99);
+    expect(wait / expected).toBeLessThan(1.01);
+  });
+
+  test('it does not count on places that others hold', () => {
+    expect(new ConcurrencyLimit(OPTIONS).drainMs(100, 100, 4)).toBe(2_500);
+  });
+
+  test('whatever happens, the limit stays between floor and ceiling, and a longer queue never takes less time', () => {
+    const signal = fc.constantFrom<Signal>(OK, { kind: 'failed' }, { kind: 'timeout' }, { kind: 'throttled' });
+    const step = fc.tuple(signal, fc.integer({ min: 0, max: 6_000 }), fc.integer({ min: 0, max: 500 }), fc.boolean());
+    fc.assert(
+      fc.property(fc.array(step), fc.integer({ min: 1, max: 1e5 }), (steps, jobs) => {
+        const pace = new ConcurrencyLimit(OPTIONS);
+        let now = 10_000;
+        for (const [kind, latency, passed, inFullUse] of steps) {
+          now += passed;
+          pace.ended(kind, { startedAt: now - latency, now, inFullUse });
+          expect(pace.limit).toBeGreaterThanOrEqual(1);
+          expect(pace.limit).toBeLessThanOrEqual(256);
+        }
+        expect(pace.drainMs(jobs + 1, 10, pace.limit)).toBeGreaterThanOrEqual(pace.drainMs(jobs, 10, pace.limit));
+      }),
+    );
+  });
+});

@@ -1,0 +1,500 @@
+import fc from 'fast-check';
+import { type Job, type Refusal } from '../../../../services/delivery/lanes/types';
+import { Lane, type LaneContext, type LaneOptions } from '../../../../services/delivery/lanes/lane';
+import { SocketShares } from '../../../../services/delivery/lanes/socket-shares';
+import { park } from '../../../../shared/model/schedule';
+import { type Signal } from '../../../../services/delivery/lanes/signal';
+
+const OPTIONS: LaneOptions = {
+  floor: 1,
+  start: 4,
+  ceiling: 8,
+  circuit: {
+    failuresToOpen: 5,
+    silentToOpen: 3,
+    probePauseMs: 1_000,
+    longestPauseMs: 10_000,
+    longestHoldMs: 900_000,
+    recoveredAt: 4,
+  },
+  maxWaitMs: 1_000,
+  maxQueuedBytes: 100_000,
+};
+const TIERS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
+const OK: Signal = { kind: 'ok' };
+const FAILED: Signal = { kind: 'failed' };
+const TIMEOUT: Signal = { kind: 'timeout' };
+
+const STAYS = { isRevoking: false };
+
+interface Given extends Job {
+  name: string;
+}
+
+/** Lanes that share a pool, and what became of their jobs. */
+function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
+  const process = { saturated: false, stoodStillMs: 0 };
+  const around: LaneContext = {
+    sockets: new SocketShares({ total, reserve: 0 }),
+    queued: { count: 0, bytes: 0 },
+    saturated: () => process.saturated,
+    stoodStillMs: () => process.stoodStillMs,
+    shedBudget: { left: 1_000 },
+    timed: new Set(),
+  };
+  const changes: string[] = [];
+  const newLane = () =>
+    new Lane({ ...OPTIONS, ...options }, around, (change, why) => changes.push(`${change}: ${why}`));
+  const started: Given[] = [];
+  const refused: { name: string; refusal: Refusal | undefined }[] = [];
+  const job = (name: string, over: Partial<Pick<Job, 'due' | 'bytes' | 'urgent' | 'record'>> = {}): Given => {
+    const made: Given = {
+      name,
+      record: STAYS,
+      bytes: 10,
+      due: false,
+      ...over,
+      start: () => started.push(made),
+      refuse: (refusal) => refused.push({ name, refusal }),
+    };
+    return made;
+  };
+  const names = () => started.map(({ name }) => name);
+  return { lane: newLane(), newLane, around, changes, started, names, refused, job };
+}
+
+/** Opens its circuit at the time given. */
+function fail(lane: Lane, job: (name: string) => Given, now: number): void {
+  for (let i = 0; i < 5; i++) {
+    const failing = job(`failing${String(i)}`);
+    lane.offer(failing, now);
+    lane.ended(failing, now, FAILED);
+  }
+}
+
+describe('a lane', () => {
+  test('of what waits it lets go of the jobs whose records are leaving, and of no others', () => {
+    const { lane, around, names, refused, job } = setUp();
+    const isRevoking = { isRevoking: false };
+    for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name, { record: isRevoking }), 0);
+    const stays = job('stays');
+    for (const given of [job('e', { record: isRevoking }), stays, job('f', { record: isRevoking, due: true })])
+      expect(lane.offer(given, 0)).toBe('queued');
+    isRevoking.isRevoking = true;
+    lane.clear();
+    expect(refused).toEqual([
+      { name: 'e', refusal: undefined },
+      { name: 'f', refusal: undefined },
+    ]);
+    expect([lane.active, lane.queued, around.queued]).toEqual([4, 1, { count: 1, bytes: 10 }]);
+    expect(names()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('starts as many as it may have open, queues what it drains in time, and starts those as places come free', () => {
+    const { lane, names, job } = setUp({ ceiling: 4 });
+    const jobs = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => job(name));
+    expect(jobs.map((j) => lane.offer(j, 0))).toEqual(['started', 'started', 'started', 'started', 'queued', 'queued']);
+    expect(names()).toEqual(['a', 'b', 'c', 'd']);
+    lane.ended(jobs[1]!, 10, OK);
+    expect(names()).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect([lane.active, lane.queued]).toEqual([4, 1]);
+  });
+
+  test('a healthy burst is queued, however much larger than the lane it is', () => {
+    const { lane, job } = setUp({ maxQueuedBytes: 1e9, start: 20, ceiling: 64, maxWaitMs: 10_000 });
+    const offers = Array.from({ length: 4_000 }, (_, i) => lane.offer(job(String(i)), 0));
+    expect(offers.filter((offer) => typeof offer === 'object')).toEqual([]);
+  });
+
+  test('a hung endpoint makes it full by the age of its oldest request, before anything has timed out', () => {
+    const { lane, job } = setUp({ ceiling: 4 });
+    for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name), 0);
+    expect(lane.offer(job('e'), 100)).toBe('queued');
+    // Four places, each held for 3 s by now: two more would wait (2 / 4) x 3 s.
+    expect(lane.offer(job('f'), 3_000)).toEqual({ reason: 'lane_full', waitMs: 1_500 });
+  });
+
+  test('takes no more memory than it leaves free, and retries take half of that', () => {
+    const { lane, newLane, job } = setUp({ start: 1, maxQueuedBytes: 100 });
+    lane.offer(job('a'), 0);
+    expect(lane.offer(job('b', { bytes: 40, due: true }), 0)).toBe('queued');
+    expect(lane.offer(job('c', { bytes: 20, due: true }), 0)).toMatchObject({ reason: 'lane_full' });
+    expect(lane.offer(job('d', { bytes: 20 }), 0)).toBe('queued');
+    expect(lane.offer(job('e', { bytes: 20 }), 0)).toMatchObject({ reason: 'lane_full' });
+    const other = newLane();
+    other.offer(job('f'), 0);
+    expect(other.offer(job('g', { bytes: 40 }), 0)).toBe('queued');
+  });
+
+  test('first attempts go first, and due retries still get every fourth place', () => {
+    const { lane, started, names, job } = setUp({ start: 1, maxWaitMs: 1e9, ceiling: 1 });
+    lane.offer(job('running'), 0);
+    for (let i = 0; i < 8; i++) {
+      lane.offer(job('due', { due: true }), 0);
+      lane.offer(job('fresh'), 0);
+    }
+    for (let i = 0; i < 16; i++) lane.ended(started.at(-1)!, 1 + i, OK);
+    expect(names().slice(1, 9)).toEqual(['fresh', 'fresh', 'fresh', 'due', 'fresh', 'fresh', 'fresh', 'due']);
+    expect(started).toHaveLength(17);
+  });
+
+  test('a fresh job is not sent away for the sake of a backlog of retries', () => {
+    const { lane, job } = setUp({ start: 1, ceiling: 1, maxWaitMs: 1_000, maxQueuedBytes: 1e9 });
+    lane.offer(job('running'), 0);
+    while (lane.offer(job('due', { due: true }), 0) === 'queued');
+    expect(lane.offer(job('fresh'), 0)).toBe('queued');
+  });
+
+  test('a job that is taken out of the queue is never started', () => {
+    const { lane, names, around, job } = setUp({ start: 1 });
+    const [a, b] = [job('a'), job('b')];
+    lane.offer(a, 0);
+    lane.offer(b, 0);
+    expect(lane.remove(b)).toBe(true);
+    expect(lane.remove(a)).toBe(false);
+    lane.ended(a, 1, OK);
+    expect(names()).toEqual(['a']);
+    expect([lane.active, lane.queued, around.queued, around.sockets.used]).toEqual([0, 0, { count: 0, bytes: 0 }, 0]);
+  });
+
+  test('an endpoint that falls silent is sent no more than tells whether it hangs, and all again with its first answer', () => {
+    const { lane, started, job } = setUp({ start: 20, ceiling: 64, maxWaitMs: 60_000 });
+    for (let i = 0; i < 2; i++) lane.offer(job('first'), 0);
+    for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
+    // Two that are open say nothing for longer than is usual: one more may go, three are asked in all.
+    expect([lane.active, lane.queued]).toEqual([3, 19]);
+    lane.tick(4_000);
+    expect(lane.active).toBe(3);
+    lane.ended(started[2]!, 4_100, OK);
+    expect([lane.active, lane.queued]).toEqual([20, 1]);
+  });
+
+  test('silence ends as it began: each timeout in it takes its place away, and the last opens the circuit', () => {
+    const { lane, started, refused, job, changes } = setUp({ start: 20, ceiling: 64, maxWaitMs: 60_000 });
+    for (let i = 0; i < 3; i++) lane.offer(job('open'), 0);
+    for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
+    for (const hung of started.slice(0, 3)) {
+      expect([started.length, changes.length]).toEqual([3, 0]);
+      lane.ended(hung, 5_000, TIMEOUT);
+    }
+    expect([changes, refused.length, lane.active]).toEqual([['opened: timeout'], 20, 0]);
+  });
+
+  test('when its circuit opens everything that waits is given back', () => {
+    const { lane, job, refused, changes } = setUp();
+    const open = Array.from({ length: 4 }, (_, i) => job(`open${String(i)}`));
+    for (const j of open) lane.offer(j, 0);
+    for (const name of ['x', 'y', 'z']) lane.offer(job(name, { due: name === 'y' }), 0);
+    for (let i = 0; i < 4; i++) lane.ended(open[i]!, 1, FAILED);
+    expect(refused).toEqual([]);
+    fail(lane, job, 2);
+    expect(lane.queued).toBe(0);
+    expect(changes).toEqual(['opened: failed']);
+    expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open' && refusal!.waitMs === 0)).toBe(true);
+    expect(lane.offer(job('later'), 502)).toMatchObject({ reason: 'circuit_open', waitMs: expect.any(Number) });
+  });
+
+  test('what an open circuit gives back leaves some with each tick, and what is left goes on where it answers before', () => {
+    const { lane, started, job, refused, around, names } = setUp({ start: 4, ceiling: 4, maxWaitMs: 60_000 });
+    for (let i = 0; i < 24; i++) lane.offer(job('waits'), 0);
+    around.shedBudget.left = 0;
+    for (let i = 0; i < 5; i++) lane.ended(started[i]!, 1, FAILED);
+    const waiting = lane.queued;
+    expect([waiting > 14, refused.length, around.timed.has(lane)]).toEqual([true, 0, true]);
+    for (const gone of [7, 14]) {
+      around.shedBudget.left = 7;
+      lane.tick(20);
+      expect([lane.queued, refused.length]).toEqual([waiting - gone, gone]);
+    }
+    expect(refused.every(({ refusal }) => refusal!.reason === 'circuit_open')).toBe(true);
+    around.shedBudget.left = 0;
+    for (const late of started.slice(5)) lane.ended(late, 30, FAILED);
+    const begun = started.length;
+    expect(lane.offer(job('retry', { due: true }), 2_000)).toMatchObject({ reason: 'circuit_open' });
+    expect(started).toHaveLength(begun);
+    lane.tick(2_000);
+    // The probe is the first of those that wait; nothing else goes before its answer, and then the next of them.
+    expect(names().slice(begun)).toEqual(['waits']);
+    lane.ended(started.at(-1)!, 2_010, OK);
+    expect([names().slice(begun), refused.length]).toEqual([['waits', 'waits'], 14]);
+  });
+
+  test('a hung endpoint costs its open requests, then one probe at a time; when it answers it is given 1, 2, 3 …', () => {
+    const { lane, started, job, changes } = setUp({
+      start: 20,
+      ceiling: 64,
+      maxWaitMs: 10_000,
+      circuit: { ...OPTIONS.circuit, recoveredAt: 20 },
+    });
+    let now = 0;
+    for (let i = 0; i < 500; i++) lane.offer(job(String(i)), now);
+    expect(started).toHaveLength(20);
+    now = 5_000;
+    for (const hung of started.slice(0, 20)) lane.ended(hung, now, TIMEOUT);
+    expect(lane.active).toBeLessThanOrEqual(4);
+    for (const hung of started.slice(20)) lane.ended(hung, now + 5_000, TIMEOUT);
+    const before = started.length;
+    for (now = 10_000; now < 22_000; now += 10) {
+      lane.offer(job('fresh'), now);
+      for (const probe of started.slice(before)) if (now % 6_000 === 5_000) lane.ended(probe, now, TIMEOUT);
+      expect(lane.active).toBeLessThanOrEqual(1);
+    }
+    expect(started.length - before).toBeLessThanOrEqual(3);
+    lane.ended(started.at(-1)!, now, OK);
+    expect(changes).toEqual(['opened: timeout', 'answering: ok']);
+    const widths: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      while (lane.offer(job('back', { due: true }), now) === 'started');
+      widths.push(lane.active);
+      for (const j of started.slice(-lane.active)) lane.ended(j, now, OK);
+      now += 10;
+    }
+    expect(widths.slice(0, 2)).toEqual([1, 2]);
+    expect(Math.max(...widths)).toBeLessThanOrEqual(lane.limit);
+  });
+
+  test.each<[string, Signal, number]>([
+    ['failures opened it while it was wide: it is led back slowly', FAILED, 4],
+    ['timeouts did: they have made it narrow themselves', TIMEOUT, 8],
+  ])('%s', (_, signal, widthThen) => {
+    const { lane, started, job } = setUp({ start: 2, circuit: { ...OPTIONS.circuit, recoveredAt: 2 } });
+    let now = 0;
+    const endAll = (how: Signal) => {
+      for (const each of started.splice(0)) lane.ended(each, now, how);
+    };
+    /** More wait than there are places, and what is open ends together. */
+    const round = (how: Signal) => {
+      while (lane.queued < 20 && typeof lane.offer(job('x'), now) === 'string');
+      now += 10;
+      endAll(how);
+    };
+    for (let i = 0; i < 4; i++) round(OK);
+    expect(lane.limit).toBe(8);
+    while (lane.circuit.state !== 'open') round(signal);
+    endAll(signal);
+    now += 10_000;
+    for (let i = 0; i < 30; i++) round(OK);
+    expect(lane.limit).toBe(widthThen);
+  });
+
+  test('Retry-After holds back the whole lane: what can wait waits, what cannot is given back', () => {
+    const { lane, job, names, refused, around } = setUp({ start: 1 });
+    const [a, b] = [job('a'), job('b')];
+    lane.offer(a, 0);
+    lane.offer(b, 0);
+    lane.ended(a, 10, { kind: 'throttled', retryAfterMs: 500 });
+    expect(names()).toEqual(['a']);
+    expect(around.timed.has(lane)).toBe(true);
+    lane.tick(500);
+    expect(names()).toEqual(['a']);
+    lane.tick(510);
+    expect(names()).toEqual(['a', 'b']);
+    lane.offer(job('c'), 520);
+    lane.ended(b, 520, { kind: 'throttled', retryAfterMs: 60_000 });
+    expect(refused).toMatchObject([{ name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } }]);
+    expect(lane.offer(job('d'), 1_520)).toMatchObject({ reason: 'retry_after', waitMs: 59_000 });
+    expect(lane.offer(job('e'), 60_520)).toBe('started');
+    expect(lane.offer(job('f'), 60_520)).toBe('queued');
+  });
+
+  test('after a timeout the newest of what waits leaves, as far as it cannot be started in good time; after a failure not', () => {
+    for (const [answer, leaves] of [
+      [TIMEOUT, true],
+      [FAILED, false],
+    ] as const) {
+      const { lane, job, started, refused } = setUp({ start: 4, ceiling: 4 });
+      for (let i = 0; i < 40; i++) lane.offer(job(String(i)), 0);
+      expect(lane.queued).toBe(36);
+      lane.ended(started[0]!, 5_000, answer);
+      expect(refused.length > 0).toBe(leaves);
+      expect(refused.every(({ refusal }) => refusal!.reason === 'lane_full' && refusal!.waitMs > 2_000)).toBe(true);
+      if (leaves) expect(refused[0]!.name).toBe('39');
+      expect(refused.length + lane.queued + started.length).toBe(40);
+    }
+  });
+
+  test('a rate is kept by the clock, and what would wait too long for it is sent away', () => {
+    const { lane, job, started } = setUp({ start: 100, ceiling: 100, maxWaitMs: 1_000, maxQueuedBytes: 1e9 });
+    lane.rateLimit.set(20, 0);
+    const offers = Array.from({ length: 50 }, (_, i) => lane.offer(job(String(i)), 0));
+    expect(offers.filter((offer) => offer === 'queued')).toHaveLength(20);
+    // 20 wait in the lane, and 28 were sent away before it.
+    expect(offers.at(-1)).toEqual({ reason: 'rate_limited', waitMs: 2_450 });
+    for (let now = 0; now <= 500; now += 20) lane.tick(now);
+    expect(started.length).toBeGreaterThanOrEqual(10);
+    expect(started.length).toBeLessThanOrEqual(13);
+  });
+
+  test('a test send goes past queue, circuit and hold, and its answer counts', () => {
+    const { lane, job, changes } = setUp({ start: 1 });
+    fail(lane, job, 0);
+    const test = job('test', { urgent: true });
+    expect(lane.offer(test, 10)).toBe('started');
+    lane.ended(test, 20, OK);
+    expect(changes).toEqual(['opened: failed', 'answering: ok']);
+  });
+
+  test('a hung lane does not keep a small one from its places, with a full pool', () => {
+    const { newLane, job, started } = setUp({ start: 50, ceiling: 50, maxWaitMs: 1e9, maxQueuedBytes: 1e9 }, 20);
+    const [hung, small] = [newLane(), newLane()];
+    for (let i = 0; i < 100; i++) hung.offer(job('hung'), 0);
+    expect(hung.active).toBe(20);
+    for (let i = 0; i < 10; i++) small.offer(job('small'), 1);
+    for (const j of started.slice(0, 10)) hung.ended(j, 5_000, TIMEOUT);
+    expect(small.active).toBe(10);
+    expect(hung.active).toBe(10);
+  });
+});
+
+describe('a burst for a healthy endpoint, in virtual time', () => {
+  /** All at once; what is sent away comes back from its tier. @returns when the last one ended, and the hops of each */
+  function play(count: number, latencyMs: (open: number) => number, options: Partial<LaneOptions>) {
+    const { lane } = setUp({ start: 20, ceiling: 256, maxWaitMs: 10_000, maxQueuedBytes: 1e9, ...options });
+    const agenda = new Map<number, (() => void)[]>();
+    let now = 0;
+    let left = count;
+    const at = (ms: number, act: () => void) => {
+      const slot = Math.ceil(ms / 10) * 10;
+      const acts = agenda.get(slot);
+      if (acts) acts.push(act);
+      else agenda.set(slot, [act]);
+    };
+    const hops = Array<number>(count).fill(0);
+    const offer = (i: number) => {
+      const away = (refusal?: Refusal) => {
+        const wait = park({
+          nowMs: 0,
+          expectedWaitMs: refusal?.waitMs ?? 0,
+          expiresAt: 1e9,
+          tiersMs: TIERS,
+        });
+        hops[i]!++;
+        if (wait.kind === 'wait') at(now + wait.tierMs, () => offer(i));
+      };
+      const job: Job = {
+        record: STAYS,
+        bytes: 1_000,
+        due: hops[i]! > 0,
+        refuse: away,
+        start: () => {
+          at(now + latencyMs(lane.active), () => {
+            left--;
+            lane.ended(job, now, OK);
+          });
+        },
+      };
+      const said = lane.offer(job, now);
+      if (typeof said === 'object') away(said);
+    };
+    for (let i = 0; i < count; i++) offer(i);
+    for (; left > 0 && now < 3_600_000; now += 10) {
+      for (const act of agenda.get(now) ?? []) act();
+      agenda.delete(now);
+      lane.tick(now);
+    }
+    return { now, most: Math.max(...hops), mean: hops.reduce((a, b) => a + b, 0) / count };
+  }
+
+  test('10,000 at 100 ms: hardly slower than at the ceiling all the time, with a hop at most', () => {
+    const { now, most } = play(10_000, () => 100, {});
+    expect(now).toBeLessThan(1.2 * (10_000 / 256) * 100);
+    expect(most).toBeLessThanOrEqual(1);
+  });
+
+  test('10,000 for one that works on 20 at a time: few hops, and not much longer than it must take', () => {
+    const { now, mean } = play(10_000, (open) => 100 * Math.max(1, open / 20), {});
+    expect(now).toBeLessThan(1.5 * (10_000 / 20) * 100);
+    expect(mean).toBeLessThan(2);
+  });
+});
+
+describe('lanes under any load', () => {
+  const signal = fc.oneof(
+    { arbitrary: fc.constant(OK), weight: 6 },
+    { arbitrary: fc.constantFrom<Signal>(FAILED, TIMEOUT, { kind: 'withdrawn' }, { kind: 'throttled' }), weight: 3 },
+    {
+      arbitrary: fc.record({
+        kind: fc.constant('throttled' as const),
+        retryAfterMs: fc.integer({ min: 1, max: 5_000 }),
+      }),
+      weight: 1,
+    },
+  );
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('offer' as const), lane: fc.nat(2), due: fc.boolean() }),
+    fc.record({ do: fc.constant('end' as const), nth: fc.nat(30), signal }),
+    fc.record({ do: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 2_000 }) }),
+    fc.record({ do: fc.constant('remove' as const), nth: fc.nat(100) }),
+  );
+
+  test('every job is started once, refused once, removed or still queued; no bound is passed; and all drain in the end', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 250 }), fc.option(fc.integer({ min: 1, max: 100 })), (steps, rate) => {
+        const { newLane, around, started, refused, job } = setUp({}, 7);
+        const lanes = [newLane(), newLane(), newLane()];
+        if (rate !== null) lanes[0]!.rateLimit.set(rate, 0);
+        const all: { job: Given; lane: Lane; fate?: 'refused' | 'removed' }[] = [];
+        const open = new Set<Given>();
+        let now = 0;
+        let seen = 0;
+        const check = () => {
+          for (; seen < started.length; seen++) open.add(started[seen]!);
+          expect(around.sockets.used).toBe(lanes.reduce((sum, lane) => sum + lane.active, 0));
+          expect(around.sockets.used).toBeLessThanOrEqual(7);
+          expect(open.size).toBe(around.sockets.used);
+          expect(around.queued.count).toBe(lanes.reduce((sum, lane) => sum + lane.queued, 0));
+        };
+        const laneOf = (given: Given) => all.find((entry) => entry.job === given)!.lane;
+        const end = (given: Given, how: Signal) => {
+          open.delete(given);
+          const lane = laneOf(given);
+          lane.ended(given, now, how);
+          for (; seen < started.length; seen++) {
+            open.add(started[seen]!);
+            const began = laneOf(started[seen]!);
+            expect(began.active).toBeLessThanOrEqual(Math.max(1, began.limit));
+          }
+        };
+        for (const each of steps) {
+          if (each.do === 'offer') {
+            const lane = lanes[each.lane]!;
+            const entry: (typeof all)[number] = { job: job(String(all.length), { due: each.due }), lane };
+            all.push(entry);
+            const offer = lane.offer(entry.job, now);
+            if (typeof offer === 'object') {
+              entry.fate = 'refused';
+              expect(offer.waitMs).toBeGreaterThanOrEqual(0);
+              expect(Number.isFinite(offer.waitMs)).toBe(true);
+            }
+          } else if (each.do === 'end') {
+            const given = [...open][each.nth];
+            if (given) end(given, each.signal);
+          } else if (each.do === 'pass') {
+            now += each.ms;
+            for (const lane of [...around.timed]) lane.tick(now);
+          } else {
+            const entry = all[each.nth];
+            if (entry?.lane.remove(entry.job)) entry.fate = 'removed';
+          }
+          check();
+        }
+        for (let i = 0; i < 2_000 && (open.size > 0 || around.queued.count > 0); i++) {
+          now += 50;
+          for (const lane of [...around.timed]) lane.tick(now);
+          check();
+          for (const given of [...open]) end(given, OK);
+        }
+        expect([open.size, around.queued.count, around.queued.bytes, around.sockets.used]).toEqual([0, 0, 0, 0]);
+        const startedOnce = new Set(started);
+        expect(startedOnce.size).toBe(started.length);
+        const givenBack = new Set(refused.map(({ name }) => name));
+        expect(givenBack.size).toBe(refused.length);
+        for (const { job: given, fate } of all) {
+          const fates = [startedOnce.has(given), givenBack.has(given.name), fate !== undefined].filter(Boolean);
+          expect(fates).toHaveLength(1);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

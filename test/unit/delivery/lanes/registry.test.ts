@@ -1,0 +1,111 @@
+import { type Job } from '../../../../services/delivery/lanes/types';
+import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
+import { laneOptions } from '../../../../services/delivery/lanes/tuning';
+import { type Target } from '../../../../services/delivery/endpoints';
+
+const TIERS = [10_000, 60_000];
+const WAITING = 1_500;
+
+/** Lanes of a process whose event loop is busy, and a clock to be set. */
+function setUp() {
+  const clock = { at: 0, saturated: true, stoodStillMs: 0, now: () => clock.at, stop: () => undefined };
+  const ticks: (() => void)[] = [];
+  const time = {
+    wallMs: () => clock.at,
+    brokerMs: () => clock.at,
+    steadyMs: () => clock.at,
+    busyMs: () => clock.at,
+    every: (_: number, act: () => void) => {
+      ticks.push(act);
+      return () => undefined;
+    },
+  };
+  const lanes = new LaneRegistry({
+    lane: laneOptions(TIERS),
+    pool: { total: 10_000, reserve: 0 },
+    keepMs: 600_000,
+    clock,
+    time,
+    rateShare: () => 1,
+    onCircuit: () => undefined,
+  });
+  const started: Job[] = [];
+  const offer = (target: Target, count: number) => {
+    for (let i = 0; i < count; i++) {
+      const job: Job = {
+        record: { isRevoking: false },
+        bytes: 10,
+        due: false,
+        start: () => started.push(job),
+        refuse: () => undefined,
+      };
+      lanes.of(target).offer(job, clock.at);
+    }
+  };
+  const tick = () => {
+    for (const act of ticks) act();
+  };
+  return { lanes, clock, started, offer, tick };
+}
+
+function target(lane: string, maxPerSecond?: number): Target {
+  const origin = `https://${lane}.example`;
+  return {
+    lane,
+    id: 'u1',
+    hash: lane,
+    origin,
+    path: '/',
+    destinationId: 'dst_1',
+    shards: 1,
+    staticHeaders: [],
+    secrets: [],
+    ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
+  };
+}
+
+describe('a busy process is overloaded', () => {
+  test('where enough waits for endpoints that answer at once', () => {
+    const { lanes, clock, offer } = setUp();
+    offer(target('quick'), WAITING);
+    expect(lanes.overloaded).toBe(true);
+    clock.saturated = false;
+    expect(lanes.overloaded).toBe(false);
+  });
+
+  test('not by what waits for endpoints that have fallen silent: they would hold up all the others', () => {
+    const { lanes, clock, offer, tick } = setUp();
+    for (let i = 0; i < 50; i++) offer(target(`hung${String(i)}`), WAITING / 50 + 20);
+    clock.at = 600;
+    tick();
+    expect(lanes.census().queued).toBe(WAITING);
+    expect(lanes.overloaded).toBe(false);
+  });
+
+  test('nor by what is to be sent away, some with each tick, since their circuits have opened', () => {
+    const { lanes, clock, started, offer } = setUp();
+    const hung = Array.from({ length: 50 }, (_, i) => target(`hung${String(i)}`));
+    for (const each of hung) offer(each, WAITING / 50 + 40);
+    clock.at = 5_000;
+    for (const [i, job] of started.splice(0).entries()) {
+      lanes.of(hung[Math.floor(i / 20)]!).ended(job, clock.at, { kind: 'timeout' });
+    }
+    const { circuits, queued } = lanes.census();
+    expect(circuits.open).toBe(50);
+    expect(queued).toBeGreaterThan(WAITING);
+    expect(lanes.overloaded).toBe(false);
+  });
+
+  test('nor by what waits for slow ones, or for a rate', () => {
+    const { lanes, clock, started, offer, tick } = setUp();
+    const slow = Array.from({ length: 100 }, (_, i) => target(`slow${String(i)}`));
+    for (const each of slow) offer(each, 1);
+    clock.at = 4_000;
+    for (const [i, job] of started.splice(0).entries()) lanes.of(slow[i]!).ended(job, clock.at, { kind: 'ok' });
+    for (const each of slow) offer(each, 30);
+    offer(target('paced', 200), WAITING);
+    tick();
+    expect(lanes.census().queued).toBeGreaterThan(WAITING);
+    expect(lanes.overloaded).toBe(false);
+  });
+});
