@@ -79,7 +79,7 @@ module.exports = {
     {
       name: 'lmdb-behind-its-store',
       severity: 'error',
-      from: { pathNot: ['^services/audiences/store', '^test/'] },
+      from: { pathNot: ['^services/audiences/profiles/store', '^test/'] },
       to: { path: 'node_modules/lmdb/' },
     },
     {

@@ -6,7 +6,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { Catalog } from './catalog';
+import { CompiledDefinitions } from './definitions/compiled-definitions';
 import { Service } from './service';
 import { observeAudiences, watchFailure } from './telemetry';
 
@@ -20,7 +20,7 @@ run('audiences', log, async (onFatal) => {
   const { WAYPOST_HOST: host, WAYPOST_AUDIENCES_HEALTH_PORT: port, WAYPOST_TOPIC_PREFIX: prefix } = settings;
   const kafka = await connectKafka(settings, { clientId: 'audiences', log });
   const config = await openConfig(kafka, { name: 'audiences', log, onFatal });
-  const catalog = new Catalog(config, (_, reason) => watchFailure(reason));
+  const catalog = new CompiledDefinitions(config, (_, reason) => watchFailure(reason));
   const path = join(settings.WAYPOST_DATA_DIR, 'audiences', `${prefix}profiles`);
   const service = new Service({ kafka, config, path, definitions: () => catalog.current, log, onFatal });
   const healthServer = await serveHealth({ host, port, health: service });

@@ -5,11 +5,11 @@ import { retryingReads } from '../../shared/kafka/retrying-reads';
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
-import { type Definitions } from './definitions';
-import { Rekey, REKEY_IDS } from './handler';
-import { Keepers } from './keepers';
-import { otherPartitions } from './meta';
-import { Progress, REKEY_GROUP } from './progress';
+import { type Definitions } from './definitions/compile';
+import { Repartitioner, REKEY_IDS } from './repartition/handler';
+import { PartitionProcessors } from './profiles/partition-processors';
+import { otherPartitions } from './profiles/partition-state';
+import { RepartitionProgress, REPARTITION_GROUP } from './progress';
 
 /**
  * All that runs while something is defined: messages go to their users' partitions, and those are kept. While nothing is
@@ -32,8 +32,8 @@ const CLOSE_MS = 1_000;
 
 export class Pipeline {
   private constructor(
-    readonly rekey: Rekey,
-    readonly keepers: Keepers,
+    readonly rekey: Repartitioner,
+    readonly keepers: PartitionProcessors,
     private readonly parts: { rekeying: Consumption; keeping: Consumption; appenders: BatchProducer[]; lock: Lock },
   ) {}
 
@@ -56,11 +56,17 @@ export class Pipeline {
     const appending = { maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' as const, lingerMs: GATHER_MS };
     const [rekeyed, kept] = await Promise.all([kafka.producer(appending), kafka.producer(appending)]);
     const consumptions: { rekeying?: Consumption; keeping?: Consumption } = {};
-    const rekey = new Rekey({ config, producer: rekeyed, log, onRoom: () => consumptions.rekeying?.resume(), onFatal });
+    const rekey = new Repartitioner({
+      config,
+      producer: rekeyed,
+      log,
+      onRoom: () => consumptions.rekeying?.resume(),
+      onFatal,
+    });
     await warmDedupWindow(kafka, rekey, { name: 'audiences-recall', atMost: REKEY_IDS, log, onFatal });
-    const keepers = new Keepers({
+    const keepers = new PartitionProcessors({
       ...{ kafka: asked, producer: kept, path: options.path, partitions, definitions, log, onFatal },
-      progress: new Progress(asked, Date.now),
+      progress: new RepartitionProgress(asked, Date.now),
       now: Date.now,
       onRoom: () => consumptions.keeping?.resume(),
     });
@@ -69,7 +75,7 @@ export class Pipeline {
       onRecord: (record) => keepers.onRecord(record),
     }));
     const rekeying = (consumptions.rekeying = await kafka.consume({
-      ...{ group: REKEY_GROUP, topics: [MESSAGES], onFatal },
+      ...{ group: REPARTITION_GROUP, topics: [MESSAGES], onFatal },
       onRecord: (record) => rekey.onRecord(record),
     }));
     return new Pipeline(rekey, keepers, { rekeying, keeping, appenders: [rekeyed, kept], lock });

@@ -8,10 +8,10 @@ import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
  */
 
 /** The consumer group that gives users' messages to their partitions. */
-export const REKEY_GROUP = 'audiences';
+export const REPARTITION_GROUP = 'audiences';
 const LOOK_EVERY_MS = 500;
 
-export class Progress {
+export class RepartitionProgress {
   #committed: readonly number[] = [];
   #ends: readonly number[] = [];
   #looking: Promise<void> | undefined;
@@ -41,7 +41,7 @@ export class Progress {
   }
 
   async #look(): Promise<void> {
-    const committed = await this.kafka.committed(REKEY_GROUP, MESSAGES);
+    const committed = await this.kafka.committed(REPARTITION_GROUP, MESSAGES);
     // In this order: what was committed before is below these ends.
     const ends = endsOf(await this.kafka.ranges(PROFILE_EVENTS));
     [this.#committed, this.#ends] = [committed, ends];

@@ -2,7 +2,7 @@ import { type BatchProducer } from '../../shared/kafka/port';
 import { type Health } from '../../shared/service/health';
 import { PROFILE_STATUS } from '../../shared/kafka/topics';
 import { Pipeline, type PipelineOptions } from './pipeline';
-import { Questions } from './questions';
+import { QueryServer } from './queries/server';
 import { statusRecords } from './status';
 
 /** Runs the pipeline while something is defined, or somebody tries what might be, and says how it stands. */
@@ -15,7 +15,7 @@ export class Service implements Health {
   #changing: Promise<void> = Promise.resolve();
   #stopping = false;
   #status: BatchProducer | undefined;
-  #questions: Questions | undefined;
+  #queries: QueryServer | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #reported = new Map<string, string>();
 
@@ -24,14 +24,14 @@ export class Service implements Health {
   async start(): Promise<void> {
     const { kafka, config, log, onFatal } = this.options;
     const producer = (this.#status = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' }));
-    this.#questions = new Questions({
+    this.#queries = new QueryServer({
       ...{ kafka, producer, now: Date.now, log, onFatal },
-      keepers: () => this.pipeline?.keepers ?? [],
+      processors: () => this.pipeline?.keepers ?? [],
       browser: () => this.options.definitions().browser,
       onPreview: () => void this.#change(),
     });
     config.onChange(() => void this.#change());
-    await this.#questions.start();
+    await this.#queries.start();
     await this.#change();
     this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
   }
@@ -54,7 +54,7 @@ export class Service implements Health {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#timer);
-    await this.#questions?.stop();
+    await this.#queries?.stop();
     await this.#changing;
     await this.pipeline?.close(deadlineMs - 1_000);
     await this.#status?.close(500);
@@ -81,7 +81,7 @@ export class Service implements Health {
   }
 
   #wanted(): boolean {
-    return this.options.definitions().all.length > 0 || (this.#questions?.wantsProfiles(Date.now()) ?? false);
+    return this.options.definitions().all.length > 0 || (this.#queries?.wantsProfiles(Date.now()) ?? false);
   }
 
   #report(): void {

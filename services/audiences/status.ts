@@ -1,7 +1,7 @@
 import { type Phase, type StatusValue } from '../../shared/model/profile-records';
-import { type Definitions } from './definitions';
-import { type Meta } from './meta';
-import { type Store } from './store';
+import { type Definitions } from './definitions/compile';
+import { type PartitionState } from './profiles/partition-state';
+import { type Store } from './profiles/store';
 
 /** What a partition says of its definitions: for those who ask how far they are. */
 
@@ -37,7 +37,7 @@ interface DefinitionReport {
   upload: number;
 }
 
-export function reportOf(meta: Meta, store: Store, syncs: ReadonlyMap<number, SyncResult>): Report {
+export function reportOf(meta: PartitionState, store: Store, syncs: ReadonlyMap<number, SyncResult>): Report {
   const definitions = Object.entries(meta.defs).map(
     ([id, { revision, phase, told, upload }]): [string, DefinitionReport] => {
       const counted = phase === 'scanning' ? (meta.scan?.counted ?? 0) : phase === 'live' ? store.size : 0;

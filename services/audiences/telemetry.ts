@@ -1,5 +1,5 @@
 import { type Count, metrics, only } from '../../shared/telemetry/metrics';
-import { type Rekey } from './handler';
+import { type Repartitioner } from './repartition/handler';
 import { type Report } from './status';
 
 /** What is told of profiles and of what they are told by. */
@@ -32,7 +32,7 @@ export function watchRefused(count: number): void {
 
 /** What is looked at of the pipeline, which itself counts by this file. */
 interface Observed {
-  rekey: Pick<Rekey, 'counts'>;
+  rekey: Pick<Repartitioner, 'counts'>;
   keepers: Iterable<[number, { report(): Report | undefined }]>;
 }
 

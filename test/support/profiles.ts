@@ -1,13 +1,13 @@
 import pino from 'pino';
-import { type MemberShelf } from '../../services/audiences/members';
-import { type Glance } from '../../services/audiences/preview';
-import { type Profile } from '../../services/audiences/profile';
-import { Questions } from '../../services/audiences/questions';
+import { type MemberReader } from '../../services/audiences/queries/members';
+import { type Snapshot } from '../../services/audiences/queries/preview';
+import { type Profile } from '../../services/audiences/profiles/profile';
+import { QueryServer } from '../../services/audiences/queries/server';
 import { type MemoryLog } from './memory-log';
 
 /** Profiles of one partition in memory, and a process that answers for them. */
 
-export type ProfileShelf = Glance['shelf'] & MemberShelf;
+export type ProfileShelf = Snapshot['shelf'] & MemberReader;
 
 export function profileShelf(profiles: Readonly<Record<string, Profile>>): ProfileShelf {
   const names = Object.keys(profiles).sort();
@@ -32,14 +32,14 @@ export function profileShelf(profiles: Readonly<Record<string, Profile>>): Profi
 }
 
 /** Nobody has done anything. */
-export const EMPTY_LOG: Glance['log'] = {
+export const EMPTY_LOG: Snapshot['log'] = {
   read: (_, end) => Promise.resolve({ records: [], next: end, done: true }),
 };
 
 export interface Answering {
-  questions: Questions;
+  questions: QueryServer;
   /** by partition; undefined where it is not this process's */
-  kept: Map<number, { glance: (Glance & { shelf: ProfileShelf }) | undefined; queued: number }>;
+  kept: Map<number, { snapshot: (Snapshot & { shelf: ProfileShelf }) | undefined; queued: number }>;
   stop(): Promise<void>;
 }
 
@@ -51,16 +51,16 @@ export async function answering(
 ): Promise<Answering> {
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
   const kept: Answering['kept'] = new Map();
-  const glance = { shelf: profileShelf(profiles), log: EMPTY_LOG, ready: true, next: 0 };
-  kept.set(0, { glance, queued: 0 });
+  const snapshot = { shelf: profileShelf(profiles), log: EMPTY_LOG, ready: true, next: 0 };
+  kept.set(0, { snapshot, queued: 0 });
   const log = pino({ level: 'silent' });
   const onFatal = (error: unknown) => {
     throw error;
   };
-  const questions = new Questions({
+  const questions = new QueryServer({
     kafka,
     producer,
-    keepers: () => kept,
+    processors: () => kept,
     onPreview: () => undefined,
     now,
     log,

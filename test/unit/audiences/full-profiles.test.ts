@@ -1,14 +1,19 @@
-import { Definitions, ofTrait } from '../../../services/audiences/definitions';
-import { type Step } from '../../../services/audiences/draft';
-import { Engine } from '../../../services/audiences/engine';
-import { decodeEvent, encodeEvent, type Incoming, type ProfileEvent } from '../../../services/audiences/event';
-import { NEW_META } from '../../../services/audiences/meta';
-import { changelogRecords, moveRecords } from '../../../services/audiences/out';
-import { encodeProfile, type Profile } from '../../../services/audiences/profile';
-import { refused, writeStep } from '../../../services/audiences/refusals';
+import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
+import { type Step } from '../../../services/audiences/profiles/change-set';
+import { Engine } from '../../../services/audiences/profiles/engine';
+import {
+  decodeEvent,
+  encodeEvent,
+  type Incoming,
+  type ProfileEvent,
+} from '../../../services/audiences/repartition/event';
+import { NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
+import { changelogRecords, moveRecords } from '../../../services/audiences/profiles/step-records';
+import { encodeProfile, type Profile } from '../../../services/audiences/profiles/profile';
+import { refused, writeStep } from '../../../services/audiences/profiles/write-step';
 import { AppError } from '../../../shared/service/errors';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
-import { MemoryShelf } from './world';
+import { MemoryShelf } from './audience-simulation';
 
 const NOW = 1_700_000_000_000;
 const KB = 1024;
@@ -24,7 +29,7 @@ const values = (id: string, of?: string) =>
 function engineUnderTest(definitions: Definitions = new Definitions([])) {
   const shelf = new MemoryShelf();
   const unusable: number[] = [];
-  const engine = new Engine(shelf, NEW_META, {
+  const engine = new Engine(shelf, NEW_PARTITION_STATE, {
     ...{ partition: 0, end: 0, seen: () => true, definitions },
     onUnusable: ({ offset }) => unusable.push(offset),
   });

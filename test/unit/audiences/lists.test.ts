@@ -1,6 +1,6 @@
-import { type Definition, ofAudience } from '../../../services/audiences/definitions';
+import { type Definition, ofAudience } from '../../../services/audiences/definitions/compile';
 import { type Audience } from '../../../shared/model/audience-definition';
-import { PARTITIONS, USERS, World } from './world';
+import { PARTITIONS, USERS, World } from './audience-simulation';
 
 /** Members from elsewhere: what receivers know after uploads, whatever comes between their lines. */
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { type Definition, ofAudience, ofTrait } from '../../../services/audiences/definitions';
+import { type Definition, ofAudience, ofTrait } from '../../../services/audiences/definitions/compile';
 import { type ComputedTrait } from '../../../shared/model/audience-definition';
-import { DEATHS, naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from './world';
+import { DEATHS, naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from './audience-simulation';
 
 /** What a receiver knows, whatever was sent, defined and killed, is what the facts say. */
 

@@ -1,0 +1,193 @@
+import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
+import { type Json } from '../../../shared/model/message';
+import { compileExpression } from '../../../shared/cel/compile';
+import { userVariables, type Variables } from '../../../shared/cel/json-values';
+import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from './aggregates';
+import { type Profile, traitsOf } from '../profiles/profile';
+import { NO_SOURCES, type TrustedSources, trustedSourcesOf } from './trusted-sources';
+
+/** Audiences and computed traits, ready to be computed: one per version of `config`. */
+
+/** One definition, and what it takes to compute it. */
+export interface Definition {
+  id: string;
+  /** of all that is computed: another one counts anew */
+  revision: number;
+  kind: 'audience' | 'computed_trait';
+  name: string;
+  key: string;
+  /** the source that it is told by */
+  source: string;
+  syncEveryMs: number;
+  history: readonly number[];
+  uploads: NonNullable<Audience['uploads']>;
+  counters: readonly CounterSpec[];
+  /** what nobody is told of */
+  nothing: Json;
+  /**
+   * What it says of a user at a time.
+   * @param listedSince the first upload of members that counts
+   */
+  value(profile: Profile, nowMs: number, listedSince: number): Json;
+}
+
+/** All of them, and whom an event concerns. */
+export class Definitions {
+  readonly #byId: ReadonlyMap<string, Definition>;
+  readonly #byEvent = new Map<string, { definition: Definition; spec: CounterSpec }[]>();
+  readonly #specs = new Map<string, CounterSpec>();
+
+  /** @param browser ids of the sources whose write keys are public */
+  constructor(
+    readonly all: readonly Definition[],
+    readonly browser: ReadonlySet<string> = NO_SOURCES,
+  ) {
+    this.#byId = new Map(all.map((definition) => [definition.id, definition]));
+    for (const definition of all) {
+      for (const spec of definition.counters) {
+        this.#specs.set(spec.id, spec);
+        const same = this.#byEvent.get(spec.event);
+        if (same) same.push({ definition, spec });
+        else this.#byEvent.set(spec.event, [{ definition, spec }]);
+      }
+    }
+  }
+
+  of(id: string): Definition | undefined {
+    return this.#byId.get(id);
+  }
+
+  spec(counter: string): CounterSpec | undefined {
+    return this.#specs.get(counter);
+  }
+
+  countersOf(event: string): readonly { definition: Definition; spec: CounterSpec }[] {
+    return this.#byEvent.get(event) ?? [];
+  }
+
+  /** How often which of them are told. */
+  get intervals(): number[] {
+    return [...new Set(this.all.map(({ syncEveryMs }) => syncEveryMs))];
+  }
+
+  /** When something is said of the user although nothing comes, ms since 1970; undefined: never. */
+  dueAt(profile: Profile, nowMs: number): number | undefined {
+    let due: number | undefined;
+    for (const [id, counter] of Object.entries(profile.c ?? {})) {
+      const spec = this.#specs.get(id);
+      const at = spec && changesAt(spec, counter, nowMs);
+      if (at !== undefined && (due === undefined || at < due)) due = at;
+    }
+    return due;
+  }
+}
+
+/** A condition that failed is no match; told to whoever counts. */
+export type OnFailure = (definition: string, reason: string) => void;
+
+export function ofAudience(audience: Audience, onFailure: OnFailure, browser = NO_SOURCES): Definition {
+  const { condition, uploads = [] } = audience;
+  const base = { ...common(audience), kind: 'audience' as const, uploads, nothing: false };
+  if (condition === undefined) {
+    const value: Definition['value'] = ({ l }, _, listedSince) => {
+      const [upload, listed] = l?.[audience.id] ?? [0, 0];
+      return listed === 1 && upload >= listedSince;
+    };
+    return { ...base, counters: [], value };
+  }
+  const expression = compileExpression(condition, 'audience');
+  if (expression.kind === 'mistake') {
+    // Control checked it; a later version of Waypost may know more of it, and one that cannot be read has no members.
+    onFailure(audience.id, expression.message);
+    return { ...base, counters: [], value: () => false };
+  }
+  const sources = trustedSourcesOf(audience.sources, browser);
+  const counters = expression.counters.map(({ name, event, property, windowMs }, i) =>
+    specOf(audience, i, { compute: name, event, property, windowMs, sources }),
+  );
+  const specs = new Map(expression.counters.map((call, i) => [call, counters[i]]));
+  return {
+    ...base,
+    counters,
+    value: (profile, nowMs) => {
+      const outcome = expression.evaluate(userOf(profile, sources), (call) => {
+        const spec = specs.get(call);
+        const value = spec && valueOf(spec, counterOf(profile, spec), nowMs);
+        return value ?? undefined;
+      });
+      if (typeof outcome === 'boolean') return outcome;
+      onFailure(audience.id, outcome.code);
+      return false;
+    },
+  };
+}
+
+export function ofTrait(trait: ComputedTrait, browser = NO_SOURCES): Definition {
+  const { compute, event, property, windowMs } = trait;
+  const sources = trustedSourcesOf(trait.sources, browser);
+  const spec = specOf(trait, 0, { compute, event, property, windowMs, sources });
+  const isTime = property === undefined && (compute === 'first' || compute === 'last');
+  return {
+    ...common(trait),
+    kind: 'computed_trait',
+    uploads: [],
+    counters: [spec],
+    nothing: nothingOf(compute),
+    value: (profile, nowMs) => {
+      const value = valueOf(spec, counterOf(profile, spec), nowMs);
+      return isTime && typeof value === 'number' ? new Date(value).toISOString() : value;
+    },
+  };
+}
+
+function common({ id, revision, name, key, source, syncEveryMs, history }: Audience | ComputedTrait) {
+  return { id, revision, name, key, source, syncEveryMs, history };
+}
+
+interface Counting {
+  compute: CounterSpec['compute'];
+  event: string;
+  property: string | undefined;
+  windowMs: number | undefined;
+  sources: TrustedSources;
+}
+
+function specOf(
+  { id, revision }: Audience | ComputedTrait,
+  index: number,
+  { compute, event, property, windowMs, sources }: Counting,
+): CounterSpec {
+  return {
+    id: `${id}.${revision}.${index}`,
+    compute,
+    event,
+    ...(property !== undefined && { property }),
+    ...(windowMs !== undefined && { windowMs }),
+    sources,
+  };
+}
+
+/** By the traits, and by the name of the sources. */
+const users = new WeakMap<object, Map<string, Variables>>();
+const WITHOUT_TRAITS = userVariables({ traits: {} });
+
+/** A user as conditions see them: made once for all that ask about the same traits of the same sources. */
+function userOf(profile: Profile, sources: TrustedSources): Variables {
+  const { t } = profile;
+  if (!t) return WITHOUT_TRAITS;
+  const known = users.get(t) ?? new Map<string, Variables>();
+  users.set(t, known);
+  let user = known.get(sources.name);
+  if (!user) known.set(sources.name, (user = userVariables({ traits: traitsOf(profile, sources) })));
+  return user;
+}
+
+function counterOf(profile: Profile, { id }: CounterSpec): Counter | undefined {
+  return profile.c?.[id];
+}
+
+/** The definition and revision that a counter is of. */
+export function ownerOf(counter: string): { id: string; revision: number } {
+  const [id = '', revision = ''] = counter.split('.');
+  return { id, revision: Number(revision) };
+}

@@ -1,0 +1,93 @@
+import { createDedupWindow, DEDUP_IDS, DEDUP_MS, type DedupWindow } from '../../../shared/model/dedup-window';
+import { type InRecord, type Kafka } from '../../../shared/kafka/port';
+import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { type Log } from '../../../shared/telemetry/log';
+import { callOf, type Incoming } from '../repartition/event';
+import { type PartitionState } from './partition-state';
+
+/**
+ * Recognises copies of calls in one partition of `profiles.events`. A client repeats a call that got no answer, and the copy
+ * may lie in another partition of `messages`, where no reader of one partition recognises it (docs/design/decisions/0028). Here all
+ * calls of a user come together.
+ *
+ * Invariant: a call counts as counted only at a lower offset. So records that are read again after a crash are no copies of
+ * themselves, and what this remembers can be read back from the log.
+ */
+
+/** For all partitions of a process, once for the live reading and once for a second reading. */
+const IDS = DEDUP_IDS / 4;
+const FETCH_BYTES = 1024 * 1024;
+
+export class CountedCalls {
+  /** made for the first call: a second reading is rare */
+  #made: DedupWindow | undefined;
+  readonly #most: number;
+
+  /** @param partitions of the topic: their windows share the memory */
+  constructor(partitions = 1) {
+    this.#most = Math.ceil(IDS / partitions);
+  }
+
+  get #seen(): DedupWindow {
+    return (this.#made ??= createDedupWindow({ maxIds: this.#most }));
+  }
+
+  /** Leaves out the copies, and remembers the other calls. */
+  withoutCopies(records: readonly Incoming[]): Incoming[] {
+    return records.filter(({ call }) => {
+      if (!call) return true;
+      if (this.#seen.isDuplicate(call.sighting, call.atMs)) return false;
+      this.#seen.remember(call.sighting, call.atMs);
+      return true;
+    });
+  }
+
+  /**
+   * Remembers the calls before an offset: those of the hour before the record there.
+   * @returns how many records were read
+   */
+  async recall(
+    kafka: Pick<Kafka, 'read' | 'ranges'>,
+    { partition, before, nowMs }: { partition: number; before: number; nowMs: number },
+  ): Promise<number> {
+    const range = await rangeOf(kafka, partition);
+    if (!range || before <= range.low) return 0;
+    const at = { topic: PROFILE_EVENTS, partition, maxBytes: FETCH_BYTES };
+    const end = Math.min(before, range.high);
+    const next = end < range.high ? await kafka.read({ ...at, offset: end, maxBytes: 1 }) : undefined;
+    const sinceMs = (next?.records[0]?.timestampMs ?? nowMs) - DEDUP_MS;
+    const since = await rangeOf(kafka, partition, sinceMs);
+    let records = 0;
+    for (let from = Math.max(since?.low ?? 0, end - this.#most); from < end;) {
+      const fetched = await kafka.read({ ...at, offset: from, until: end });
+      // Retention has taken them meanwhile.
+      if (fetched.gone) break;
+      for (const record of fetched.records) if (record.offset < end) this.#remember(record);
+      records += fetched.records.length;
+      from = fetched.next;
+    }
+    return records;
+  }
+
+  #remember(record: InRecord): void {
+    const call = callOf(record);
+    if (call) this.#seen.remember(call.sighting, call.atMs);
+  }
+}
+
+/** Reads back the calls that were counted before this process kept the partition. */
+export async function recallCalls(
+  kafka: Pick<Kafka, 'read' | 'ranges'>,
+  engine: { calls: { live: CountedCalls; fill: CountedCalls }; meta: PartitionState },
+  { partition, now, log }: { partition: number; now: () => number; log: Log },
+): Promise<void> {
+  const { calls, meta } = engine;
+  const at = { partition, nowMs: now() };
+  let records = await calls.live.recall(kafka, { ...at, before: meta.live.next });
+  if (meta.fill) records += await calls.fill.recall(kafka, { ...at, before: meta.fill.cursor.next });
+  log.info({ partition, records, durationMs: now() - at.nowMs }, 'seen.recalled');
+}
+
+async function rangeOf(kafka: Pick<Kafka, 'ranges'>, partition: number, sinceMs?: number) {
+  return (await kafka.ranges(PROFILE_EVENTS, sinceMs)).find((range) => range.partition === partition);
+}

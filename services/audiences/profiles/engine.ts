@@ -1,0 +1,236 @@
+import { type JsonObject } from '../../../shared/model/message';
+import { type Application, applyRecord } from './apply';
+import { CountedCalls } from './counted-calls';
+import { admit } from '../repartition/cursor';
+import { type Definition, type Definitions, ownerOf } from '../definitions/compile';
+import { ChangeSet, type ProfileReader, type Step } from './change-set';
+import { type Incoming } from '../repartition/event';
+import {
+  counts,
+  filled,
+  fills,
+  type PartitionState,
+  scanned,
+  type HasPassed,
+  emits,
+  uploadApplied,
+  withDefinitions,
+  startPasses,
+} from './partition-state';
+import { type Profile, sameJson, dropIfEmpty } from './profile';
+
+/**
+ * What becomes of one partition of profiles. Each method looks at the store and says what is to be written (change-set.ts);
+ * nothing has happened until that is committed, so that a crash at any moment leaves a state that all can be said of
+ * again: events are known by their offsets, what is told by its place in `told`.
+ */
+export class Engine {
+  #definitions: Definitions;
+  /** calls that the live reading has counted lately, and those of a second reading */
+  readonly calls: { live: CountedCalls; fill: CountedCalls };
+
+  constructor(
+    private readonly shelf: ProfileReader,
+    public meta: PartitionState,
+    private readonly options: {
+      partition: number;
+      /** of the log when this process took over: up to there another may have moved profiles already */
+      end: number;
+      seen: HasPassed;
+      /** what was counted so far goes on by them; new ones begin with `adopt` */
+      definitions: Definitions;
+      /** an event was left out, since it cannot be applied */
+      onUnusable?: (record: Incoming, error: unknown) => void;
+    },
+  ) {
+    this.#definitions = options.definitions;
+    this.calls = { live: new CountedCalls(meta.partitions), fill: new CountedCalls(meta.partitions) };
+  }
+
+  /**
+   * Other definitions are to be computed from now on. They begin when all is read that another process may have read: a
+   * profile that it moved without them is not moved again.
+   * @returns undefined where all are as they were
+   */
+  adopt(definitions: Definitions, nowMs: number): Step | undefined {
+    this.#definitions = definitions;
+    if (this.meta.live.next < this.options.end) return undefined;
+    const meta = withDefinitions(this.meta, definitions, this.options.seen);
+    return sameJson(meta as unknown as JsonObject, this.meta as unknown as JsonObject)
+      ? undefined
+      : this.#draft(nowMs).step(meta);
+  }
+
+  /** Counts what came. */
+  apply(records: readonly Incoming[], nowMs: number): Step {
+    const { cursor, admitted } = admit(this.meta.live, records);
+    const first = this.calls.live.withoutCopies(admitted);
+    const wanted = (definition: Definition) => counts(this.meta, definition);
+    return this.#drafted(nowMs, (draft) => {
+      for (const record of first) this.#tryOne({ draft, record, nowMs, wanted });
+      return this.#withPasses({ ...this.meta, live: cursor });
+    });
+  }
+
+  /** There is nothing to be read before an offset: it was deleted since. */
+  skip(next: number, nowMs: number): Step {
+    return this.#draft(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });
+  }
+
+  /** Whether something waits for what others do: it is to be adopted again. */
+  get waits(): boolean {
+    return (
+      this.meta.live.next < this.options.end || Object.values(this.meta.defs).some(({ phase }) => phase === 'held')
+    );
+  }
+
+  /** Counts what was there, for definitions that came later. @param end of the log: beyond it nothing is kept */
+  fill(records: readonly Incoming[], end: boolean, nowMs: number): Step {
+    const { fill, live } = this.meta;
+    if (!fill) throw new Error('there is nothing to fill');
+    const { cursor, admitted } = admit(
+      fill.cursor,
+      records.filter(({ offset }) => offset < live.next),
+    );
+    const first = this.calls.fill.withoutCopies(admitted);
+    const ends = end || cursor.next >= live.next;
+    if (ends) this.calls.fill = new CountedCalls(this.meta.partitions);
+    const wanted = (definition: Definition) => fills(this.meta, definition);
+    return this.#drafted(nowMs, (draft) => {
+      for (const record of first) this.#tryOne({ draft, record, nowMs, wanted, pass: fill.number });
+      const meta = { ...this.meta, fill: { ...fill, cursor } };
+      return ends ? this.#withPasses(filled(meta)) : meta;
+    });
+  }
+
+  /** Who is in or out by a line of an upload. */
+  list(at: { definition: string; upload: number; nowMs: number }, records: readonly Incoming[]): Step {
+    const { definition, upload } = at;
+    const draft = this.#draft(at.nowMs);
+    for (const { user, event } of records) {
+      if (event.kind !== 'listed' || event.audience !== definition || event.upload !== upload) continue;
+      const { g: _, ...profile } = draft.get(user) ?? {};
+      if ((profile.l?.[definition]?.[0] ?? 0) > upload) continue;
+      draft.set(user, { ...profile, l: { ...profile.l, [definition]: [upload, event.listed ? 1 : 0] } });
+    }
+    return draft.step(this.meta);
+  }
+
+  /** All lines of an upload were read. */
+  listed(definition: string, upload: { number: number; full: boolean }, nowMs: number): Step {
+    return this.#draft(nowMs).step(this.#withPasses(uploadApplied(this.meta, definition, upload)));
+  }
+
+  /** Of whom something else is to be said since a window ran out: they are looked at by the next sync. */
+  expire(nowMs: number, limit: number): Step | undefined {
+    const users = this.shelf.due(nowMs, limit);
+    if (users.length === 0) return undefined;
+    const draft = this.#draft(nowMs);
+    for (const user of users) draft.touch(user);
+    return draft.step(this.meta);
+  }
+
+  /** Tells what has changed of those who were touched since the last time. @returns undefined where there is nobody left */
+  sync(intervalMs: number, nowMs: number, limit: number): Step | undefined {
+    const users = this.shelf.touched(intervalMs, limit);
+    if (users.length === 0) return undefined;
+    const definitions = this.#definitions.all.filter(
+      (definition) => definition.syncEveryMs === intervalMs && emits(this.meta, definition),
+    );
+    return this.#drafted(nowMs, (draft) => {
+      draft.synced(intervalMs, users);
+      for (const user of users) this.#tell(draft, { user, definitions, nowMs });
+      return draft.count(this.meta);
+    });
+  }
+
+  /** The next profiles of a first sync. @returns undefined where none runs */
+  scan(nowMs: number, limit: number): Step | undefined {
+    const { scan } = this.meta;
+    if (!scan) return undefined;
+    const users = this.shelf.users(scan.after, limit);
+    const definitions = this.#definitions.all.filter(
+      (definition) => scan.ids.includes(definition.id) && emits(this.meta, definition),
+    );
+    return this.#drafted(nowMs, (draft) => {
+      for (const user of users) {
+        this.#forget(draft, user);
+        this.#tell(draft, { user, definitions, nowMs });
+      }
+      const meta = draft.count(this.meta);
+      const last = users.at(-1);
+      if (last === undefined || users.length < limit) return this.#withPasses(scanned(meta));
+      return { ...meta, scan: { ...scan, after: last, counted: scan.counted + users.length } };
+    });
+  }
+
+  /** The step was written, and acknowledged. */
+  commit(step: Step): void {
+    this.shelf.write(step);
+    this.meta = step.meta;
+  }
+
+  #withPasses(meta: PartitionState): PartitionState {
+    return startPasses(meta, this.#definitions, this.options.seen);
+  }
+
+  #draft(nowMs: number, measured?: ReadonlySet<string>): ChangeSet {
+    return new ChangeSet(this.shelf, this.#definitions, nowMs, { meta: this.meta, measured });
+  }
+
+  /** @param work what is done to the profiles; returns how far this is then. It is done again where a profile grew too large */
+  #drafted(nowMs: number, work: (draft: ChangeSet) => PartitionState): Step {
+    const draft = this.#draft(nowMs);
+    const meta = work(draft);
+    const tooLarge = draft.tooLarge();
+    if (tooLarge.size === 0) return draft.step(meta);
+    const measured = this.#draft(nowMs, tooLarge);
+    return measured.step(work(measured));
+  }
+
+  /** One event that cannot be applied must not stop the others. */
+  #tryOne(application: Application): void {
+    try {
+      applyRecord(application, { definitions: this.#definitions, partition: this.options.partition });
+    } catch (error) {
+      this.options.onUnusable?.(application.record, error);
+    }
+  }
+
+  /** What is left of definitions that are gone, or count otherwise now. */
+  #forget(draft: ChangeSet, user: string): void {
+    const profile = draft.get(user);
+    const kept = profile && this.#kept(profile);
+    if (kept && kept !== profile) draft.setQuietly(user, dropIfEmpty(kept));
+  }
+
+  #kept(profile: Profile): Profile {
+    const gone = (id: string) => this.meta.defs[id]?.phase === 'leaving';
+    const old = (id: string) => {
+      const { id: definition, revision } = ownerOf(id);
+      return gone(definition) || (this.meta.defs[definition]?.revision ?? 0) > revision;
+    };
+    const { c = {}, s = {}, l = {} } = profile;
+    if (!Object.keys(c).some(old) && !Object.keys({ ...s, ...l }).some(gone)) return profile;
+    const without = <T>(part: Record<string, T>, drop: (id: string) => boolean) =>
+      Object.fromEntries(Object.entries(part).filter(([id]) => !drop(id)));
+    // There is room again.
+    const { f: _, ...rest } = profile;
+    return { ...rest, c: without(c, old), s: without(s, gone), l: without(l, gone) };
+  }
+
+  #tell(
+    draft: ChangeSet,
+    { user, definitions, nowMs }: { user: string; definitions: Definition[]; nowMs: number },
+  ): void {
+    for (const definition of definitions) {
+      const profile = draft.get(user);
+      if (!profile || profile.g) return;
+      const told = profile.s?.[definition.id];
+      const value = definition.value(profile, nowMs, this.meta.defs[definition.id]?.since ?? 0);
+      if (sameJson(value, told ? told[0] : definition.nothing)) continue;
+      // Later than the last one whatever the clock says: receivers go by it.
+      draft.emit(user, definition.id, value, Math.max(nowMs, (told?.[1] ?? 0) + 1));
+    }
+  }
+}

@@ -1,0 +1,297 @@
+import { Checkpoints } from './checkpoints';
+import { type BatchProducer, type Kafka, type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
+import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { newTraceparent } from '../../../shared/telemetry/trace';
+import { recallCalls } from './counted-calls';
+import { type Definitions } from '../definitions/compile';
+import { type Step, type ValueChange } from './change-set';
+import { messageOf } from '../../../shared/service/errors';
+import { Engine } from './engine';
+import { EventLog } from './event-log';
+import { EventQueue, type EventQueueOptions, type Queued } from './event-queue';
+import { identifyRecord } from './step-records';
+import { type Snapshot } from '../queries/preview';
+import { type RepartitionProgress } from '../progress';
+import { refused, writeStep, type Writing } from './write-step';
+import { otherPartitions, withPartitions } from './partition-state';
+import { restore } from './restore';
+import { type Report, type SyncResult, reportOf } from '../status';
+import { type Store } from './store';
+import { watchRefused } from '../telemetry';
+
+/**
+ * Keeps one partition of profiles while it is this process's.
+ *
+ * Invariant: one step at a time, and each in this order: what moves, the changelog, the store, what is told. Each waits for
+ * Kafka's acknowledgement of the one before, and an event is done after all of them; so whatever dies, what was not written is
+ * made again from what was, and what was told and may not have arrived is told again as it was.
+ */
+export interface PartitionProcessorOptions extends EventQueueOptions {
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  producer: BatchProducer;
+  partition: number;
+  /** how many partitions there were when this process began to read */
+  partitions: number;
+  /** of the store */
+  path: string;
+  definitions: () => Definitions;
+  progress: RepartitionProgress;
+  now: () => number;
+  onFatal: (error: unknown) => void;
+}
+
+/** Of one step: it must be written before the next begins, and others' partitions take their turn meanwhile. */
+const CHUNK = 500;
+const TICK_MS = 100;
+
+export class PartitionProcessor {
+  readonly closed: Promise<void>;
+  readonly #queue: EventQueue;
+  #closing = false;
+  #lost = false;
+  #wake: () => void = () => undefined;
+  #store: Store | undefined;
+  #engine: Engine | undefined;
+  /** of `messages` when this began: nobody is told anything before all that has been counted */
+  #ends: readonly number[] = [];
+  #ready = false;
+  #adopted: Definitions | undefined;
+  #checkpoints: Checkpoints | undefined;
+  readonly #log: EventLog;
+  readonly #syncs = new Map<number, SyncResult>();
+
+  constructor(private readonly options: PartitionProcessorOptions) {
+    this.#queue = new EventQueue(options);
+    this.#log = new EventLog(options.kafka, options.partition);
+    this.closed = this.#run().catch((error: unknown) => {
+      if (!this.#lost) options.onFatal(error);
+    });
+  }
+
+  /** Takes a record, unless too many wait. */
+  offer(record: OpenRecord): DispatchResult {
+    const verdict = this.#queue.offer(record);
+    this.#wake();
+    return verdict;
+  }
+
+  /** Ends when what was taken is written; `lost`: at once, since it may be another's. */
+  close({ lost }: { lost: boolean }): void {
+    this.#closing = true;
+    this.#lost ||= lost;
+    this.#wake();
+  }
+
+  /** After a session was lost: what was taken and not written. Nobody offers it again. */
+  get left(): readonly Queued[] {
+    return this.#queue.all;
+  }
+
+  /** How it stands with each definition; undefined until the store is there. */
+  report(): Report | undefined {
+    if (!this.#store || !this.#engine) return undefined;
+    return reportOf(this.#engine.meta, this.#store, this.#syncs);
+  }
+
+  /** What others may look at now; undefined before the store is there, and from when it is let go. */
+  get snapshot(): (Snapshot & { shelf: Store }) | undefined {
+    if (!this.#store || !this.#engine || this.#lost) return undefined;
+    return { shelf: this.#store, log: this.#log, ready: this.#ready, next: this.#engine.meta.live.next };
+  }
+
+  /** Events that were taken and not yet counted. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  async #run(): Promise<void> {
+    const { kafka, partition, path, progress, now, log } = this.options;
+    const startedAt = now();
+    this.#ends = await progress.messagesEnds();
+    const ranges = await kafka.ranges(PROFILE_EVENTS);
+    if (ranges.length !== this.options.partitions) throw otherPartitions(ranges.length, this.options.partitions);
+    const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
+    const { store, meta, next, records, anew } = await restore(
+      kafka,
+      { partition, path, nowMs: startedAt, log },
+      this.options.definitions(),
+    );
+    this.#store = store;
+    const engine: Engine = new Engine(store, withPartitions(meta, ranges.length), {
+      partition,
+      end,
+      definitions: this.options.definitions(),
+      onUnusable: ({ offset }, error) =>
+        log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
+      seen: (ends) => progress.covers(ends, partition, engine.meta.live.next),
+    });
+    this.#engine = engine;
+    this.#checkpoints = new Checkpoints({ kafka, partition, next, now });
+    log.info({ partition, records, anew, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
+    try {
+      const unsent = store.unsent(meta.sent).flatMap((each) => this.#told(each));
+      await this.#send(unsent, meta.told);
+      await recallCalls(kafka, engine, { partition, now, log });
+      await this.#catchUp(engine, end);
+      while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
+        if (!(await this.#round(engine))) await this.#rest();
+      }
+    } finally {
+      // From here on nobody may look at it.
+      this.#store = undefined;
+      await store.close();
+    }
+  }
+
+  /** What was counted by another after the last it said of it. */
+  async #catchUp(engine: Engine, end: number): Promise<void> {
+    while (engine.meta.live.next < end && !this.#lost) {
+      const { records, done } = await this.#log.read(engine.meta.live.next, end);
+      await this.#perform(done ? engine.skip(end, this.options.now()) : engine.apply(records, this.options.now()));
+    }
+  }
+
+  /** A step of each kind that there is. @returns whether there was any */
+  async #round(engine: Engine): Promise<boolean> {
+    const { now } = this.options;
+    let busy = await this.#applyNext(engine);
+    if (this.#closing) return busy;
+    await this.#adopt(engine);
+    busy = (await this.#takeOver(engine)) || busy;
+    busy = (await this.#fill(engine)) || busy;
+    if (!this.#ready) {
+      await this.options.progress.look();
+      this.#ready = this.options.progress.covers(this.#ends, this.options.partition, engine.meta.live.next);
+    }
+    if (this.#ready) {
+      busy = (await this.#perform(engine.scan(now(), CHUNK))) || busy;
+      for (const intervalMs of this.options.definitions().intervals)
+        busy = (await this.#sync(engine, intervalMs)) || busy;
+    }
+    await this.#checkpoint();
+    return busy;
+  }
+
+  async #applyNext(engine: Engine): Promise<boolean> {
+    const taken = this.#queue.all.slice(0, CHUNK);
+    if (taken.length === 0) return false;
+    const incoming = taken.map((each) => each.incoming).filter(({ offset }) => offset >= engine.meta.live.next);
+    if (incoming.length > 0) await this.#perform(engine.apply(incoming, this.options.now()));
+    if (this.#lost) return false;
+    this.#queue.done(taken.length);
+    return true;
+  }
+
+  async #adopt(engine: Engine): Promise<void> {
+    const definitions = this.options.definitions();
+    const waiting = engine.waits;
+    if (definitions === this.#adopted && !waiting) return;
+    if (waiting) await this.options.progress.look();
+    await this.#perform(engine.adopt(definitions, this.options.now()));
+    this.#adopted = definitions;
+  }
+
+  /** Members from elsewhere, whose upload is complete. */
+  async #takeOver(engine: Engine): Promise<boolean> {
+    const { definitions, partition, now } = this.options;
+    for (const { id, uploads } of definitions().all) {
+      const state = engine.meta.defs[id];
+      const upload = uploads.find(({ number }) => state && number > state.upload);
+      if (!upload) continue;
+      const [from, end] = upload.ranges[partition] ?? [0, 0];
+      let next = from;
+      while (next < end && !this.#lost) {
+        const read = await this.#log.read(next, end);
+        await this.#perform(engine.list({ definition: id, upload: upload.number, nowMs: now() }, read.records));
+        next = read.next;
+      }
+      return this.#perform(engine.listed(id, upload, now()));
+    }
+    return false;
+  }
+
+  async #fill(engine: Engine): Promise<boolean> {
+    const { fill, live } = engine.meta;
+    if (!fill) return false;
+    const { records, done } = await this.#log.read(fill.cursor.next, live.next);
+    return this.#perform(engine.fill(records, done, this.options.now()));
+  }
+
+  async #sync(engine: Engine, intervalMs: number): Promise<boolean> {
+    const nowMs = this.options.now();
+    const sync = this.#syncs.get(intervalMs) ?? { beganAt: 0, running: false, looked: 0, told: 0 };
+    if (!sync.running) {
+      if (nowMs - sync.beganAt < intervalMs) return false;
+      Object.assign(sync, { beganAt: nowMs, running: true, looked: 0, told: 0 });
+      this.#syncs.set(intervalMs, sync);
+    }
+    const expired = engine.expire(nowMs, CHUNK);
+    if (expired) return this.#perform(expired);
+    const step = engine.sync(intervalMs, nowMs, CHUNK);
+    sync.running = step !== undefined && (step.synced?.users.length ?? 0) === CHUNK;
+    sync.looked += step?.synced?.users.length ?? 0;
+    sync.told += step?.tells.length ?? 0;
+    return this.#perform(step);
+  }
+
+  async #perform(step: Step | undefined): Promise<boolean> {
+    if (!step || this.#lost || !this.#engine) return false;
+    const { step: written, records } = await writeStep(step, this.#writing);
+    if (this.#isLost()) return false;
+    this.#engine.commit(written);
+    this.#checkpoints?.wrote(records);
+    watchRefused(written.refused);
+    await this.#send(written.tells, written.meta.told);
+    return true;
+  }
+
+  get #writing(): Writing {
+    const { producer, partition, log } = this.options;
+    return {
+      ...{ producer, partition, before: (user) => this.#store?.get(user) },
+      onRefused: (error, bytes) =>
+        log.error({ partition, bytes, reason: messageOf(error.cause ?? error) }, 'profile.refused'),
+    };
+  }
+
+  /** Asked again: while Kafka was waited for the partition may have become another's. */
+  #isLost = () => this.#lost;
+
+  /** @param upTo what is sent is complete up to there */
+  async #send(tells: readonly ValueChange[], upTo: number): Promise<void> {
+    const { definitions, now } = this.options;
+    if (!this.#engine || !this.#store || this.#engine.meta.sent >= upTo) return;
+    const known = definitions();
+    const records = tells.flatMap((tell) => {
+      const definition = known.of(tell.definition);
+      return definition ? identifyRecord(tell, definition, { nowMs: now(), traceparent: newTraceparent() }) : [];
+    });
+    watchRefused((await refused(records, this.#writing)).size);
+    if (this.#lost) return;
+    this.#engine.meta = { ...this.#engine.meta, sent: upTo };
+    this.#store.sent(this.#engine.meta);
+  }
+
+  /** What was told, as it was; nothing where more was told since. */
+  #told({ sequence, user, definition }: { sequence: number; user: string; definition: string }): ValueChange[] {
+    const told = this.#store?.get(user)?.s?.[definition];
+    return told?.[2] === sequence ? [{ sequence, user, definition, value: told[0], atMs: told[1] }] : [];
+  }
+
+  async #checkpoint(): Promise<void> {
+    const checkpoint = await this.#checkpoints?.next();
+    if (checkpoint && !this.#lost) this.#store?.setCheckpoint(checkpoint);
+  }
+
+  async #rest(): Promise<void> {
+    if (this.#closing) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, TICK_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#queue.length > 0) this.#wake();
+    });
+  }
+}

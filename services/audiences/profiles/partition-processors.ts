@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { type OpenRecord, type RebalanceListener, type DispatchResult } from '../../../shared/kafka/port';
+import { type Queued } from './event-queue';
+import { PartitionProcessor, type PartitionProcessorOptions } from './partition-processor';
+
+/** The partitions of profiles that are this process's: each has its keeper, and never two. */
+export class PartitionProcessors implements RebalanceListener {
+  readonly #processors = new Map<number, PartitionProcessor>();
+  /** those that still write what they took, by partition */
+  readonly #leaving = new Map<number, Promise<void>>();
+  /** what was taken of partitions whose session was lost: theirs who keep them next, where that is this process */
+  readonly #left = new Map<number, readonly Queued[]>();
+  #owned: ReadonlySet<number> = new Set();
+
+  /** @param options.path of all stores */
+  constructor(private readonly options: Omit<PartitionProcessorOptions, 'partition' | 'inherited'>) {}
+
+  onAssigned(partitions: ReadonlySet<number>): void {
+    this.#owned = partitions;
+    for (const partition of this.#processors.keys()) if (!partitions.has(partition)) this.#close(partition, false);
+    for (const partition of this.#left.keys()) if (!partitions.has(partition)) this.#left.delete(partition);
+    for (const partition of partitions) this.#open(partition);
+  }
+
+  onLost(): void {
+    this.#owned = new Set();
+    for (const partition of this.#processors.keys()) this.#close(partition, true);
+  }
+
+  isDraining(partition: number): boolean {
+    return this.#processors.has(partition) || this.#leaving.has(partition);
+  }
+
+  onRecord(record: OpenRecord): DispatchResult {
+    return this.#processors.get(record.partition)?.offer(record) ?? 'busy';
+  }
+
+  *[Symbol.iterator](): Iterator<[number, PartitionProcessor]> {
+    yield* this.#processors;
+  }
+
+  /** Ends when all that was taken is written. */
+  async stop(): Promise<void> {
+    this.onAssigned(new Set());
+    await Promise.all(this.#leaving.values());
+  }
+
+  #open(partition: number): void {
+    if (this.#processors.has(partition) || this.#leaving.has(partition)) return;
+    const path = join(this.options.path, `p${partition}`);
+    const inherited = this.#left.get(partition) ?? [];
+    this.#left.delete(partition);
+    this.#processors.set(partition, new PartitionProcessor({ ...this.options, partition, path, inherited }));
+    // What came before it was there was refused.
+    this.options.onRoom();
+  }
+
+  #close(partition: number, lost: boolean): void {
+    const keeper = this.#processors.get(partition);
+    if (!keeper) return;
+    this.#processors.delete(partition);
+    keeper.close({ lost });
+    const closed = keeper.closed.then(() => {
+      this.#leaving.delete(partition);
+      if (lost) this.#left.set(partition, keeper.left);
+      // It came back before it was let go.
+      if (this.#owned.has(partition)) this.#open(partition);
+    });
+    this.#leaving.set(partition, closed);
+  }
+}

@@ -1,0 +1,172 @@
+import { type Phase } from '../../../shared/model/profile-records';
+import { AppError } from '../../../shared/service/errors';
+import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { BEGINNING, type Cursor } from '../repartition/cursor';
+import { type Definition, type Definitions } from '../definitions/compile';
+
+/** How far one partition of profiles is with everything: pure. Kept beside the profiles, in the store and the changelog. */
+export interface PartitionState {
+  /** `profiles.events`, for the definitions that count */
+  live: Cursor;
+  /** the same read again for definitions that are new here */
+  fill?: Pass & { cursor: Cursor };
+  /** all profiles looked at once: the first sync, and what is left of definitions that are gone */
+  scan?: Pass & { after?: string; counted: number };
+  /** passes begun */
+  passes: number;
+  defs: Record<string, DefState>;
+  /** what was told, and up to where Kafka has acknowledged it */
+  told: number;
+  sent: number;
+  /** how many partitions the users are spread over; absent: written by an older version */
+  partitions?: number;
+}
+
+interface Pass {
+  number: number;
+  /** of the definitions that it is for */
+  ids: string[];
+}
+
+/** How far a definition is here. */
+interface DefState {
+  revision: number;
+  phase: Phase;
+  /** the last upload that was taken over, and the last full one */
+  upload: number;
+  since: number;
+  /** how many calls told of it */
+  told: number;
+}
+
+export const NEW_PARTITION_STATE: PartitionState = { live: BEGINNING, passes: 0, defs: {}, told: 0, sent: 0 };
+
+/**
+ * Notes how many partitions the users are spread over. With more partitions a user's events would go to another one than
+ * the profile is in.
+ * @param now how many there are
+ * @throws AppError `cannot_start` where there are others than before
+ */
+export function withPartitions(meta: PartitionState, now: number): PartitionState {
+  const { partitions = now } = meta;
+  if (partitions !== now) throw otherPartitions(now, partitions);
+  return { ...meta, partitions };
+}
+
+/** Users and their profiles would be in other partitions. */
+export function otherPartitions(now: number, before: number): AppError {
+  return new AppError(
+    'cannot_start',
+    `topic ${PROFILE_EVENTS} has ${now} partitions, and its profiles were made with ${before}: users would be split; ` +
+      'see "More partitions" in docs/operations/sizing.md',
+  );
+}
+
+const COUNTING: ReadonlySet<Phase> = new Set(['held', 'scanning', 'live']);
+const FILLING: ReadonlySet<Phase> = new Set(['filling']);
+const TELLING: ReadonlySet<Phase> = new Set(['scanning', 'live']);
+
+export function counts(meta: PartitionState, definition: Definition): boolean {
+  return isIn(COUNTING, meta, definition);
+}
+
+export function fills(meta: PartitionState, definition: Definition): boolean {
+  return isIn(FILLING, meta, definition);
+}
+
+export function emits(meta: PartitionState, definition: Definition): boolean {
+  return isIn(TELLING, meta, definition);
+}
+
+/** Another revision than the one that was begun with has no phase yet. */
+function isIn(phases: ReadonlySet<Phase>, { defs }: PartitionState, { id, revision }: Definition): boolean {
+  const state = defs[id];
+  return state?.revision === revision && phases.has(state.phase);
+}
+
+/** Whether what lay in `messages` before these ends (by partition) has been counted here. */
+export type HasPassed = (ends: readonly number[]) => boolean;
+
+/** Begins with definitions that are new or other than they were, and ends with those that are gone. */
+export function withDefinitions(meta: PartitionState, definitions: Definitions, seen: HasPassed): PartitionState {
+  const defs = { ...meta.defs };
+  for (const definition of definitions.all) {
+    const state = defs[definition.id];
+    if (state?.revision === definition.revision && state.phase !== 'leaving') continue;
+    const { upload = 0, since = 0, told = 0 } = state ?? {};
+    const phase = definition.counters.length > 0 && meta.live.next > 0 ? 'waiting' : 'held';
+    defs[definition.id] = { revision: definition.revision, phase, upload, since, told };
+  }
+  let { scan } = meta;
+  for (const [id, state] of Object.entries(defs)) {
+    if (definitions.of(id) || state.phase === 'leaving') continue;
+    defs[id] = { ...state, phase: 'leaving' };
+    // Those whom the pass has looked at still hold something of it: the next pass sees all.
+    scan &&= { ...scan, ids: scan.ids.filter((each) => each !== id) };
+  }
+  return startPasses({ ...meta, ...(scan && { scan }), defs }, definitions, seen);
+}
+
+/** Passes that have nobody left to run for end, and the next ones begin. */
+export function startPasses(meta: PartitionState, definitions: Definitions, seen: HasPassed): PartitionState {
+  let { fill, scan, passes } = meta;
+  const defs = { ...meta.defs };
+  const inPhase = (phase: Phase) => Object.keys(defs).filter((id) => defs[id]?.phase === phase);
+  const enter = (ids: readonly string[], phase: Phase) => {
+    for (const id of ids) {
+      const state = defs[id];
+      if (state) defs[id] = { ...state, phase };
+    }
+  };
+  if (fill && inPhase('filling').length === 0) fill = undefined;
+  if (scan?.ids.every((id) => defs[id]?.phase !== 'scanning' && defs[id]?.phase !== 'leaving')) scan = undefined;
+  const waiting = inPhase('waiting');
+  if (!fill && waiting.length > 0) {
+    fill = { number: ++passes, ids: waiting, cursor: BEGINNING };
+    enter(waiting, 'filling');
+  }
+  if (!scan) {
+    const ready = inPhase('held').filter((id) => seen(definitions.of(id)?.history ?? []));
+    const leaving = inPhase('leaving');
+    if (ready.length + leaving.length > 0) scan = { number: ++passes, ids: [...ready, ...leaving], counted: 0 };
+    enter(ready, 'scanning');
+  }
+  const { fill: _fill, scan: _scan, ...rest } = meta;
+  return { ...rest, ...(fill && { fill }), ...(scan && { scan }), passes, defs };
+}
+
+/** The log was read again up to where the live reading is: who was filled counts from here. */
+export function filled(meta: PartitionState): PartitionState {
+  const { fill, ...rest } = meta;
+  const defs = { ...meta.defs };
+  for (const id of fill?.ids ?? []) {
+    const state = defs[id];
+    if (state?.phase === 'filling') defs[id] = { ...state, phase: 'held' };
+  }
+  return { ...rest, defs };
+}
+
+/** All profiles were looked at. */
+export function scanned(meta: PartitionState): PartitionState {
+  const { scan, ...rest } = meta;
+  const defs: Record<string, DefState> = {};
+  for (const [id, state] of Object.entries(meta.defs)) {
+    const done = scan?.ids.includes(id) ?? false;
+    if (done && state.phase === 'leaving') continue;
+    defs[id] = done && state.phase === 'scanning' ? { ...state, phase: 'live' } : state;
+  }
+  return { ...rest, defs };
+}
+
+/** An upload was taken over. After a full one everybody is looked at: who is not in it any more was not named. */
+export function uploadApplied(
+  meta: PartitionState,
+  id: string,
+  upload: { number: number; full: boolean },
+): PartitionState {
+  const state = meta.defs[id];
+  if (!state) return meta;
+  const since = upload.full ? upload.number : state.since;
+  const phase = upload.full && TELLING.has(state.phase) ? 'held' : state.phase;
+  return { ...meta, defs: { ...meta.defs, [id]: { ...state, upload: upload.number, since, phase } } };
+}

@@ -1,0 +1,93 @@
+import { rmSync } from 'node:fs';
+import { type Kafka, type Range } from '../../../shared/kafka/port';
+import { PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
+import { type Log } from '../../../shared/telemetry/log';
+import { type Definitions } from '../definitions/compile';
+import { type PartitionState, NEW_PARTITION_STATE } from './partition-state';
+import { readChange } from './step-records';
+import { type Profile } from './profile';
+import { Store } from './store';
+
+/** Opens the store of a partition and brings it up to what the changelog says: from where it stands, or from the beginning. */
+
+const FETCH_BYTES = 1024 * 1024;
+/** Written at once: LMDB keeps the memory of as many pages as its largest transaction has changed, for each store. */
+const CHUNK = 250;
+const SAY_EVERY_MS = 10_000;
+/** Compaction forgets after a while which keys were deleted: a store that is older might keep them. */
+const TOO_OLD_MS = TOMBSTONES_MS / 2;
+
+export interface Restored {
+  store: Store;
+  meta: PartitionState;
+  /** where the changelog ended */
+  next: number;
+  /** records of the changelog that were read */
+  records: number;
+  /** not a store that was there, but all of the changelog */
+  anew: boolean;
+}
+
+export async function restore(
+  kafka: Pick<Kafka, 'read' | 'ranges'>,
+  at: { partition: number; path: string; nowMs: number; log: Log },
+  definitions: Definitions,
+): Promise<Restored> {
+  const { partition, path, nowMs, log } = at;
+  const range = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition);
+  if (!range) throw new Error(`topic ${PROFILES} has no partition ${partition}`);
+  let store = new Store(path);
+  const anew = !fits(store, range, nowMs);
+  if (anew) {
+    await store.close();
+    rmSync(path, { recursive: true, force: true });
+    store = new Store(path);
+  }
+  let meta = store.meta;
+  let next = store.checkpoint?.next ?? range.low;
+  let records = 0;
+  let saidAt = performance.now();
+  const how = {
+    dueAt: (profile: Profile) => definitions.dueAt(profile, nowMs),
+    intervalsMs: definitions.intervals,
+    sent: await sentBefore(kafka, range),
+  };
+  while (next < range.high) {
+    const at = { topic: PROFILES, partition, offset: next, maxBytes: FETCH_BYTES, until: range.high };
+    const fetched = await kafka.read(at);
+    if (fetched.gone) throw new Error(`the changelog lost offset ${next} of partition ${partition} while it was read`);
+    const changes = fetched.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
+    const profiles = changes.filter((change) => change.kind === 'profile');
+    for (let i = 0; i < profiles.length; i += CHUNK) store.restore(profiles.slice(i, i + CHUNK), how);
+    meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
+    records += changes.length;
+    next = fetched.next;
+    if (performance.now() - saidAt < SAY_EVERY_MS) continue;
+    saidAt = performance.now();
+    log.info({ partition, next, end: range.high }, 'profiles.restoring');
+  }
+  const settled = withTold(meta ?? NEW_PARTITION_STATE, store);
+  store.restored(settled, { next: range.high, at: nowMs });
+  return { store, meta: settled, next: range.high, records, anew };
+}
+
+/** Told first of all, so that not everything that was ever told is noted down: as a rule the last record says it. */
+async function sentBefore(kafka: Pick<Kafka, 'read'>, { partition, low, high }: Range): Promise<number> {
+  if (high <= low) return 0;
+  const at = { topic: PROFILES, partition, offset: high - 1, maxBytes: FETCH_BYTES, until: high };
+  const { records } = await kafka.read(at);
+  const last = records.at(-1);
+  const change = last && readChange(last.key, last.value);
+  return change?.kind === 'meta' ? change.meta.sent : 0;
+}
+
+function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number): boolean {
+  if (!checkpoint || !meta) return false;
+  return checkpoint.next >= low && checkpoint.next <= high && nowMs - checkpoint.at < TOO_OLD_MS;
+}
+
+/** What was told last may be ahead of what is known of the whole. */
+function withTold(meta: PartitionState, store: Store): PartitionState {
+  const last = store.unsent(meta.sent).at(-1);
+  return { ...meta, told: Math.max(meta.told, last?.sequence ?? 0) };
+}

@@ -1,0 +1,78 @@
+import { NO_SOURCES } from '../definitions/trusted-sources';
+
+/**
+ * How large a profile may grow, as JSON in UTF-8. Kafka takes records of 1 MiB, and a profile is one record. What receivers
+ * were told may take more than what users do, so that a full profile still changes its memberships.
+ */
+export const MAX_PROFILE_BYTES = 256 * 1024;
+/** What a browser source sends is refused where it makes a profile larger than this: the other half is for server sources. */
+export const MAX_BROWSER_PROFILE_BYTES = MAX_PROFILE_BYTES / 2;
+export const MAX_TOLD_BYTES = 512 * 1024;
+
+/** Of one user over all sources. */
+const MAX_TRAITS = 200;
+/** Of them, over all browser sources: what a public write key sends must not take all the room. */
+const MAX_BROWSER_TRAITS = 50;
+
+/** The room that is left in one profile. Something that does not fit is refused; the rest is kept. */
+export class ProfileSizeLimit {
+  /** something was refused because the profile is full */
+  full = false;
+  /** how many there are; counted when the first one is added */
+  #traits: { all: number; browser: number } | undefined;
+
+  /**
+   * @param browser ids of the sources whose write keys are public
+   * @param bytes absent: there is enough
+   */
+  constructor(
+    private readonly profile: { t?: Record<string, object> },
+    private readonly browser: ReadonlySet<string> = NO_SOURCES,
+    private bytes = Infinity,
+  ) {}
+
+  /** A replacement that is not larger always fits. */
+  take(before: unknown, after: unknown): boolean {
+    if (this.bytes === Infinity) return true;
+    const more = jsonBytes(after) - (before === undefined ? 0 : jsonBytes(before));
+    if (more > 0 && more > this.bytes) return this.#refuse();
+    this.bytes -= more;
+    return true;
+  }
+
+  takeTrait(source: string, name: string, before: unknown, after: unknown): boolean {
+    const traits = (this.#traits ??= this.#counted());
+    const isBrowser = this.browser.has(source);
+    const isFull = traits.all >= MAX_TRAITS || (isBrowser && traits.browser >= MAX_BROWSER_TRAITS);
+    if (before === undefined && isFull) return this.#refuse();
+    // A new name, with the name of its source: counted for each, though it is written once.
+    const [from, to] = before === undefined ? [undefined, [source, name, after]] : [before, after];
+    if (!this.take(from, to)) return false;
+    if (before === undefined) traits.all++;
+    if (before === undefined && isBrowser) traits.browser++;
+    return true;
+  }
+
+  takeCounter(id: string, before: unknown, after: unknown): boolean {
+    return before === undefined ? this.take(undefined, [id, after]) : this.take(before, after);
+  }
+
+  #counted(): { all: number; browser: number } {
+    const counted = { all: 0, browser: 0 };
+    for (const [source, traits] of Object.entries(this.profile.t ?? {})) {
+      const { length } = Object.keys(traits);
+      counted.all += length;
+      if (this.browser.has(source)) counted.browser += length;
+    }
+    return counted;
+  }
+
+  #refuse(): boolean {
+    this.full = true;
+    return false;
+  }
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

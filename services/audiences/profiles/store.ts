@@ -1,0 +1,322 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { type ProfileReader, type Step } from './change-set';
+import { type PartitionState } from './partition-state';
+import { decodeProfile, encodeProfile, type Profile, type SentValue } from './profile';
+import { type JsonObject } from '../../../shared/model/message';
+
+/**
+ * The profiles of one partition on disk (LMDB): what the engine reads, and a copy of what the changelog says.
+ *
+ * It is never ahead of the changelog, and may be thrown away at any time. It is not forced to the disk: a process that is
+ * killed loses nothing of it, and after the machine itself went down it is not trusted, but made anew.
+ *
+ * | table     | key                     | value                                   |
+ * | --------- | ----------------------- | --------------------------------------- |
+ * | profiles  | user                    | when due (8 bytes, 0: never), then JSON |
+ * | due       | when due, user          |                                         |
+ * | touched   | interval, user          |                                         |
+ * | unsent    | place among what is told | user, 0, definition                    |
+ * | members   | definition, 0, user     |                                         |
+ * | full      | user                    |                                         |
+ * | about     | `meta`, `checkpoint`    | JSON                                    |
+ */
+
+/** Up to where in the changelog the store is complete. */
+export interface Checkpoint {
+  next: number;
+  /** ms since 1970 */
+  at: number;
+}
+
+const TABLES = ['profiles', 'due', 'touched', 'unsent', 'members', 'full', 'about'] as const;
+type Table = Database<Buffer, Buffer>;
+
+const NUMBER_BYTES = 8;
+const NOTHING = Buffer.alloc(0);
+const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
+
+export class Store implements ProfileReader {
+  readonly #env: RootDatabase;
+  readonly #tables: Record<(typeof TABLES)[number], Table>;
+  /** how many there are of each definition */
+  readonly #members = new Map<string, number>();
+  #full: number | undefined;
+
+  constructor(private readonly path: string) {
+    if (!isTrusted(path)) rmSync(path, { recursive: true, force: true });
+    mkdirSync(path, { recursive: true });
+    this.#env = open({ path, maxDbs: TABLES.length, noSync: true, keyEncoding: 'binary', encoding: 'binary' });
+    const tables = TABLES.map((name) => [
+      name,
+      this.#env.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' }),
+    ]);
+    this.#tables = Object.fromEntries(tables) as Record<(typeof TABLES)[number], Table>;
+    writeFileSync(join(path, BOOT_FILE), bootId());
+  }
+
+  get meta(): PartitionState | undefined {
+    return this.#about('meta') as PartitionState | undefined;
+  }
+
+  get checkpoint(): Checkpoint | undefined {
+    return this.#about('checkpoint') as Checkpoint | undefined;
+  }
+
+  setCheckpoint(checkpoint: Checkpoint): void {
+    this.#tables.about.putSync(Buffer.from('checkpoint'), Buffer.from(JSON.stringify(checkpoint)));
+  }
+
+  get bytes(): number {
+    return statSync(join(this.path, DATA_FILE)).size;
+  }
+
+  get size(): number {
+    return (this.#tables.profiles.getStats() as { entryCount: number }).entryCount;
+  }
+
+  /** Users whose profiles are full. */
+  get full(): number {
+    return (this.#full ??= this.#tables.full.getKeysCount({}));
+  }
+
+  get(user: string): Profile | undefined {
+    // Without a copy: it is decoded before anything else is read. It is longer than its `length` says.
+    const value = this.#tables.profiles.getBinaryFast(Buffer.from(user));
+    return value && decodeProfile(value.subarray(NUMBER_BYTES, value.length));
+  }
+
+  users(after: string | undefined, limit: number): string[] {
+    const start = after === undefined ? undefined : behind(Buffer.from(after));
+    return keys(this.#tables.profiles, { start, limit }).map(String);
+  }
+
+  touched(intervalMs: number, limit: number): string[] {
+    const prefix = numberKey(intervalMs);
+    return withPrefix(this.#tables.touched, prefix, { limit }).map(String);
+  }
+
+  due(nowMs: number, limit: number): string[] {
+    const found = keys(this.#tables.due, { end: numberKey(nowMs + 1), limit });
+    return found.map((key) => key.toString('utf8', NUMBER_BYTES));
+  }
+
+  /** What was told and is not known to be acknowledged, from behind a place on. */
+  unsent(after: number): { sequence: number; user: string; definition: string }[] {
+    return [...this.#tables.unsent.getRange({ start: numberKey(after + 1) })].map(({ key, value }) => {
+      const text = value.toString();
+      // An id of a user may hold a NUL, one of a definition does not.
+      const end = text.lastIndexOf('\0');
+      const [user, definition] = [text.slice(0, end), text.slice(end + 1)];
+      return { sequence: Number(key.readBigUInt64BE()), user, definition };
+    });
+  }
+
+  /** Members in order of their ids. */
+  members(definition: string, after: string | undefined, limit: number): string[] {
+    const prefix = Buffer.from(`${definition}\0`);
+    return withPrefix(this.#tables.members, prefix, { after, limit }).map(String);
+  }
+
+  memberCount(definition: string): number {
+    let count = this.#members.get(definition);
+    if (count === undefined) {
+      const prefix = Buffer.from(`${definition}\0`);
+      count = this.#tables.members.getKeysCount({ start: prefix, end: Buffer.concat([prefix, LAST]) });
+      this.#members.set(definition, count);
+    }
+    return count;
+  }
+
+  write(step: Step): void {
+    this.#env.transactionSync(() => {
+      const { touched, synced } = step;
+      if (synced) for (const user of synced.users) this.#tables.touched.removeSync(userKey(synced.intervalMs, user));
+      for (const [user, profile] of step.profiles) this.#put(user, profile, step.due.get(user));
+      for (const [user, due] of step.due) if (!step.profiles.has(user)) this.#setDue(user, due);
+      for (const intervalMs of touched.intervalsMs) {
+        for (const user of touched.users) this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
+      }
+      for (const { sequence, user, definition, value } of step.tells) {
+        this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
+        this.#setMember(definition, user, value);
+      }
+      for (const id of Object.keys(this.meta?.defs ?? {})) if (!step.meta.defs[id]) this.#dropMembers(id);
+      this.#putMeta(step.meta);
+    });
+  }
+
+  /** Kafka has acknowledged all that was told. */
+  sent(meta: PartitionState): void {
+    this.#env.transactionSync(() => {
+      for (const key of keys(this.#tables.unsent, { end: numberKey(meta.sent + 1) })) {
+        this.#tables.unsent.removeSync(key);
+      }
+      this.#putMeta(meta);
+    });
+  }
+
+  /**
+   * Records of the changelog, as they are.
+   * @param how.dueAt of a profile
+   * @param how.intervalsMs all are looked at by the next sync of each
+   * @param how.sent up to where it is known that Kafka has acknowledged what was told
+   */
+  restore(
+    records: readonly { user: string; profile: Profile | null }[],
+    how: { dueAt: (profile: Profile) => number | undefined; intervalsMs: readonly number[]; sent: number },
+  ): void {
+    const { dueAt, intervalsMs, sent } = how;
+    this.#env.transactionSync(() => {
+      for (const { user, profile } of records) {
+        this.#put(user, profile, profile ? dueAt(profile) : undefined);
+        for (const intervalMs of intervalsMs) this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
+        for (const [definition, told] of Object.entries(profile?.s ?? {}))
+          this.#restoreTold(user, definition, told, sent);
+      }
+    });
+  }
+
+  #restoreTold(user: string, definition: string, [value, , sequence]: SentValue, sent: number): void {
+    if (sequence > sent) this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
+    this.#setMember(definition, user, value);
+  }
+
+  /** Ends a restoration. */
+  restored(meta: PartitionState, checkpoint: Checkpoint): void {
+    this.sent(meta);
+    this.setCheckpoint(checkpoint);
+    this.#members.clear();
+  }
+
+  async close(): Promise<void> {
+    await this.#env.close();
+  }
+
+  #about(name: string): JsonObject | undefined {
+    const value = this.#tables.about.get(Buffer.from(name));
+    return value && (JSON.parse(value.toString()) as JsonObject);
+  }
+
+  #putMeta(meta: PartitionState): void {
+    this.#tables.about.putSync(Buffer.from('meta'), Buffer.from(JSON.stringify(meta)));
+  }
+
+  #put(user: string, profile: Profile | null, due: number | undefined): void {
+    const key = Buffer.from(user);
+    // Whoever is nobody now is no member of anything.
+    if (!profile || profile.g) {
+      const told = this.get(user)?.s ?? {};
+      for (const definition of Object.keys(told)) this.#setMember(definition, user, null);
+    }
+    this.#setFull(key, profile?.f === 1);
+    this.#moveDue(key, this.#tables.profiles.getBinaryFast(key), due);
+    if (profile) this.#tables.profiles.putSync(key, Buffer.concat([numberKey(due ?? 0), encodeProfile(profile)]));
+    else this.#tables.profiles.removeSync(key);
+  }
+
+  #setFull(user: Buffer, full: boolean): void {
+    // As a rule no profile is: then nothing is looked up.
+    if (!full && this.full === 0) return;
+    if (this.#tables.full.doesExist(user) === full) return;
+    const count = this.full + (full ? 1 : -1);
+    if (full) this.#tables.full.putSync(user, NOTHING);
+    else this.#tables.full.removeSync(user);
+    this.#full = count;
+  }
+
+  #setDue(user: string, due: number | undefined): void {
+    const key = Buffer.from(user);
+    const value = this.#tables.profiles.get(key);
+    if (!value || !this.#moveDue(key, value, due)) return;
+    this.#tables.profiles.putSync(key, Buffer.concat([numberKey(due ?? 0), value.subarray(NUMBER_BYTES)]));
+  }
+
+  /** @returns whether it is another than before */
+  #moveDue(user: Buffer, value: Buffer | undefined, due: number | undefined): boolean {
+    const before = value ? Number(value.readBigUInt64BE()) : 0;
+    if (before === (due ?? 0)) return false;
+    if (before > 0) this.#tables.due.removeSync(Buffer.concat([numberKey(before), user]));
+    if (due !== undefined) this.#tables.due.putSync(Buffer.concat([numberKey(due), user]), NOTHING);
+    return true;
+  }
+
+  #setMember(definition: string, user: string, value: unknown): void {
+    const count = this.memberCount(definition);
+    const key = Buffer.from(`${definition}\0${user}`);
+    const [was, is] = [this.#tables.members.doesExist(key), value !== false && value !== null];
+    if (was === is) return;
+    if (is) this.#tables.members.putSync(key, NOTHING);
+    else this.#tables.members.removeSync(key);
+    this.#members.set(definition, count + (is ? 1 : -1));
+  }
+
+  #dropMembers(definition: string): void {
+    const prefix = Buffer.from(`${definition}\0`);
+    for (const key of keys(this.#tables.members, { start: prefix, end: Buffer.concat([prefix, LAST]) })) {
+      this.#tables.members.removeSync(key);
+    }
+    this.#members.delete(definition);
+  }
+}
+
+const BOOT_FILE = 'boot';
+const DATA_FILE = 'data.mdb';
+
+/** Whether the store at a path was written since the machine came up, and is whole. */
+function isTrusted(path: string): boolean {
+  try {
+    if (readFileSync(join(path, BOOT_FILE), 'utf8') !== bootId()) return false;
+    const env = open({ path, maxDbs: TABLES.length, readOnly: true });
+    try {
+      // A file that ends before its last page would end the process when that is read.
+      const { lastPageNumber, root } = env.getStats() as { lastPageNumber: number; root: { pageSize: number } };
+      return statSync(join(path, DATA_FILE)).size >= (lastPageNumber + 1) * root.pageSize;
+    } finally {
+      void env.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+/** Names the time since the machine came up; where there is no such name, this process alone. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return `process ${process.pid} ${Date.now()}`;
+  }
+}
+
+function numberKey(value: number): Buffer {
+  const key = Buffer.alloc(NUMBER_BYTES);
+  key.writeBigUInt64BE(BigInt(value));
+  return key;
+}
+
+function userKey(interval: number, user: string): Buffer {
+  return Buffer.concat([numberKey(interval), Buffer.from(user)]);
+}
+
+/** The first key behind one. */
+function behind(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.from([0])]);
+}
+
+function keys(table: Table, range: { start?: Buffer | undefined; end?: Buffer; limit?: number }): Buffer[] {
+  const { start, ...rest } = range;
+  return [...table.getKeys({ ...rest, ...(start && { start }) })];
+}
+
+/** What follows a prefix. */
+function withPrefix(
+  table: Table,
+  prefix: Buffer,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Buffer[] {
+  const start = after === undefined ? prefix : behind(Buffer.concat([prefix, Buffer.from(after)]));
+  const found = keys(table, { start, end: Buffer.concat([prefix, LAST]), limit });
+  return found.map((key) => key.subarray(prefix.length));
+}

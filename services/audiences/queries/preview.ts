@@ -1,0 +1,216 @@
+import { type JsonObject } from '../../../shared/model/message';
+import { type PreviewResult, type PreviewQuery, type SampleUser } from '../../../shared/model/profile-queries';
+import { admit, BEGINNING, isLate } from '../repartition/cursor';
+import { type Definition, Definitions, ofAudience } from '../definitions/compile';
+import { type ProfileReader } from '../profiles/change-set';
+import { Engine } from '../profiles/engine';
+import { type Incoming } from '../repartition/event';
+import { type EventLog } from '../profiles/event-log';
+import { type PartitionState, NEW_PARTITION_STATE } from '../profiles/partition-state';
+import { type Profile, traitsOf } from '../profiles/profile';
+import { HashSample, SampledProfiles } from './sample';
+import { NO_SOURCES, type TrustedSources, trustedSourcesOf } from '../definitions/trusted-sources';
+
+/**
+ * How many of one partition a condition would have as members, without anything being kept or told.
+ *
+ * What asks of traits alone is asked of all profiles. What asks of events would have to be counted first: that is done for a
+ * sample of the users, by reading the log as a later definition does (partition-state.ts), and where there are no more users than the
+ * sample may have, for all of them.
+ */
+
+/** What may be looked at of a partition, for as long as it is this process's. */
+export interface Snapshot {
+  shelf: ProfileReader & { readonly size: number };
+  log: Pick<EventLog, 'read'>;
+  /** what was there when this process took the partition over has been counted */
+  ready: boolean;
+  /** the next offset of `profiles.events` to be counted */
+  next: number;
+}
+
+export type Figures = Omit<PreviewResult, 'kind' | 'partition'>;
+
+/** A few ms of work: then others have their turn. */
+const CHUNK = 100;
+const IDS_CHUNK = 2_000;
+/** Of each partition: with it the size of an audience of a tenth is known to ± 1.3 %, of 12 partitions to ± 0.4 %. */
+export const MAX_SAMPLE = 2_000;
+const MAX_SHOWN = 10;
+/** Of one who is shown. */
+const MAX_TRAITS = 20;
+const MAX_TRAITS_LENGTH = 2_000;
+
+/**
+ * Works step by step: each yields how far it is, and others may have their turn before the next. Ends with `done`, or early
+ * where there is nothing to look at any more.
+ */
+export async function* previewOf(
+  question: PreviewQuery,
+  look: () => Snapshot | undefined,
+  now: () => number,
+  browser = NO_SOURCES,
+): AsyncGenerator<Figures, void> {
+  const newTrial = () => new PreviewDefinition(question, now, browser);
+  let snapshot = look();
+  while (snapshot && !snapshot.ready) {
+    const { size } = snapshot.shelf;
+    yield { ...newTrial().figures, state: 'waiting', profiles: size, looked: 0, of: size };
+    snapshot = look();
+  }
+  const trial = newTrial();
+  if (trial.definition.counters.length === 0) yield* scan(trial, look);
+  else yield* count(trial, look, now);
+}
+
+/** All profiles, in order. */
+function* scan(trial: PreviewDefinition, look: () => Snapshot | undefined): Generator<Figures> {
+  for (let after: string | undefined; ;) {
+    const shelf = look()?.shelf;
+    if (!shelf) return;
+    const users = shelf.users(after, CHUNK);
+    for (const user of users) trial.judge(user, shelf.get(user));
+    after = users.at(-1);
+    const { known } = trial.figures;
+    const done = users.length < CHUNK;
+    const profiles = done ? known : Math.max(shelf.size, known);
+    yield { ...trial.figures, state: done ? 'done' : 'counting', profiles, looked: known, of: profiles };
+    if (done) return;
+  }
+}
+
+/** Some of them, or all, whose events are counted. */
+async function* count(
+  trial: PreviewDefinition,
+  look: () => Snapshot | undefined,
+  now: () => number,
+): AsyncGenerator<Figures, void> {
+  const draw = new HashSample(MAX_SAMPLE);
+  for (let after: string | undefined, more = true; more;) {
+    const shelf = look()?.shelf;
+    if (!shelf) return;
+    const users = shelf.users(after, IDS_CHUNK);
+    for (const user of users) draw.offer(user);
+    after = users.at(-1);
+    more = users.length === IDS_CHUNK;
+    yield {
+      ...trial.figures,
+      state: 'counting',
+      profiles: shelf.size,
+      looked: 0,
+      of: Math.min(shelf.size, MAX_SAMPLE),
+    };
+  }
+  const { users, offered: profiles } = draw;
+  const counting = new PreviewCount(trial.definition, users, now);
+  const end = look()?.next ?? 0;
+  // What was deleted of the log since is no part of the way.
+  let begun: number | undefined;
+  for (let next = 0; next < end;) {
+    const log = look()?.log;
+    if (!log) return;
+    const read = await log.read(next, end, (user) => counting.shelf.has(user));
+    next = read.next;
+    begun ??= next;
+    counting.take(read.records, next >= end, end);
+    const looked = Math.floor(users.length * (next >= end ? 1 : (next - begun) / (end - begun)));
+    yield { ...trial.figures, state: 'counting', profiles, looked, of: users.length };
+  }
+  for (let i = 0; i === 0 || i < users.length; i += CHUNK) {
+    const shelf = look()?.shelf;
+    if (!shelf) return;
+    for (const user of users.slice(i, i + CHUNK)) {
+      const profile = shelf.get(user);
+      trial.judge(user, profile && { ...profile, c: counting.shelf.get(user)?.c ?? {} }, counting.unsure.has(user));
+    }
+    const state = i + CHUNK >= users.length ? 'done' : 'counting';
+    yield { ...trial.figures, state, profiles, looked: users.length, of: users.length };
+  }
+}
+
+/** The counters of the users drawn, by an engine that writes nothing. */
+class PreviewCount {
+  readonly shelf: SampledProfiles;
+  /** who got what another id had done: of that, only what others count is known */
+  readonly unsure = new Set<string>();
+  #engine: Engine | undefined;
+
+  constructor(
+    private readonly definition: Definition,
+    users: readonly string[],
+    private readonly now: () => number,
+  ) {
+    this.shelf = new SampledProfiles(users);
+  }
+
+  take(records: readonly Incoming[], last: boolean, end: number): void {
+    const engine = (this.#engine ??= this.#begun(end));
+    // A second writing of a delete must not make sure what came after the first.
+    const { admitted } = admit(engine.meta.fill?.cursor ?? BEGINNING, records);
+    for (const record of admitted) {
+      const { user, event } = record;
+      if (event.kind === 'merge' && !isLate(record)) this.unsure.add(user);
+      if (event.kind === 'delete' || event.kind === 'alias') this.unsure.delete(user);
+    }
+    engine.commit(engine.fill(records, last, this.now()));
+  }
+
+  /** As one that has read the log up to there, and is to read it again for this definition. */
+  #begun(end: number): Engine {
+    const { id, revision } = this.definition;
+    const state = { revision, phase: 'filling' as const, upload: 0, since: 0, told: 0 };
+    const meta: PartitionState = {
+      ...NEW_PARTITION_STATE,
+      live: { next: end, marks: {} },
+      fill: { number: 1, ids: [id], cursor: BEGINNING },
+      ...{ passes: 1, defs: { [id]: state } },
+    };
+    const definitions = new Definitions([this.definition]);
+    return new Engine(this.shelf, meta, { partition: 0, end, definitions, seen: () => false });
+  }
+}
+
+/** The condition, and what it came to so far. */
+class PreviewDefinition {
+  readonly definition: Definition;
+  readonly figures = { known: 0, members: 0, failed: 0, unsure: 0, sample: [] as SampleUser[] };
+  readonly #sources: TrustedSources;
+
+  constructor(
+    private readonly question: PreviewQuery,
+    private readonly now: () => number,
+    browser: ReadonlySet<string>,
+  ) {
+    const { id, condition, sources } = question;
+    const about = { id, name: '', key: '', source: '', revision: 1, history: [], syncEveryMs: 0 };
+    const audience = { ...about, condition, ...(sources && { sources }), createdAt: '', updatedAt: '' };
+    this.definition = ofAudience(audience, () => this.figures.failed++, browser);
+    this.#sources = trustedSourcesOf(sources, browser);
+  }
+
+  judge(user: string, profile: Profile | undefined, unsure = false): void {
+    const { figures, question, definition } = this;
+    figures.known++;
+    if (!profile || profile.g) return;
+    if (unsure) figures.unsure++;
+    if (definition.value(profile, this.now(), 0) !== true) return;
+    figures.members++;
+    if (figures.sample.length >= MAX_SHOWN) return;
+    figures.sample.push({ userId: user, traits: someTraits(traitsOf(profile, this.#sources), question.condition) });
+  }
+}
+
+/** As many as are worth showing: those that the condition asks for first. */
+function someTraits(traits: JsonObject, condition: string): JsonObject {
+  const asked = (name: string) => (condition.includes(name) ? 0 : 1);
+  const names = Object.keys(traits).sort((a, b) => asked(a) - asked(b));
+  const shown: JsonObject = {};
+  let length = 0;
+  for (const name of names.slice(0, MAX_TRAITS)) {
+    const value = traits[name] ?? null;
+    length += name.length + JSON.stringify(value).length;
+    if (length > MAX_TRAITS_LENGTH) break;
+    shown[name] = value;
+  }
+  return shown;
+}

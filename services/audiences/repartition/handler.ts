@@ -1,0 +1,111 @@
+import { type ConfigReader } from '../../../shared/config/types';
+import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
+import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../../shared/model/dedup-window';
+import { AppError, messageOf } from '../../../shared/service/errors';
+import { type BatchProducer, type InRecord, type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
+import { newerFormat, rememberMessage } from '../../../shared/kafka/dedup-warmup';
+import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { type Log } from '../../../shared/telemetry/log';
+import { messagesOrigin } from './cursor';
+import { encodeEvent, eventOf, isUser } from './event';
+
+/**
+ * Gives each message to the partition of its user: `messages` are kept together by source and user, and a user comes by
+ * several sources.
+ *
+ * Invariant: a record is done only when Kafka has acknowledged what came of it, and what comes of a partition is appended in
+ * its order. So whoever reads it knows a second writing (cursor.ts).
+ */
+export interface RepartitionerOptions {
+  config: Pick<ConfigReader, 'source'>;
+  producer: BatchProducer;
+  log: Log;
+  /** partitions that were refused may be read again */
+  onRoom: () => void;
+  /** this process must not go on */
+  onFatal: (error: unknown) => void;
+}
+
+/** Not yet acknowledged: about a second's worth at full speed. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+
+/** Half of the memory for copies: the keepers of profiles have the other half (counted-calls.ts). */
+export const REKEY_IDS = DEDUP_IDS / 2;
+
+export class Repartitioner {
+  /** since the start of the process */
+  readonly counts = { given: 0, duplicates: 0, left: 0, rejected: 0 };
+  readonly #seen = createDedupWindow({ maxIds: REKEY_IDS });
+  #refused = false;
+  #failed = false;
+
+  constructor(private readonly options: RepartitionerOptions) {}
+
+  /** Remembers a record that was read back: a copy of it that comes now is not counted. */
+  warm(record: InRecord): void {
+    rememberMessage(this.#seen, record);
+  }
+
+  onRecord(record: OpenRecord): DispatchResult {
+    const { producer, config } = this.options;
+    if (this.#failed) return 'busy';
+    if (producer.pendingBytes >= MAX_PENDING_BYTES) {
+      this.#refused = true;
+      return 'busy';
+    }
+    const head = readMessageHeaders(record.headers);
+    if (head.kind === 'newer') return this.#stop(record, head.format);
+    if (head.kind === 'rejected') return this.#leave(record, 'rejected');
+    // What this service tells is no news to it.
+    if (config.source(head.sourceId)?.data.of !== undefined) return this.#leave(record, 'left');
+    const call = callHash(head.sourceId, head.messageId);
+    const seenAs = sightingOf(call, record.partition, record.offset);
+    if (this.#seen.isDuplicate(seenAs, record.timestampMs)) return this.#leave(record, 'duplicates');
+    this.#seen.remember(seenAs, record.timestampMs);
+    const message = parseMessage(record.value);
+    // The router sets it aside.
+    if (typeof message === 'string') return this.#leave(record, 'rejected');
+    const given = eventOf(message, head.sourceId);
+    // Whoever has a public write key could take any profile.
+    if (given?.event.kind === 'alias' && config.source(head.sourceId)?.data.trust === 'browser')
+      return this.#leave(record, 'left');
+    if (!given || !isUser(given.user)) return this.#leave(record, 'left');
+    if (given.event.kind === 'alias' && !isUser(given.event.to)) return this.#leave(record, 'left');
+    this.#give(record, given, call);
+    return 'accepted';
+  }
+
+  #give(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>, call: string): void {
+    const { producer, log, onRoom } = this.options;
+    const { partition, offset } = record;
+    const origin = { name: messagesOrigin(partition), offset };
+    producer.send([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin, call) }]).then(
+      () => {
+        this.counts.given++;
+        record.done();
+        if (this.#refused && producer.pendingBytes < MAX_PENDING_BYTES / 2) {
+          this.#refused = false;
+          onRoom();
+        }
+      },
+      (error: unknown) => {
+        // A stopping process refuses for the moment: the record stays open, and the next process reads it again.
+        if (error instanceof AppError && error.retriable) return;
+        log.warn({ partition, offset, reason: messageOf(error) }, 'profile_event.rejected');
+        this.#leave(record, 'rejected');
+      },
+    );
+  }
+
+  #leave(record: OpenRecord, why: 'left' | 'duplicates' | 'rejected'): DispatchResult {
+    this.counts[why]++;
+    record.done();
+    return 'accepted';
+  }
+
+  #stop(record: OpenRecord, format: string): DispatchResult {
+    this.#failed = true;
+    this.options.onFatal(newerFormat(record, format, 'this service'));
+    return 'busy';
+  }
+}

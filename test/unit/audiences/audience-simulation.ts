@@ -1,0 +1,379 @@
+import { type CounterSpec } from '../../../services/audiences/definitions/aggregates';
+import { messagesOrigin } from '../../../services/audiences/repartition/cursor';
+import { Definitions, type Definition } from '../../../services/audiences/definitions/compile';
+import { type ProfileReader, type Step } from '../../../services/audiences/profiles/change-set';
+import { Engine } from '../../../services/audiences/profiles/engine';
+import { eventOf, type Incoming, type Origin, type ProfileEvent } from '../../../services/audiences/repartition/event';
+import { type PartitionState, NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
+import { type Profile } from '../../../services/audiences/profiles/profile';
+import { type Json, type JsonObject, type Message } from '../../../shared/model/message';
+import { callHash, sightingOf } from '../../../shared/model/dedup-window';
+
+/**
+ * A whole system of audiences in memory: logs, engines that die between any two of their writes, stores that are lost, and
+ * a receiver. Beside it `naive` computes the same from the facts alone.
+ */
+
+export const PARTITIONS = 2;
+export const USERS = ['ann', 'bob', 'cyn', 'dan'];
+
+const partitionOf = (user: string) => USERS.indexOf(user) % PARTITIONS;
+
+/** What a service does in one step, in this order; it may die before each of them. */
+export const DEATHS = ['before', 'moved', 'half', 'logged', 'stored', 'told', undefined] as const;
+export type Death = (typeof DEATHS)[number];
+
+export class MemoryShelf implements ProfileReader {
+  readonly profiles = new Map<string, string>();
+  readonly #due = new Map<string, number>();
+  readonly #touched = new Map<number, Set<string>>();
+  /** told, and not known to be acknowledged */
+  readonly unsent = new Map<number, [user: string, definition: string]>();
+  meta: PartitionState | undefined;
+  /** of the changelog, what it holds */
+  logged = 0;
+
+  get(user: string): Profile | undefined {
+    const json = this.profiles.get(user);
+    return json === undefined ? undefined : (JSON.parse(json) as Profile);
+  }
+  users(after: string | undefined, limit: number): string[] {
+    return [...this.profiles.keys()]
+      .sort()
+      .filter((user) => after === undefined || user > after)
+      .slice(0, limit);
+  }
+  touched(intervalMs: number, limit: number): string[] {
+    return [...(this.#touched.get(intervalMs) ?? [])].slice(0, limit);
+  }
+  due(nowMs: number, limit: number): string[] {
+    return [...this.#due].flatMap(([user, at]) => (at <= nowMs ? [user] : [])).slice(0, limit);
+  }
+  touch(user: string, intervals: readonly number[]): void {
+    for (const interval of intervals) {
+      const set = this.#touched.get(interval) ?? new Set();
+      this.#touched.set(interval, set.add(user));
+    }
+  }
+  setDue(user: string, at: number | undefined): void {
+    if (at === undefined) this.#due.delete(user);
+    else this.#due.set(user, at);
+  }
+  write(step: Step): void {
+    if (step.synced) for (const user of step.synced.users) this.#touched.get(step.synced.intervalMs)?.delete(user);
+    for (const [user, profile] of step.profiles) {
+      if (profile) this.profiles.set(user, JSON.stringify(profile));
+      else this.profiles.delete(user);
+    }
+    for (const [user, at] of step.due) this.setDue(user, at);
+    for (const user of step.touched.users) this.touch(user, step.touched.intervalsMs);
+    for (const { sequence, user, definition } of step.tells) this.unsent.set(sequence, [user, definition]);
+    this.meta = step.meta;
+  }
+}
+
+interface Keeper {
+  shelf: MemoryShelf;
+  engine: Engine;
+}
+
+type ChangeRecord = [key: string, value: string | null];
+
+export class World {
+  nowMs = 1_700_000_000_000;
+  definitions = new Definitions([]);
+  /** partitions of `messages`, by source */
+  readonly messages: Message[][] = Array.from({ length: PARTITIONS }, () => []);
+  readonly log: Incoming[][] = Array.from({ length: PARTITIONS }, () => []);
+  readonly changelog: ChangeRecord[][] = Array.from({ length: PARTITIONS }, () => []);
+  readonly keepers: Keeper[];
+  /** what reached the receiver: by definition and user */
+  readonly known = new Map<string, { value: Json; atMs: number }>();
+  tells = 0;
+  /** the source of each message */
+  readonly #sources = new WeakMap<Message, string>();
+  readonly #rekeyed = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
+
+  constructor() {
+    this.keepers = Array.from({ length: PARTITIONS }, (_, i) => this.#keeper(i, new MemoryShelf()));
+  }
+
+  send(message: Partial<Message>, source: number): void {
+    const at = new Date(this.nowMs).toISOString();
+    const messageId = `m${this.messages.flat().length}`;
+    this.#put(source, { messageId, timestamp: at, receivedAt: at, ...message } as Message, `src${source}`);
+  }
+
+  /** A client repeats the last call of a source, and the copy comes to another partition of `messages`. */
+  repeat(source: number): void {
+    const last = this.messages[source]!.at(-1);
+    if (last) this.#put((source + 1) % PARTITIONS, { ...last }, this.#sources.get(last)!);
+  }
+
+  #put(partition: number, message: Message, source: string): void {
+    this.messages[partition]!.push(message);
+    this.#sources.set(message, source);
+  }
+
+  /** Up to so many messages go to the users' partitions; `crash`: they will again. */
+  rekey(partition: number, atMost: number, crash: boolean): void {
+    const at = this.#rekeyed[partition]!;
+    const from = this.messages[partition]!;
+    for (let n = 0; n < atMost && at.next < from.length; n++, at.next++) {
+      const message = from[at.next]!;
+      const source = this.#sources.get(message)!;
+      const keyed = eventOf(message, source);
+      const origin = { name: messagesOrigin(partition), offset: at.next };
+      if (keyed) this.append(keyed.user, keyed.event, origin, callHash(source, message.messageId));
+    }
+    if (crash) at.next = at.committed;
+    else at.committed = at.next;
+  }
+
+  append(user: string, event: ProfileEvent, origin?: Origin, call?: string): void {
+    const partition = partitionOf(user);
+    const log = this.log[partition]!;
+    const offset = log.length;
+    const copied = JSON.parse(JSON.stringify(event)) as ProfileEvent;
+    const calls = call !== undefined && { call: { sighting: sightingOf(call, partition, offset), atMs: 0 } };
+    log.push({ offset, user, origin, ...calls, event: copied });
+  }
+
+  define(all: Definition[]): void {
+    this.definitions = new Definitions(all);
+    for (let p = 0; p < PARTITIONS; p++) this.#adopt(p);
+  }
+
+  #adopt(partition: number): void {
+    this.perform(partition, this.keepers[partition]!.engine.adopt(this.definitions, this.nowMs), undefined);
+  }
+
+  get history(): number[] {
+    return this.messages.map(({ length }) => length);
+  }
+
+  /** @returns whether there was anything to do */
+  apply(partition: number, atMost: number, death: Death): boolean {
+    const { engine } = this.keepers[partition]!;
+    const records = this.log[partition]!.slice(engine.meta.live.next).slice(0, atMost);
+    if (records.length === 0) return false;
+    this.perform(partition, engine.apply(records, this.nowMs), death);
+    this.#adopt(partition);
+    return true;
+  }
+
+  fill(partition: number, atMost: number, death: Death): boolean {
+    const { engine } = this.keepers[partition]!;
+    const { fill } = engine.meta;
+    if (!fill) return false;
+    const records = this.log[partition]!.slice(fill.cursor.next).slice(0, atMost);
+    return this.perform(partition, engine.fill(records, records.length === 0, this.nowMs), death);
+  }
+
+  scan(partition: number, atMost: number, death: Death): boolean {
+    return this.perform(partition, this.keepers[partition]!.engine.scan(this.nowMs, atMost), death);
+  }
+
+  sync(partition: number, intervalMs: number, death: Death): boolean {
+    const { engine } = this.keepers[partition]!;
+    const expired = this.perform(partition, engine.expire(this.nowMs, 2), death);
+    return this.perform(partition, this.keepers[partition]!.engine.sync(intervalMs, this.nowMs, 2), death) || expired;
+  }
+
+  /** Writes a step as the service does. A death leaves what was written so far, and a new process takes over. */
+  perform(partition: number, step: Step | undefined, death: Death): boolean {
+    if (!step) return false;
+    const die = (at: Death) => at === death && (this.restart(partition, 'kept'), true);
+    if (die('before')) return true;
+    for (const { user, event, origin } of step.moves) this.append(user, event, origin);
+    if (die('moved')) return true;
+    const records: ChangeRecord[] = [
+      ...Array.from(step.profiles, ([user, profile]): ChangeRecord => [`u${user}`, profile && JSON.stringify(profile)]),
+      ['m', JSON.stringify(step.meta)],
+    ];
+    const half = death === 'half' ? records.length >> 1 : records.length;
+    this.changelog[partition]!.push(...records.slice(0, half));
+    if (die('half') || die('logged')) return true;
+    for (const [user, profile] of step.profiles) this.#forget(partition, user, profile);
+    this.keepers[partition]!.engine.commit(step);
+    this.keepers[partition]!.shelf.logged = this.changelog[partition]!.length;
+    if (die('stored')) return true;
+    this.#send(partition);
+    if (death === 'told') this.restart(partition, 'kept');
+    return true;
+  }
+
+  /** A receiver forgets whom a deletion took. */
+  #forget(partition: number, user: string, after: Profile | null): void {
+    const before = this.keepers[partition]!.shelf.get(user)?.s ?? {};
+    for (const id of Object.keys(before)) if (!after?.s?.[id]) this.known.delete(`${id} ${user}`);
+  }
+
+  #send(partition: number): void {
+    const { shelf, engine } = this.keepers[partition]!;
+    for (const [sequence, [user, definition]] of shelf.unsent) {
+      const told = shelf.get(user)?.s?.[definition];
+      if (told?.[2] !== sequence || !this.definitions.of(definition)) continue;
+      const key = `${definition} ${user}`;
+      const known = this.known.get(key);
+      if (known && known.atMs > told[1]) throw new Error('an older one came later');
+      if (known?.atMs === told[1]) continue;
+      this.tells++;
+      this.known.set(key, { value: told[0], atMs: told[1] });
+    }
+    shelf.unsent.clear();
+    engine.meta = shelf.meta = { ...engine.meta, sent: engine.meta.told };
+  }
+
+  /** Another process takes the partition over: with the store as it is, or as the changelog says. */
+  restart(partition: number, store: 'kept' | 'lost'): void {
+    const shelf = store === 'kept' ? this.keepers[partition]!.shelf : new MemoryShelf();
+    this.#restore(partition, shelf);
+    this.keepers[partition] = this.#keeper(partition, shelf);
+    this.#adopt(partition);
+    this.#send(partition);
+  }
+
+  /** All of the changelog, of which compaction has left out what was replaced; a store that was kept is just as good. */
+  #restore(partition: number, shelf: MemoryShelf): void {
+    const all = this.changelog[partition]!.slice(shelf.logged);
+    shelf.logged = this.changelog[partition]!.length;
+    const last = new Map(all.map(([key], i) => [key, i]));
+    for (const [i, [key, value]] of all.entries()) {
+      if (last.get(key) !== i) continue;
+      if (key === 'm') {
+        shelf.meta = JSON.parse(value!) as PartitionState;
+        continue;
+      }
+      const user = key.slice(1);
+      if (value === null) shelf.profiles.delete(user);
+      else shelf.profiles.set(user, value);
+      const profile = shelf.get(user);
+      shelf.setDue(user, profile && this.definitions.dueAt(profile, this.nowMs));
+      if (value !== null) shelf.touch(user, this.definitions.intervals);
+      for (const [definition, [, , sequence]] of Object.entries(profile?.s ?? {})) {
+        shelf.unsent.set(sequence, [user, definition]);
+      }
+    }
+    const sent = shelf.meta?.sent ?? 0;
+    for (const sequence of shelf.unsent.keys()) if (sequence <= sent) shelf.unsent.delete(sequence);
+    if (shelf.meta) shelf.meta.told = Math.max(shelf.meta.told, ...shelf.unsent.keys());
+  }
+
+  #keeper(partition: number, shelf: MemoryShelf): Keeper {
+    return { shelf, engine: this.#engine(partition, shelf) };
+  }
+
+  #engine(partition: number, shelf: MemoryShelf): Engine {
+    const log = this.log[partition]!;
+    const engine: Engine = new Engine(shelf, shelf.meta ?? NEW_PARTITION_STATE, {
+      partition,
+      end: log.length,
+      definitions: this.definitions,
+      seen: (ends) => ends.every((end, i) => this.#rekeyed[i]!.committed >= end) && engine.meta.live.next >= log.length,
+    });
+    // As `recallCalls` does.
+    const { live, fill } = engine.meta;
+    engine.calls.live.withoutCopies(log.slice(0, live.next));
+    if (fill) engine.calls.fill.withoutCopies(log.slice(0, fill.cursor.next));
+    return engine;
+  }
+
+  /** All that was sent is counted, and all that is to be told was told. */
+  settle(): void {
+    for (let busy = true; busy;) {
+      busy = false;
+      for (let p = 0; p < PARTITIONS; p++) {
+        if (this.#rekeyed[p]!.committed < this.messages[p]!.length) {
+          this.rekey(p, 100, false);
+          busy = true;
+        }
+        busy = this.apply(p, 100, undefined) || busy;
+        this.#adopt(p);
+        busy = this.fill(p, 100, undefined) || busy;
+        busy = this.scan(p, 3, undefined) || busy;
+        for (const interval of this.definitions.intervals) busy = this.sync(p, interval, undefined) || busy;
+      }
+    }
+  }
+}
+
+/** What somebody did. */
+interface Facts {
+  tracks: Extract<ProfileEvent, { kind: 'track' }>[];
+  identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
+}
+
+/** Everybody there is, from the first records of each origin and of each call alone. Moves wait for what they bring. */
+export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
+  const users = new Map<string, Facts>();
+  const moved = new Map<string, Facts>();
+  const of = (user: string) => users.get(user) ?? users.set(user, { tracks: [], identifies: [] }).get(user)!;
+  const seen = new Set<string>();
+  const next = log.map(() => 0);
+  const step = (p: number): boolean => {
+    const record = log[p]![next[p]!];
+    if (!record) return false;
+    const { user, event, origin, call } = record;
+    const copy = call && `${call.sighting.high}:${call.sighting.low}`;
+    const place = origin && `${origin.name}:${origin.offset}`;
+    const bringsAgain = origin !== undefined && /^p\d+\./.test(origin.name);
+    if (bringsAgain || (place && seen.has(`${place}>${p}`)) || (copy && seen.has(copy))) return (next[p]!++, true);
+    if (event.kind === 'merge' && !moved.has(place!)) return false;
+    next[p]!++;
+    if (place) seen.add(`${place}>${p}`);
+    if (copy) seen.add(copy);
+    if (event.kind === 'track') of(user).tracks.push(event);
+    if (event.kind === 'identify') of(user).identifies.push(event);
+    if (event.kind === 'delete') users.delete(user);
+    if (event.kind === 'alias') {
+      moved.set(`p${p}:${record.offset}`, users.get(user) ?? { tracks: [], identifies: [] });
+      users.delete(user);
+    }
+    if (event.kind === 'merge') {
+      const { tracks, identifies } = moved.get(place!)!;
+      of(user).tracks.push(...tracks);
+      of(user).identifies.push(...identifies);
+    }
+    return true;
+  };
+  while (log.some((_, p) => step(p)));
+  return users;
+}
+
+/** Traits by the time of their calls. */
+export function naiveTraits({ identifies }: Facts): JsonObject {
+  const inOrder = [...identifies].sort((a, b) => a.atMs - b.atMs);
+  return Object.assign({}, ...inOrder.map(({ traits }) => traits)) as JsonObject;
+}
+
+/** What a counter says of all that somebody did, counted at once. */
+export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number): Json {
+  const width = spec.windowMs === undefined ? 1 : Math.ceil(spec.windowMs / 64 / 1_000) * 1_000;
+  const since = spec.windowMs === undefined ? -Infinity : Math.floor((nowMs - spec.windowMs) / width) * width;
+  const values = tracks
+    .filter(({ event, atMs }) => event === spec.event && atMs >= since)
+    .sort((a, b) => a.atMs - b.atMs)
+    .map(({ properties }) => (spec.property === undefined ? null : properties[spec.property]));
+  const numbers = values.filter((value) => typeof value === 'number');
+  switch (spec.compute) {
+    case 'count':
+      return values.length;
+    case 'sum':
+      return numbers.reduce((sum, value) => sum + value, 0);
+    case 'min':
+      return numbers.length > 0 ? Math.min(...numbers) : null;
+    case 'max':
+      return numbers.length > 0 ? Math.max(...numbers) : null;
+    case 'first':
+      return numbers[0] ?? null;
+    case 'last':
+      return numbers.at(-1) ?? null;
+    case 'unique':
+      return [...new Set(numbers)].sort((a, b) => a - b);
+    case 'most_frequent': {
+      const times = (value: number) => numbers.filter((other) => other === value).length;
+      return [...new Set(numbers)].sort((a, b) => times(b) - times(a) || a - b)[0] ?? null;
+    }
+  }
+}

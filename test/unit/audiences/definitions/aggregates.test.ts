@@ -1,0 +1,95 @@
+import {
+  bucketMs,
+  changesAt,
+  count,
+  type Counter,
+  type CounterSpec,
+  MAX_VALUES,
+  valueOf,
+} from '../../../../services/audiences/definitions/aggregates';
+import { type Json } from '../../../../shared/model/message';
+import { trustedSourcesOf } from '../../../../services/audiences/definitions/trusted-sources';
+
+const HOUR = 3_600_000;
+const spec = (part: Partial<CounterSpec>): CounterSpec => ({ id: 'c', compute: 'count', event: 'Buy', ...part });
+
+/** Events of one user, each [at, total]. */
+function counted(
+  of: CounterSpec,
+  events: readonly (readonly [atMs: number, total: Json])[],
+  nowMs = 0,
+): Counter | undefined {
+  let counter: Counter | undefined;
+  for (const [offset, [atMs, total]] of events.entries()) {
+    const event = { source: 's', event: 'Buy', properties: { total, deep: { in: total } }, atMs };
+    counter = count(of, counter, event, { offset, nowMs }) ?? counter;
+  }
+  return counter;
+}
+
+test.each<[Partial<CounterSpec>, Json[], Json]>([
+  [{ compute: 'count' }, [1, 'a', null], 3],
+  [{ compute: 'count', property: 'total' }, [1, 'a', null], 2],
+  [{ compute: 'sum', property: 'total' }, [1, '2', 3.5, true], 4.5],
+  [{ compute: 'min', property: 'total' }, [3, -1, 2], -1],
+  [{ compute: 'max', property: 'deep.in' }, [3, -1, 2], 3],
+  [{ compute: 'first', property: 'total' }, ['a', 'b'], 'a'],
+  [{ compute: 'last', property: 'total' }, ['a', 'b', { no: 1 }], 'b'],
+  [{ compute: 'last' }, ['a', 'b'], 1],
+  [{ compute: 'unique', property: 'total' }, ['b', 'a', 'b', 2, 10], ['a', 'b', 2, 10]],
+  [{ compute: 'most_frequent', property: 'total' }, ['b', 'a', 'b'], 'b'],
+  [{ compute: 'most_frequent', property: 'total' }, ['b', 'a'], 'a'],
+  [{ compute: 'max', property: 'total' }, ['a'], null],
+  [{ compute: 'sum', property: 'total' }, [], 0],
+])('%j of %j is %j', (part, totals, expected) => {
+  const of = spec(part);
+  const value = valueOf(
+    of,
+    counted(
+      of,
+      totals.map((total, i) => [i, total]),
+    ),
+    0,
+  );
+  expect(value).toEqual(expected);
+});
+
+test('an event counts for the window, and leaves within one bucket after it', () => {
+  const of = spec({ windowMs: 64 * HOUR });
+  expect(bucketMs(64 * HOUR)).toBe(HOUR);
+  const at = 1_000 * HOUR + 1;
+  const counter = counted(of, [[at, 1]], at)!;
+  const leaves = changesAt(of, counter, at)!;
+  expect(valueOf(of, counter, leaves - 1)).toBe(1);
+  expect(valueOf(of, counter, leaves)).toBe(0);
+  expect(leaves - at).toBeGreaterThanOrEqual(64 * HOUR);
+  expect(leaves - at).toBeLessThanOrEqual(65 * HOUR);
+});
+
+test('what came before the window is not kept, and no user has more buckets than there are', () => {
+  const of = spec({ windowMs: 64 * HOUR });
+  const events = Array.from({ length: 500 }, (_, i) => [i * HOUR, 1] as const);
+  const counter = counted(of, events, 499 * HOUR)!;
+  expect(counter.b.length).toBeLessThanOrEqual(66);
+});
+
+test('an event that is read again is not counted again', () => {
+  const of = spec({});
+  const event = { source: 's', event: 'Buy', properties: {}, atMs: 0 };
+  const once = count(of, undefined, event, { offset: 5, nowMs: 0 })!;
+  expect(count(of, once, event, { offset: 5, nowMs: 0 })).toBeUndefined();
+  expect(count(of, once, event, { offset: 4, nowMs: 0 })).toBeUndefined();
+});
+
+test('of too many values the rarest give way', () => {
+  const of = spec({ compute: 'most_frequent', property: 'total' });
+  const events = Array.from({ length: 1_000 }, (_, i) => [i, i % 3 === 0 ? 'often' : `v${i}`] as const);
+  const counter = counted(of, events)!;
+  expect((counter.b[0]![1] as unknown[]).length).toBe(MAX_VALUES);
+  expect(valueOf(of, counter, 0)).toBe('often');
+});
+
+test('of other sources nothing is counted', () => {
+  const of = spec({ sources: trustedSourcesOf(['other'], new Set()) });
+  expect(counted(of, [[0, 1]])).toBeUndefined();
+});

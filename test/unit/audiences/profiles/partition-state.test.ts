@@ -1,0 +1,20 @@
+import { NEW_PARTITION_STATE, withPartitions } from '../../../../services/audiences/profiles/partition-state';
+
+describe('the number of partitions of profiles', () => {
+  it.each([
+    ['is noted the first time', undefined, 4],
+    ['stays', 4, 4],
+  ])('%s', (_, before, now) => {
+    const meta = { ...NEW_PARTITION_STATE, ...(before !== undefined && { partitions: before }) };
+    expect(withPartitions(meta, now)).toEqual({ ...NEW_PARTITION_STATE, partitions: 4 });
+  });
+
+  it.each([
+    ['has grown since the profiles were made', 4, 8],
+    ['has shrunk: the topic was made again', 8, 4],
+  ])('%s: the process does not go on', (_, before, now) => {
+    const meta = { ...NEW_PARTITION_STATE, partitions: before };
+    const refusal = { code: 'cannot_start', message: expect.stringContaining(`has ${now} partitions`) as string };
+    expect(() => withPartitions(meta, now)).toThrow(expect.objectContaining(refusal));
+  });
+});

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Step, type ValueChange } from '../../../../services/audiences/profiles/change-set';
+import { type PartitionState, NEW_PARTITION_STATE } from '../../../../services/audiences/profiles/partition-state';
+import { type Profile } from '../../../../services/audiences/profiles/profile';
+import { Store } from '../../../../services/audiences/profiles/store';
+
+/** The store on disk beside a few maps that do the same, through closings and openings. */
+
+const USERS = ['ann', 'bob', 'dörte', 'ab', 'a', 'a\0b'];
+const INTERVALS = [1_000, 60_000];
+const DEFINITION = 'aud_1';
+const META: PartitionState = {
+  ...NEW_PARTITION_STATE,
+  defs: { [DEFINITION]: { revision: 1, phase: 'live', upload: 0, since: 0, told: 0 } },
+};
+
+let dir: string;
+beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'waypost-store-'))));
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What one step does to one user. */
+interface Change {
+  user: string;
+  /** null: the profile goes */
+  traits: Record<string, string> | null;
+  due: number | undefined;
+  touches: boolean;
+  tells: boolean | undefined;
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
+  user: fc.constantFrom(...USERS),
+  traits: fc.option(fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 40 })), { freq: 6 }),
+  due: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
+  touches: fc.boolean(),
+  tells: fc.option(fc.boolean(), { nil: undefined }),
+});
+type Deed = { kind: 'step'; changes: Change[] } | { kind: 'sync' } | { kind: 'sent' } | { kind: 'reopen' };
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('step'), changes: fc.array(change, { maxLength: 4 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('sync', 'sent', 'reopen') }) },
+);
+
+class Model {
+  readonly profiles = new Map<string, Profile>();
+  readonly due = new Map<string, number>();
+  readonly touched = new Set<string>();
+  readonly members = new Set<string>();
+  unsent: ValueChange[] = [];
+  told = 0;
+
+  /** @returns the same as a step of the engine */
+  step(changes: readonly Change[]): Step {
+    const tells: ValueChange[] = [];
+    const [profiles, due] = [new Map<string, Profile | null>(), new Map<string, number | undefined>()];
+    for (const { user, traits, due: at, tells: value } of new Map(changes.map((each) => [each.user, each])).values()) {
+      const profile: Profile = { t: { src: {} } };
+      for (const [name, text] of Object.entries(traits ?? {})) profile.t!.src![name] = [text, 1];
+      if (traits && value !== undefined) {
+        tells.push({ sequence: ++this.told, user, definition: DEFINITION, value, atMs: 1 });
+        profile.s = { [DEFINITION]: [value, 1, this.told] };
+      } else if (traits && this.profiles.get(user)?.s) profile.s = this.profiles.get(user)!.s!;
+      profiles.set(user, traits && profile);
+      due.set(user, traits ? at : undefined);
+    }
+    const users = [...new Set(changes.filter(({ touches }) => touches).map(({ user }) => user))];
+    for (const [user, profile] of profiles) this.#set(user, profile, due.get(user));
+    for (const user of users) this.touched.add(user);
+    for (const { user, value } of tells) this.members[value === true ? 'add' : 'delete'](user);
+    this.unsent.push(...tells);
+    const meta = { ...META, told: this.told };
+    return { profiles, due, touched: { users, intervalsMs: INTERVALS }, moves: [], tells, refused: 0, meta };
+  }
+
+  #set(user: string, profile: Profile | null, due: number | undefined): void {
+    this.due.delete(user);
+    if (!profile) {
+      this.profiles.delete(user);
+      this.members.delete(user);
+      return;
+    }
+    this.profiles.set(user, profile);
+    if (due !== undefined) this.due.set(user, due);
+  }
+
+  /** All that can be asked. */
+  get all() {
+    const sorted = (users: Iterable<string>) =>
+      [...users].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    const due = [...this.due].filter(([, at]) => at <= 25).sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1));
+    return {
+      profiles: USERS.map((user) => this.profiles.get(user)),
+      users: sorted(this.profiles.keys()),
+      behind: sorted(this.profiles.keys())
+        .filter((user) => user > 'ab')
+        .slice(0, 2),
+      touched: INTERVALS.map(() => sorted(this.touched)),
+      due: new Set(due.map(([user]) => user)),
+      unsent: this.unsent.map(({ sequence, user, definition }) => ({ sequence, user, definition })),
+      members: sorted(this.members),
+      counts: [this.profiles.size, this.members.size],
+    };
+  }
+}
+
+function allOf(store: Store): Model['all'] {
+  return {
+    profiles: USERS.map((user) => store.get(user)),
+    users: store.users(undefined, 10),
+    behind: store.users('ab', 2),
+    touched: INTERVALS.map((interval) => store.touched(interval, 10)),
+    due: new Set(store.due(25, 10)),
+    unsent: store.unsent(0),
+    members: store.members(DEFINITION, undefined, 10),
+    counts: [store.size, store.memberCount(DEFINITION)],
+  };
+}
+
+async function act(store: Store, model: Model, what: Deed): Promise<Store> {
+  switch (what.kind) {
+    case 'step':
+      store.write(model.step(what.changes));
+      return store;
+    case 'sync': {
+      const users = store.touched(INTERVALS[0]!, 10);
+      for (const intervalMs of INTERVALS) store.write({ ...model.step([]), synced: { intervalMs, users } });
+      model.touched.clear();
+      return store;
+    }
+    case 'sent':
+      model.unsent = [];
+      store.sent({ ...META, told: model.told, sent: model.told });
+      return store;
+    case 'reopen':
+      await store.close();
+      return new Store(join(dir, 'store'));
+  }
+}
+
+test('whatever is written is there, by whatever it is asked for', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(deed, { maxLength: 12 }), async (deeds) => {
+      rmSync(join(dir, 'store'), { recursive: true, force: true });
+      let store = new Store(join(dir, 'store'));
+      const model = new Model();
+      try {
+        for (const each of deeds) {
+          store = await act(store, model, each);
+          expect(allOf(store)).toEqual(model.all);
+        }
+      } finally {
+        await store.close();
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('users whose profiles are full are counted, through an opening too', async () => {
+  let store = new Store(join(dir, 'store'));
+  const write = (profiles: Record<string, Profile | null>) => {
+    const step = {
+      due: new Map(),
+      touched: { users: [], intervalsMs: [] },
+      moves: [],
+      tells: [],
+      refused: 0,
+      meta: META,
+    };
+    store.write({ ...step, profiles: new Map(Object.entries(profiles)) });
+  };
+  write({ ann: { f: 1 }, bob: { f: 1 }, dan: {} });
+  write({ ann: { f: 1 }, bob: {} });
+  expect(store.full).toBe(1);
+  await store.close();
+  store = new Store(join(dir, 'store'));
+  expect(store.full).toBe(1);
+  write({ ann: null });
+  expect(store.full).toBe(0);
+  await store.close();
+});
+
+test.each([
+  ['is from before the machine came up', (path: string) => writeFileSync(join(path, 'boot'), 'another')],
+  ['is cut', (path: string) => truncateSync(join(path, 'data.mdb'), 8_192)],
+])('a store that %s is not trusted', async (_, harm) => {
+  const path = join(dir, 'store');
+  const store = new Store(path);
+  store.write(new Model().step([{ user: 'ann', traits: {}, due: 1, touches: true, tells: true }]));
+  await store.close();
+  harm(path);
+  const again = new Store(path);
+  expect([again.size, again.meta]).toEqual([0, undefined]);
+  await again.close();
+});

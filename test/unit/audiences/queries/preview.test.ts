@@ -1,0 +1,249 @@
+import fc from 'fast-check';
+import { type CounterSpec } from '../../../../services/audiences/definitions/aggregates';
+import { type Figures, type Snapshot, MAX_SAMPLE, previewOf } from '../../../../services/audiences/queries/preview';
+import { type Profile } from '../../../../services/audiences/profiles/profile';
+import { HashSample } from '../../../../services/audiences/queries/sample';
+import { EMPTY_LOG, profileShelf } from '../../../support/profiles';
+import { naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from '../audience-simulation';
+
+/** A preview says what the facts say, while nothing that it is about has been defined, and changes nothing. */
+
+const MINUTE = 60_000;
+type Facts = ReturnType<typeof naiveUsers> extends Map<string, infer F> ? F : never;
+
+const buys = (windowMs?: number): CounterSpec => ({
+  ...{ id: '', compute: 'count', event: 'Buy' },
+  ...(windowMs !== undefined && { windowMs }),
+});
+const total: CounterSpec = { id: '', compute: 'sum', event: 'Buy', property: 'total', windowMs: 5 * MINUTE };
+const CONDITIONS: readonly [condition: string, naive: (facts: Facts, nowMs: number) => boolean][] = [
+  ['user.traits.plan == "pro"', (facts) => naiveTraits(facts).plan === 'pro'],
+  ['!has(user.traits.plan)', (facts) => (naiveTraits(facts).plan ?? null) === null],
+  ['count("Buy") >= 2', (facts, nowMs) => (naiveCount(buys(), facts, nowMs) as number) >= 2],
+  ['count("Buy", duration("10m")) == 0', (facts, nowMs) => naiveCount(buys(10 * MINUTE), facts, nowMs) === 0],
+  ['sum("Buy", "total", duration("5m")) > 5.0', (facts, nowMs) => (naiveCount(total, facts, nowMs) as number) > 5],
+];
+
+async function ended(work: AsyncGenerator<Figures, void>): Promise<Figures> {
+  let last: Figures | undefined;
+  for await (const figures of work) last = figures;
+  return last!;
+}
+
+const question = (condition: string, sources?: string[]) => ({
+  ...{ kind: 'preview' as const, id: 'pre_1', expiresAt: 0, condition },
+  ...(sources && { sources }),
+});
+
+/** Reads three records at a time. */
+function glanceAt(world: World, partition: number): Snapshot {
+  const { shelf, engine } = world.keepers[partition]!;
+  const log = world.log[partition]!;
+  return {
+    shelf: Object.assign(Object.create(shelf) as Snapshot['shelf'], { size: shelf.profiles.size }),
+    log: {
+      read: (offset, end, wanted = () => true) => {
+        const next = Math.min(end, offset + 3);
+        const records = log.slice(offset, next).filter((record) => wanted(record.user));
+        return Promise.resolve({ records, next, done: next === offset });
+      },
+    },
+    ready: true,
+    next: engine.meta.live.next,
+  };
+}
+
+const user = fc.nat({ max: USERS.length - 1 });
+const source = fc.nat({ max: PARTITIONS - 1 });
+const act = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('track' as const), user, source, n: fc.integer({ min: -3, max: 6 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('identify' as const),
+      user,
+      source,
+      plan: fc.constantFrom('pro', 'free', null),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('alias' as const), user, to: user, source }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), user, source }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('rekey' as const),
+      source,
+      n: fc.integer({ min: 1, max: 6 }),
+      crash: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.integer({ min: 1, max: 8 * MINUTE }) }),
+  },
+);
+
+type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
+
+function told(actions: readonly Act[]): World {
+  const world = new World();
+  for (const each of actions) {
+    world.nowMs += 2;
+    if (each.do === 'time') world.nowMs += each.ms;
+    else if (each.do === 'rekey') world.rekey(each.source, each.n, each.crash);
+    else {
+      const userId = USERS[each.user]!;
+      if (each.do === 'track')
+        world.send({ type: 'track', userId, event: 'Buy', properties: { total: each.n } }, each.source);
+      if (each.do === 'identify') world.send({ type: 'identify', userId, traits: { plan: each.plan } }, each.source);
+      if (each.do === 'alias') world.send({ type: 'alias', userId: USERS[each.to]!, previousId: userId }, each.source);
+      if (each.do === 'delete') world.send({ type: 'delete', userId }, each.source);
+    }
+  }
+  world.settle();
+  return world;
+}
+
+/** Ann has bought and becomes Dan, whose deletion before that is written again behind it. */
+const DELETED_TWICE: Act[] = [
+  { do: 'track', user: 0, source: 0, n: 0 },
+  { do: 'alias', user: 0, to: 3, source: 0 },
+  { do: 'delete', user: 3, source: 1 },
+  { do: 'rekey', source: 0, n: 2, crash: false },
+  { do: 'rekey', source: 1, n: 1, crash: true },
+  { do: 'track', user: 3, source: 0, n: 0 },
+];
+
+test('is what the facts say; and where somebody had another id before, as near as it says', async () => {
+  const stories = fc.array(act, { minLength: 5, maxLength: 60 });
+  await fc.assert(
+    fc.asyncProperty(
+      stories,
+      fc.nat({ max: CONDITIONS.length - 1 }),
+      fc.option(source, { nil: undefined }),
+      async (actions, which, only) => {
+        const world = told(actions);
+        const before = JSON.stringify(world.keepers.map(({ shelf }) => [...shelf.profiles]));
+        const [condition, naive] = CONDITIONS[which]!;
+        const sources = only === undefined ? undefined : [`src${only}`];
+        const own = (part: { source: string }) => sources?.includes(part.source) ?? true;
+        const expected = [...naiveUsers(world.log).values()].filter(({ tracks, identifies }) =>
+          naive({ tracks: tracks.filter(own), identifies: identifies.filter(own) }, world.nowMs),
+        ).length;
+        let [members, unsure] = [0, 0];
+        for (let p = 0; p < PARTITIONS; p++) {
+          const snapshot = glanceAt(world, p);
+          const figures = await ended(
+            previewOf(
+              question(condition, sources),
+              () => snapshot,
+              () => world.nowMs,
+            ),
+          );
+          expect([figures.state, figures.known]).toEqual(['done', figures.profiles]);
+          members += figures.members;
+          unsure += figures.unsure;
+        }
+        expect(Math.abs(members - expected)).toBeLessThanOrEqual(unsure);
+        if (which < 2) expect(unsure).toBe(0);
+        expect(JSON.stringify(world.keepers.map(({ shelf }) => [...shelf.profiles]))).toBe(before);
+      },
+    ),
+    { numRuns: 300, examples: [[DELETED_TWICE, 2, undefined]] },
+  );
+});
+
+const many = (count: number): Record<string, Profile> =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [`user-${i}`, { t: { s: { n: [i, 0], plan: ['pro', 0] } } }]),
+  );
+const glanceOf = (profiles: Record<string, Profile>): Snapshot => ({
+  ...{ shelf: profileShelf(profiles), log: EMPTY_LOG, ready: true, next: 1 },
+});
+
+test('looks at all profiles where traits are asked for, and at a sample of them where events are', async () => {
+  const snapshot = glanceOf(many(2 * MAX_SAMPLE));
+  const traits = await ended(
+    previewOf(
+      question('user.traits.n < 1000'),
+      () => snapshot,
+      () => 0,
+    ),
+  );
+  expect(traits).toMatchObject({ state: 'done', members: 1_000, known: 2 * MAX_SAMPLE, looked: 2 * MAX_SAMPLE });
+  const events = await ended(
+    previewOf(
+      question('user.traits.n < 1000 && count("x") == 0'),
+      () => snapshot,
+      () => 0,
+    ),
+  );
+  expect(events).toMatchObject({ state: 'done', profiles: 2 * MAX_SAMPLE, known: MAX_SAMPLE, of: MAX_SAMPLE });
+});
+
+test('shows ten of those who are in, with the traits that were asked for first', async () => {
+  const traits = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, ['x'.repeat(300), 0]]));
+  const snapshot = glanceOf({ ...many(20), big: { t: { s: { ...traits, plan: ['best', 0] } } } });
+  const { sample } = await ended(
+    previewOf(
+      question('user.traits.plan == "pro"'),
+      () => snapshot,
+      () => 0,
+    ),
+  );
+  expect(sample).toHaveLength(10);
+  expect(sample[0]).toEqual({ userId: 'user-0', traits: { plan: 'pro', n: 0 } });
+  const big = await ended(
+    previewOf(
+      question('user.traits.plan == "best"'),
+      () => snapshot,
+      () => 0,
+    ),
+  );
+  expect(Object.keys(big.sample[0]!.traits)[0]).toBe('plan');
+  expect(JSON.stringify(big.sample).length).toBeLessThan(3_000);
+});
+
+test('counts what fails as no member, and says how many', async () => {
+  const snapshot = glanceOf({ ...many(3), none: {} });
+  const figures = await ended(
+    previewOf(
+      question('user.traits.plan == "pro"'),
+      () => snapshot,
+      () => 0,
+    ),
+  );
+  expect(figures).toMatchObject({ members: 3, failed: 1, known: 4 });
+});
+
+test('waits for what came before, and ends where the partition is let go', async () => {
+  let snapshot: Snapshot | undefined = { ...glanceOf(many(500)), ready: false };
+  const work = previewOf(
+    question('true'),
+    () => snapshot,
+    () => 0,
+  );
+  expect((await work.next()).value).toMatchObject({ state: 'waiting', known: 0, of: 500 });
+  snapshot.ready = true;
+  expect((await work.next()).value).toMatchObject({ state: 'counting', looked: 100, of: 500 });
+  snapshot = undefined;
+  expect(await work.next()).toEqual({ done: true, value: undefined });
+});
+
+test('draws each as likely as any other, and the same ones again', () => {
+  const drawn = (from: number, to: number) => {
+    const draw = new HashSample(100);
+    for (let i = from; i < to; i++) draw.offer(`user-${i}`);
+    return draw.users;
+  };
+  const all = drawn(0, 10_000);
+  expect(all).toHaveLength(100);
+  expect(new Set(drawn(0, 10_000))).toEqual(new Set(all));
+  // Of each half about a half: a fair coin is off by more than 25 of 100 once in some million times.
+  const firstHalf = all.filter((name) => Number(name.slice(5)) < 5_000).length;
+  expect(Math.abs(firstHalf - 50)).toBeLessThan(25);
+  expect(drawn(0, 50)).toHaveLength(50);
+});

@@ -1,0 +1,126 @@
+import { type ProfileResult, readResult } from '../../../../shared/model/profile-queries';
+import { eventually } from '../../../support/eventually';
+import { memoryLog, type MemoryLog } from '../../../support/memory-log';
+import { type Answering, answering, EMPTY_LOG, profileShelf } from '../../../support/profiles';
+
+const HOUR_MS = 3_600_000;
+let memory: MemoryLog;
+let process: Answering;
+let nowMs: number;
+beforeEach(async () => {
+  nowMs = Date.now();
+  memory = memoryLog();
+  const told = { s: { aud_1: [true, 1_000, 1] as [boolean, number, number] } };
+  const ann = { ...told, t: { s: { plan: ['pro', 0] as [string, number] } } };
+  process = await answering(memory, { ann, bob: told, cyn: {}, dan: { ...told, g: 1 } }, { now: () => nowMs });
+});
+afterEach(() => process.stop());
+
+const ask = (id: string, question: object) =>
+  memory.append([
+    { topic: 'profiles.questions', key: id, value: JSON.stringify({ id, expiresAt: nowMs + 60_000, ...question }) },
+  ]);
+const preview = (id: string, condition = 'user.traits.plan == "pro"') => ask(id, { kind: 'preview', condition });
+const answersTo = (id: string): ProfileResult[] =>
+  memory
+    .records('profiles.answers')
+    .filter(({ key }) => String(key) === id)
+    .map(({ value }) => readResult(value)!);
+
+test('a preview is heard, and counted to its end', async () => {
+  preview('pre_1');
+  await eventually(() => {
+    expect(answersTo('pre_1').at(-1)).toMatchObject({
+      kind: 'preview',
+      partition: 0,
+      state: 'done',
+      members: 1,
+      failed: 2,
+    });
+  });
+  expect(answersTo('pre_1')[0]).toEqual({ kind: 'heard' });
+});
+
+test('members are those whom receivers were told of, in order', async () => {
+  const where = { kind: 'members', definition: 'aud_1', limit: 9 };
+  ask('all', { ...where, partitions: [{ partition: 0 }] });
+  ask('rest', { ...where, limit: 1, partitions: [{ partition: 0, after: 'ann' }] });
+  ask('one', { ...where, partitions: [{ partition: 0 }], user: 'cyn' });
+  ask('other', { ...where, partitions: [{ partition: 7 }] });
+  const member = (userId: string) => ({ userId, value: true, since: 1_000 });
+  await eventually(() => {
+    expect(answersTo('all').at(-1)).toMatchObject({ members: [member('ann'), member('bob')], end: true });
+    expect(answersTo('rest').at(-1)).toMatchObject({ members: [member('bob')], end: false });
+    expect(answersTo('one').at(-1)).toMatchObject({ members: [], end: true });
+  });
+  expect(answersTo('other')).toEqual([{ kind: 'heard' }]);
+});
+
+test('whoever keeps the partition in the end answers for it', async () => {
+  const before = process.kept.get(0)!;
+  process.kept.delete(0);
+  preview('pre_1');
+  await eventually(() => {
+    expect(answersTo('pre_1')).toEqual([{ kind: 'heard' }]);
+  });
+  process.kept.set(0, { ...before, snapshot: undefined });
+  process.kept.set(0, before);
+  await eventually(() => {
+    expect(answersTo('pre_1').at(-1)).toMatchObject({ state: 'done' });
+  });
+  // It was away, and comes again: what is known of it may be another now.
+  const snapshot = { shelf: profileShelf({}), log: EMPTY_LOG, ready: true, next: 0 };
+  process.kept.set(0, { snapshot, queued: 5 });
+  await eventually(() => {
+    expect(answersTo('pre_1').at(-1)).toMatchObject({ state: 'done', profiles: 0 });
+  });
+});
+
+test('the oldest of too many gives way, and its asker is told', async () => {
+  process.kept.clear();
+  for (let i = 0; i < 5; i++) preview(`pre_${i}`);
+  await eventually(() => {
+    expect(answersTo('pre_0').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('meanwhile') });
+    expect(answersTo('pre_4')).toEqual([{ kind: 'heard' }]);
+  });
+  expect(answersTo('pre_1')).toEqual([{ kind: 'heard' }]);
+});
+
+test('nothing more is said of what is withdrawn or expired', async () => {
+  process.kept.get(0)!.snapshot!.ready = false;
+  preview('pre_1');
+  preview('pre_2');
+  await eventually(() => {
+    expect(answersTo('pre_2').at(-1)).toMatchObject({ state: 'waiting' });
+  });
+  ask('pre_1', { kind: 'cancel' });
+  ask('late', { kind: 'preview', condition: 'true', expiresAt: nowMs - 1 });
+  nowMs += 50_000;
+  preview('pre_3', 'true');
+  nowMs += 11_000;
+  process.kept.get(0)!.snapshot!.ready = true;
+  await eventually(() => {
+    expect(answersTo('pre_3').at(-1)).toMatchObject({ state: 'done' });
+  });
+  expect([answersTo('pre_1').at(-1), answersTo('pre_2').at(-1)]).toMatchObject([
+    { state: 'waiting' },
+    { state: 'waiting' },
+  ]);
+  expect(answersTo('late')).toEqual([]);
+});
+
+test('a condition that this version cannot read is refused', async () => {
+  preview('pre_1', 'nonsense(');
+  await eventually(() => {
+    expect(answersTo('pre_1').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('line 1') });
+  });
+});
+
+test('profiles are wanted for an hour after the last preview', async () => {
+  expect(process.questions.wantsProfiles(nowMs)).toBe(false);
+  preview('pre_1');
+  await eventually(() => {
+    expect(process.questions.wantsProfiles(nowMs)).toBe(true);
+  });
+  expect(process.questions.wantsProfiles(nowMs + 2 * HOUR_MS)).toBe(false);
+});

@@ -1,0 +1,47 @@
+import pino from 'pino';
+import { Repartitioner } from '../../../../services/audiences/repartition/handler';
+import { type Source, type Trust } from '../../../../shared/model/config';
+import { type Message, messageHeaders } from '../../../../shared/model/message';
+import { type OpenRecord, type OutRecord } from '../../../../shared/kafka/port';
+
+const AT = '2026-11-22T08:00:00.000Z';
+
+/** What goes to the partitions of users, of messages of sources of one trust. */
+function rekeyed(trust: Trust | undefined, ...messages: Partial<Message>[]): OutRecord[] {
+  const given: OutRecord[] = [];
+  const source: Source = {
+    ...{ id: 'src_1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT },
+    ...(trust && { trust }),
+  };
+  const send = (records: OutRecord[]) => Promise.resolve(void given.push(...records));
+  const rekey = new Repartitioner({
+    config: { source: () => ({ version: 1, data: source }) },
+    producer: { send, pendingBytes: 0, oldestPendingAt: undefined, close: () => Promise.resolve() },
+    log: pino({ level: 'silent' }),
+    onRoom: () => undefined,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  for (const [offset, part] of messages.entries()) {
+    const message = { messageId: `m${offset}`, timestamp: AT, receivedAt: AT, ...part } as Message;
+    const headers = messageHeaders('src_1', message.messageId, { acceptedAtMs: Date.parse(AT), traceparent: '' });
+    const value = Buffer.from(JSON.stringify(message));
+    const at = { topic: 'messages', partition: 0, offset, timestampMs: Date.parse(AT), key: null };
+    rekey.onRecord({ ...at, value, headers, done: () => undefined } as unknown as OpenRecord);
+  }
+  return given;
+}
+
+const alias = { type: 'alias' as const, previousId: 'ann', userId: 'mallory' };
+
+it.each([
+  ['an alias of a server source moves a profile', 'server', alias, ['ann']],
+  ['an alias of a source of an older version moves a profile', undefined, alias, ['ann']],
+  ['an alias of a browser source moves no profile', 'browser', alias, []],
+  ['an identify of a browser source is kept', 'browser', { type: 'identify', userId: 'ann', traits: {} }, ['ann']],
+  ['an alias to an id of 513 bytes moves no profile', 'server', { ...alias, userId: 'x'.repeat(513) }, []],
+  ['an id of 513 bytes has no profile', 'server', { type: 'identify', userId: 'x'.repeat(513) }, []],
+] as const)('%s', (_, trust, message, keys) => {
+  expect(rekeyed(trust, message).map(({ key }) => key)).toEqual(keys);
+});
