@@ -1,13 +1,13 @@
 import { type ConfigView, type Entry } from '../../shared/config/types';
 import { type Destination } from '../../shared/model/config';
 import { type Audience, type ComputedTrait } from '../../shared/model/audience-definition';
-import { Problem } from '../../shared/http/problem';
+import { Problem } from './http/problem';
 import { type Kafka } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
-import { type Actor } from './access/identities';
+import { type Actor } from './auth/identities';
 import { type Made, type Making, sourceOf } from './definitions';
-import { type At, type Entries } from './entries';
-import { newId } from './ids';
+import { type At, type ConfigEntries } from './config/config-entries';
+import { newId } from './config/ids';
 
 /**
  * Makes, changes and deletes audiences and computed traits, each with the source that it is told by and its connections.
@@ -19,7 +19,7 @@ import { newId } from './ids';
 
 export interface Deps {
   config: ConfigView;
-  entries: Entries;
+  entries: ConfigEntries;
   kafka: Pick<Kafka, 'ranges'>;
   now: () => Date;
 }

@@ -2,10 +2,10 @@ import { type ConfigView } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
-import { WAYPOST } from './access/identities';
+import { WAYPOST } from './auth/identities';
 import { disconnect } from './definition-entries';
 import { sourceOf } from './definitions';
-import { type Entries } from './entries';
+import { type ConfigEntries } from './config/config-entries';
 import { Periodic } from '../../shared/service/periodic';
 
 /**
@@ -16,7 +16,7 @@ import { Periodic } from '../../shared/service/periodic';
  */
 export interface MendingOptions {
   config: ConfigView;
-  entries: Entries;
+  entries: ConfigEntries;
   now: () => Date;
   log: Log;
 }

@@ -1,6 +1,6 @@
 import { audienceSchema, computedTraitSchema, membersQuery, previewSchema, sizesQuery } from './definition-schema';
-import { type Operation, type OperationKey, patchOf } from './operation';
-import { pageParameters } from './query';
+import { type Operation, type OperationKey, patchOf } from './http/operation';
+import { pageParameters } from './http/query';
 
 /** What the control API does with audiences and computed traits (operations.ts). */
 export const DEFINITION_OPERATIONS = {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { COMPUTES } from '../../shared/model/audience-definition';
 import { MAX_USER_BYTES } from '../../shared/model/profile-records';
-import { durationField, name } from './fields';
-import { pageParameters, timeParameter } from './query';
+import { durationField, name } from './http/fields';
+import { pageParameters, timeParameter } from './http/query';
 
 /** What an audience and a computed trait may be set to: the one source of validation and of the API's description. */
 

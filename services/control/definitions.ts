@@ -5,10 +5,10 @@ import { type Audience, type ComputedTrait, keyOf } from '../../shared/model/aud
 import { type Json } from '../../shared/model/message';
 import { compileExpression } from '../../shared/cel/compile';
 import { mistakeText } from '../../shared/cel/syntax';
-import { type FieldError, pointer } from '../../shared/http/problem';
+import { type FieldError, pointer } from './http/problem';
 import { audienceSchema, computedTraitSchema, previewSchema } from './definition-schema';
-import { durationText, parseBody } from './fields';
-import { mergePatch } from './merge-patch';
+import { durationText, parseBody } from './http/fields';
+import { mergePatch } from './http/merge-patch';
 
 /** What may be done to audiences and computed traits, and what is shown of them. Pure. */
 

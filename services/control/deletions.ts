@@ -3,12 +3,12 @@ import { type ConfigView } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { MAX_ID_BYTES } from '../../shared/model/normalize';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
-import { type FieldError, pointer } from '../../shared/http/problem';
+import { type FieldError, pointer } from './http/problem';
 import { type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
-import { invalidFields, parseBody } from './fields';
+import { invalidFields, parseBody } from './http/fields';
 import { type Deletion } from './history/deletions';
-import { pageParameters } from './query';
+import { pageParameters } from './http/query';
 
 /** Deleting users: which sources are affected, and the messages that say so. Pure: ids and the time are given. */
 

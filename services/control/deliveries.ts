@@ -3,7 +3,7 @@ import { type Destination } from '../../shared/model/config';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { type DeliveryRow, STATUSES, type Try } from './history/delivery-row';
 import { type Filter } from './history/queries';
-import { pageParameters, timeParameter } from './query';
+import { pageParameters, timeParameter } from './http/query';
 
 /** Deliveries as the API shows them, and by what they are found. Pure. */
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkStaticHeaders } from '../../shared/model/static-headers';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { checkWebhookUrl } from '../../shared/model/webhook-url';
-import { name, switchOffAfter } from './fields';
+import { name, switchOffAfter } from './http/fields';
 import { filterText } from './filters';
 
 /**

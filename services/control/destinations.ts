@@ -3,10 +3,10 @@ import { type Encryptor } from '../../shared/config/encryption';
 import { type Entry } from '../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../shared/model/config';
 import { type Json, type JsonObject } from '../../shared/model/message';
-import { type FieldError, pointer } from '../../shared/http/problem';
+import { type FieldError, pointer } from './http/problem';
 import { destinationSchema } from './destination-schema';
-import { durationText, parseBody } from './fields';
-import { mergePatch } from './merge-patch';
+import { durationText, parseBody } from './http/fields';
+import { mergePatch } from './http/merge-patch';
 import { secretsNow } from './secrets';
 import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
 

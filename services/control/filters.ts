@@ -5,7 +5,7 @@ import { compileExpression } from '../../shared/cel/compile';
 import { mistakeText } from '../../shared/cel/syntax';
 import { messageVariables } from '../../shared/cel/json-values';
 import { type Entry } from './events/ring';
-import { parseBody } from './fields';
+import { parseBody } from './http/fields';
 
 /** A filter that is checked, and tried on what sources sent lately, before anything depends on it. */
 

@@ -2,7 +2,7 @@ import './start-telemetry';
 import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { startControl } from './service';
+import { startControl } from './server';
 
 /** The control service as a process. */
 const log = createLog('control', 'info');

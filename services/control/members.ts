@@ -1,6 +1,6 @@
 import { type Audience, type Upload } from '../../shared/model/audience-definition';
 import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../shared/model/profile-records';
-import { Problem } from '../../shared/http/problem';
+import { Problem } from './http/problem';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../shared/kafka/topics';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The shapes of what is answered of how everything fares (answers.ts). */
+/** The shapes of what is answered of how everything fares (responses.ts). */
 
 const time = z.iso.datetime();
 const count = z.int().min(0);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Destination } from '../../shared/model/config';
 import { type CircuitRow, type DestinationCount, type SeriesCount } from './history/queries';
 import { percentile } from './history/tally';
-import { timeParameter } from './query';
+import { timeParameter } from './http/query';
 
 /** How each destination fares: pure, from what was counted. */
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type Encryptor } from '../../shared/config/encryption';
 import { type Destination, type EncryptedSecrets } from '../../shared/model/config';
-import { pointer, Problem } from '../../shared/http/problem';
+import { pointer, Problem } from './http/problem';
 import { sharedSecret } from './destination-schema';
-import { invalidFields, overlap, parseBody } from './fields';
+import { invalidFields, overlap, parseBody } from './http/fields';
 
 /**
  * Rotation of a shared secret. For the overlap both secrets sign `webhook-signature`; `X-Signature` has room for one

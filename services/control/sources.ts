@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { type Source, type SourceLimits, TRUSTS, type WriteKey } from '../../shared/model/config';
 import { type Json } from '../../shared/model/message';
 import { type Entry } from '../../shared/config/types';
-import { Problem } from '../../shared/http/problem';
-import { durationField, durationText, name, overlap, parseBody } from './fields';
+import { Problem } from './http/problem';
+import { durationField, durationText, name, overlap, parseBody } from './http/fields';
 import { type SeenEvent } from './history/seen-events';
-import { mergePatch } from './merge-patch';
+import { mergePatch } from './http/merge-patch';
 import { type OpenKey } from './write-keys';
 
 /** What may be done to a source, and what is shown of it. Pure: ids, keys and the time are given. */

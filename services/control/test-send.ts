@@ -6,7 +6,7 @@ import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../sh
 import { CALL_TYPES, type CallType, type Json, type JsonObject, type Message } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
-import { parseBody } from './fields';
+import { parseBody } from './http/fields';
 
 /** A test send: the sample message, its record, and what its events add up to. Pure: ids and the time are given. */
 

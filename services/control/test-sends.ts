@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Destination } from '../../shared/model/config';
 import { AppError } from '../../shared/service/errors';
-import { Problem } from '../../shared/http/problem';
+import { Problem } from './http/problem';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';

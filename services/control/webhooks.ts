@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Encryptor } from '../../shared/config/encryption';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
-import { type FieldError, pointer } from '../../shared/http/problem';
+import { type FieldError, pointer } from './http/problem';
 import { isKeep, type WebhookFields } from './destination-schema';
 
 /**

@@ -2,7 +2,7 @@ import { type Encryptor } from '../../shared/config/encryption';
 import { type ConfigView } from '../../shared/config/types';
 import { decryptWriteKey, encryptWriteKey } from '../../shared/config/write-keys';
 import { type WriteKey } from '../../shared/model/config';
-import { newWriteKey } from './ids';
+import { newWriteKey } from './config/ids';
 
 /**
  * Makes a write key in the form that every ingest process of this system reads: sealed where the system was made so or

@@ -1,4 +1,4 @@
-/** Generated from the OpenAPI document by `npm run generate`: change services/control/operations.ts instead. */
+/** Generated from the OpenAPI document by `npm run generate`: change services/control/http/operations.ts instead. */
 
 export type Source = {
   id: string;

@@ -21,10 +21,10 @@ import {
   troubled,
 } from '../../services/control/history/alerts';
 import { COLUMNS, toCopy } from '../../services/control/history/columns';
-import { endedSessions, recordTokenUses, sessionKeys, tokenUses } from '../../services/control/history/access';
+import { endedSessions, recordTokenUses, sessionKeys, tokenUses } from '../../services/control/auth/store';
 import { type Database } from '../../services/control/history/database';
 import { applyEvent } from '../../services/control/history/delivery-row';
-import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/history/audit';
+import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/audit/store';
 import { Forgotten, getDeletion, listDeletions, recordDeletion } from '../../services/control/history/deletions';
 import { dropLease, type Lease, takeLease } from '../../services/control/history/leases';
 import {

@@ -1,21 +1,21 @@
 import { type Express } from 'express';
 import pino from 'pino';
 import supertest from 'supertest';
-import { openIdentities } from '../../services/control/access/identities';
-import { Refusals } from '../../services/control/access/refusals';
-import { Sessions } from '../../services/control/access/sessions';
-import { TokenUses } from '../../services/control/access/token-uses';
+import { openIdentities } from '../../services/control/auth/identities';
+import { Refusals } from '../../services/control/auth/refusals';
+import { Sessions } from '../../services/control/auth/sessions';
+import { TokenUses } from '../../services/control/tokens/token-uses';
 import { Alerts } from '../../services/control/alerts/runner';
-import { createApp } from '../../services/control/app';
+import { createApp } from '../../services/control/http/app';
 import { Mending } from '../../services/control/definition-mending';
-import { openEntries } from '../../services/control/entries';
+import { openConfigEntries } from '../../services/control/config/config-entries';
 import { SeenEvents } from '../../services/control/events/seen';
 import { openLimitedCalls } from '../../services/control/limited-calls';
 import { openEvents } from '../../services/control/events/events';
 import { type Database } from '../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
-import { type ControlDeps } from '../../services/control/deps';
-import { markNewSystem } from '../../services/control/new-system';
+import { type ControlContext } from '../../services/control/context';
+import { markNewSystem } from '../../services/control/config/new-system';
 import { openProfiles } from '../../services/control/profiles/open';
 import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/test-sends';
@@ -23,7 +23,7 @@ import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
 import { createClientAddress } from '../../shared/service/client-address';
-import { Problem } from '../../shared/http/problem';
+import { Problem } from '../../services/control/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
 
 /** The control API on a log in memory, for tests of what it answers. */
@@ -83,7 +83,7 @@ export async function controlUnderTest(
   const encryptor = createEncryptor([SECRET_KEY]);
   if (options.isNew) await markNewSystem({ config, writer, encryptor, log });
   const replays = new Replays({ kafka, producer, history, config, windowMs: WINDOW_MS, now, log });
-  const entries = openEntries(config, writer);
+  const entries = openConfigEntries(config, writer);
   const { profiles, previews, members } = await openProfiles({ kafka, config, history, producer, log, onFatal });
   const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs: WINDOW_MS, now, log });
   const { adminToken = ADMIN_TOKEN } = options;
@@ -131,7 +131,11 @@ export async function controlUnderTest(
 }
 
 /** A history that asks this database; without one, as where it cannot be opened. */
-function historyOn(database: Database | undefined, nowMs: () => number, hasRead = () => true): ControlDeps['history'] {
+function historyOn(
+  database: Database | undefined,
+  nowMs: () => number,
+  hasRead = () => true,
+): ControlContext['history'] {
   const forgotten = new Forgotten();
   const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
   if (!database) return { forgotten, ask: away, forget: away, hasRead: away, learnDeletions: away };

@@ -1,4 +1,4 @@
-import { openApi } from '../../services/control/openapi';
+import { openApi } from '../../services/control/http/openapi';
 import { table } from './table';
 
 /** The table of operations in docs/reference/control-api.md, from the OpenAPI document. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type Actor } from '../access/identities';
-import { pageParameters } from '../query';
+import { type Actor } from '../auth/identities';
+import { pageParameters } from '../http/query';
 
 /** What the console shows and the operational webhook is told: pure. */
 

@@ -5,8 +5,8 @@ import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from 
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { MAX_WEBHOOKS, sharedSecret, webhook } from '../destination-schema';
 import { destinationView } from '../destinations';
-import { durationField, durationText, parseBody, switchOffAfter } from '../fields';
-import { mergePatch } from '../merge-patch';
+import { durationField, durationText, parseBody, switchOffAfter } from '../http/fields';
+import { mergePatch } from '../http/merge-patch';
 import { secretsNow } from '../secrets';
 import { openWebhooks, sealWebhooks, webhookErrors } from '../webhooks';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CALL_TYPES } from '../../../shared/model/message';
-import { pageParameters } from '../query';
+import { pageParameters } from '../http/query';
 
 /** By what events are found. */
 

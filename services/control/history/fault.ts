@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/service/errors';
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type Database } from './database';
 
 /**

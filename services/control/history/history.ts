@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { AppError, messageOf } from '../../../shared/service/errors';
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type Consumption, type Kafka, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { parseNote, recordAudit, type AuditRow } from './audit';
+import { parseNote, recordAudit, type AuditRow } from '../audit/store';
 import { type Database, type Queries } from './database';
 import { type Deletion, Forgotten, recordDeletion } from './deletions';
 import { watchCores } from './cores';

@@ -1,5 +1,5 @@
 import { type ProfileResult, type ProfileQuery, readResult } from '../../../shared/model/profile-queries';
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_ANSWERS, PROFILE_EVENTS, PROFILE_QUESTIONS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';

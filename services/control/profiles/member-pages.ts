@@ -4,9 +4,9 @@ import {
   type MembersResult,
   type MembersQuery,
 } from '../../../shared/model/profile-queries';
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type Asking, nobodyThere } from './asking';
-import { newId } from '../ids';
+import { newId } from '../config/ids';
 
 /**
  * Pages of members in order of partition and id: each process is asked for its part, and a page ends where nobody answers, so

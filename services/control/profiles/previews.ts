@@ -1,7 +1,7 @@
 import { type PreviewQuery } from '../../../shared/model/profile-queries';
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type Asking, nobodyThere } from './asking';
-import { newId } from '../ids';
+import { newId } from '../config/ids';
 import { figuresOf, hasFigures, hear, isDone, type PreviewFigures, type Progress, UNHEARD } from './preview-progress';
 
 /** Previews under way, and those that ended lately: each is asked once, and shown as often as somebody looks. */

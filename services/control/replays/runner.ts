@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Delivery } from '../../../shared/model/delivery';
 import { AppError, messageOf } from '../../../shared/service/errors';
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';

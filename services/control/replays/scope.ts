@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type ConfigView } from '../../../shared/config/types';
 import { MESSAGE_TYPES, type MessageType } from '../../../shared/model/message';
-import { type FieldError, pointer, Problem } from '../../../shared/http/problem';
-import { invalidFields, parseBody } from '../fields';
+import { type FieldError, pointer, Problem } from '../http/problem';
+import { invalidFields, parseBody } from '../http/fields';
 import { type Status, STATUSES } from '../history/delivery-row';
 
 /** What a replay is asked to send. Pure. */

@@ -1,20 +1,20 @@
 import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
-import { Problem } from '../../../shared/http/problem';
-import { seesSecrets } from '../access/authenticate';
-import { type Actor } from '../access/identities';
+import { Problem } from '../http/problem';
+import { seesSecrets } from '../auth/authenticate';
+import { type Actor } from '../auth/identities';
 import { sampleAlert } from '../alerts/record';
 import { alertsView, blankAlerts, patchAlerts } from '../alerts/settings';
-import { type ControlDeps } from '../deps';
-import { type At } from '../entries';
-import { newId, newSharedSecret } from '../ids';
-import { type HandlersOf } from '../mount';
-import { etag, requireMatch } from '../preconditions';
+import { type ControlContext } from '../context';
+import { type At } from '../config/config-entries';
+import { newId, newSharedSecret } from '../config/ids';
+import { type HandlersOf } from '../http/mount';
+import { etag, requireMatch } from '../http/preconditions';
 import { rotateSecret } from '../secrets';
 
 /** /api/v1/alerts: there is always one, with defaults until somebody sets it. */
-export function alertHandlers(deps: ControlDeps): HandlersOf<'alerts'> {
+export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
   const { config, encryptor, now, log, tests } = deps;
   const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Destination>, more: object = {}) => {
     const view = alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
@@ -49,7 +49,7 @@ export function alertHandlers(deps: ControlDeps): HandlersOf<'alerts'> {
 
 /** Makes the entry where nobody has set it yet. */
 async function change(
-  { config, entries, now }: ControlDeps,
+  { config, entries, now }: ControlContext,
   at: At,
   decide: (before: Destination) => Destination,
 ): Promise<Entry<Destination>> {

@@ -1,5 +1,5 @@
 import { destinationJsonSchema } from '../destination-schema';
-import { type HandlersOf } from '../mount';
+import { type HandlersOf } from '../http/mount';
 
 /** /api/v1/catalog: the integrations there are, and what each can be set to. */
 export function catalogHandlers(): HandlersOf<'catalog'> {

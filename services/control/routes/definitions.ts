@@ -2,7 +2,7 @@ import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/types';
 import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
-import { type Actor } from '../access/identities';
+import { type Actor } from '../auth/identities';
 import { changeDefinition, connectedTo, createDefinition, removeDefinition } from '../definition-entries';
 import {
   createAudience,
@@ -13,10 +13,10 @@ import {
   patchAudience,
   patchTrait,
 } from '../definitions';
-import { type ControlDeps } from '../deps';
-import { type At } from '../entries';
-import { type HandlersOf } from '../mount';
-import { etag, page, type PageQuery } from '../preconditions';
+import { type ControlContext } from '../context';
+import { type At } from '../config/config-entries';
+import { type HandlersOf } from '../http/mount';
+import { etag, page, type PageQuery } from '../http/preconditions';
 import { pastHandlers, previewHandlers } from './profiles';
 import { showMembers, uploadHandlers } from './members';
 
@@ -28,7 +28,7 @@ interface Rules<T extends Audience | ComputedTrait> {
 }
 
 /** /api/v1/audiences */
-export function audienceHandlers(deps: ControlDeps): HandlersOf<'audiences'> {
+export function audienceHandlers(deps: ControlContext): HandlersOf<'audiences'> {
   const { list, create, get, change, remove } = definitionHandlers<Audience>(deps, {
     kind: 'audience',
     create: createAudience,
@@ -50,7 +50,7 @@ export function audienceHandlers(deps: ControlDeps): HandlersOf<'audiences'> {
 }
 
 /** /api/v1/computed-traits */
-export function computedTraitHandlers(deps: ControlDeps): HandlersOf<'computed-traits'> {
+export function computedTraitHandlers(deps: ControlContext): HandlersOf<'computed-traits'> {
   const { list, create, get, change, remove } = definitionHandlers<ComputedTrait>(deps, {
     kind: 'computed_trait',
     create: createTrait,
@@ -71,7 +71,10 @@ export function computedTraitHandlers(deps: ControlDeps): HandlersOf<'computed-t
 
 type Changing = At & { body: Json | undefined; res: Response };
 
-function definitionHandlers<T extends Audience | ComputedTrait>(deps: ControlDeps, { kind, create, patch }: Rules<T>) {
+function definitionHandlers<T extends Audience | ComputedTrait>(
+  deps: ControlContext,
+  { kind, create, patch }: Rules<T>,
+) {
   const { entries, log } = deps;
   return {
     list: ({ query, res }: { query: PageQuery; res: Response }) => {
@@ -100,12 +103,12 @@ function definitionHandlers<T extends Audience | ComputedTrait>(deps: ControlDep
   };
 }
 
-function view({ config, profiles }: ControlDeps, entry: Entry<Audience | ComputedTrait>) {
+function view({ config, profiles }: ControlContext, entry: Entry<Audience | ComputedTrait>) {
   const { id, revision, source } = entry.data;
   const { partitions: _, ...status } = profiles.of(id, revision);
   return { ...definitionView(entry, connectedTo(config, source)), status };
 }
 
-function show(deps: ControlDeps, res: Response, entry: Entry<Audience | ComputedTrait>): void {
+function show(deps: ControlContext, res: Response, entry: Entry<Audience | ComputedTrait>): void {
   res.set('ETag', etag(entry.version)).json(view(deps, entry));
 }

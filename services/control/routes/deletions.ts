@@ -1,17 +1,17 @@
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { deleteRecords, deletionListView, deletionView, readDeletion } from '../deletions';
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { type Deletion, getDeletion, listDeletions } from '../history/deletions';
-import { newId } from '../ids';
-import { type HandlersOf } from '../mount';
-import { decodeCursor, encodeCursor } from '../query';
+import { newId } from '../config/ids';
+import { type HandlersOf } from '../http/mount';
+import { decodeCursor, encodeCursor } from '../http/query';
 
 /** So many in one append: its buffer is bounded. */
 const CHUNK = 2_000;
 
 /** /api/v1/deletions */
-export function deletionHandlers(deps: ControlDeps): HandlersOf<'deletions'> {
+export function deletionHandlers(deps: ControlContext): HandlersOf<'deletions'> {
   const { history } = deps;
   return {
     'GET /deletions': async ({ query: { limit, after }, res }) => {
@@ -34,7 +34,7 @@ export function deletionHandlers(deps: ControlDeps): HandlersOf<'deletions'> {
   };
 }
 
-async function deleteUsers(deps: ControlDeps, body: unknown): Promise<Deletion> {
+async function deleteUsers(deps: ControlContext, body: unknown): Promise<Deletion> {
   const { config, history, events, producer, log } = deps;
   const wanted = readDeletion(body, config);
   // Before anything is sent: half a deletion would have to be explained.

@@ -1,18 +1,18 @@
-import { Problem } from '../../../shared/http/problem';
-import { seesSecrets } from '../access/authenticate';
+import { Problem } from '../http/problem';
+import { seesSecrets } from '../auth/authenticate';
 import { bodyJson, findRecord } from '../bodies';
 import { deliveryDetail, deliveryView, filterOf } from '../deliveries';
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
-import { type HandlersOf } from '../mount';
-import { decodeCursor, encodeCursor } from '../query';
+import { type HandlersOf } from '../http/mount';
+import { decodeCursor, encodeCursor } from '../http/query';
 import { heldDelivery, replayRecords } from '../replays/candidates';
 import { requireOn } from '../replays/scope';
 import { openWebhooks } from '../webhooks';
 
 /** /api/v1/deliveries */
-export function deliveryHandlers(deps: ControlDeps): HandlersOf<'deliveries'> {
+export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
   return {
     'GET /deliveries': async ({ query, res }) => {
       const cursor = decodeCursor(query.after);
@@ -34,14 +34,14 @@ export function deliveryHandlers(deps: ControlDeps): HandlersOf<'deliveries'> {
   };
 }
 
-async function find({ history }: ControlDeps, id: string): Promise<DeliveryRow> {
+async function find({ history }: ControlContext, id: string): Promise<DeliveryRow> {
   const row = await history.ask((database) => getDelivery(database, id));
   if (row) return row;
   throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
 }
 
 /** Sends one more: also one that was delivered, since that very one was asked for. */
-async function replayDelivery(deps: ControlDeps, id: string) {
+async function replayDelivery(deps: ControlContext, id: string) {
   const { kafka, config, producer, windowMs, now, log } = deps;
   const row = await find(deps, id);
   if (row.status === 'waiting' || row.status === 'retrying') {
@@ -58,7 +58,7 @@ async function replayDelivery(deps: ControlDeps, id: string) {
   return { id, replay, status: 'waiting' };
 }
 
-async function showDelivery(deps: ControlDeps, id: string, withAddresses: boolean) {
+async function showDelivery(deps: ControlContext, id: string, withAddresses: boolean) {
   const { kafka, config, encryptor, now } = deps;
   const row = await find(deps, id);
   const destination = config.destination(row.destination)?.data;

@@ -2,15 +2,15 @@ import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { Problem } from '../../../shared/http/problem';
-import { seesSecrets } from '../access/authenticate';
-import { type Actor } from '../access/identities';
-import { type ControlDeps } from '../deps';
+import { Problem } from '../http/problem';
+import { seesSecrets } from '../auth/authenticate';
+import { type Actor } from '../auth/identities';
+import { type ControlContext } from '../context';
 import { createDestination, destinationView, type Making, patchDestination } from '../destinations';
-import { type At } from '../entries';
-import { newId, newSharedSecret } from '../ids';
-import { type HandlersOf } from '../mount';
-import { etag, page } from '../preconditions';
+import { type At } from '../config/config-entries';
+import { newId, newSharedSecret } from '../config/ids';
+import { type HandlersOf } from '../http/mount';
+import { etag, page } from '../http/preconditions';
 import { rotateSecret } from '../secrets';
 import { tried } from './filters';
 
@@ -18,7 +18,7 @@ import { tried } from './filters';
 const LOOKED_AT = 200;
 
 /** /api/v1/destinations */
-export function destinationHandlers(deps: ControlDeps): HandlersOf<'destinations'> {
+export function destinationHandlers(deps: ControlContext): HandlersOf<'destinations'> {
   const { entries } = deps;
   return {
     'GET /destinations': ({ query, by, res }) => {
@@ -68,7 +68,7 @@ function own<C extends { id: string }>(call: C): C {
   throw new Problem('not_found', 'Unknown destination "alerts". Use /alerts');
 }
 
-async function rotate(deps: ControlDeps, call: At & { body: Json | undefined; res: Response }): Promise<void> {
+async function rotate(deps: ControlContext, call: At & { body: Json | undefined; res: Response }): Promise<void> {
   const made = { secret: newSharedSecret(), now: deps.now(), encryptor: deps.encryptor };
   let generated: string | undefined;
   const entry = await deps.entries.change('destination', call, (before) => {
@@ -82,7 +82,7 @@ async function rotate(deps: ControlDeps, call: At & { body: Json | undefined; re
 
 /** @param sharedSecret one that was made here: shown in this answer, and never again */
 function show(
-  deps: ControlDeps,
+  deps: ControlContext,
   { res, by }: { res: Response; by: Actor },
   entry: Entry<Destination>,
   sharedSecret?: string,
@@ -91,7 +91,7 @@ function show(
   res.set('ETag', etag(entry.version)).json({ ...view, ...(sharedSecret !== undefined && { sharedSecret }) });
 }
 
-function making({ encryptor, config, now }: ControlDeps, id: string): Making {
+function making({ encryptor, config, now }: ControlContext, id: string): Making {
   const time = now();
   return {
     id,

@@ -1,9 +1,9 @@
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { showEvent } from '../events/explain';
-import { type HandlersOf } from '../mount';
+import { type HandlersOf } from '../http/mount';
 
 /** /api/v1/events */
-export function eventHandlers({ events, config }: ControlDeps): HandlersOf<'events'> {
+export function eventHandlers({ events, config }: ControlContext): HandlersOf<'events'> {
   return {
     'GET /events': ({ query: { limit, after, ...filter }, res }) => {
       const found = events.ring.newest(filter, { limit: limit + 1, before: after });

@@ -1,9 +1,9 @@
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { readTrial, tryFilter } from '../filters';
-import { type HandlersOf } from '../mount';
+import { type HandlersOf } from '../http/mount';
 
 /** /api/v1/filters */
-export function filterHandlers(deps: ControlDeps): HandlersOf<'filters'> {
+export function filterHandlers(deps: ControlContext): HandlersOf<'filters'> {
   return {
     'POST /filters/try': ({ body, res }) => {
       const { filter, sources, limit } = readTrial(body);
@@ -14,7 +14,7 @@ export function filterHandlers(deps: ControlDeps): HandlersOf<'filters'> {
 
 /** How a filter fares on the newest events of these sources, or of all. */
 export function tried(
-  { events }: Pick<ControlDeps, 'events'>,
+  { events }: Pick<ControlContext, 'events'>,
   { filter, sources, limit }: { filter: string; sources: readonly string[] | undefined; limit: number },
 ) {
   const found = (sources ?? [undefined]).flatMap((source) => events.ring.newest({ source, accepted: true }, { limit }));

@@ -1,19 +1,19 @@
 import { type Request, type Response } from 'express';
 import { type z } from 'zod';
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type membersQuery } from '../definition-schema';
-import { type ControlDeps } from '../deps';
-import { type At } from '../entries';
+import { type ControlContext } from '../context';
+import { type At } from '../config/config-entries';
 import { upload, withUpload } from '../members';
-import { type HandlersOf } from '../mount';
+import { type HandlersOf } from '../http/mount';
 import { type Place } from '../profiles/member-pages';
-import { decodeAnyCursor, encodeCursor } from '../query';
+import { decodeAnyCursor, encodeCursor } from '../http/query';
 
 type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
 
 /** Members from elsewhere, in a body that may be without end: it is read as it comes. */
-export function uploadHandlers(deps: ControlDeps): Pick<HandlersOf<'audiences'>, Upload> {
+export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, Upload> {
   const { entries, kafka, producer, profiles, now, log } = deps;
   /** audiences with an upload under way: a second one would be mixed with it */
   const busy = new Set<string>();
@@ -54,7 +54,7 @@ interface ShowCall {
 }
 
 /** The members of one definition. */
-export function showMembers({ entries, members, profiles }: ControlDeps, kind: Kind) {
+export function showMembers({ entries, members, profiles }: ControlContext, kind: Kind) {
   return async ({ id, query: { limit, after, user }, res }: ShowCall): Promise<void> => {
     const { id: definition } = entries.get(kind, id).data;
     const view = ({ since, ...member }: { since: number }) => ({ ...member, since: new Date(since).toISOString() });

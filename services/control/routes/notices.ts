@@ -1,13 +1,13 @@
-import { Problem } from '../../../shared/http/problem';
+import { Problem } from '../http/problem';
 import { type Notice, noticeView } from '../alerts/notice';
 import { alertDelivery } from '../alerts/record';
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { acknowledge, getNotice, listNotices } from '../history/alerts';
-import { type HandlersOf } from '../mount';
-import { decodeCursor, encodeCursor } from '../query';
+import { type HandlersOf } from '../http/mount';
+import { decodeCursor, encodeCursor } from '../http/query';
 
 /** /api/v1/notices */
-export function noticeHandlers({ history, now }: ControlDeps): HandlersOf<'notices'> {
+export function noticeHandlers({ history, now }: ControlContext): HandlersOf<'notices'> {
   return {
     'GET /notices': async ({ query: { limit, after, ...filter }, res }) => {
       const page = { limit: limit + 1, after: decodeCursor(after) };

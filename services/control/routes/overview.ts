@@ -1,12 +1,12 @@
 import { ALERTS_ID } from '../../../shared/model/config';
 import { CallCounts } from '../calls';
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
-import { type HandlersOf } from '../mount';
+import { type HandlersOf } from '../http/mount';
 import { overviewOf, seriesOf, spanOf } from '../overview';
 
 /** /api/v1/overview */
-export function overviewHandlers({ config, history, kafka, limited, now }: ControlDeps): HandlersOf<'overview'> {
+export function overviewHandlers({ config, history, kafka, limited, now }: ControlContext): HandlersOf<'overview'> {
   const calls = new CallCounts(kafka, limited);
   return {
     'GET /overview': async ({ query: { since, destination }, res }) => {

@@ -3,12 +3,12 @@ import { type z } from 'zod';
 import { isMessageSource } from '../definition-entries';
 import { type sizesQuery } from '../definition-schema';
 import { readPreview } from '../definitions';
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { listSyncs, sizesOf } from '../history/syncs';
-import { type HandlersOf } from '../mount';
-import { BASE } from '../paths';
-import { type PageQuery } from '../preconditions';
-import { decodeCursor, encodeCursor } from '../query';
+import { type HandlersOf } from '../http/mount';
+import { BASE } from '../http/paths';
+import { type PageQuery } from '../http/preconditions';
+import { decodeCursor, encodeCursor } from '../http/query';
 
 /** Previews of audiences, and what is kept of syncs. */
 
@@ -16,7 +16,7 @@ type Kind = 'audience' | 'computed_trait';
 type Preview = 'POST /audiences/preview' | 'GET /audiences/previews/{id}' | 'DELETE /audiences/previews/{id}';
 const DAY_MS = 86_400_000;
 
-export function previewHandlers({ config, previews }: ControlDeps): Pick<HandlersOf<'audiences'>, Preview> {
+export function previewHandlers({ config, previews }: ControlContext): Pick<HandlersOf<'audiences'>, Preview> {
   return {
     'POST /audiences/preview': async ({ body, res }) => {
       const asked = readPreview(body, { sourceExists: (id) => isMessageSource(config, id) });
@@ -33,7 +33,7 @@ export function previewHandlers({ config, previews }: ControlDeps): Pick<Handler
 }
 
 /** `/syncs` and `/sizes` of audiences and of computed traits. */
-export function pastHandlers({ entries, history, now }: ControlDeps, kind: Kind) {
+export function pastHandlers({ entries, history, now }: ControlContext, kind: Kind) {
   return {
     syncs: async ({ id: asked, query: { limit, after }, res }: { id: string; query: PageQuery; res: Response }) => {
       const { id } = entries.get(kind, asked).data;

@@ -1,13 +1,13 @@
-import { type ControlDeps } from '../deps';
+import { type ControlContext } from '../context';
 import { listJobs } from '../history/replays';
-import { newId } from '../ids';
-import { type HandlersOf } from '../mount';
-import { decodeCursor, encodeCursor } from '../query';
+import { newId } from '../config/ids';
+import { type HandlersOf } from '../http/mount';
+import { decodeCursor, encodeCursor } from '../http/query';
 import { jobView } from '../replays/job';
 import { readReplay } from '../replays/scope';
 
 /** /api/v1/replays */
-export function replayHandlers({ replays, history, config, now }: ControlDeps): HandlersOf<'replays'> {
+export function replayHandlers({ replays, history, config, now }: ControlContext): HandlersOf<'replays'> {
   return {
     'GET /replays': async ({ query: { limit, after }, res }) => {
       const page = { limit: limit + 1, after: decodeCursor(after) };

@@ -1,19 +1,19 @@
 import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/types';
 import { type Source } from '../../../shared/model/config';
-import { Problem } from '../../../shared/http/problem';
-import { seesSecrets } from '../access/authenticate';
-import { type Actor } from '../access/identities';
-import { type ControlDeps } from '../deps';
+import { Problem } from '../http/problem';
+import { seesSecrets } from '../auth/authenticate';
+import { type Actor } from '../auth/identities';
+import { type ControlContext } from '../context';
 import { seenEvents } from '../history/seen-events';
-import { newId } from '../ids';
-import { type HandlersOf } from '../mount';
-import { etag, page } from '../preconditions';
+import { newId } from '../config/ids';
+import { type HandlersOf } from '../http/mount';
+import { etag, page } from '../http/preconditions';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from '../sources';
 import { keyOpener, makeWriteKey } from '../write-keys';
 
 /** /api/v1/sources */
-export function sourceHandlers(deps: ControlDeps): HandlersOf<'sources'> {
+export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
   const { config, entries, history, encryptor, seen, now, log } = deps;
   const openKey = keyOpener(encryptor);
   const view = (by: Actor, entry: Entry<Source>) => sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);

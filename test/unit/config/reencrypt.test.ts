@@ -1,4 +1,4 @@
-import { WAYPOST } from '../../../services/control/access/identities';
+import { WAYPOST } from '../../../services/control/auth/identities';
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { keyProblem, newSystemEntry } from '../../../shared/config/key-check';

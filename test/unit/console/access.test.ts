@@ -1,5 +1,5 @@
 import { allows } from '../../../console/src/lib/access';
-import { OPERATION_IDS, operationOf, rightsFor } from '../../../services/control/operations';
+import { OPERATION_IDS, operationOf, rightsFor } from '../../../services/control/http/operations';
 import { ACCESS } from '../../../shared/api/operations';
 
 it('pages decide by the table of operations that control serves', () => {

@@ -1,6 +1,6 @@
 import { type Database } from '../../../services/control/history/database';
 import { Forgotten } from '../../../services/control/history/deletions';
-import { HISTORY_OPERATIONS } from '../../../services/control/history-operations';
+import { HISTORY_OPERATIONS } from '../../../services/control/http/history-operations';
 import { readParts, recordEvents } from '../../../services/control/history/record-events';
 import { AppError } from '../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';

@@ -3,7 +3,7 @@ import { MAX_NAMES } from '../../../services/control/history/seen-events';
 import { SeenEvents } from '../../../services/control/events/seen';
 import { type InRecord } from '../../../shared/kafka/port';
 import { createLog } from '../../../shared/telemetry/log';
-import { ANSWERS } from '../../../services/control/answers';
+import { ANSWERS } from '../../../services/control/http/responses';
 import { type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
 

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
-import { parseNote } from '../../../../services/control/history/audit';
+import { parseNote } from '../../../../services/control/audit/store';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
 import { AppError } from '../../../../shared/service/errors';

@@ -5,7 +5,7 @@ import { ProfileStatus } from '../../../../services/control/profiles/status';
 import { SyncLog } from '../../../../services/control/profiles/sync-log';
 import { type ConfigView } from '../../../../shared/config/types';
 import { type StatusValue } from '../../../../shared/model/profile-records';
-import { Problem } from '../../../../shared/http/problem';
+import { Problem } from '../../../../services/control/http/problem';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';

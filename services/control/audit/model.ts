@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isEncrypted } from '../../../shared/config/encryption';
+import { type ApiKind, type Kinds } from '../../../shared/model/config';
+import { type Json, type JsonObject } from '../../../shared/model/message';
+import { durationText } from '../http/fields';
+import { type Actor } from '../auth/identities';
+
+/**
+ * Describes a change of `config` for the audit trail. The note is written beside the record. All fields are compared; of a secret
+ * the note shows only that it changed. Pure.
+ */
+
+export interface Change {
+  field: string;
+  from: Json;
+  to: Json;
+}
+
+/** What can be done with, beside the entries of `config`. */
+export const ACT_KINDS = ['deletion', 'replay', 'delivery', 'notice', 'session'] as const;
+export type ActKind = (typeof ACT_KINDS)[number];
+
+/** Changes of entries are the first three; the others are acts (audit-actions.ts). */
+export const ACTIONS = [
+  'created',
+  'changed',
+  'deleted',
+  'cancelled',
+  'resumed',
+  'replayed',
+  'tested',
+  'acknowledged',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export interface AuditNote {
+  by: Actor;
+  action: Action;
+  /** of the entry */
+  name: string;
+  changes: Change[];
+}
+
+type Data = Kinds[ApiKind];
+
+export function auditNote(by: Actor, before: Data | undefined, after: Data | undefined): AuditNote {
+  const action = before ? (after ? 'changed' : 'deleted') : 'created';
+  const [from, to] = [fieldsOf(before), fieldsOf(after)];
+  const fields = [...new Set([...Object.keys(from), ...Object.keys(to)])];
+  const changes = fields
+    .filter((field) => !isDeepStrictEqual(from[field], to[field]))
+    .map((field) => ({ field: nameOf(field), from: shown(field, from[field]), to: shown(field, to[field]) }));
+  return { by, action, name: (after ?? before)?.name ?? '', changes };
+}
+
+/** No request can set these. Every other field is compared, so that a new one cannot be forgotten here. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt']);
+
+function fieldsOf(data: Data | undefined): Record<string, Json> {
+  const { alerts = {}, ...fields } = JSON.parse(JSON.stringify(data ?? {})) as JsonObject & { alerts?: JsonObject };
+  return Object.fromEntries(Object.entries({ ...fields, ...alerts }).filter(([field]) => !OWN_FIELDS.has(field)));
+}
+
+const HIDDEN = '***';
+/** Fields whose value is a secret, at any depth. Sealed texts are hidden wherever they stand. */
+const SECRET: ReadonlySet<string> = new Set(['secrets', 'hash', 'writeKeys', 'url']);
+/** Objects whose names are shown, and whose values are secrets. */
+const SECRET_VALUES: ReadonlySet<string> = new Set(['headers']);
+/** As the API calls them. */
+const NAMES: Readonly<Record<string, string>> = { secrets: 'sharedSecret', hash: 'token', url: 'address' };
+/** A note is a header of a record, which may have 1 MB: longer texts and lists are cut where they are shown. */
+const MAX_CHARACTERS = 1_000;
+const MAX_ITEMS = 50;
+
+/** `failingForMs` → `failingFor`: people read durations. */
+function nameOf(field: string): string {
+  return NAMES[field] ?? field.replace(/Ms$/, '');
+}
+
+function shown(field: string, value: Json | undefined): Json {
+  if (value === undefined || value === null) return null;
+  if (SECRET.has(field)) return HIDDEN;
+  if (typeof value === 'number') return field.endsWith('Ms') ? durationText(value) : value;
+  if (typeof value === 'string') return isEncrypted(value) ? HIDDEN : cut(value);
+  if (Array.isArray(value)) return listShown(field, value);
+  if (typeof value !== 'object') return value;
+  const inner = Object.entries(value).map(([name, each]) =>
+    SECRET_VALUES.has(field) ? [name, HIDDEN] : [nameOf(name), shown(name, each)],
+  );
+  return Object.fromEntries(inner) as JsonObject;
+}
+
+function listShown(field: string, list: readonly Json[]): Json {
+  const items = list.slice(0, MAX_ITEMS).map((item) => shown(field, field === 'uploads' ? withoutRanges(item) : item));
+  return list.length > MAX_ITEMS ? [...items, `and ${String(list.length - MAX_ITEMS)} more`] : items;
+}
+
+/** Offsets by partition mean nothing to people. */
+function withoutRanges(upload: Json): Json {
+  const { ranges: _, ...rest } = upload as JsonObject;
+  return rest;
+}
+
+function cut(text: string): string {
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
+}

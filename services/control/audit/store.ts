@@ -1,0 +1,81 @@
+import { type ConfigRecord, type Role } from '../../../shared/model/config';
+import { NOTE_HEADER } from '../../../shared/config/writer';
+import { type OpenRecord } from '../../../shared/kafka/port';
+import { type AuditNote, type Change } from './model';
+import { databaseJson } from '../history/columns';
+import { type Database } from '../history/database';
+
+/** The audit trail: fed from the notes that records of `config` carry, each once, by the version that it made. */
+
+export interface AuditRow extends AuditNote {
+  kind: string;
+  entry: string;
+  version: number;
+  /** ms since 1970 */
+  at: number;
+}
+
+/** @returns what a record says; `skip` where it says nothing (a tombstone, or a copy by which the log heals) */
+export function parseNote(record: OpenRecord): AuditRow | 'skip' | undefined {
+  const note = record.headers[NOTE_HEADER];
+  if (!note || !record.value) return 'skip';
+  try {
+    const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord;
+    return { ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs };
+  } catch {
+    return undefined;
+  }
+}
+
+export async function recordAudit(database: Database, rows: readonly AuditRow[]): Promise<void> {
+  const given = rows.map(({ by, changes, ...row }) => ({
+    ...row,
+    ...{ by_id: by.id, by_name: by.name, by_role: by.role, changes: JSON.stringify(changes) },
+  }));
+  await database.query(
+    `insert into waypost.audit (kind, entry, version, at, action, name, by_id, by_name, by_role, changes)
+     select kind, entry, version, at, action, name, by_id, by_name, by_role, changes
+     from jsonb_to_recordset($1::jsonb) as given(kind text, entry text, version int, at bigint, action text, name text,
+       by_id text, by_name text, by_role text, changes text)
+     on conflict (entry, version) do nothing`,
+    [databaseJson(given)],
+  );
+}
+
+export interface AuditFilter {
+  kind?: string | undefined;
+  entry?: string | undefined;
+  by?: string | undefined;
+}
+
+/** The newest first. */
+export async function listAudit(
+  database: Database,
+  filter: AuditFilter,
+  page: { limit: number; after?: { at: number; id: string } | undefined },
+): Promise<AuditRow[]> {
+  const rows = await database.query<Stored>(
+    `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes from waypost.audit
+     where ($1::text is null or kind = $1) and ($2::text is null or entry = $2) and ($3::text is null or by_id = $3)
+       and ($4::bigint is null or (at, entry, version) < ($4::bigint, $5::text, $6::int))
+     order by at desc, entry desc, version desc limit $7::int`,
+    [filter.kind ?? null, filter.entry ?? null, filter.by ?? null, ...positionOf(page.after), page.limit],
+  );
+  return rows.map(({ by_id: id, by_name, by_role: role, changes, ...row }) => ({
+    ...row,
+    by: { id, name: by_name, role },
+    changes: JSON.parse(changes) as Change[],
+  }));
+}
+
+type Stored = Omit<AuditRow, 'by' | 'changes'> & { by_id: string; by_name: string; by_role: Role; changes: string };
+
+/** The id of a row, as cursors name it. */
+export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>): string {
+  return `${entry}.${version}`;
+}
+
+function positionOf(after: { at: number; id: string } | undefined) {
+  const [, entry, version] = /^(.+)\.(\d+)$/.exec(after?.id ?? '') ?? [];
+  return [after?.at ?? null, entry ?? null, version === undefined ? null : Number(version)] as const;
+}

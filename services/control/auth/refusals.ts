@@ -1,0 +1,78 @@
+import { type Request } from 'express';
+import { addressKey, type ClientAddress } from '../../../shared/service/client-address';
+import { Problem } from '../http/problem';
+import { logThrottle } from '../../../shared/service/log-throttle';
+import { type Log } from '../../../shared/telemetry/log';
+import { type BucketRate, TokenBuckets } from '../../../shared/service/token-buckets';
+
+/**
+ * Logs refused requests, and limits those without a valid token by the client's address. A request with a valid token never gets
+ * here for want of one, so strangers at the same address cannot lock anybody out.
+ */
+
+/** A console whose session has ended asks some thirty things at once, in several tabs. A person types one token a second at most. */
+const RATE: BucketRate = { perSecond: 1, burst: 60 };
+const MAX_ADDRESSES = 10_000;
+/** One line for each address, token and status in this time, in ms. */
+const LOG_INTERVAL_MS = 60_000;
+const LOG_MAX_KEYS = 1_000;
+const LOGGED: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Of a request without a known token these count as much as a wrong token does: control has read its body. */
+const COUNTED: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+
+export interface RefusalsOptions {
+  clientAddress: ClientAddress;
+  log: Log;
+  now: () => number;
+}
+
+export class Refusals {
+  readonly #buckets = new TokenBuckets(MAX_ADDRESSES);
+  readonly #mayLogStranger: (key: string) => boolean;
+  /** Apart from strangers, who may come from more addresses than there are keys. */
+  readonly #mayLogKnown: (key: string) => boolean;
+
+  constructor(private readonly options: RefusalsOptions) {
+    this.#mayLogStranger = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
+    this.#mayLogKnown = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
+  }
+
+  /**
+   * Takes note of what a request is answered with.
+   * @param token id of the request's token, where that is known
+   * @returns the error to answer with: the same, or `rate_limited` in its place where the address has had too many
+   */
+  answerTo(error: unknown, req: Request, about: { operation: string; token: string | undefined }): unknown {
+    const given = statusOf(error);
+    const isLimited = given === 401 || (about.token === undefined && COUNTED.has(given));
+    if (!isLimited && !LOGGED.has(given)) return error;
+    const { clientAddress, log } = this.options;
+    const address = clientAddress(req.socket.remoteAddress, req.get('x-forwarded-for'));
+    const answer = isLimited ? this.#limited(address, error) : error;
+    const status = statusOf(answer);
+    if (!LOGGED.has(status)) return answer;
+    // A failed login is logged beside other refusals of its address.
+    const kind = about.operation === 'POST /session' ? 'login' : (about.token ?? '');
+    const mayLog = about.token === undefined ? this.#mayLogStranger : this.#mayLogKnown;
+    if (mayLog(`${status} ${kind} ${addressKey(address)}`)) log.warn({ ...about, status, address }, 'request.refused');
+    return answer;
+  }
+
+  #limited(address: string, refusal: unknown): unknown {
+    const key = addressKey(address);
+    const nowMs = this.options.now();
+    const waitMs = this.#buckets.waitMs(key, RATE, nowMs);
+    if (waitMs === 0) {
+      this.#buckets.take(key, 1, RATE, nowMs);
+      return refusal;
+    }
+    return new Problem('rate_limited', 'Too many requests without a valid token from this address', {
+      headers: { 'Retry-After': String(Math.ceil(waitMs / 1_000)) },
+    });
+  }
+}
+
+/** @returns 0 for an error without one; the errors of Express's parser have one */
+function statusOf(error: unknown): number {
+  return typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 0;
+}

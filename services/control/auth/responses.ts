@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { ROLES } from '../../../shared/model/config';
+import { AUDIT_KINDS } from '../audit/query';
+import { ACTIONS } from '../audit/model';
+import { RIGHTS } from './rights';
+
+/** The shapes of what is answered about tokens, and about who did what (../answers.ts). */
+
+const time = z.iso.datetime();
+const changed = { version: z.int(), createdAt: time, updatedAt: time };
+
+export const token = z.strictObject({
+  ...{ id: z.string(), name: z.string(), role: z.enum(ROLES), ...changed },
+  rights: z.array(z.enum(RIGHTS)).nullable().meta({ description: 'null: all rights of the role' }),
+  expiresAt: time.nullable().meta({ description: 'null: never' }),
+  lastUsedAt: time.nullable().meta({ description: 'To the minute; null if unknown' }),
+});
+const actor = z.strictObject({ id: z.string(), name: z.string(), role: z.enum(ROLES) });
+export const session = actor.extend({
+  rights: z.array(z.string()).nullable().meta({ description: 'null: all rights of the role' }),
+  expiresAt: time.nullable(),
+});
+export const audit = z.strictObject({
+  at: time,
+  by: actor,
+  action: z.enum(ACTIONS),
+  kind: z.enum(AUDIT_KINDS),
+  entry: z.string(),
+  name: z.string(),
+  version: z
+    .int()
+    .nullable()
+    .meta({ description: 'Version created by the change; null if the configuration did not change' }),
+  changes: z.array(z.strictObject({ field: z.string(), from: z.unknown(), to: z.unknown() })).meta({
+    description: 'Secrets are ***',
+  }),
+});

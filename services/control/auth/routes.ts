@@ -1,0 +1,58 @@
+import { type Request } from 'express';
+import { Problem } from '../http/problem';
+import { type Access, isOverTls, isSameOrigin, requireUnexpired, sessionCookie, sessionOf } from './authenticate';
+import { type Identity } from './identities';
+import { sessionSchema } from './session-schema';
+import { SESSION_MS } from './sessions';
+import { parseBody } from '../http/fields';
+import { type Call, type HandlersOf } from '../http/mount';
+
+/** /api/v1/session: a token in, a cookie out that no script of a page can read. */
+
+const NOT_WRITTEN =
+  'The session has ended in this control process. The others will end it when the history database is back';
+
+export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'session'> {
+  return {
+    'POST /session': (call) => begin(access, now(), call),
+    'GET /session': ({ identity, req, res }) => {
+      // A bearer token goes before the cookie.
+      const session = req.get('authorization') === undefined ? sessionOf(access, req) : undefined;
+      res.json(view(identity, session?.until ?? identity.expiresAt ?? null));
+    },
+    'DELETE /session': async ({ req, res }) => {
+      const session = sessionOf(access, req);
+      const isWritten = !session || (await access.sessions.end(session));
+      res.clearCookie(sessionCookie(req), cookieOptions(req));
+      if (!isWritten) throw new Problem('unavailable', NOT_WRITTEN, { headers: { 'Retry-After': '2' } });
+      res.status(204).end();
+    },
+  };
+}
+
+function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
+  const { req, res } = call;
+  const host = req.get('host');
+  // A page of another host must not put its visitors into a session of its choice.
+  if (host === undefined || (req.get('origin') !== undefined && !isSameOrigin(req))) {
+    throw new Problem('forbidden', 'Only a page of this host can start a session');
+  }
+  const { token } = parseBody(sessionSchema, call.body);
+  const identity = access.identities.ofToken(token);
+  if (!identity) throw new Problem('unauthorized', 'Unknown or revoked token');
+  requireUnexpired(identity, now.getTime());
+  call.by = identity.actor;
+  access.uses.note(identity.actor.id);
+  const until = Math.min(now.getTime() + SESSION_MS, identity.expiresAt ?? Infinity);
+  const cookie = access.sessions.begin({ token: identity.actor.id, mark: identity.mark, host, until });
+  res.cookie(sessionCookie(req), cookie, { ...cookieOptions(req), maxAge: until - now.getTime() });
+  res.json(view(identity, until));
+}
+
+function cookieOptions(req: Request) {
+  return { httpOnly: true, sameSite: 'strict', path: '/', secure: isOverTls(req) } as const;
+}
+
+function view({ actor: { id, name, role }, rights }: Identity, until: number | null) {
+  return { id, name, role, rights: rights ?? null, expiresAt: until === null ? null : new Date(until).toISOString() };
+}

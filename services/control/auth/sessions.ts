@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { endedSessions, sessionKeys } from './store';
+import { type History } from '../history/history';
+import { Periodic } from '../../../shared/service/periodic';
+import { SessionKeys } from './session-keys';
+
+/**
+ * Sessions of browsers: a signed note that names the token, the host and the end. A session outlives a restart of control.
+ * It ends with its time, with its token, and when it is ended here or by another control process.
+ */
+
+export interface Session {
+  /** names the session */
+  id: string;
+  /** the token's id */
+  token: string;
+  /** changes with the token */
+  mark: string;
+  /** the Host that it was made at, and holds for */
+  host: string;
+  /** ms since 1970 */
+  until: number;
+}
+
+export const SESSION_MS = 12 * 3_600_000;
+/** Clocks of control processes differ by less. */
+const CLOCK_SKEW_MS = 60_000;
+/** A session that another process ends is refused here within this time. */
+const SYNC_EVERY_MS = 2_000;
+
+export interface SessionsOptions {
+  history: Pick<History, 'ask'>;
+  /** as WAYPOST_SECRET_KEY: sessions of each are accepted */
+  secretKeys: readonly Buffer[];
+  adminToken: string;
+  now: () => number;
+  log: Log;
+}
+
+export class Sessions {
+  readonly #keys: SessionKeys;
+  /** id → ms since 1970 at which it would have ended anyway */
+  readonly #ended = new Map<string, number>();
+  /** ended here, and not yet in the database */
+  readonly #unwritten = new Map<string, number>();
+  readonly #syncing = new Periodic(SYNC_EVERY_MS, () => this.#sync());
+
+  constructor(private readonly options: SessionsOptions) {
+    this.#keys = new SessionKeys(options.secretKeys, options.adminToken);
+  }
+
+  /** Reads keys and ended sessions before the first request, and follows both. */
+  async start(): Promise<void> {
+    await this.sync();
+    this.#syncing.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#syncing.end();
+  }
+
+  /** Exchanges ended sessions with the database. Never throws: without a database it works with what it knows. */
+  sync(): Promise<void> {
+    return this.#syncing.now();
+  }
+
+  /** @returns the cookie's text */
+  begin({ token, mark, host, until }: Omit<Session, 'id'>): string {
+    const fields = [randomUUID(), token, mark, host, until];
+    const text = Buffer.from(JSON.stringify(fields)).toString('base64url');
+    return `${text}.${this.#keys.sign(text, this.options.now())}`;
+  }
+
+  /** @returns undefined for a text that was not signed here, for an ended session, and for one of another host */
+  read(given: string, host: string): Session | undefined {
+    const [text = '', signature = ''] = given.split('.');
+    if (!this.#keys.verify(text, signature)) return undefined;
+    const fields = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, string, string, string, number];
+    const [id, token, mark, of, until] = fields;
+    const leftMs = until - this.options.now();
+    if (of !== host || this.#ended.has(id) || leftMs <= 0 || leftMs > SESSION_MS + CLOCK_SKEW_MS) return undefined;
+    return { id, token, mark, host: of, until };
+  }
+
+  /**
+   * Ends it: here at once, in other processes within seconds after it is in the database.
+   * @returns whether it is in the database; else it is written when the database is back
+   */
+  async end({ id, until }: Session): Promise<boolean> {
+    this.#ended.set(id, until);
+    this.#unwritten.set(id, until);
+    await this.sync();
+    return !this.#unwritten.has(id);
+  }
+
+  async #sync(): Promise<void> {
+    const { history, log, now } = this.options;
+    const nowMs = now();
+    for (const ended of [this.#ended, this.#unwritten]) {
+      for (const [id, until] of ended) if (until <= nowMs) ended.delete(id);
+    }
+    const unwritten = Array.from(this.#unwritten, ([id, until]) => ({ id, until }));
+    try {
+      const { keys, ended } = await history.ask(async (database) => ({
+        keys: await sessionKeys(database, SessionKeys.make(nowMs), nowMs - SESSION_MS - CLOCK_SKEW_MS),
+        ended: await endedSessions(database, unwritten, nowMs),
+      }));
+      this.#keys.use(keys);
+      for (const { id, until } of ended) this.#ended.set(id, until);
+      for (const { id } of unwritten) this.#unwritten.delete(id);
+    } catch (error) {
+      const level = unwritten.length > 0 ? 'warn' : 'debug';
+      log[level]({ unwritten: unwritten.length, reason: messageOf(error) }, 'sessions.not_synced');
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { type Write } from '../../../shared/config/writer';
+import { type ConfigReader, type Entry } from '../../../shared/config/types';
+import { type ConfigWriter } from '../../../shared/config/writer';
+import { type ApiKind, type Kinds } from '../../../shared/model/config';
+import { Problem } from '../http/problem';
+import { auditNote } from '../audit/model';
+import { type Actor } from '../auth/identities';
+import { requireMatch } from '../http/preconditions';
+
+/** Changes of entries of `config`, each in a turn of its own: read, decide, write, and only then answer. */
+
+/** Only another control process can get in between; it does not do so for ever. */
+const MAX_TRIES = 3;
+const REFRESH_MS = 5_000;
+/** Every service holds all of them in memory. */
+const MAX_ENTRIES = 10_000;
+
+/** Which entry, and who changes it. */
+export interface At {
+  id: string;
+  ifMatch: string | undefined;
+  by: Actor;
+}
+
+export interface ConfigEntries {
+  /** @throws Problem `not_found` */
+  get<K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]>;
+  list<K extends ApiKind>(kind: K): readonly Entry<Kinds[K]>[];
+  /** @throws Problem `conflict` where there are too many */
+  create<K extends ApiKind>(kind: K, by: Actor, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
+  /** @throws Problem `not_found`, `stale`, `conflict`, and what `decide` throws: then nothing is written */
+  change<K extends ApiKind>(kind: K, at: At, decide: (data: Kinds[K]) => Kinds[K]): Promise<Entry<Kinds[K]>>;
+  /** @throws Problem `not_found`, `stale`, `conflict` */
+  remove(kind: ApiKind, at: At): Promise<void>;
+}
+
+export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): ConfigEntries {
+  const get = <K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]> => {
+    const entry = find(config, kind, id);
+    if (!entry) throw new Problem('not_found', `Unknown ${kind} ${JSON.stringify(id.slice(0, 100))}`);
+    return entry as Entry<Kinds[K]>;
+  };
+  const replace = async <K extends ApiKind>(
+    kind: K,
+    { id, ifMatch, by }: At,
+    decide: (data: Kinds[K]) => Kinds[K] | undefined,
+  ) => {
+    return writer.inTurn(async (write: Write) => {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const before = get(kind, id);
+        requireMatch(ifMatch, before.version);
+        const after = decide(before.data);
+        const note = JSON.stringify(auditNote(by, before.data, after));
+        const written = await write(kind, id, after, { replaces: before.version, note });
+        if (written.ok) return written;
+        await config.refresh(REFRESH_MS);
+      }
+      throw new Problem('conflict', `The ${kind} is being changed by others. Try again`);
+    });
+  };
+  return {
+    get,
+    list: (kind) => config.list(kind),
+    create: (kind, by, decide) =>
+      writer.inTurn(async (write) => {
+        if (config.list(kind).length >= MAX_ENTRIES) {
+          throw new Problem('conflict', `The limit of ${MAX_ENTRIES} ${kind}s is reached`);
+        }
+        const data = decide();
+        const note = JSON.stringify(auditNote(by, undefined, data));
+        const written = await write(kind, data.id, data, { replaces: 0, note });
+        if (!written.ok) throw new Problem('conflict', `The ${kind} could not be created. Try again`);
+        return { version: written.version, data };
+      }),
+    change: async (kind, at, decide) => {
+      const { version, data } = await replace(kind, at, decide);
+      // `decide` gave data: a change is no deletion.
+      return { version, data: data as NonNullable<typeof data> };
+    },
+    remove: async (kind, at) => {
+      await replace(kind, at, () => undefined);
+    },
+  };
+}
+
+function find(config: ConfigReader, kind: ApiKind, id: string): Entry<Kinds[ApiKind]> | undefined {
+  switch (kind) {
+    case 'source':
+      return config.source(id);
+    case 'destination':
+      return config.destination(id);
+    case 'token':
+      return config.token(id);
+    case 'audience':
+      return config.audience(id);
+    case 'computed_trait':
+      return config.computedTrait(id);
+  }
+}

@@ -1,0 +1,43 @@
+import { type Encryptor } from '../../shared/config/encryption';
+import { type ConfigView } from '../../shared/config/types';
+import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
+import { type Log } from '../../shared/telemetry/log';
+import { type TokenUses } from './tokens/token-uses';
+import { type ConfigEntries } from './config/config-entries';
+import { type Events } from './events/events';
+import { type SeenEvents } from './events/seen';
+import { type History } from './history/history';
+import { type ProfileStatus } from './profiles/status';
+import { type LimitedCalls } from './limited-calls';
+import { type MemberPages } from './profiles/member-pages';
+import { type Previews } from './profiles/previews';
+import { type Replays } from './replays/runner';
+import { type TestSends } from './test-sends';
+
+/** What the routes need. */
+export interface ControlContext {
+  config: ConfigView;
+  entries: ConfigEntries;
+  encryptor: Encryptor;
+  tests: TestSends;
+  events: Pick<Events, 'ring' | 'streams'>;
+  seen: Pick<SeenEvents, 'write'>;
+  /** what ingest answered with 429 */
+  limited: Pick<LimitedCalls, 'count' | 'bySource'>;
+  uses: Pick<TokenUses, 'all'>;
+  replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
+  /** of audiences and computed traits */
+  profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
+  /** what those who keep profiles are asked */
+  previews: Pick<Previews, 'start' | 'get' | 'end'>;
+  members: Pick<MemberPages, 'page' | 'find'>;
+  /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
+  windowMs: number;
+  history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
+  producer: Pick<BatchProducer, 'send'>;
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  /** where clients reach ingest */
+  ingest: { url: string | null; port: number };
+  log: Log;
+  now: () => Date;
+}

@@ -1,0 +1,143 @@
+import { type Request, type RequestHandler, type Response } from 'express';
+import { type z } from 'zod';
+import { type Role } from '../../../shared/model/config';
+import { type Json } from '../../../shared/model/message';
+import { methodNotAllowed, noSuchPath, Problem } from './problem';
+import { type AuditContext, auditAction } from '../audit/audit-actions';
+import { type Access, credentialsOf, identify } from '../auth/authenticate';
+import { type Actor, type Identity } from '../auth/identities';
+import { mayAct } from '../auth/rights';
+import { readJson } from './json-body';
+import { type Method } from './operation';
+import { type OperationId, operationOf, type OPERATIONS, rightsFor } from './operations';
+import { findPath, isApi, type Path } from './paths';
+import { parseQuery } from './query';
+
+/**
+ * Serves the table of operations. For each request, in this order: the path (404), the method (405), the token (401), its role and
+ * rights (403), the body (400, 413), its fields for administrators (403), the query (422), and then the handler. Nothing outside the
+ * table is served below `/api`.
+ */
+
+type Query<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { query: infer S extends z.ZodType }
+  ? z.output<S>
+  : undefined;
+type Open<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { role: 'none' } ? true : false;
+
+/** What a handler is given. It is the `At` of `entries.change` as well. */
+export interface Call<Id extends OperationId = OperationId> {
+  /** `{id}` of the path; empty where it has none */
+  id: string;
+  /** of the request, without the query */
+  path: string;
+  query: Query<Id>;
+  /** undefined where there is none, and where the table has no `body` for the operation: then it is not read */
+  body: Json | undefined;
+  ifMatch: string | undefined;
+  /** An operation without a token sets this when it knows who asks. */
+  by: Open<Id> extends true ? Actor | undefined : Actor;
+  identity: Open<Id> extends true ? undefined : Identity;
+  /** For an answer that lasts: false once the token or the session has ended, or may no longer do this. */
+  stillAllowed: () => boolean;
+  req: Request;
+  res: Response;
+}
+
+type Handler<Id extends OperationId> = (call: Call<Id>) => void | Promise<void>;
+/** One for each operation: a table that lacks one does not compile. */
+export type Handlers = { [Id in OperationId]: Handler<Id> };
+/** Those of all paths that begin with a resource; one too many does not compile either. */
+export type HandlersOf<First extends string> = Pick<
+  Handlers,
+  Extract<OperationId, `${string} /${First}` | `${string} /${First}/${string}`>
+>;
+
+export function mount(handlers: Handlers, access: Access, deps: AuditContext): RequestHandler {
+  return async (req, res, next) => {
+    const found = findPath(req.url);
+    if (!found) {
+      // Not a path at all: `*`, or the whole URL, which only proxies are sent.
+      if (isApi(req.url) || !req.url.startsWith('/')) throw noSuchPath(req);
+      next();
+      return;
+    }
+    const operation = operationFor(req, found.path);
+    if (!operation) throw methodNotAllowed(req.method, allowed(found.path));
+    try {
+      await serve(operation, found.id, { req, res });
+    } catch (error) {
+      const token = credentialsOf(access, req)?.actor.id;
+      throw access.refusals.answerTo(error, req, { operation, token });
+    }
+  };
+
+  async function serve(operation: OperationId, id: string, { req, res }: { req: Request; res: Response }) {
+    const { role, adminFields = [], body: takes, query: parameters, act } = operationOf(operation);
+    const allow = (): Identity | undefined => {
+      if (role === 'none') return undefined;
+      const identity = identify(access, req, deps.now().getTime());
+      requireAccess(operation, role, identity);
+      return identity;
+    };
+    const identity = allow();
+    if (identity) access.uses.note(identity.actor.id);
+    const body = takes && (await readJson(req, res, role === 'none'));
+    if (identity) requireFields(adminFields, body, identity);
+    const query = parameters && parseQuery(parameters, req.query);
+    const [path = ''] = req.url.split('?', 1);
+    const stillAllowed = () => isAllowed(allow, identity);
+    const ifMatch = req.get('if-match');
+    const call = { id, path, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
+    // The types of `Call` follow from the table, by which `query`, `by` and `identity` were just made.
+    const handle = handlers[operation] as (call: object) => void | Promise<void>;
+    try {
+      await handle(call);
+      if (act) auditAction(act, call, deps);
+    } catch (error) {
+      if (act) auditAction(act, call, deps, error);
+      throw error;
+    }
+  }
+}
+
+/** HEAD is a GET without a body, which a stream would never end. */
+function operationFor({ method }: Request, { operations }: Path): OperationId | undefined {
+  if (method !== 'HEAD') return operations.get(method as Method);
+  const id = operations.get('GET');
+  return id && !operationOf(id).stream ? id : undefined;
+}
+
+function allowed({ operations }: Path): string[] {
+  return [...operations].flatMap(([method, id]) =>
+    method === 'GET' && !operationOf(id).stream ? ['GET', 'HEAD'] : [method],
+  );
+}
+
+function isAllowed(allow: () => Identity | undefined, before: Identity | undefined): boolean {
+  try {
+    return allow()?.actor.id === before?.actor.id;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * An actor who may not see secrets may not set where they go: Waypost would sign, and send sealed headers, to an address of theirs.
+ * @throws Problem `forbidden`
+ */
+function requireFields(adminFields: readonly string[], body: Json | undefined, { actor }: Identity): void {
+  if (actor.role === 'admin' || typeof body !== 'object' || body === null) return;
+  const given = adminFields.filter((field) => Object.hasOwn(body, field));
+  if (given.length > 0) throw new Problem('forbidden', `Only an administrator can change ${given.join(' and ')}`);
+}
+
+/** @throws Problem `forbidden` */
+function requireAccess(id: OperationId, needed: Role, { actor, rights }: Identity): void {
+  if (!mayAct(actor.role, needed)) {
+    throw new Problem('forbidden', `This requires the role ${needed}; your token has ${actor.role}`);
+  }
+  const missing = rights && rightsFor(id).filter((right) => !rights.includes(right));
+  if (missing && missing.length > 0) {
+    throw new Problem('forbidden', `This requires the right ${missing.join(' and ')}, which your token does not have`);
+  }
+}

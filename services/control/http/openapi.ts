@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { type AnswerName, ANSWERS } from './responses';
+import { SESSION_COOKIE, TLS_SESSION_COOKIE } from '../auth/authenticate';
+import { RIGHTS } from '../auth/rights';
+import { OPERATION_IDS, type OperationId, operationOf, rightsFor } from './operations';
+
+/** The OpenAPI 3.1 document of the control API: bodies from the very schemas that check them. */
+
+/** The whole document. */
+export function openApi(): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const id of OPERATION_IDS) {
+    const [method = '', path = ''] = id.split(' ');
+    (paths[path] ??= {})[method.toLowerCase()] = operationObject(id, path);
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Waypost control API', version: '1', description: 'See docs/reference/control-api.md' },
+    servers: [{ url: '/api/v1' }],
+    security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
+    paths,
+    'x-waypost-rights': RIGHTS,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE },
+        tlsSession: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: TLS_SESSION_COOKIE,
+          description: 'For browsers over TLS',
+        },
+      },
+      schemas: Object.fromEntries(Object.entries(ANSWERS).map(([name, schema]) => [name, jsonSchema(schema)])),
+      responses: { Problem: content('Problem details', 'Problem', 'application/problem+json') },
+    },
+  };
+}
+
+function operationObject(id: OperationId, path: string): object {
+  const { summary, ok, role, adminFields, body, conditional, query, stream, lines } = operationOf(id);
+  const rights = rightsFor(id);
+  const [status, answer] = ok;
+  const parameters = [
+    ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
+    ...(conditional ? [{ name: 'If-Match', in: 'header', schema: { type: 'string' } }] : []),
+    ...(query ? queryParameters(query) : []),
+  ];
+  return {
+    summary,
+    'x-waypost-role': role,
+    ...(rights.length > 0 && { 'x-waypost-rights': rights }),
+    ...(adminFields && { 'x-waypost-admin-fields': adminFields }),
+    ...(role === 'none' && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),
+    ...(lines && { requestBody: { content: { 'application/x-ndjson': { schema: { type: 'string' } } } } }),
+    responses: {
+      [status]: answer
+        ? content(summary, answer, stream ? 'text/event-stream' : 'application/json')
+        : { description: summary },
+      default: { $ref: '#/components/responses/Problem' },
+    },
+  };
+}
+
+function queryParameters(query: z.ZodObject): object[] {
+  return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, type]) => {
+    const { description, default: _, ...schema } = jsonSchema(type) as Record<string, unknown>;
+    const required = !type.safeParse(undefined).success;
+    return {
+      name,
+      in: 'query',
+      ...(required && { required }),
+      ...(description !== undefined && { description }),
+      schema,
+    };
+  });
+}
+
+function content(description: string, answer: AnswerName, type: string): object {
+  return { description, content: { [type]: { schema: { $ref: `#/components/schemas/${answer}` } } } };
+}
+
+function jsonSchema(schema: z.ZodType): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' });
+  return rest;
+}

@@ -1,0 +1,194 @@
+import { createServer, type Server } from 'node:http';
+import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
+import { openConfig } from '../../shared/config/reader';
+import { type ConfigReader } from '../../shared/config/types';
+import { watchKey } from '../../shared/config/key-check';
+import { openWriter } from '../../shared/config/writer';
+import { AppError } from '../../shared/service/errors';
+import { createClientAddress } from '../../shared/service/client-address';
+import { type Health, listen, serveHealth } from '../../shared/service/health';
+import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka } from '../../shared/kafka/port';
+import { type Running } from '../../shared/service/run';
+import { requireSecretKeys, type Settings } from '../../shared/service/settings';
+import { type Log } from '../../shared/telemetry/log';
+import { openIdentities } from './auth/identities';
+import { Refusals } from './auth/refusals';
+import { Sessions } from './auth/sessions';
+import { TokenUses } from './tokens/token-uses';
+import { Alerts } from './alerts/runner';
+import { createApp } from './http/app';
+import { Mending } from './definition-mending';
+import { openConfigEntries } from './config/config-entries';
+import { SeenEvents } from './events/seen';
+import { openEvents } from './events/events';
+import { History } from './history/history';
+import { markNewSystem } from './config/new-system';
+import { keepOf, openDatabase } from './history/open';
+import { openLimitedCalls } from './limited-calls';
+import { openProfiles } from './profiles/open';
+import { Replays } from './replays/runner';
+import { openTestSends } from './test-sends';
+import { observeAlerts, observeHistory, watched } from './telemetry';
+
+/** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
+
+/** Changes are small and few; a test is one record. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+/** Longer than a broker takes to elect a leader; shorter than people wait. */
+const GIVE_UP_MS = 10_000;
+
+export interface RunningControl extends Running {
+  port: number;
+  healthPort: number;
+}
+
+/**
+ * @param fatal ends the process
+ * @throws AppError `bad_settings` without WAYPOST_ADMIN_TOKEN or WAYPOST_SECRET_KEY; `cannot_start`
+ */
+export async function startControl(
+  settings: Settings,
+  log: Log,
+  fatal: (error: unknown) => void,
+): Promise<RunningControl> {
+  const adminToken = requireAdminToken(settings);
+  const secretKeys = requireSecretKeys(settings);
+  const encryptor = createEncryptor(secretKeys);
+  const health: Health & { ready: boolean; history?: History; keyTrouble?: () => string[] } = {
+    ready: false,
+    notLive: () => [],
+    notReady: () => (health.ready ? (health.keyTrouble?.() ?? []) : ['control is being opened']),
+    // Whoever only changes configuration is served all the same.
+    degraded: () => (health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`]),
+  };
+  const healthServer = await openHealth(settings, health);
+  const kafka = await connectKafka(settings, { clientId: 'control', log });
+  const history = (health.history = openHistory({ kafka, settings, log, fatal }));
+  await history.start();
+  const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, encryptor, log, fatal });
+  const { config, entries, producer } = backend;
+  health.keyTrouble = watchKey(config, encryptor, log);
+  health.config = config;
+  const windowMs = settings.WAYPOST_RETRY_WINDOW;
+  const now = () => new Date();
+  const replays = new Replays({ kafka, producer, history, config, windowMs, now, log });
+  replays.watch();
+  const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs, now, log });
+  alerts.start();
+  const mending = new Mending({ config, entries, now, log });
+  mending.start();
+
+  const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
+  const about = { windowMs, ingest };
+  const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
+  const deps = { ...backend, uses: access.uses, encryptor, history, replays, kafka, log, now, ...about };
+  const app = createApp(deps, access);
+  const server = createServer(watched(app));
+  observeHistory(history);
+  observeAlerts(alerts);
+  const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
+  health.ready = true;
+  return {
+    port,
+    healthPort: healthServer.port,
+    stop: async (deadlineMs) => {
+      health.ready = false;
+      backend.events.streams.stop();
+      await closeServer(server, deadlineMs / 2);
+      await Promise.all([replays.stop(), alerts.stop(), mending.stop(), access.stop()]);
+      await stopBackend(deadlineMs / 3);
+      await history.stop(deadlineMs / 3);
+      await kafka.close();
+      healthServer.close();
+    },
+  };
+}
+
+interface AccessOptions {
+  adminToken: string;
+  secretKeys: Buffer[];
+  settings: Settings;
+  config: ConfigReader;
+  history: History;
+  log: Log;
+}
+
+async function openAccess({ adminToken, secretKeys, settings, config, history, log }: AccessOptions) {
+  const sessions = new Sessions({ history, secretKeys, adminToken, now: Date.now, log });
+  const uses = new TokenUses(history, Date.now, log);
+  await sessions.start();
+  uses.start();
+  const stop = () => Promise.all([sessions.stop(), uses.stop()]);
+  const clientAddress = createClientAddress(settings.WAYPOST_TRUSTED_PROXIES);
+  const refusals = new Refusals({ clientAddress, log, now: Date.now });
+  return { identities: openIdentities(adminToken, config), sessions, uses, refusals, stop };
+}
+
+function openHealth(settings: Settings, health: Health) {
+  return serveHealth({ host: settings.WAYPOST_HOST, port: settings.WAYPOST_CONTROL_HEALTH_PORT, health });
+}
+
+function openHistory({ kafka, settings, log, fatal: onFatal }: BackendOptions): History {
+  const open = () => openDatabase(settings);
+  return new History({ open, kafka, keep: keepOf(settings), now: Date.now, log, onFatal });
+}
+
+interface BackendOptions {
+  kafka: Kafka;
+  settings: Settings;
+  log: Log;
+  fatal: (error: unknown) => void;
+}
+
+async function openBackend(options: BackendOptions & { history: History; encryptor: Encryptor }) {
+  const { kafka, history, settings, encryptor, log, fatal: onFatal } = options;
+  const now = () => new Date();
+  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
+  const config = await openConfig(kafka, { name: 'control', log, onFatal });
+  const writer = openWriter({ config, producer, log, now });
+  await markNewSystem({ config, writer, encryptor, log });
+  const timeoutMs = settings.WAYPOST_TIMEOUT;
+  const tests = openTestSends({ kafka, producer, timeoutMs, now, log });
+  const seen = new SeenEvents(history, log);
+  await seen.start();
+  const [events, about, limited] = await Promise.all([
+    openEvents({ kafka, config, seen, history, now: Date.now, onFatal }),
+    openProfiles({ kafka, config, history, producer, log, onFatal }),
+    openLimitedCalls(kafka, onFatal),
+  ]);
+  const { stop: stopProfiles, ...profiles } = about;
+  return {
+    config,
+    entries: openConfigEntries(config, writer),
+    tests,
+    events,
+    seen,
+    limited: limited.calls,
+    ...profiles,
+    producer,
+    stop: async (deadlineMs: number) => {
+      await writer.close();
+      await producer.close(deadlineMs);
+      await Promise.all([tests.stop(), events.stop(), limited.stop(), stopProfiles(), config.stop()]);
+      await seen.stop();
+    },
+  };
+}
+
+function requireAdminToken(settings: Settings): string {
+  if (settings.WAYPOST_ADMIN_TOKEN !== undefined) return settings.WAYPOST_ADMIN_TOKEN;
+  throw new AppError(
+    'bad_settings',
+    'WAYPOST_ADMIN_TOKEN is not set. Give control a token of 16 characters or more (openssl rand -hex 32); who brings it may do everything.',
+  );
+}
+
+/** Takes no more, lets the requests at work end, and cuts them off after the deadline. */
+async function closeServer(server: Server, deadlineMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  await closed;
+  clearTimeout(timer);
+}

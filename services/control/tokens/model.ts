@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { type Entry } from '../../../shared/config/types';
+import { ROLES, type Token } from '../../../shared/model/config';
+import { type Json } from '../../../shared/model/message';
+import { pointer, Problem } from '../http/problem';
+import { invalidFields, name, parseBody } from '../http/fields';
+import { mergePatch } from '../http/merge-patch';
+import { type Identity } from '../auth/identities';
+import { RIGHTS } from '../auth/rights';
+
+/** Decides what tokens of the API may be set to, and what is shown of them: the token itself only once. Pure: ids are given. */
+
+export const tokenSchema = z.strictObject({
+  name,
+  role: z.enum(ROLES).meta({
+    description:
+      'admin: everything. operator: operations (pause, switch, test, replay), no secrets. read_only: read access',
+  }),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
+    .transform((text) => new Date(text).toISOString())
+    .optional()
+    .meta({ description: 'When the token and its sessions expire. Omit for never' }),
+  rights: z
+    .array(z.enum(RIGHTS))
+    .min(1)
+    .transform((rights) => [...new Set(rights)])
+    .optional()
+    .meta({
+      description:
+        'Restricts the role: read is GET, write is every other method and does not include read. Omit for all rights of the role',
+    }),
+});
+type TokenFields = z.output<typeof tokenSchema>;
+
+export function newToken(): string {
+  return `wpt_${randomBytes(32).toString('base64url')}`;
+}
+
+/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by`, or end later */
+export function createToken(body: unknown, made: { id: string; hash: string; now: Date; by: Identity }): Token {
+  const at = made.now.toISOString();
+  const fields = parseBody(tokenSchema, body);
+  requireFuture(fields, made.now);
+  requireOwnRights(fields, made.by);
+  requireOwnEnd(endOf(fields), made.by);
+  return { id: made.id, ...stored(fields), hash: made.hash, createdAt: at, updatedAt: at };
+}
+
+/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by`, or end later */
+export function patchToken(token: Token, patch: Json, { now, by }: { now: Date; by: Identity }): Token {
+  const { name: _, role: __, expiresAt, rights: ___, ...rest } = token;
+  const fields = parseBody(tokenSchema, mergePatch(stored(token), patch));
+  if (fields.expiresAt !== expiresAt) requireFuture(fields, now);
+  requireOwnRights(fields, by);
+  if (endOf(fields) > endOf(token)) requireOwnEnd(endOf(fields), by);
+  return { ...rest, ...stored(fields), updatedAt: now.toISOString() };
+}
+
+function stored({ name: label, role, expiresAt, rights }: TokenFields | Token) {
+  return { name: label, role, ...(expiresAt !== undefined && { expiresAt }), ...(rights && { rights }) };
+}
+
+function requireFuture({ expiresAt }: TokenFields, now: Date): void {
+  if (expiresAt === undefined || Date.parse(expiresAt) > now.getTime()) return;
+  throw invalidFields([{ pointer: pointer(['expiresAt']), detail: 'must be in the future' }]);
+}
+
+/** Else a token with the right to make tokens could give itself every other right. */
+function requireOwnRights({ rights }: TokenFields, { rights: own }: Identity): void {
+  if (own === undefined) return;
+  const missing = rights?.filter((right) => !own.includes(right)) ?? ['all rights of its role'];
+  if (missing.length === 0) return;
+  throw new Problem('forbidden', `Your token cannot give rights that it does not have: ${missing.join(', ')}`);
+}
+
+/** Else a token could outlive its own end. */
+function requireOwnEnd(end: number, { expiresAt }: Identity): void {
+  if (expiresAt === undefined || end <= expiresAt) return;
+  const at = new Date(expiresAt).toISOString();
+  throw new Problem('forbidden', `Your token ends at ${at}: it cannot create a token that ends later, or extend one`);
+}
+
+/** @returns ms since 1970; Infinity: never */
+function endOf({ expiresAt }: Pick<TokenFields, 'expiresAt'>): number {
+  return expiresAt === undefined ? Infinity : Date.parse(expiresAt);
+}
+
+/** @param lastUsedAt ms since 1970 */
+export function tokenView({ version, data }: Entry<Token>, lastUsedAt: number | undefined) {
+  const { id, name: label, role, rights = null, expiresAt = null, createdAt, updatedAt } = data;
+  const used = lastUsedAt === undefined ? null : new Date(lastUsedAt).toISOString();
+  return { id, name: label, role, rights, version, expiresAt, lastUsedAt: used, createdAt, updatedAt };
+}

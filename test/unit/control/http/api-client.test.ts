@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { apiTypes, type Document } from '../../../../services/control/http/api-types';
+import { openApi } from '../../../../services/control/http/openapi';
+import { ApiProblem, createClient } from '../../../../shared/api/client';
+import { ROOT } from '../../../../shared/service/repo-root';
+import { ADMIN_TOKEN, controlUnderTest } from '../../../support/control';
+
+/** The typed client against the API as it runs, and its types against the document that the API serves. */
+
+let server: Server;
+let base: string;
+beforeAll(async () => {
+  server = createServer((await controlUnderTest()).app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/api/v1`;
+});
+afterAll(() => server.close());
+
+it('has the types of the document of today (npm run generate)', () => {
+  const written = readFileSync(join(ROOT, 'shared', 'api', 'operations.ts'), 'utf8');
+  expect(written).toBe(apiTypes(openApi() as Document));
+});
+
+it('makes, lists, changes and deletes', async () => {
+  const call = createClient({ base, token: ADMIN_TOKEN });
+  const { data: source, etag } = await call('POST /sources', { body: { name: 'Site & shop' } });
+  expect([source.name, source.enabled, etag]).toEqual(['Site & shop', true, '"1"']);
+  await call('POST /sources', { body: { name: 'Second' } });
+  const { data: page } = await call('GET /sources', { query: { limit: 1 } });
+  const rest = await call('GET /sources', { query: { limit: 1, after: page.next! } });
+  // Both were made in the same millisecond: which comes first is left open.
+  expect([page, rest.data].map(({ data }) => data.length)).toEqual([1, 1]);
+  expect(new Set([...page.data, ...rest.data.data].map(({ name }) => name))).toEqual(
+    new Set(['Site & shop', 'Second']),
+  );
+  expect((await call('DELETE /sources/{id}', { id: source.id })).data).toBeUndefined();
+});
+
+it('tells the second of two who change the same that it is another now', async () => {
+  // Given two who have read the same version; then the second is refused, reads what the first has made, and goes on.
+  const call = createClient({ base, token: ADMIN_TOKEN });
+  const { id } = (await call('POST /sources', { body: { name: 'Shared' } })).data;
+  const { etag = '' } = await call('GET /sources/{id}', { id });
+  await call('PATCH /sources/{id}', { id, ifMatch: etag, body: { name: 'By the first' } });
+  const second = (ifMatch: string) => call('PATCH /sources/{id}', { id, ifMatch, body: { enabled: false } });
+  await expect(second(etag)).rejects.toMatchObject({ status: 412, problem: { type: 'urn:waypost:problem:stale' } });
+  const present = await call('GET /sources/{id}', { id });
+  expect((await second(present.etag!)).data).toMatchObject({ name: 'By the first', enabled: false });
+});
+
+it('says what the API says of what is wrong', async () => {
+  const refused = createClient({ base, token: 'not-the-token' })('GET /sources', {});
+  await expect(refused).rejects.toThrow(ApiProblem);
+  await expect(refused).rejects.toMatchObject({ status: 401 });
+  const call = createClient({ base, token: ADMIN_TOKEN });
+  await expect(call('POST /sources', { body: { name: '' } })).rejects.toMatchObject({
+    problem: { errors: [{ pointer: '#/name' }] },
+  });
+});

@@ -1,0 +1,71 @@
+import { type Handlers, type HandlersOf } from '../../../../services/control/http/mount';
+import { RESOURCES, RIGHTS } from '../../../../services/control/auth/rights';
+import { OPERATION_IDS, rightsFor } from '../../../../services/control/http/operations';
+import { findPath, isApi } from '../../../../services/control/http/paths';
+
+it('an operation without a handler does not compile, and neither does a handler without an operation', () => {
+  const serve = () => undefined;
+  // @ts-expect-error nearly all are missing
+  const incomplete: Handlers = { 'GET /about': serve };
+  const complete: HandlersOf<'about'> = { 'GET /about': serve };
+  const oneTooMany: HandlersOf<'about'> = {
+    ...complete,
+    // @ts-expect-error it is not in the table
+    'POST /about': serve,
+  };
+  expect([incomplete, oneTooMany]).toHaveLength(2);
+});
+
+test.each([
+  ['/api/v1/sources', '/sources', ''],
+  ['/api/v1/sources?after=/x', '/sources', ''],
+  ['/api/v1/sources/src_1', '/sources/{id}', 'src_1'],
+  ['/api/v1/audiences/preview', '/audiences/preview', ''],
+  ['/api/v1/audiences/previews/pre_1', '/audiences/previews/{id}', 'pre_1'],
+])('%s is the path %s with the id "%s"', (url, template, id) => {
+  const found = findPath(url);
+  expect([found?.path.template, found?.id]).toEqual([template, id]);
+});
+
+test.each([
+  '/api/v1/sources/',
+  '/api/v1/sources/a.b',
+  '/api/v1/sources/..',
+  `/api/v1/sources/${'a'.repeat(201)}`,
+  '/',
+  '',
+])('%j is no path of the table', (url) => expect(findPath(url)).toBeUndefined());
+
+test.each([
+  ['/api', true],
+  ['/API/V1/x', true],
+  ['//x/../api', true],
+  ['/%61pi%2fv1', true],
+  ['\\api', true],
+  ['/%E0%A4%A/../api', true],
+  ['/apiary', false],
+  ['/x?/api', false],
+  ['/', false],
+])('whether %s leads to the API is %s', (url, expected) => expect(isApi(url)).toBe(expected));
+
+describe('rights', () => {
+  it('each resource is the first part of a path, and the other paths are the session and the description', () => {
+    const nouns = new Set(OPERATION_IDS.map((id) => id.split('/')[1]));
+    expect([...nouns].filter((noun) => !RESOURCES.some((each) => each === noun)).sort()).toEqual([
+      'openapi.json',
+      'session',
+    ]);
+    expect(RESOURCES.filter((resource) => !nouns.has(resource))).toEqual([]);
+    expect(RIGHTS).toHaveLength(2 * RESOURCES.length);
+  });
+
+  test.each([
+    ['GET /sources', ['sources:read']],
+    ['PATCH /sources/{id}', ['sources:write']],
+    ['POST /deliveries/{id}/replay', ['deliveries:write']],
+    ['POST /filters/try', ['filters:write', 'events:read']],
+    ['GET /destinations/{id}/filter', ['destinations:read', 'events:read']],
+    ['GET /session', []],
+    ['GET /openapi.json', []],
+  ] as const)('%s needs the rights %j', (id, rights) => expect(rightsFor(id)).toEqual(rights));
+});

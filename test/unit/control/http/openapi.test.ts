@@ -1,0 +1,152 @@
+import supertest from 'supertest';
+import { type Notice } from '../../../../services/control/alerts/notice';
+import { ANSWERS } from '../../../../services/control/http/responses';
+import { addNotices } from '../../../../services/control/history/alerts';
+import { recordDeletion } from '../../../../services/control/history/deletions';
+import { type Database } from '../../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { addJob } from '../../../../services/control/history/replays';
+import { type Job, newJob } from '../../../../services/control/replays/job';
+import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
+import { openApi } from '../../../../services/control/http/openapi';
+import { OPERATION_IDS, operationOf } from '../../../../services/control/http/operations';
+import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { type Answering, answering } from '../../../support/profiles';
+import { aDeath, aFailure, at } from '../../../support/events';
+
+let control: ControlUnderTest;
+let ids: Record<string, string>;
+let database: Database;
+let keeper: Answering;
+beforeAll(async () => {
+  database = await memoryDatabase();
+  await recordDeletion(database, {
+    id: 'del_1',
+    at: 0,
+    users: ['lee'],
+    anonymous: [],
+    sources: null,
+    affected: [],
+    messages: 0,
+  });
+  await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
+});
+afterAll(() => database.close());
+afterEach(() => keeper.stop());
+beforeEach(async () => {
+  control = await controlUnderTest({ timeoutMs: -9_990, database });
+  keeper = await answering(control.memory);
+  const source = await control.call('post', '/sources').send({ name: 'Site' });
+  const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
+  const body = {
+    name: 'Hooks',
+    type: 'webhooks',
+    sources: [source.body.id],
+    webhooks,
+    types: ['track'],
+    enabled: true,
+  };
+  const destination = await control.call('post', '/destinations').send(body);
+  const about = { delivery: 'dlv_2', destination: destination.body.id as string };
+  await database.query(`delete from waypost.deliveries where id = 'dlv_2'`);
+  const held = { topic: 'webhooks', partition: 0, offset: 0 };
+  await recordEvents(database, [aDeath({ ...about, record: held })], await readParts(database));
+  const headers = encodeDelivery({ ...DELIVERY, id: 'dlv_2', destinationId: about.destination });
+  control.memory.append([{ topic: 'webhooks', key: 'k', value: '{}', headers }]);
+  ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
+  ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
+  ids['deliveries/replay'] = 'dlv_2';
+  ids.audiences = (await control.call('post', '/audiences').send({ name: 'Buyers' })).body.id;
+  ids['computed-traits'] = (await control.call('post', '/computed-traits').send(TRAIT)).body.id;
+  ids.notices = 'ntc_1';
+  await control.call('patch', '/alerts').send({ webhooks });
+  await addNotices(database, [NOTICE]);
+  for (const [name, status] of [
+    ['replays', 'running'],
+    ['replays/resume', 'cancelled'],
+  ] as const) {
+    ids[name] = `rpl_${status}`;
+    await database.query('delete from waypost.replays where id = $1', [ids[name]]);
+    await addJob(database, aJob(ids[name], status, about.destination), { owner: 'none', forMs: 0 });
+  }
+});
+
+const PRO = { condition: 'user.traits.plan == "pro"' };
+const TRAIT = { name: 'Orders', compute: 'count', event: 'Order Completed' };
+
+const DELIVERY: Delivery = {
+  ...{ id: '', messageId: 'msg-1', sourceId: 'src_1', destinationId: '', type: 'track', traceparent: '' },
+  ...{ acceptedAt: 1, expiresAt: 1, attempt: 1, hop: 0, replay: 0, closed: [] },
+};
+
+const NOTICE: Notice = {
+  ...{ id: 'ntc_1', at: 0, destination: 'dst_1', name: 'Hooks', kind: 'failing', since: 0, endedAt: null },
+  ...{ failures: 2, deadLetters: 0, error: 'status 503', alert: 'none', acknowledged: null },
+};
+
+function aJob(id: string, status: 'running' | 'cancelled', destination: string): Job {
+  const scope = {
+    ...{ destination, origin: 'dead_letters' as const, from: null, to: 1, status: null, type: null },
+    includeDelivered: false,
+  };
+  const made = { id, now: new Date(0), places: [] };
+  return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };
+}
+
+it('is served to everybody, and every reference in it leads somewhere', async () => {
+  const { body, status } = await supertest(control.app).get('/api/v1/openapi.json');
+  expect([status, body.openapi]).toEqual([200, '3.1.0']);
+  const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!.split('/'));
+  expect(references.length).toBeGreaterThan(10);
+  for (const path of references) {
+    expect(body).toHaveProperty(path);
+  }
+});
+
+it('describes a patch in which what may be absent may be null', async () => {
+  const { body } = await supertest(control.app).get('/api/v1/openapi.json');
+  const patch = body.paths['/destinations/{id}'].patch.requestBody.content['application/json'].schema;
+  expect(patch).not.toHaveProperty('required');
+  expect(patch.properties.name.type).toBe('string');
+  expect(JSON.stringify(patch.properties.sharedSecret)).toContain('"null"');
+});
+
+// What answers without end is held against its shape where events come.
+const operations = OPERATION_IDS.filter((id) => !operationOf(id).stream);
+it.each(operations)('%s is there, and answers as it says', async (operation) => {
+  const [method, path] = operation.toLowerCase().split(' ') as [string, string];
+  const kind = path.split('/')[1]!;
+  const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
+  const made = {
+    '/sources': { name: 'Second' },
+    '/deletions': { userIds: ['kim'] },
+    '/replays': { destination: ids.destinations },
+    '/tokens': { name: 'Second', role: 'operator' },
+    '/filters/try': { filter: 'type == "track"' },
+    '/session': { token: ADMIN_TOKEN },
+    '/audiences/preview': PRO,
+    '/audiences': { name: 'Pros', ...PRO },
+    '/computed-traits': { ...TRAIT, name: 'Completed' },
+    '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
+  }[path];
+  const preview = path.startsWith('/audiences/previews')
+    ? await control.call('post', '/audiences/preview').send(PRO)
+    : null;
+  const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
+  const answer = await (method === 'post' ? request.send(made ?? {}) : request);
+  const [status, name] = operationOf(operation).ok;
+  // Nobody answers a test here: what it answers is held against its shape where delivery runs.
+  const expected = name === 'Test' ? 504 : status;
+  expect(answer.status).toBe(expected);
+  if (name) expect(() => ANSWERS[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
+});
+
+it('names the cookie of a session with and without TLS', () => {
+  expect(openApi()).toMatchObject({
+    security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
+    components: {
+      securitySchemes: { session: { name: 'waypost_session' }, tlsSession: { name: '__Host-waypost_session' } },
+    },
+  });
+});

@@ -1,0 +1,142 @@
+import supertest from 'supertest';
+import { RESOURCES, RIGHTS } from '../../../../services/control/auth/rights';
+import { type Database } from '../../../../services/control/history/database';
+import { OPERATIONS } from '../../../../services/control/http/operations';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { memoryLog } from '../../../support/memory-log';
+
+let control: ControlUnderTest;
+beforeEach(async () => (control = await controlUnderTest()));
+
+const post = (fields: object) => control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', ...fields });
+const as = (token: string, path: string, on = control) =>
+  supertest(on.app).get(`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
+
+it('a token has an expiry and a list of rights, and reads null where it has none', async () => {
+  const plain = await post({});
+  expect(plain.body).toMatchObject({ rights: null, expiresAt: null, lastUsedAt: null });
+  const made = await post({ expiresAt: '2026-02-01T01:00:00+01:00', rights: ['events:read', 'events:read'] });
+  expect([made.status, made.body]).toMatchObject([
+    201,
+    { expiresAt: '2026-02-01T00:00:00.000Z', rights: ['events:read'], token: expect.stringMatching(/^wpt_/) },
+  ]);
+  const read = (await control.call('get', `/tokens/${made.body.id}`)).body;
+  expect(read).toMatchObject({ expiresAt: '2026-02-01T00:00:00.000Z', rights: ['events:read'] });
+  const patch = (body: object) => control.call('patch', `/tokens/${made.body.id}`).send(body);
+  expect((await patch({ name: 'Lee' })).body).toMatchObject({ rights: ['events:read'], name: 'Lee' });
+  expect((await patch({ rights: null, expiresAt: null })).body).toMatchObject({ rights: null, expiresAt: null });
+});
+
+it('an expired token can still be renamed and prolonged', async () => {
+  const { id } = (await post({ expiresAt: '2026-02-01T00:00:00Z' })).body;
+  control.clock.now = new Date('2026-03-01T00:00:00Z');
+  const patch = (body: object) => control.call('patch', `/tokens/${id}`).send(body);
+  expect((await patch({ name: 'Old' })).status).toBe(200);
+  expect((await patch({ expiresAt: '2026-02-02T00:00:00Z' })).status).toBe(422);
+  expect((await patch({ expiresAt: '2026-04-01T00:00:00Z' })).status).toBe(200);
+});
+
+it.each([
+  [{ expiresAt: '2025-12-31T00:00:00Z' }, '#/expiresAt'],
+  [{ expiresAt: 'tomorrow' }, '#/expiresAt'],
+  [{ rights: [] }, '#/rights'],
+  [{ rights: ['events:delete'] }, '#/rights/0'],
+  [{ rights: ['everything'] }, '#/rights/0'],
+  [{ rights: 'events:read' }, '#/rights'],
+])('%j is refused, and nothing is stored', async (fields, pointer) => {
+  const answer = await post(fields);
+  expect([answer.status, answer.body.errors]).toMatchObject([422, [{ pointer }]]);
+  expect((await control.call('get', '/tokens')).body.data).toEqual([]);
+});
+
+it('a token with a list of rights makes no token that has more', async () => {
+  const rights = ['tokens:read', 'tokens:write', 'events:read'];
+  const { token, id } = (await post({ role: 'admin', rights })).body;
+  const send = (method: 'post' | 'patch', path: string, body: object) =>
+    supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`).send(body);
+  expect((await send('post', '/tokens', { name: 'a', role: 'admin' })).status).toBe(403);
+  expect((await send('post', '/tokens', { name: 'a', role: 'admin', rights: ['sources:write'] })).status).toBe(403);
+  expect((await send('post', '/tokens', { name: 'a', role: 'admin', rights: ['events:read'] })).status).toBe(201);
+  expect((await send('patch', `/tokens/${id}`, { rights: null })).status).toBe(403);
+});
+
+describe('a token that expires', () => {
+  const end = '2026-02-01T00:00:00.000Z';
+  const later = '2026-02-02T00:00:00.000Z';
+  const made = async () => {
+    const { token, id } = (await post({ role: 'admin', expiresAt: end })).body as { token: string; id: string };
+    const send = (method: 'post' | 'patch', path: string, body: object) =>
+      supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`).send(body);
+    return { id, send };
+  };
+
+  it('makes no token that ends later than itself', async () => {
+    const { send } = await made();
+    const create = (fields: object) => send('post', '/tokens', { name: 'a', role: 'admin', ...fields });
+    const refused = await create({});
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining(`ends at ${end}`)]);
+    expect((await create({ expiresAt: later })).status).toBe(403);
+    expect((await create({ expiresAt: end })).status).toBe(201);
+  });
+
+  it('prolongs neither itself nor another token beyond its end', async () => {
+    const { id, send } = await made();
+    const other = (await post({ expiresAt: '2026-01-15T00:00:00Z' })).body.id as string;
+    for (const each of [id, other]) {
+      expect((await send('patch', `/tokens/${each}`, { expiresAt: null })).status).toBe(403);
+      expect((await send('patch', `/tokens/${each}`, { expiresAt: later })).status).toBe(403);
+    }
+    expect((await send('patch', `/tokens/${other}`, { expiresAt: end })).status).toBe(200);
+    expect((await send('patch', `/tokens/${id}`, { name: 'Kim again' })).status).toBe(200);
+  });
+
+  it('renames a token that has no end, and may give it one', async () => {
+    const { send } = await made();
+    const other = (await post({})).body.id as string;
+    expect((await send('patch', `/tokens/${other}`, { name: 'Lee' })).status).toBe(200);
+    expect((await send('patch', `/tokens/${other}`, { expiresAt: later })).status).toBe(200);
+  });
+});
+
+it('every path of the API has its resource among the rights', () => {
+  const open = ['session', 'openapi.json'];
+  const named = Object.keys(OPERATIONS).map((key) => key.replace(/^[A-Z]+ /, '').split('/')[1]!);
+  expect([...new Set(named)].filter((each) => !open.includes(each)).sort()).toEqual([...RESOURCES]);
+  expect(RIGHTS).toContain('events:read');
+});
+
+it('a token that an earlier version made opens the API, and its new fields read null', async () => {
+  const token = 'wpt_planted-by-an-earlier-version';
+  const at = '2026-01-01T00:00:00.000Z';
+  const hash = 'JZjF4wj3BwBwfoInROiB4tvd18G7vt3rr-4hi03Ku2g';
+  const data = { id: 'tok_old', name: 'Old', role: 'operator', hash, createdAt: at, updatedAt: at };
+  const record = { format: 1, kind: 'token', id: 'tok_old', version: 1, replaces: 0, at, data };
+  const memory = memoryLog();
+  memory.append([{ topic: 'config', key: 'token:tok_old', value: JSON.stringify(record) }]);
+  control = await controlUnderTest({ memory });
+  expect((await as(token, '/sources')).status).toBe(200);
+  expect((await control.call('get', '/tokens/tok_old')).body).toMatchObject({ rights: null, expiresAt: null });
+});
+
+describe('the last use of a token', () => {
+  let database: Database;
+  beforeAll(async () => (database = await memoryDatabase()), 60_000);
+  afterAll(() => database.close());
+
+  it('is kept to the minute in the database, and never in config', async () => {
+    control = await controlUnderTest({ database });
+    const { id, token } = (await post({})).body;
+    const lastUse = async (on: ControlUnderTest) => (await on.call('get', `/tokens/${id}`)).body.lastUsedAt;
+    expect(await lastUse(control)).toBeNull();
+    const records = control.memory.records('config').length;
+    control.clock.now = new Date('2026-01-01T00:10:59.999Z');
+    await as(token, '/sources');
+    expect(await lastUse(control)).toBe('2026-01-01T00:10:00.000Z');
+    await control.uses.stop();
+    const other = await controlUnderTest({ memory: control.memory, database });
+    expect(await lastUse(other)).toBe('2026-01-01T00:10:00.000Z');
+    expect((await other.call('get', '/tokens')).body.data[0].lastUsedAt).toBe('2026-01-01T00:10:00.000Z');
+    expect(control.memory.records('config')).toHaveLength(records);
+  });
+});
