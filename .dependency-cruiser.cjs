@@ -24,6 +24,13 @@ module.exports = {
       to: { path: '^services/', pathNot: '^services/$1/' },
     },
     {
+      name: 'resources-do-not-meet-in-routes',
+      comment: 'a resource of control uses the model and the store of another, never its routes',
+      severity: 'error',
+      from: { path: '^services/control/([^/]+)/', pathNot: '^services/control/http/' },
+      to: { path: '^services/control/[^/]+/routes\\.ts', pathNot: '^services/control/$1/' },
+    },
+    {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },

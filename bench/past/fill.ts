@@ -1,5 +1,5 @@
 import { type Database } from '../../services/control/history/database';
-import { type Part } from '../../services/control/history/parts';
+import { type TablePartition } from '../../services/control/history/table-partitions';
 import { readParts, recordEvents } from '../../services/control/history/record-events';
 import { cleanUp, keepWithin } from '../../services/control/history/retention';
 import { clockMs } from '../clock';
@@ -62,7 +62,7 @@ export async function fill(
 }
 
 /** A server does this by itself a little later; the embedded database is told to by control. */
-async function tidy(database: Database, parts: readonly Part[]): Promise<void> {
+async function tidy(database: Database, parts: readonly TablePartition[]): Promise<void> {
   for (const { name } of parts) await database.query(`vacuum analyze waypost.${name}`);
   await database.query('vacuum analyze waypost.counts');
   await database.query('checkpoint');

@@ -4,15 +4,15 @@ import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { type TokenUses } from './tokens/token-uses';
 import { type ConfigEntries } from './config/config-entries';
-import { type Events } from './events/events';
-import { type SeenEvents } from './events/seen';
+import { type Events } from './debugger/events';
+import { type EventNames } from './sources/event-names';
 import { type History } from './history/history';
-import { type ProfileStatus } from './profiles/status';
-import { type LimitedCalls } from './limited-calls';
-import { type MemberPages } from './profiles/member-pages';
-import { type Previews } from './profiles/previews';
+import { type ProfileStatus } from './audiences/status';
+import { type LimitedCalls } from './overview/limited-calls';
+import { type MemberPages } from './audiences/member-pages';
+import { type Previews } from './audiences/previews';
 import { type Replays } from './replays/runner';
-import { type TestSends } from './test-sends';
+import { type TestSends } from './destinations/test-sends';
 
 /** What the routes need. */
 export interface ControlContext {
@@ -21,7 +21,7 @@ export interface ControlContext {
   encryptor: Encryptor;
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
-  seen: Pick<SeenEvents, 'write'>;
+  seen: Pick<EventNames, 'write'>;
   /** what ingest answered with 429 */
   limited: Pick<LimitedCalls, 'count' | 'bySource'>;
   uses: Pick<TokenUses, 'all'>;

@@ -18,17 +18,17 @@ import { Sessions } from './auth/sessions';
 import { TokenUses } from './tokens/token-uses';
 import { Alerts } from './alerts/runner';
 import { createApp } from './http/app';
-import { Mending } from './definition-mending';
+import { DefinitionRepair } from './audiences/definition-repair';
 import { openConfigEntries } from './config/config-entries';
-import { SeenEvents } from './events/seen';
-import { openEvents } from './events/events';
+import { EventNames } from './sources/event-names';
+import { openEvents } from './debugger/events';
 import { History } from './history/history';
 import { markNewSystem } from './config/new-system';
-import { keepOf, openDatabase } from './history/open';
-import { openLimitedCalls } from './limited-calls';
-import { openProfiles } from './profiles/open';
+import { retentionOf, openDatabase } from './history/open';
+import { openLimitedCalls } from './overview/limited-calls';
+import { openProfiles } from './audiences/profiles';
 import { Replays } from './replays/runner';
-import { openTestSends } from './test-sends';
+import { openTestSends } from './destinations/test-sends';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
 /** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
@@ -76,7 +76,7 @@ export async function startControl(
   replays.watch();
   const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs, now, log });
   alerts.start();
-  const mending = new Mending({ config, entries, now, log });
+  const mending = new DefinitionRepair({ config, entries, now, log });
   mending.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
@@ -131,7 +131,7 @@ function openHealth(settings: Settings, health: Health) {
 
 function openHistory({ kafka, settings, log, fatal: onFatal }: BackendOptions): History {
   const open = () => openDatabase(settings);
-  return new History({ open, kafka, keep: keepOf(settings), now: Date.now, log, onFatal });
+  return new History({ open, kafka, keep: retentionOf(settings), now: Date.now, log, onFatal });
 }
 
 interface BackendOptions {
@@ -150,7 +150,7 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
   await markNewSystem({ config, writer, encryptor, log });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = openTestSends({ kafka, producer, timeoutMs, now, log });
-  const seen = new SeenEvents(history, log);
+  const seen = new EventNames(history, log);
   await seen.start();
   const [events, about, limited] = await Promise.all([
     openEvents({ kafka, config, seen, history, now: Date.now, onFatal }),

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Asking } from '../../services/control/profiles/asking';
-import { type Place, MemberPages } from '../../services/control/profiles/member-pages';
-import { Previews, type PreviewView } from '../../services/control/profiles/previews';
+import { QueryClient } from '../../services/control/audiences/query-client';
+import { type Place, MemberPages } from '../../services/control/audiences/member-pages';
+import { Previews, type PreviewView } from '../../services/control/audiences/previews';
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigWriter, openWriter } from '../../shared/config/writer';
 import { type Source } from '../../shared/model/config';
@@ -84,7 +84,7 @@ beforeAll(async () => {
       }
     },
   });
-  const asking = new Asking(kafka, producer, log);
+  const asking = new QueryClient(kafka, producer, log);
   previews = new Previews(asking, () => new Date());
   members = new MemberPages(asking, () => new Date());
   close = [

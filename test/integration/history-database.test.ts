@@ -19,13 +19,13 @@ import {
   readPositions,
   settleAlerts,
   troubled,
-} from '../../services/control/history/alerts';
-import { COLUMNS, toCopy } from '../../services/control/history/columns';
+} from '../../services/control/alerts/store';
+import { COLUMNS, toCopy } from '../../services/control/history/row-codec';
 import { endedSessions, recordTokenUses, sessionKeys, tokenUses } from '../../services/control/auth/store';
 import { type Database } from '../../services/control/history/database';
 import { applyEvent } from '../../services/control/history/delivery-row';
 import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/audit/store';
-import { Forgotten, getDeletion, listDeletions, recordDeletion } from '../../services/control/history/deletions';
+import { Forgotten, getDeletion, listDeletions, recordDeletion } from '../../services/control/deletions/store';
 import { dropLease, type Lease, takeLease } from '../../services/control/history/leases';
 import {
   addJob,
@@ -39,11 +39,11 @@ import {
   renewJob,
   resumeJob,
   saveJob,
-} from '../../services/control/history/replays';
+} from '../../services/control/replays/store';
 import { type Job, newJob } from '../../services/control/replays/job';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
-import { type Part } from '../../services/control/history/parts';
+import { type TablePartition } from '../../services/control/history/table-partitions';
 import {
   countsSince,
   type Filter,
@@ -54,8 +54,8 @@ import {
 } from '../../services/control/history/queries';
 import { type Admit, readParts, recordEvents } from '../../services/control/history/record-events';
 import { cleanUp, keepWithin } from '../../services/control/history/retention';
-import { addSeen, seenEvents } from '../../services/control/history/seen-events';
-import { listSyncs, saveSyncs, sizesOf, type SyncRow, thinSyncs } from '../../services/control/history/syncs';
+import { addEventNames, listEventNames } from '../../services/control/sources/store';
+import { listSyncs, saveSyncs, sizesOf, type SyncRow, thinSyncs } from '../../services/control/audiences/store';
 import { databaseId, migrate } from '../../services/control/history/schema';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type PostgresServer, postgresServer } from '../support/database';
@@ -87,7 +87,7 @@ const kinds: Record<string, () => Promise<Kind>> = {
 describe.each(Object.keys(kinds))('%s', (name) => {
   let kind: Kind;
   let database: Database;
-  let parts: Part[] = [];
+  let parts: TablePartition[] = [];
   beforeAll(async () => {
     kind = await kinds[name]!();
     database = await kind.open();
@@ -186,7 +186,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   it('makes the indexes of a part when it is complete, or on a server at once', async () => {
     await record(anAttempt());
-    const [{ name: part }] = parts as [Part];
+    const [{ name: part }] = parts as [TablePartition];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? 10 : 1);
     const later = START + 2 * 86_400_000;
     parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, later, {
@@ -250,8 +250,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   it('counts names as one that differ in what a database cannot hold', async () => {
     const seen = (name: string) => ({ source: 'src_1', name, count: 1, lastAt: START });
     const events = ['a\0', 'a\ud800', 'a\ufffd', 'b'].map(seen);
-    await addSeen(database, [{ partition: 0, from: 0, to: 4, events }]);
-    const found = await seenEvents(database, 'src_1');
+    await addEventNames(database, [{ partition: 0, from: 0, to: 4, events }]);
+    const found = await listEventNames(database, 'src_1');
     expect(found.map(({ name: event, count }) => [event, count]).sort()).toEqual([
       ['a\ufffd', 3],
       ['b', 1],

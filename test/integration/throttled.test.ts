@@ -7,7 +7,7 @@ import { encodeEvent, eventOf } from '../../services/audiences/repartition/event
 import { EventLog } from '../../services/audiences/profiles/event-log';
 import { encodeProfile } from '../../services/audiences/profiles/profile';
 import { restore } from '../../services/audiences/profiles/restore';
-import { Forgotten } from '../../services/control/history/deletions';
+import { Forgotten } from '../../services/control/deletions/store';
 import { type History } from '../../services/control/history/history';
 import { Replays } from '../../services/control/replays/runner';
 import { openConfig } from '../../shared/config/reader';

@@ -7,18 +7,18 @@ import { Sessions } from '../../services/control/auth/sessions';
 import { TokenUses } from '../../services/control/tokens/token-uses';
 import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/http/app';
-import { Mending } from '../../services/control/definition-mending';
+import { DefinitionRepair } from '../../services/control/audiences/definition-repair';
 import { openConfigEntries } from '../../services/control/config/config-entries';
-import { SeenEvents } from '../../services/control/events/seen';
-import { openLimitedCalls } from '../../services/control/limited-calls';
-import { openEvents } from '../../services/control/events/events';
+import { EventNames } from '../../services/control/sources/event-names';
+import { openLimitedCalls } from '../../services/control/overview/limited-calls';
+import { openEvents } from '../../services/control/debugger/events';
 import { type Database } from '../../services/control/history/database';
-import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
+import { Forgotten, recordDeletion } from '../../services/control/deletions/store';
 import { type ControlContext } from '../../services/control/context';
 import { markNewSystem } from '../../services/control/config/new-system';
-import { openProfiles } from '../../services/control/profiles/open';
+import { openProfiles } from '../../services/control/audiences/profiles';
 import { Replays } from '../../services/control/replays/runner';
-import { openTestSends } from '../../services/control/test-sends';
+import { openTestSends } from '../../services/control/destinations/test-sends';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
@@ -44,9 +44,9 @@ export interface ControlUnderTest {
   /** looks when it is told to */
   alerts: Alerts;
   /** looks when it is told to */
-  mending: Mending;
+  mending: DefinitionRepair;
   /** writes when it is told to */
-  seen: SeenEvents;
+  seen: EventNames;
   sessions: Sessions;
   uses: TokenUses;
   /** a request with the admin token */
@@ -77,7 +77,7 @@ export async function controlUnderTest(
   const writer = openWriter({ config, producer, log, now });
   const tests = openTestSends({ kafka, producer, timeoutMs: options.timeoutMs ?? 5_000, now, log });
   const history = historyOn(options.database, () => clock.now.getTime(), options.historyHasRead);
-  const seen = new SeenEvents(history, log);
+  const seen = new EventNames(history, log);
   const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const encryptor = createEncryptor([SECRET_KEY]);
@@ -121,7 +121,7 @@ export async function controlUnderTest(
     clock,
     replays,
     alerts,
-    mending: new Mending({ config, entries, now, log }),
+    mending: new DefinitionRepair({ config, entries, now, log }),
     seen,
     sessions,
     uses,

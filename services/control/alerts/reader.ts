@@ -1,6 +1,6 @@
 import { type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
-import { addToHealth, beginPositions, movePositions, readPositions } from '../history/alerts';
+import { addToHealth, beginPositions, movePositions, readPositions } from './store';
 import { type History } from '../history/history';
 import { type Evidence, evidenceOf } from './evidence';
 

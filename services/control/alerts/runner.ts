@@ -7,7 +7,7 @@ import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../auth/identities';
 import { type ConfigEntries } from '../config/config-entries';
-import { addNotices, dueNotices, endNotices, lockHealth, saveHealth, settleAlerts, troubled } from '../history/alerts';
+import { addNotices, dueNotices, endNotices, lockHealth, saveHealth, settleAlerts, troubled } from './store';
 import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
 import { dropLease, takeLease } from '../history/leases';
@@ -15,7 +15,7 @@ import { type Context, decide, isNews } from './decide';
 import { type Health } from './health';
 import { type Notice } from './notice';
 import { AttemptReader } from './reader';
-import { alertRecord, isAddressed } from './record';
+import { alertRecord, isAddressed } from './alert-delivery';
 import { settingsOf } from './settings';
 
 /**

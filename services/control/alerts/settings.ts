@@ -3,12 +3,12 @@ import { type Entry } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { MAX_WEBHOOKS, sharedSecret, webhook } from '../destination-schema';
-import { destinationView } from '../destinations';
+import { MAX_WEBHOOKS, sharedSecret, webhook } from '../destinations/schema';
+import { destinationView } from '../destinations/model';
 import { durationField, durationText, parseBody, switchOffAfter } from '../http/fields';
 import { mergePatch } from '../http/merge-patch';
-import { secretsNow } from '../secrets';
-import { openWebhooks, sealWebhooks, webhookErrors } from '../webhooks';
+import { secretsNow } from '../destinations/secrets';
+import { openWebhooks, sealWebhooks, webhookErrors } from '../destinations/webhooks';
 
 /**
  * What alerts are set to: one entry of `config`, kept as a destination of Waypost's own. Pure, but for the randomness of

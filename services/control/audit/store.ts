@@ -2,7 +2,7 @@ import { type ConfigRecord, type Role } from '../../../shared/model/config';
 import { NOTE_HEADER } from '../../../shared/config/writer';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type AuditNote, type Change } from './model';
-import { databaseJson } from '../history/columns';
+import { databaseJson } from '../history/row-codec';
 import { type Database } from '../history/database';
 
 /** The audit trail: fed from the notes that records of `config` carry, each once, by the version that it made. */

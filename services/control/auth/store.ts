@@ -1,4 +1,4 @@
-import { databaseJson } from '../history/columns';
+import { databaseJson } from '../history/row-codec';
 import { type Database } from '../history/database';
 
 /** What control keeps about access in its own database: keys that sign sessions, ended sessions, and last uses of tokens. */

@@ -6,7 +6,7 @@ import {
   type UrlAttempt,
 } from '../../../shared/model/attempt-events';
 import { type MessageType } from '../../../shared/model/message';
-import { storedId } from './user-id';
+import { storedId } from './stored-user-id';
 
 /**
  * A delivery as the history knows it, and what an event of `attempts` does to it: pure.
@@ -37,7 +37,7 @@ export interface DeliveryRow {
   source: string;
   destination: string;
   type: MessageType;
-  /** as stored (user-id.ts) */
+  /** as stored (stored-user-id.ts) */
   userId: string | null;
   /** as stored, where there is no `userId` */
   anonymousId: string | null;

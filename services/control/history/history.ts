@@ -7,17 +7,17 @@ import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseNote, recordAudit, type AuditRow } from '../audit/store';
 import { type Database, type Queries } from './database';
-import { type Deletion, Forgotten, recordDeletion } from './deletions';
-import { watchCores } from './cores';
-import { faultOf, isAway } from './fault';
-import { Feed } from './feed';
+import { type Deletion, Forgotten, recordDeletion } from '../deletions/store';
+import { watchCpuPressure } from './cpu-pressure';
+import { faultOf, isAway } from './database-errors';
+import { BatchWriter } from './batch-writer';
 import { takeLease } from './leases';
-import { type Part } from './parts';
+import { type TablePartition } from './table-partitions';
 import { type Event, parseEvent } from './parse-event';
 import { readParts, recordEvents } from './record-events';
-import { cleanUp, type Keep, keepWithin } from './retention';
+import { cleanUp, type Retention, keepWithin } from './retention';
 import { databaseId, migrate } from './schema';
-import { thinSyncs } from './syncs';
+import { thinSyncs } from '../audiences/store';
 
 /**
  * The history: fed from `attempts`, asked by the API. It is on nobody's path: where its database cannot be used, that is
@@ -38,7 +38,7 @@ export interface HistoryOptions {
   /** opens the database; called again after it failed */
   open: () => Promise<Database>;
   kafka: Pick<Kafka, 'consume' | 'committed'>;
-  keep: Keep;
+  keep: Retention;
   now: () => number;
   log: Log;
   onFatal: (error: unknown) => void;
@@ -47,7 +47,7 @@ export interface HistoryOptions {
 export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
-  #parts: Part[] = [];
+  #parts: TablePartition[] = [];
   /** the deletions of users that this process knows */
   readonly forgotten = new Forgotten();
   /** rows of each part that were written over since it was last cleaned up */
@@ -61,19 +61,19 @@ export class History {
   #busy: Promise<void> = Promise.resolve();
   #stopped = false;
   readonly #owner = randomUUID();
-  readonly #feed: Feed<Event>;
-  readonly #audit: Feed<AuditRow>;
+  readonly #feed: BatchWriter<Event>;
+  readonly #audit: BatchWriter<AuditRow>;
 
   constructor(private readonly options: HistoryOptions) {
     const { now, log } = options;
     const faultIn = (error: unknown) => faultOf(error, this.#database);
-    const common = { faultOf: faultIn, othersFirst: watchCores(), now, onRoom: () => this.#resume(), log };
-    this.#feed = new Feed({
+    const common = { faultOf: faultIn, othersFirst: watchCpuPressure(), now, onRoom: () => this.#resume(), log };
+    this.#feed = new BatchWriter({
       ...common,
       parse: parseEvent,
       write: (events) => this.#writing((database) => this.#write(database, events)),
     });
-    this.#audit = new Feed({
+    this.#audit = new BatchWriter({
       ...common,
       parse: parseNote,
       write: (rows) => this.#writing((database) => recordAudit(database, rows)),
@@ -198,7 +198,7 @@ export class History {
     if (this.#consumptions.length > 0) return;
     const { kafka, onFatal } = this.options;
     const id = await databaseId(database);
-    const consume = (name: string, topic: string, feed: Feed<Event> | Feed<AuditRow>) =>
+    const consume = (name: string, topic: string, feed: BatchWriter<Event> | BatchWriter<AuditRow>) =>
       kafka.consume({
         ...{ group: groupOf(name, id), label: name, topics: [topic], batchFetches: true },
         ...{ onRecord: feed.onRecord.bind(feed), onFatal },

@@ -4,7 +4,7 @@
  * destination is told in the index, and only what matches is fetched from the rows.
  *
  * An index that grows row by row costs more than twice as much as one made of all rows at once. So an embedded database, whose
- * time is control's, makes a part's indexes when the part has its rows (parts.ts says when): until then it is read from end
+ * time is control's, makes a part's indexes when the part has its rows (table-partitions.ts says when): until then it is read from end
  * to end, which a part of that size allows. A server has a part's indexes from its beginning, and parts of any size.
  */
 

@@ -3,7 +3,7 @@ import { type Settings } from '../../../shared/service/settings';
 import { type Database } from './database';
 import { openPglite } from './pglite';
 import { openPostgres } from './postgres';
-import { type Keep } from './retention';
+import { type Retention } from './retention';
 
 /** Which database the settings name, and how much it keeps. */
 
@@ -17,7 +17,7 @@ export function openDatabase(settings: Settings): Promise<Database> {
   return url === undefined ? openPglite(join(dataDir, 'history')) : openPostgres(url);
 }
 
-export function keepOf(settings: Settings): Keep {
+export function retentionOf(settings: Settings): Retention {
   const defaultMb = settings.WAYPOST_DATABASE_URL === undefined ? EMBEDDED_MB : SERVER_MB;
   return {
     forMs: settings.WAYPOST_HISTORY_RETENTION,

@@ -1,7 +1,7 @@
-import { COLUMNS, fromColumns } from './columns';
+import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, type Param } from './database';
 import { type DeliveryRow, type Status } from './delivery-row';
-import { storedIds } from './user-id';
+import { storedIds } from './stored-user-id';
 
 /** What is asked of the history. Each filter has an index in the order of the list; see schema.ts. */
 
@@ -31,7 +31,7 @@ export async function listDeliveries(
   page: { limit: number; after?: Cursor | undefined },
 ): Promise<DeliveryRow[]> {
   const params: Param[] = [];
-  // No text of PostgreSQL's holds a NUL: what was written has U+FFFD in its place (columns.ts).
+  // No text of PostgreSQL's holds a NUL: what was written has U+FFFD in its place (row-codec.ts).
   const param = (value: Param) =>
     `$${params.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)}`;
   const equal = { destination: filter.destination, source: filter.source, status: filter.status, type: filter.type };

@@ -1,10 +1,10 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './columns';
+import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './row-codec';
 import { type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import { indexing, spareStatistics } from './indexes';
-import { newPart, type Part, partOf } from './parts';
-import { type Count, countsOf, sumCounts } from './tally';
+import { newPart, type TablePartition, partOf } from './table-partitions';
+import { type MinuteCount, countsOf, sumCounts } from './minute-counts';
 
 /**
  * Writes events of `attempts` down, many at once.
@@ -28,7 +28,7 @@ export type Admit = (queries: Queries) => Promise<(event: DeliveryEvent) => bool
 export async function recordEvents(
   database: Database,
   events: readonly (DeliveryEvent | CircuitEvent)[],
-  parts: Part[],
+  parts: TablePartition[],
   admit?: Admit,
 ): Promise<Touched> {
   const byDelivery = new Map<string, DeliveryEvent[]>();
@@ -49,7 +49,7 @@ export async function recordEvents(
       // All events of a delivery are of the same user and time.
       const deliveries = isAdmitted ? all.filter(([event]) => event && isAdmitted(event)) : all;
       const { made, touched } = await makeParts(database.kind, transaction, deliveries, parts);
-      const counts: Count[] = [];
+      const counts: MinuteCount[] = [];
       const [first, later] = unseen ? split(deliveries) : [[], deliveries];
       await add(transaction, first, counts);
       for (const at of await change(transaction, later, counts)) {
@@ -83,7 +83,11 @@ function isFirst(event: DeliveryEvent): boolean {
   return event.hop === 0 && event.replay === 0 && !('late' in event) && (event.kind === 'attempt' || event.n === 0);
 }
 
-function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], counts: Count[]): DeliveryRow | undefined {
+function fold(
+  before: DeliveryRow | undefined,
+  events: DeliveryEvent[],
+  counts: MinuteCount[],
+): DeliveryRow | undefined {
   let row = before;
   for (const event of events) {
     const after = applyEvent(row, event);
@@ -94,7 +98,7 @@ function fold(before: DeliveryRow | undefined, events: DeliveryEvent[], counts: 
 }
 
 /** @throws `23505` where one of them is there already */
-async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts: Count[]): Promise<void> {
+async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts: MinuteCount[]): Promise<void> {
   const rows: DeliveryRow[] = [];
   for (const events of deliveries) {
     const row = fold(undefined, events, counts);
@@ -104,7 +108,7 @@ async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts:
 }
 
 /** @returns when those were accepted whose rows were written over */
-async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts: Count[]): Promise<number[]> {
+async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts: MinuteCount[]): Promise<number[]> {
   if (deliveries.length === 0) return [];
   const keys = deliveries.flatMap(([event]) =>
     event ? [{ accepted_at: Date.parse(event.acceptedAt), id: event.delivery }] : [],
@@ -138,12 +142,12 @@ async function makeParts(
   kind: Database['kind'],
   { query }: Queries,
   deliveries: DeliveryEvent[][],
-  parts: readonly Part[],
-): Promise<{ made: Part[]; touched: Touched }> {
-  const made: Part[] = [];
+  parts: readonly TablePartition[],
+): Promise<{ made: TablePartition[]; touched: Touched }> {
+  const made: TablePartition[] = [];
   const touched: Touched = new Map();
   let all = parts;
-  let last: Part | undefined;
+  let last: TablePartition | undefined;
   for (const [event] of deliveries) {
     const at = event ? Date.parse(event.acceptedAt) : NaN;
     // Most are of the same part as the one before.
@@ -169,7 +173,7 @@ async function makeParts(
   return { made, touched };
 }
 
-async function addCounts({ query }: Queries, counts: Count[]): Promise<void> {
+async function addCounts({ query }: Queries, counts: MinuteCount[]): Promise<void> {
   if (counts.length === 0) return;
   await query(
     `insert into waypost.counts (minute, destination, what, count)
@@ -199,7 +203,7 @@ async function turnCircuits({ query }: Queries, events: CircuitEvent[]): Promise
 }
 
 /** The parts that there are. */
-export async function readParts({ query }: Queries): Promise<Part[]> {
+export async function readParts({ query }: Queries): Promise<TablePartition[]> {
   const rows = await query<{ name: string; from_ms: number; to_ms: number }>('select * from waypost.parts');
   return rows.map(({ name, from_ms: from, to_ms: to }) => ({ name, from, to }));
 }

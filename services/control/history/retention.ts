@@ -1,12 +1,12 @@
 import { type Database } from './database';
 import { indexing } from './indexes';
-import { type Part, partsToDrop, partsToEnd, partsToIndex, type SizedPart } from './parts';
+import { type TablePartition, partsToDrop, partsToEnd, partsToIndex, type SizedPartition } from './table-partitions';
 import { readParts } from './record-events';
-import { shortenIds } from './user-id';
+import { shortenIds } from './stored-user-id';
 
 /** Keeps the history within its time and its room. */
 
-export interface Keep {
+export interface Retention {
   /** ms */
   forMs: number;
   maxBytes: number;
@@ -34,10 +34,10 @@ export type OnFailure = (what: string, error: unknown) => void;
  */
 export async function keepWithin(
   database: Database,
-  keep: Keep,
+  keep: Retention,
   nowMs: number,
   options: { written?: ReadonlyMap<string, number>; onFailure?: OnFailure } = {},
-): Promise<Part[]> {
+): Promise<TablePartition[]> {
   const { written = new Map<string, number>() } = options;
   const each = (what: string, work: () => Promise<unknown>) => alone(what, work, options.onFailure);
   const sized = await readSizes(database);
@@ -69,7 +69,7 @@ async function alone(what: string, work: () => Promise<unknown>, onFailure: OnFa
   }
 }
 
-async function dropPart(database: Database, { name }: SizedPart): Promise<void> {
+async function dropPart(database: Database, { name }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
     await query(`drop table waypost.${name}`);
     await query('delete from waypost.parts where name = $1', [name]);
@@ -77,7 +77,7 @@ async function dropPart(database: Database, { name }: SizedPart): Promise<void> 
 }
 
 /** One after the other, so that who asks meanwhile waits for one of them only. */
-async function indexPart(database: Database, { name }: SizedPart): Promise<void> {
+async function indexPart(database: Database, { name }: SizedPartition): Promise<void> {
   for (const sql of [shortenIds(name), ...indexing(name)]) {
     await database.transaction(async ({ query }) => {
       await query(UNHURRIED);
@@ -88,7 +88,7 @@ async function indexPart(database: Database, { name }: SizedPart): Promise<void>
 }
 
 /** The part ends behind the newest that is in it: what is accepted from now on finds another. */
-async function endPart(database: Database, { name, from }: SizedPart): Promise<void> {
+async function endPart(database: Database, { name, from }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
     await query(UNHURRIED);
     await query(`alter table waypost.deliveries detach partition waypost.${name}`);
@@ -99,9 +99,9 @@ async function endPart(database: Database, { name, from }: SizedPart): Promise<v
   });
 }
 
-type Sized = Pick<SizedPart, 'name' | 'bytes' | 'indexed'> & { from_ms: number; to_ms: number; row_bytes: number };
+type Sized = Pick<SizedPartition, 'name' | 'bytes' | 'indexed'> & { from_ms: number; to_ms: number; row_bytes: number };
 
-async function readSizes(database: Database): Promise<SizedPart[]> {
+async function readSizes(database: Database): Promise<SizedPartition[]> {
   const rows = await database.query<Sized>(
     `select name, from_ms, to_ms, indexed, pg_total_relation_size(('waypost.' || name)::regclass) as bytes,
        pg_relation_size(('waypost.' || name)::regclass) as row_bytes from waypost.parts`,
@@ -113,7 +113,11 @@ async function readSizes(database: Database): Promise<SizedPart[]> {
  * An embedded database has nobody who cleans up and looks at how values are spread; a server does both by itself.
  * @param changed rows of each part that were written over or deleted since it was last cleaned
  */
-export async function cleanUp(database: Database, parts: readonly Part[], changed: Map<string, number>): Promise<void> {
+export async function cleanUp(
+  database: Database,
+  parts: readonly TablePartition[],
+  changed: Map<string, number>,
+): Promise<void> {
   if (database.kind !== 'embedded') return;
   const grown = parts.filter(({ name }) => (changed.get(name) ?? 0) >= VACUUM_AFTER_ROWS);
   for (const { name } of grown) {

@@ -1,9 +1,9 @@
 import { noticesQuery } from '../alerts/notice';
-import { deletionSchema, deletionsQuery } from '../deletions';
-import { deliveriesQuery } from '../deliveries';
-import { eventsQuery, streamQuery } from '../events/query';
+import { deletionSchema, deletionsQuery } from '../deletions/model';
+import { deliveriesQuery } from '../deliveries/model';
+import { eventsQuery, streamQuery } from '../debugger/query';
 import { type Operation, type OperationKey } from './operation';
-import { callsQuery, overviewQuery } from '../overview';
+import { callsQuery, overviewQuery } from '../overview/model';
 import { pageParameters } from './query';
 import { replaySchema } from '../replays/scope';
 

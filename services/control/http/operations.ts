@@ -2,7 +2,7 @@ import { RESOURCES, type Right } from '../auth/rights';
 import { sessionSchema } from '../auth/session-schema';
 import { tokenSchema } from '../tokens/model';
 import { auditQuery } from '../audit/query';
-import { DEFINITION_OPERATIONS } from '../definition-operations';
+import { DEFINITION_OPERATIONS } from '../audiences/operations';
 import { HISTORY_OPERATIONS } from './history-operations';
 import { type Operation, type OperationKey, patchOf } from './operation';
 import { pageParameters } from './query';

@@ -3,10 +3,10 @@ import { TRUSTS } from '../../../shared/model/config';
 import { MESSAGE_TYPES } from '../../../shared/model/message';
 import { OUTCOMES } from '../../../shared/model/route';
 import { audit, session, token } from '../auth/responses';
-import { notice } from '../alerts/answers';
-import { sourceEvents, trial } from '../filter-answers';
-import { calls, overview } from '../overview-answers';
-import { audience, computedTrait, member, preview, sizes, sync, uploadedMembers } from '../definition-answers';
+import { notice } from '../alerts/responses';
+import { sourceEvents, trial } from '../debugger/responses';
+import { calls, overview } from '../overview/responses';
+import { audience, computedTrait, member, preview, sizes, sync, uploadedMembers } from '../audiences/responses';
 import { ORIGINS } from '../replays/scope';
 import { STATUSES } from '../history/delivery-row';
 

@@ -1,12 +1,12 @@
 import { ALERTS_ID } from '../../../shared/model/config';
 import { alertsSchema } from '../alerts/settings';
-import { destinationSchema } from '../destination-schema';
-import { tryFilterSchema } from '../filters';
+import { destinationSchema } from '../destinations/schema';
+import { tryFilterSchema } from '../debugger/filters';
 import { type Operation, type OperationKey, patchOf } from './operation';
 import { pageParameters } from './query';
-import { rotateSecretSchema } from '../secrets';
-import { rotateKeySchema, sourceSchema } from '../sources';
-import { testSchema } from '../test-send';
+import { rotateSecretSchema } from '../destinations/secrets';
+import { rotateKeySchema, sourceSchema } from '../sources/model';
+import { testSchema } from '../destinations/test-send';
 
 /** Operations on sources, destinations and alerts (operations.ts). */
 export const SETTING_OPERATIONS = {

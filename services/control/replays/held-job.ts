@@ -3,7 +3,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type Database } from '../history/database';
 import { type History } from '../history/history';
 import { type Lease } from '../history/leases';
-import { releaseJob, renewJob, saveJob } from '../history/replays';
+import { releaseJob, renewJob, saveJob } from './store';
 import { isActive, type Job } from './job';
 
 /**

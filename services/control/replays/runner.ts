@@ -7,18 +7,18 @@ import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS, DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
-import { addJob, cancelJob, claimJobs, getJob, isFree, knownOf, resumeJob } from '../history/replays';
+import { addJob, cancelJob, claimJobs, getJob, isFree, knownOf, resumeJob } from './store';
 import { Periodic } from '../../../shared/service/periodic';
-import { sentUnsaved } from './already';
+import { sentSinceCheckpoint } from './sent-since-checkpoint';
 import { type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
 import { chunkOf, currentPlace, isActive, type Job, newJob, nextPass, type Place } from './job';
 import { HeldJob, LEASE_MS } from './held-job';
-import { Pace } from './pace';
+import { RateLimiter } from './rate-limiter';
 import { requireOn, type Scope, type Wanted } from './scope';
 
 /**
  * Runs replays. Where a job stands is written down after each piece, so that a process that takes over goes on there;
- * what the piece under way had sent when the one before was killed is read from `attempts` (already.ts).
+ * what the piece under way had sent when the one before was killed is read from `attempts` (sent-since-checkpoint.ts).
  *
  * Several control processes share the jobs: each job has an owner with a lease (held-job.ts). A process takes over jobs
  * whose lease ran out, and stops a job at the next chunk when the lease is another's.
@@ -175,14 +175,14 @@ export class Replays {
   async #loop(held: HeldJob, sent: ReadonlySet<string> | undefined): Promise<void> {
     const { log } = this.options;
     const { job } = held;
-    const pace = new Pace(job.maxPerSecond, () => this.options.now().getTime());
+    const pace = new RateLimiter(job.maxPerSecond, () => this.options.now().getTime());
     while (this.#goesOn(held)) {
       try {
         if (!(await this.#historyIsThere(job))) {
           await pause(PAUSE_MS);
           continue;
         }
-        sent ??= await sentUnsaved(this.options.kafka, job);
+        sent ??= await sentSinceCheckpoint(this.options.kafka, job);
         const place = currentPlace(job);
         if (place) await this.#piece(held, place, { pace, sent });
         else Object.assign(job, { sentUpTo: await this.options.kafka.ranges(ATTEMPTS) }, nextPass(job));
@@ -209,7 +209,11 @@ export class Replays {
   }
 
   /** Reads on in a partition, and counts or sends what it finds. */
-  async #piece(held: HeldJob, place: Place, { pace, sent }: { pace: Pace; sent: ReadonlySet<string> }): Promise<void> {
+  async #piece(
+    held: HeldJob,
+    place: Place,
+    { pace, sent }: { pace: RateLimiter; sent: ReadonlySet<string> },
+  ): Promise<void> {
     const { kafka, config, history } = this.options;
     const { job } = held;
     const topic = topicOf(job.scope);
@@ -241,7 +245,7 @@ export class Replays {
   async #send(
     held: HeldJob,
     place: Place,
-    { chosen, pace }: { chosen: readonly Chosen[]; pace: Pace },
+    { chosen, pace }: { chosen: readonly Chosen[]; pace: RateLimiter },
   ): Promise<boolean> {
     const { job } = held;
     const { kafka, producer, windowMs, now } = this.options;

@@ -1,5 +1,5 @@
 import { AttemptReader } from '../../../../services/control/alerts/reader';
-import { readPositions, troubled } from '../../../../services/control/history/alerts';
+import { readPositions, troubled } from '../../../../services/control/alerts/store';
 import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Kafka } from '../../../../shared/kafka/port';

@@ -1,11 +1,11 @@
 import supertest from 'supertest';
 import { type Notice } from '../../../../services/control/alerts/notice';
 import { ANSWERS } from '../../../../services/control/http/responses';
-import { addNotices } from '../../../../services/control/history/alerts';
-import { recordDeletion } from '../../../../services/control/history/deletions';
+import { addNotices } from '../../../../services/control/alerts/store';
+import { recordDeletion } from '../../../../services/control/deletions/store';
 import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
-import { addJob } from '../../../../services/control/history/replays';
+import { addJob } from '../../../../services/control/replays/store';
 import { type Job, newJob } from '../../../../services/control/replays/job';
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { openApi } from '../../../../services/control/http/openapi';

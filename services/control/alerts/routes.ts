@@ -1,0 +1,59 @@
+import { type Response } from 'express';
+import { type Entry } from '../../../shared/config/types';
+import { ALERTS_ID, type Destination } from '../../../shared/model/config';
+import { Problem } from '../http/problem';
+import { seesSecrets } from '../auth/authenticate';
+import { type Actor } from '../auth/identities';
+import { sampleAlert } from './alert-delivery';
+import { alertsView, blankAlerts, patchAlerts } from './settings';
+import { type ControlContext } from '../context';
+import { type At } from '../config/config-entries';
+import { newId, newSharedSecret } from '../config/ids';
+import { type HandlersOf } from '../http/mount';
+import { etag, requireMatch } from '../http/preconditions';
+import { rotateSecret } from '../destinations/secrets';
+
+/** /api/v1/alerts: there is always one, with defaults until somebody sets it. */
+export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
+  const { config, encryptor, now, log, tests } = deps;
+  const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Destination>, more: object = {}) => {
+    const view = alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
+    res.set('ETag', etag(entry.version)).json({ ...view, ...more });
+  };
+  return {
+    'GET /alerts': (call) => show(call, config.destination(ALERTS_ID) ?? { version: 0, data: blankAlerts(now()) }),
+    'PATCH /alerts': async (call) => {
+      const making = { now: now(), encryptor, newWebhookId: () => newId('whk', now()) };
+      const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) => patchAlerts(before, call.body, making));
+      log.info({ version: entry.version }, 'alerts.changed');
+      show(call, entry);
+    },
+    'POST /alerts/rotate-secret': async (call) => {
+      const made = { secret: newSharedSecret(), now: now(), encryptor };
+      let generated: string | undefined;
+      const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) => {
+        const rotated = rotateSecret(before, call.body, made);
+        generated = rotated.generated;
+        return rotated.destination;
+      });
+      log.info({ version: entry.version }, 'alerts.secret_rotated');
+      show(call, entry, generated === undefined ? {} : { sharedSecret: generated });
+    },
+    'POST /alerts/test': async ({ res }) => {
+      const to = config.destination(ALERTS_ID)?.data;
+      if (!to || to.webhooks.length === 0) throw new Problem('conflict', 'No webhook is configured for alerts');
+      res.json(await tests.send(to, {}, sampleAlert(now().getTime())));
+    },
+  };
+}
+
+/** Makes the entry where nobody has set it yet. */
+async function change(
+  { config, entries, now }: ControlContext,
+  at: At,
+  decide: (before: Destination) => Destination,
+): Promise<Entry<Destination>> {
+  if (config.destination(ALERTS_ID)) return entries.change('destination', at, decide);
+  requireMatch(at.ifMatch, 0);
+  return entries.create('destination', at.by, () => decide(blankAlerts(now())));
+}

@@ -1,0 +1,185 @@
+import { type Evidence } from './evidence';
+import { addEvidence, type Health, isQuiet, unknownHealth } from './health';
+import { type Notice } from './notice';
+import { databaseJson } from '../history/row-codec';
+import { type Database, type Queries, type Row } from '../history/database';
+
+/** What alerts are decided from, and what was decided, in the database. */
+
+/** Adds evidence. Call it in the transaction that moves the positions behind the evidence. */
+export async function addToHealth(queries: Queries, evidence: readonly Evidence[]): Promise<void> {
+  if (evidence.length === 0) return;
+  const byDestination = new Map<string, Evidence[]>();
+  for (const each of evidence) {
+    const known = byDestination.get(each.destination);
+    if (known) known.push(each);
+    else byDestination.set(each.destination, [each]);
+  }
+  const known = await lockHealth(queries, [...byDestination.keys()]);
+  const after = [...byDestination].map(
+    ([destination, own]) => [destination, addEvidence(known.get(destination) ?? unknownHealth(), own)] as const,
+  );
+  await saveHealth(queries, after);
+}
+
+/** What is known of these, held for as long as the transaction lasts. */
+export async function lockHealth({ query }: Queries, destinations: readonly string[]): Promise<Map<string, Health>> {
+  // In one order: two who want several of them must not wait for each other.
+  const rows = await query<{ destination: string; health: string }>(
+    `select destination, health from waypost.health
+     where destination in (select jsonb_array_elements_text($1::jsonb)) order by destination for update`,
+    [databaseJson(destinations)],
+  );
+  return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
+}
+
+export async function saveHealth({ query }: Queries, rows: readonly (readonly [string, Health])[]): Promise<void> {
+  if (rows.length === 0) return;
+  const given = rows.map(([destination, health]) => ({
+    ...{ destination, quiet: isQuiet(health) },
+    health: JSON.stringify(health),
+  }));
+  await query(
+    `insert into waypost.health (destination, quiet, health)
+     select destination, quiet, health from jsonb_to_recordset($1::jsonb)
+       as given(destination text, quiet boolean, health text)
+     on conflict (destination) do update set quiet = excluded.quiet, health = excluded.health`,
+    [databaseJson(given)],
+  );
+}
+
+/** The destinations that there may be something to decide about. */
+export async function troubled({ query }: Queries): Promise<Map<string, Health>> {
+  const rows = await query<{ destination: string; health: string }>(
+    'select destination, health from waypost.health where not quiet',
+  );
+  return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
+}
+
+/** Stores positions for partitions that have none. */
+export async function beginPositions({ query }: Queries, positions: ReadonlyMap<number, number>): Promise<void> {
+  const given = [...positions].map(([partition, next]) => ({ partition, next }));
+  await query(
+    `insert into waypost.positions (partition, next)
+     select partition, next from jsonb_to_recordset($1::jsonb) as given(partition int, next bigint)
+     on conflict (partition) do nothing`,
+    [databaseJson(given)],
+  );
+}
+
+/** @returns false if a stored position differs from `from`; then the caller must write nothing */
+export async function movePositions(
+  { query }: Queries,
+  moves: readonly { partition: number; from: number; to: number }[],
+): Promise<boolean> {
+  const rows = await query<{ partition: number; next: number }>(
+    `select partition, next from waypost.positions
+     where partition in (select partition from jsonb_to_recordset($1::jsonb) as given(partition int))
+     order by partition for update`,
+    [databaseJson(moves)],
+  );
+  const stored = new Map(rows.map(({ partition, next }) => [partition, next]));
+  if (moves.some(({ partition, from }) => stored.get(partition) !== from)) return false;
+  await query(
+    `update waypost.positions set next = given."to"
+     from jsonb_to_recordset($1::jsonb) as given(partition int, "to" bigint)
+     where waypost.positions.partition = given.partition`,
+    [databaseJson(moves)],
+  );
+  return true;
+}
+
+/** Returns the next offset of `attempts` to read for the health of destinations, by partition. */
+export async function readPositions({ query }: Queries): Promise<Map<number, number>> {
+  const rows = await query<{ partition: number; next: number }>('select partition, next from waypost.positions');
+  return new Map(rows.map(({ partition, next }) => [partition, next]));
+}
+
+export async function addNotices({ query }: Queries, notices: readonly Notice[]): Promise<void> {
+  for (const notice of notices) {
+    const { id, at, destination, kind, since, endedAt, alert, ...rest } = notice;
+    const { name, failures, deadLetters, error } = rest;
+    await query(
+      `insert into waypost.notices (id, at, destination, kind, since, ended_at, alert, said)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing`,
+      [id, at, destination, kind, since, endedAt, alert, databaseJson({ name, failures, deadLetters, error })],
+    );
+  }
+}
+
+export async function endNotices({ query }: Queries, ended: readonly { id: string; at: number }[]): Promise<void> {
+  for (const { id, at } of ended) {
+    await query('update waypost.notices set ended_at = $2 where id = $1 and ended_at is null', [id, at]);
+  }
+}
+
+/** Those that somebody is still to be told of, the oldest first. */
+export async function dueNotices({ query }: Queries, limit: number): Promise<Notice[]> {
+  const rows = await query(`select * from waypost.notices where alert = 'due' order by at, id limit $1`, [limit]);
+  return rows.map(fromRow);
+}
+
+export async function settleAlerts({ query }: Queries, ids: readonly string[], alert: 'sent' | 'none'): Promise<void> {
+  await query(
+    `update waypost.notices set alert = $2 where alert = 'due' and id in (select jsonb_array_elements_text($1::jsonb))`,
+    [databaseJson(ids), alert],
+  );
+}
+
+export interface NoticeFilter {
+  destination?: string | undefined;
+  kind?: string | undefined;
+  open?: boolean | undefined;
+  acknowledged?: boolean | undefined;
+}
+
+/** The newest first. */
+export async function listNotices(
+  database: Database,
+  filter: NoticeFilter,
+  page: { limit: number; after?: { at: number; id: string } | undefined },
+): Promise<Notice[]> {
+  const { destination = null, kind = null, open = null, acknowledged = null } = filter;
+  const rows = await database.query(
+    `select * from waypost.notices
+     where ($1::text is null or destination = $1) and ($2::text is null or kind = $2)
+       and ($3::boolean is null or (ended_at is null) = $3) and ($4::boolean is null or (acknowledged is not null) = $4)
+       and ($5::bigint is null or (at, id) < ($5::bigint, $6::text))
+     order by at desc, id desc limit $7::int`,
+    [destination, kind, open, acknowledged, page.after?.at ?? null, page.after?.id ?? null, page.limit],
+  );
+  return rows.map(fromRow);
+}
+
+export async function getNotice(database: Database, id: string): Promise<Notice | undefined> {
+  const [row] = await database.query('select * from waypost.notices where id = $1', [id]);
+  return row && fromRow(row);
+}
+
+/** Who was first stays. @returns undefined where there is none */
+export async function acknowledge(
+  database: Database,
+  id: string,
+  acknowledged: NonNullable<Notice['acknowledged']>,
+): Promise<Notice | undefined> {
+  const [row] = await database.query(
+    'update waypost.notices set acknowledged = coalesce(acknowledged, $2) where id = $1 returning *',
+    [id, databaseJson(acknowledged)],
+  );
+  return row && fromRow(row);
+}
+
+type Stored = Pick<Notice, 'id' | 'at' | 'destination' | 'kind' | 'since' | 'alert'> & {
+  ended_at: number | null;
+  said: string;
+  acknowledged: string | null;
+};
+
+function fromRow(row: Row): Notice {
+  const { id, at, destination, kind, since, ended_at: endedAt, alert, said, acknowledged } = row as Stored;
+  return {
+    ...{ id, at, destination, kind, since, endedAt, alert },
+    ...(JSON.parse(said) as Pick<Notice, 'name' | 'failures' | 'deadLetters' | 'error'>),
+    acknowledged: acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),
+  };
+}

@@ -1,0 +1,145 @@
+import {
+  type ProfileResult,
+  type Member,
+  type MembersResult,
+  type MembersQuery,
+} from '../../../shared/model/profile-queries';
+import { Problem } from '../http/problem';
+import { type QueryClient, nobodyThere } from './query-client';
+import { newId } from '../config/ids';
+
+/**
+ * Pages of members in order of partition and id: each process is asked for its part, and a page ends where nobody answers, so
+ * that nobody is left out between two pages.
+ */
+
+/** Where a page begins: behind a user of a partition, or with its first. */
+export interface Place {
+  partition: number;
+  after?: string;
+}
+
+export interface MemberPage {
+  members: Member[];
+  /** undefined at the end */
+  next: Place | undefined;
+}
+
+export interface PageOptions {
+  /** id of the audience or computed trait */
+  definition: string;
+  limit: number;
+  from: Place;
+  /** members of each partition as far as known: how many partitions are asked at once */
+  expected: ReadonlyMap<number, number>;
+}
+
+const PAGE_WITHIN_MS = 2_000;
+
+export class MemberPages {
+  constructor(
+    private readonly asking: Pick<QueryClient, 'ask' | 'end' | 'partitions'>,
+    private readonly now: () => Date,
+    private readonly withinMs = PAGE_WITHIN_MS,
+  ) {}
+
+  /** @throws Problem `unavailable` where nobody answers for where the page begins */
+  async page({ definition, limit, from, expected }: PageOptions): Promise<MemberPage> {
+    const partitions = await this.asking.partitions();
+    const until = performance.now() + this.withinMs;
+    const members: Member[] = [];
+    let place: Place | undefined = from;
+    while (place && members.length < limit && performance.now() < until) {
+      const wanted = limit - members.length;
+      const asked = placesToAsk(place, { partitions, wanted, expected });
+      if (asked.length === 0) return { members, next: undefined };
+      const { answers, heard } = await this.#answers({ definition, limit: wanted, partitions: asked }, until);
+      const part = joined(asked, answers, { wanted, partitions });
+      members.push(...part.members);
+      if (members.length === 0 && part.next === asked[0]) throw silent(heard, place.partition);
+      place = part.next;
+    }
+    return { members, next: place };
+  }
+
+  /** Whether one is in. @throws Problem `unavailable` where those who know do not answer */
+  async find(definition: string, user: string): Promise<Member | undefined> {
+    const count = await this.asking.partitions();
+    const partitions = Array.from({ length: count }, (_, partition) => ({ partition }));
+    const until = performance.now() + this.withinMs;
+    const { answers, heard } = await this.#answers({ definition, limit: 1, partitions, user }, until);
+    const found = [...answers.values()].flatMap(({ members }) => members).at(0);
+    const missing = partitions.find(({ partition }) => !answers.has(partition));
+    if (!found && missing) throw silent(heard, missing.partition);
+    return found;
+  }
+
+  /** What is answered until all have, or who was looked for is found, or the time is over. */
+  async #answers(asked: Omit<MembersQuery, 'kind' | 'id' | 'expiresAt'>, until: number) {
+    const waitMs = Math.max(0, until - performance.now());
+    const now = this.now();
+    const id = newId('qst', now);
+    const answers = new Map<number, MembersResult>();
+    let heard = false;
+    let settle: () => void = () => undefined;
+    const settled = new Promise<void>((resolve) => (settle = resolve));
+    const timer = setTimeout(settle, waitMs);
+    const hear = (answer: ProfileResult) => {
+      heard = true;
+      if (answer.kind !== 'members') return;
+      // A partition that has just moved may be answered for twice: both know it.
+      if (!answers.has(answer.partition)) answers.set(answer.partition, answer);
+      const found = asked.user !== undefined && answer.members.length > 0;
+      if (found || answers.size === asked.partitions.length) settle();
+    };
+    try {
+      await this.asking.ask({ kind: 'members', id, expiresAt: now.getTime() + this.withinMs, ...asked }, hear);
+      await settled;
+    } finally {
+      clearTimeout(timer);
+      this.asking.end(id, { withdraw: answers.size < asked.partitions.length, nowMs: this.now().getTime() });
+    }
+    return { answers, heard };
+  }
+}
+
+/** As many partitions as it takes to fill the page, by what is known of them: their answers are on their way together. */
+export function placesToAsk(
+  from: Place,
+  { partitions, wanted, expected }: { partitions: number; wanted: number; expected: ReadonlyMap<number, number> },
+): Place[] {
+  const places: Place[] = from.partition < partitions ? [from] : [];
+  let known = from.after === undefined ? (expected.get(from.partition) ?? 0) : 0;
+  for (let partition = from.partition + 1; partition < partitions && known < wanted; partition++) {
+    places.push({ partition });
+    known += expected.get(partition) ?? 0;
+  }
+  return places;
+}
+
+/** The members in order, up to the first partition that has not answered or the end of the page. */
+function joined(
+  asked: readonly Place[],
+  answers: ReadonlyMap<number, MembersResult>,
+  { wanted, partitions }: { wanted: number; partitions: number },
+): MemberPage {
+  const members: Member[] = [];
+  for (const place of asked) {
+    const answer = answers.get(place.partition);
+    if (!answer || members.length >= wanted) return { members, next: place };
+    const taken = answer.members.slice(0, wanted - members.length);
+    members.push(...taken);
+    const last = taken.at(-1)?.userId ?? place.after;
+    if (!answer.end || taken.length < answer.members.length) {
+      return { members, next: { partition: place.partition, ...(last !== undefined && { after: last }) } };
+    }
+  }
+  const behind = (asked.at(-1)?.partition ?? partitions) + 1;
+  return { members, next: behind < partitions ? { partition: behind } : undefined };
+}
+
+function silent(heard: boolean, partition: number): Problem {
+  if (!heard) return nobodyThere();
+  const detail = `No audiences process owns partition ${partition} of profiles at the moment. Try again shortly`;
+  return new Problem('unavailable', detail, { headers: { 'Retry-After': '2' } });
+}

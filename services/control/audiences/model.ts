@@ -1,0 +1,209 @@
+import { type z } from 'zod';
+import { type Entry } from '../../../shared/config/types';
+import { type Source } from '../../../shared/model/config';
+import { type Audience, type ComputedTrait, keyOf } from '../../../shared/model/audience-definition';
+import { type Json } from '../../../shared/model/message';
+import { compileExpression } from '../../../shared/cel/compile';
+import { mistakeText } from '../../../shared/cel/syntax';
+import { type FieldError, pointer } from '../http/problem';
+import { audienceSchema, computedTraitSchema, previewSchema } from './schema';
+import { durationText, parseBody } from '../http/fields';
+import { mergePatch } from '../http/merge-patch';
+
+/** What may be done to audiences and computed traits, and what is shown of them. Pure. */
+
+/** What a body is held against. */
+interface Known {
+  sourceExists(id: string): boolean;
+  destinationExists(id: string): boolean;
+  /** the name of another definition that has this key, or undefined */
+  keyTaken(key: string, id: string): string | undefined;
+}
+
+export interface Making extends Known {
+  id: string;
+  /** id of the source that it will be told by */
+  source: string;
+  now: Date;
+  /** by partition of `messages`, where it ends now */
+  history: number[];
+}
+
+/** An entry with the destinations that it is to be connected to. */
+export interface Made<T> {
+  data: T;
+  destinations: string[];
+}
+
+/** @throws Problem `invalid_fields` */
+export function createAudience(body: unknown, making: Making): Made<Audience> {
+  const fields = parseBody(audienceSchema, body, audienceErrors(body, making));
+  const { destinations, syncEvery, ...rest } = fields;
+  return { data: { ...begun(rest.name, making), ...defined(rest), syncEveryMs: syncEvery }, destinations };
+}
+
+/**
+ * Its key stays: receivers know the trait by it.
+ * @throws Problem `invalid_fields`
+ */
+export function patchAudience(before: Audience, connected: string[], patch: Json, making: Making): Made<Audience> {
+  const { name, condition, sources, syncEveryMs } = before;
+  const now = defined({ name, condition, sources, destinations: connected, syncEvery: durationText(syncEveryMs) });
+  const body = mergePatch(now, patch);
+  const errors = audienceErrors(body, making, before);
+  if ((before.condition === undefined) !== ((body as { condition?: Json }).condition === undefined)) {
+    errors.push({
+      pointer: pointer(['condition']),
+      detail: 'cannot be added or removed. Create a new audience instead',
+    });
+  }
+  const { destinations, syncEvery, ...rest } = parseBody(audienceSchema, body, errors);
+  const { condition: _, sources: __, ...kept } = before;
+  const data = { ...kept, ...defined(rest), syncEveryMs: syncEvery, updatedAt: making.now.toISOString() };
+  return { data: countedAnew(before, data, making), destinations };
+}
+
+/** @throws Problem `invalid_fields` */
+export function createTrait(body: unknown, making: Making): Made<ComputedTrait> {
+  const fields = parseBody(computedTraitSchema, body, traitErrors(body, making));
+  const { destinations, syncEvery, window, ...rest } = fields;
+  const windowed = window === undefined ? {} : { windowMs: window };
+  return {
+    data: { ...begun(rest.name, making), ...defined(rest), ...windowed, syncEveryMs: syncEvery },
+    destinations,
+  };
+}
+
+/** @throws Problem `invalid_fields` */
+export function patchTrait(
+  before: ComputedTrait,
+  connected: string[],
+  patch: Json,
+  making: Making,
+): Made<ComputedTrait> {
+  const { name, compute, event, property, sources, windowMs, syncEveryMs } = before;
+  const now = defined({
+    ...{ name, compute, event, property, sources, destinations: connected },
+    window: windowMs === undefined ? undefined : durationText(windowMs),
+    syncEvery: durationText(syncEveryMs),
+  });
+  const body = mergePatch(now, patch);
+  const { destinations, syncEvery, window, ...rest } = parseBody(
+    computedTraitSchema,
+    body,
+    traitErrors(body, making, before),
+  );
+  const { property: _, sources: __, windowMs: ___, ...kept } = before;
+  const windowed = window === undefined ? {} : { windowMs: window };
+  const data = { ...kept, ...defined(rest), ...windowed, syncEveryMs: syncEvery };
+  return { data: countedAnew(before, { ...data, updatedAt: making.now.toISOString() }, making), destinations };
+}
+
+/** @throws Problem `invalid_fields`, as where an audience is made */
+export function readPreview(body: unknown, known: Pick<Known, 'sourceExists'>): z.output<typeof previewSchema> {
+  const { condition, sources } = fieldsOf(body);
+  const errors = [...conditionErrors(condition), ...unknownIds('sources', sources, (id) => known.sourceExists(id))];
+  return parseBody(previewSchema, body, errors);
+}
+
+/** The source by which receivers are told. */
+export function sourceOf({ id, name, source }: Audience | ComputedTrait, now: Date): Source {
+  const at = now.toISOString();
+  return { id: source, name, enabled: true, writeKeys: [], of: id, createdAt: at, updatedAt: at };
+}
+
+/** @param destinations those that are connected to its source */
+export function definitionView({ version, data }: Entry<Audience | ComputedTrait>, destinations: string[]) {
+  const { id, name, key, source, sources, syncEveryMs, createdAt, updatedAt } = data;
+  const common = {
+    id,
+    name,
+    key,
+    source,
+    sources: sources ?? null,
+    destinations,
+    syncEvery: durationText(syncEveryMs),
+  };
+  const own =
+    'compute' in data
+      ? {
+          ...{ compute: data.compute, event: data.event, property: data.property ?? null },
+          window: data.windowMs === undefined ? null : durationText(data.windowMs),
+        }
+      : { condition: data.condition ?? null };
+  return { ...common, ...own, version, createdAt, updatedAt };
+}
+
+function begun(name: string, { id, source, now, history }: Making) {
+  const at = now.toISOString();
+  // That there is a key was checked with the fields.
+  return { id, key: keyOf(name) ?? '', source, revision: 1, history, createdAt: at, updatedAt: at };
+}
+
+/** Another condition, event or set of sources is counted from the beginning. */
+function countedAnew<T extends Audience | ComputedTrait>(before: T, after: T, { history }: Making): T {
+  const counted = (of: Audience | ComputedTrait) => {
+    const { name: _, syncEveryMs: __, updatedAt: ___, ...rest } = of;
+    return JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
+  };
+  return counted(before) === counted(after) ? after : { ...after, revision: before.revision + 1, history };
+}
+
+function audienceErrors(body: unknown, known: Making, before?: Audience): FieldError[] {
+  const errors = commonErrors(body, known, before);
+  const { condition } = fieldsOf(body);
+  return condition === before?.condition ? errors : [...errors, ...conditionErrors(condition)];
+}
+
+function conditionErrors(condition: unknown): FieldError[] {
+  const expression = typeof condition === 'string' ? compileExpression(condition, 'audience') : undefined;
+  if (expression?.kind !== 'mistake') return [];
+  return [{ pointer: pointer(['condition']), detail: mistakeText(expression) }];
+}
+
+/** Computes that are of a property. */
+const OF_PROPERTY: ReadonlySet<unknown> = new Set(['sum', 'min', 'max', 'most_frequent', 'unique']);
+
+function traitErrors(body: unknown, known: Making, before?: ComputedTrait): FieldError[] {
+  const errors = commonErrors(body, known, before);
+  const { compute, property } = fieldsOf(body);
+  if (OF_PROPERTY.has(compute) && property === undefined) {
+    errors.push({ pointer: pointer(['property']), detail: `is required with ${String(compute)}` });
+  }
+  return errors;
+}
+
+function commonErrors(body: unknown, known: Making, before: { key: string } | undefined): FieldError[] {
+  const { name, sources, destinations } = fieldsOf(body);
+  const errors: FieldError[] = [];
+  if (typeof name === 'string' && name.trim() !== '' && !before) {
+    const key = keyOf(name);
+    const taken = key === undefined ? undefined : known.keyTaken(key, known.id);
+    const detail =
+      key === undefined
+        ? 'must contain a letter or a digit, and give a trait of at most 100 characters'
+        : `would use the trait ${key}, which ${JSON.stringify(taken)} already uses`;
+    if (key === undefined || taken !== undefined) errors.push({ pointer: pointer(['name']), detail });
+  }
+  errors.push(...unknownIds('sources', sources, (id) => known.sourceExists(id)));
+  errors.push(...unknownIds('destinations', destinations, (id) => known.destinationExists(id)));
+  return errors;
+}
+
+function unknownIds(field: 'sources' | 'destinations', ids: unknown, exists: (id: string) => boolean): FieldError[] {
+  return Array.from((Array.isArray(ids) ? ids : []).entries()).flatMap(([i, id]): FieldError[] => {
+    if (typeof id !== 'string' || exists(id)) return [];
+    const detail = `unknown ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;
+    return [{ pointer: pointer([field, i]), detail }];
+  });
+}
+
+function fieldsOf(body: unknown): Record<string, unknown> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+}
+
+/** Without the fields that are undefined. */
+function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,91 @@
+import { databaseJson } from '../history/row-codec';
+import { type Database } from '../history/database';
+
+/** What syncs of audiences and computed traits came to, over time: each for a day, then one for each hour. */
+
+export interface SyncRow {
+  definition: string;
+  /** beginning of the time that it sums up, ms since 1970: its name */
+  bucket: number;
+  /** of the last sync in it, ms since 1970 */
+  at: number;
+  /** when its figures were told, ms since 1970: the later ones hold */
+  said: number;
+  members: number;
+  looked: number;
+  changed: number;
+  sent: number;
+  waiting: number;
+}
+
+const HOUR_MS = 3_600_000;
+const EACH_FOR_MS = 24 * HOUR_MS;
+/** At least; longer where the history keeps more. */
+const KEPT_MS = 90 * EACH_FOR_MS;
+/** More cannot be told apart in a chart. */
+const MAX_POINTS = 300;
+
+/** Before this time there is one for each hour. */
+export function thinnedBefore(nowMs: number): number {
+  return Math.floor((nowMs - EACH_FOR_MS) / HOUR_MS) * HOUR_MS;
+}
+
+/** Written again they change nothing: of two that sum up the same time the fuller one holds, with the later figures. */
+export async function saveSyncs(database: Database, rows: readonly SyncRow[]): Promise<void> {
+  const later = ['members', 'sent', 'waiting'].map(
+    (name) =>
+      `${name} = case when excluded.said >= waypost.syncs.said then excluded.${name} else waypost.syncs.${name} end`,
+  );
+  const greater = ['at', 'said', 'looked', 'changed'].map(
+    (name) => `${name} = greatest(waypost.syncs.${name}, excluded.${name})`,
+  );
+  await database.query(
+    `insert into waypost.syncs (definition, thinned, bucket, at, said, members, looked, changed, sent, waiting)
+     select definition, false, bucket, at, said, members, looked, changed, sent, waiting
+     from jsonb_to_recordset($1::jsonb) as given(definition text, bucket bigint, at bigint, said bigint, members bigint,
+       looked bigint, changed bigint, sent bigint, waiting bigint)
+     on conflict (definition, thinned, bucket) do update set ${[...later, ...greater].join(', ')}`,
+    [databaseJson(rows)],
+  );
+}
+
+/** Thins what is older than a day, and drops what is older than all. @param sinceMs the history keeps what is newer */
+export async function thinSyncs(database: Database, nowMs: number, sinceMs: number): Promise<void> {
+  const last = (name: string) => `(array_agg(${name} order by bucket desc))[1]`;
+  await database.query(
+    `with each as (delete from waypost.syncs where bucket < $1 and not thinned returning *)
+     insert into waypost.syncs (definition, thinned, bucket, at, said, members, looked, changed, sent, waiting)
+     select definition, true, bucket / ${HOUR_MS} * ${HOUR_MS}, max(at), max(said), ${last('members')},
+       sum(looked)::bigint, sum(changed)::bigint, ${last('sent')}, ${last('waiting')}
+     from each group by 1, 3 on conflict do nothing`,
+    [thinnedBefore(nowMs)],
+  );
+  await database.query('delete from waypost.syncs where bucket < $1', [Math.min(sinceMs, nowMs - KEPT_MS)]);
+}
+
+/** The newest first. @param page.before the bucket of the last one of the page before */
+export async function listSyncs(
+  database: Database,
+  definition: string,
+  page: { limit: number; before: number | undefined },
+): Promise<Omit<SyncRow, 'definition' | 'said'>[]> {
+  return database.query(
+    `select bucket, at, members, looked, changed, sent, waiting from waypost.syncs
+     where definition = $1 and ($2::bigint is null or bucket < $2::bigint) order by bucket desc limit $3::int`,
+    [definition, page.before ?? null, page.limit],
+  );
+}
+
+/** For a chart, the oldest first: of each step of time the last. */
+export async function sizesOf(
+  database: Database,
+  definition: string,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Promise<{ at: number; members: number }[]> {
+  const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / MAX_POINTS));
+  return database.query(
+    `select max(at) as at, (array_agg(members order by bucket desc))[1] as members from waypost.syncs
+     where definition = $1 and at >= $2 and at <= $3 group by (bucket - $2::bigint) / $4::bigint order by 1`,
+    [definition, fromMs, toMs, stepMs],
+  );
+}

@@ -1,0 +1,125 @@
+import { type ConfigView } from '../../../shared/config/types';
+import { type StatusValue } from '../../../shared/model/profile-records';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { type History } from '../history/history';
+import { saveSyncs, type SyncRow, thinnedBefore } from './store';
+import { Periodic } from '../../../shared/service/periodic';
+import { type DefinitionStatus } from './status';
+
+/**
+ * Sums up what the partitions say of their syncs, in steps of time, and writes it every few seconds. All is read again when
+ * control starts: what is the same changes nothing (history/syncs.ts), and where not all partitions have been read again yet,
+ * nothing is said.
+ */
+export interface SyncLogOptions {
+  history: Pick<History, 'ask'>;
+  config: Pick<ConfigView, 'audience' | 'computedTrait'>;
+  status: (
+    definition: string,
+    revision: number,
+  ) => Pick<DefinitionStatus, 'members' | 'sent' | 'waiting' | 'partitions'>;
+  /** all that was said before this began has been read */
+  isCaughtUp: () => boolean;
+  now: () => number;
+  log: Log;
+}
+
+const WRITE_EVERY_MS = 5_000;
+/** Shorter intervals are summed up: people look at them by the minute. */
+const SHORTEST_STEP_MS = 10_000;
+/** While the database is away: a day of ten audiences at the default interval. */
+const MAX_WAITING = 20_000;
+
+type Row = SyncRow & { partitions: number };
+
+export class SyncLog {
+  /** by definition and bucket */
+  readonly #rows = new Map<string, Row>();
+  readonly #changed = new Set<string>();
+  /** the last sync of each partition that was added, by definition and partition */
+  readonly #added = new Map<string, number>();
+  readonly #writing = new Periodic(WRITE_EVERY_MS, () => this.#write());
+
+  constructor(private readonly options: SyncLogOptions) {}
+
+  start(): void {
+    this.#writing.start();
+  }
+
+  /** Takes what a partition says, after those who sum up have it. */
+  add({ definition, partition, revision, lastSync, at }: StatusValue): void {
+    const { status, now } = this.options;
+    const known = this.#definition(definition);
+    if (!known || !lastSync || known.revision !== revision) return;
+    const syncAt = Date.parse(lastSync.at);
+    const stepMs = Math.max(SHORTEST_STEP_MS, known.syncEveryMs);
+    const bucket = Math.floor(syncAt / stepMs) * stepMs;
+    // That one was thinned; it would be added once more.
+    if (bucket < thinnedBefore(now())) return;
+    const key = `${definition} ${bucket}`;
+    const from = `${definition} ${partition}`;
+    const isNew = syncAt > (this.#added.get(from) ?? 0);
+    const row = this.#rows.get(key);
+    if (!row && !isNew) return;
+    if (isNew) this.#added.set(from, syncAt);
+    const { members, sent, waiting, partitions } = status(definition, revision);
+    this.#rows.set(key, {
+      ...{ definition, bucket, members, sent, waiting, partitions },
+      at: Math.max(row?.at ?? 0, syncAt),
+      said: Math.max(row?.said ?? 0, Date.parse(at)),
+      looked: (row?.looked ?? 0) + (isNew ? lastSync.looked : 0),
+      changed: (row?.changed ?? 0) + (isNew ? lastSync.told : 0),
+    });
+    this.#changed.add(key);
+  }
+
+  /** Never throws: what could not be written waits. */
+  write(): Promise<void> {
+    return this.#writing.now();
+  }
+
+  stop(): Promise<void> {
+    return this.#writing.end();
+  }
+
+  async #write(): Promise<void> {
+    const { history, isCaughtUp, log } = this.options;
+    if (!isCaughtUp() || this.#changed.size === 0) return;
+    const keys = [...this.#changed];
+    this.#changed.clear();
+    const rows = keys.flatMap((key) => this.#whole(key) ?? []);
+    try {
+      if (rows.length > 0) await history.ask((database) => saveSyncs(database, rows));
+      this.#forget();
+    } catch (error) {
+      log.debug({ reason: messageOf(error) }, 'syncs.not_kept');
+      for (const key of keys.slice(-MAX_WAITING)) this.#changed.add(key);
+      for (const key of keys.slice(0, -MAX_WAITING)) this.#rows.delete(key);
+    }
+  }
+
+  /** Its size would be too small where some partitions had said nothing yet. */
+  #whole(key: string): SyncRow | undefined {
+    const row = this.#rows.get(key);
+    const revision = row && this.#definition(row.definition)?.revision;
+    if (!row || revision === undefined) return undefined;
+    const { partitions, ...written } = row;
+    return partitions >= this.options.status(row.definition, revision).partitions ? written : undefined;
+  }
+
+  #definition(id: string) {
+    const { config } = this.options;
+    return (config.audience(id) ?? config.computedTrait(id))?.data;
+  }
+
+  /** All but the last two of each definition: nothing comes to the others any more. */
+  #forget(): void {
+    const seen = new Map<string, number>();
+    for (const [key, { definition }] of [...this.#rows].reverse()) {
+      const count = (seen.get(definition) ?? 0) + 1;
+      seen.set(definition, count);
+      if (count > 2 && !this.#changed.has(key)) this.#rows.delete(key);
+    }
+  }
+}

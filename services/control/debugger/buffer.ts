@@ -1,0 +1,253 @@
+import { type Json } from '../../../shared/model/message';
+import { type RejectedRecord } from '../../../shared/model/rejected-calls';
+import { type InRecord } from '../../../shared/kafka/port';
+import { type Forgotten } from '../deletions/store';
+
+/**
+ * What sources sent lately, in memory: so many events of each source, so many bytes of all. Where the room is used up, the
+ * source that has most of it gives way, so that a busy one does not push out the others.
+ *
+ * Values stay as they came; they are parsed when somebody looks.
+ */
+
+/** One call as the debugger shows it. */
+export interface DebugEvent {
+  id: string;
+  at: string;
+  source: string;
+  accepted: boolean;
+  call: Json;
+  /** why it was rejected */
+  code?: string;
+  message?: string;
+}
+
+export interface EventFilter {
+  source?: string | undefined;
+  type?: string | undefined;
+  user?: string | undefined;
+  accepted?: boolean | undefined;
+}
+
+/** What filters ask of a call. */
+interface Traits {
+  type: string | undefined;
+  users: string[];
+}
+
+/** What is known of an event without a look into it. */
+interface Outside {
+  /** the order of arrival here */
+  order: number;
+  id: string;
+  atMs: number;
+  source: string;
+  accepted: boolean;
+}
+
+/** An event that is kept. */
+export class Entry {
+  #traits: Traits | undefined;
+  readonly order: number;
+  readonly id: string;
+  readonly atMs: number;
+  readonly source: string;
+  readonly accepted: boolean;
+
+  constructor(
+    outside: Outside,
+    readonly value: Buffer,
+  ) {
+    ({ order: this.order, id: this.id, atMs: this.atMs, source: this.source, accepted: this.accepted } = outside);
+  }
+
+  get traits(): Traits {
+    return (this.#traits ??= traitsOf(this.view().call));
+  }
+
+  view(): DebugEvent {
+    const { id, source, accepted } = this;
+    const at = new Date(this.atMs).toISOString();
+    const value = parse(this.value);
+    if (accepted) return { id, at, source, accepted, call: value };
+    const { call = null, code = '', message = '' } = isObject(value) ? rejectedOf(value) : {};
+    return { id, at, source, accepted, call, code, message };
+  }
+
+  matches({ source, type, user, accepted }: EventFilter): boolean {
+    if (source !== undefined && source !== this.source) return false;
+    if (accepted !== undefined && accepted !== this.accepted) return false;
+    if (type !== undefined && type !== this.traits.type) return false;
+    return user === undefined || this.traits.users.includes(user);
+  }
+}
+
+export interface BufferLimits {
+  perSource: number;
+  bytes: number;
+  total: number;
+}
+
+const LIMITS: BufferLimits = { perSource: 500, bytes: 32 * 1024 * 1024, total: 20_000 };
+/** What an entry costs beside its value. */
+const OVERHEAD_BYTES = 300;
+
+interface Kept {
+  entries: Entry[];
+  bytes: number;
+}
+
+export class EventBuffer {
+  readonly #bySource = new Map<string, Kept>();
+  #order = 0;
+  #bytes = 0;
+  #count = 0;
+
+  /** @param forgotten users that were deleted: their calls are never shown, whenever they are read */
+  constructor(
+    private readonly limits: BufferLimits = LIMITS,
+    private readonly forgotten: Pick<Forgotten, 'hides'> = { hides: () => false },
+  ) {}
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @returns the event that the record holds */
+  add(record: InRecord, accepted: boolean): Entry {
+    const source = record.headers.source ?? '';
+    // A copy: the value is a slice of a whole fetch.
+    const value = Buffer.from(record.value ?? '');
+    const entry = new Entry(
+      { order: ++this.#order, id: idOf(record, accepted), atMs: record.timestampMs, source, accepted },
+      value,
+    );
+    const kept = this.#bySource.get(source) ?? { entries: [], bytes: 0 };
+    this.#bySource.set(source, kept);
+    kept.entries.push(entry);
+    this.#account(kept, 1, value.length + OVERHEAD_BYTES);
+    // In strides: taking one from the front of a list moves all others.
+    if (kept.entries.length > this.limits.perSource * 1.25) this.#shorten(kept, this.limits.perSource);
+    while (this.#bytes > this.limits.bytes || this.#count > this.limits.total) this.#giveWay();
+    return entry;
+  }
+
+  /** The newest first. */
+  newest(filter: EventFilter, { limit, before }: { limit: number; before?: string | undefined }): Entry[] {
+    const seen = before === undefined ? undefined : this.#find(before);
+    // It was pushed out, and so was what is older.
+    if (before !== undefined && !seen) return [];
+    const found: Entry[] = [];
+    for (const entry of this.#all(filter.source).sort((a, b) => b.order - a.order)) {
+      if (found.length === limit) break;
+      if ((!seen || entry.order < seen.order) && entry.matches(filter) && !this.hides(entry)) found.push(entry);
+    }
+    return found;
+  }
+
+  /**
+   * What came after an event that a reader saw last, in order. Where it is no longer known (or another process gave it
+   * out), all from a moment before its time on: rather twice than never.
+   */
+  since(id: string, filter: EventFilter): Entry[] {
+    const seen = this.#find(id);
+    const atMs = timeOf(id) ?? Infinity;
+    return this.#all(filter.source)
+      .filter((entry) => (seen ? entry.order > seen.order : entry.atMs >= atMs - OVERLAP_MS))
+      .filter((entry) => entry.matches(filter) && !this.hides(entry))
+      .sort((a, b) => a.order - b.order);
+  }
+
+  /** Returns whether the user of a call was deleted after the call. */
+  hides(entry: Entry): boolean {
+    return this.forgotten.hides(() => entry.traits.users, entry.source, entry.atMs);
+  }
+
+  /** Frees hidden calls. */
+  purge(): void {
+    for (const kept of this.#bySource.values()) {
+      const left: Entry[] = [];
+      for (const entry of kept.entries) {
+        if (this.hides(entry)) this.#account(kept, -1, -cost(entry));
+        else left.push(entry);
+      }
+      kept.entries = left;
+    }
+  }
+
+  #all(source: string | undefined): Entry[] {
+    if (source !== undefined) return [...(this.#bySource.get(source)?.entries ?? [])];
+    return [...this.#bySource.values()].flatMap(({ entries }) => entries);
+  }
+
+  #find(id: string): Entry | undefined {
+    for (const { entries } of this.#bySource.values()) {
+      const found = entries.find((entry) => entry.id === id);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  #giveWay(): void {
+    let largest: Kept | undefined;
+    for (const kept of this.#bySource.values()) if (kept.bytes > (largest?.bytes ?? 0)) largest = kept;
+    // Half of it, so that the search is not made for each event.
+    if (largest) this.#shorten(largest, Math.floor(largest.entries.length / 2));
+    for (const [source, { entries }] of this.#bySource) if (entries.length === 0) this.#bySource.delete(source);
+  }
+
+  #shorten(kept: Kept, length: number): void {
+    const gone = kept.entries.splice(0, kept.entries.length - length);
+    for (const entry of gone) this.#account(kept, -1, -cost(entry));
+  }
+
+  #account(kept: Kept, count: number, bytes: number): void {
+    kept.bytes += bytes;
+    this.#bytes += bytes;
+    this.#count += count;
+  }
+}
+
+/** Clocks of brokers, and the order of partitions, differ by less. */
+const OVERLAP_MS = 2_000;
+
+function cost({ value }: Entry): number {
+  return value.length + OVERHEAD_BYTES;
+}
+
+/** Names the record, and begins with its time. */
+function idOf({ timestampMs, partition, offset }: InRecord, accepted: boolean): string {
+  return `${timestampMs.toString(36)}-${accepted ? 'm' : 'r'}${String(partition)}-${String(offset)}`;
+}
+
+function timeOf(id: string): number | undefined {
+  const [, time] = /^([0-9a-z]{1,10})-[mr]\d+-\d+$/.exec(id) ?? [];
+  return time === undefined ? undefined : Number.parseInt(time, 36);
+}
+
+function parse(value: Buffer): Json {
+  const text = value.toString();
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function traitsOf(call: Json): Traits {
+  if (!isObject(call)) return { type: undefined, users: [] };
+  const { type, userId, anonymousId } = call;
+  const users = [userId, anonymousId].flatMap((id) =>
+    typeof id === 'string' || typeof id === 'number' ? [String(id)] : [],
+  );
+  return { type: typeof type === 'string' ? type : undefined, users };
+}
+
+/** As whoever rejects writes it. */
+function rejectedOf(value: unknown): Partial<RejectedRecord> {
+  return value as Partial<RejectedRecord>;
+}
+
+function isObject(value: Json): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,71 @@
+import { type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
+import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
+import { type ConfigReader } from '../../../shared/config/types';
+import { showEvent } from './explain';
+import { type History } from '../history/history';
+import { Periodic } from '../../../shared/service/periodic';
+import { type EventNames } from '../sources/event-names';
+import { EventBuffer } from './buffer';
+import { EventStreams } from './sse';
+
+/** The debugger: follows what ingest accepted and rejected, keeps the last of it, and passes it on live. */
+
+/** So that a control that has just started is not blind: the last of the last hour. */
+const LOOK_BACK_MS = 3_600_000;
+const LOOK_BACK_RECORDS = 2_000;
+/** How soon calls of users that another process deleted are hidden. One look at an index each time. */
+const DELETIONS_EVERY_MS = 1_000;
+
+export interface Events {
+  readonly ring: EventBuffer;
+  readonly streams: EventStreams;
+  /** Ends the streams: whoever waits for connections to end calls it first. */
+  stop(): Promise<void>;
+}
+
+export interface EventsOptions {
+  kafka: Pick<Kafka, 'tail'>;
+  config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'onChange'>;
+  seen: Pick<EventNames, 'add'>;
+  history: Pick<History, 'forgotten' | 'learnDeletions'>;
+  now: () => number;
+  onFatal: (error: unknown) => void;
+}
+
+export async function openEvents(options: EventsOptions): Promise<Events> {
+  const { kafka, config, seen, history, now, onFatal } = options;
+  const { forgotten } = history;
+  const ring = new EventBuffer(undefined, forgotten);
+  const streams = new EventStreams(now, (entry) => showEvent(entry, config));
+  config.onChange(({ kind }) => {
+    if (kind === 'token') streams.recheck();
+  });
+  const follow = (topic: string, accepted: boolean): Promise<Tail> => {
+    const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
+    const onRecord = (record: InRecord) => {
+      if (accepted) seen.add(record);
+      const entry = ring.add(record, accepted);
+      if (!ring.hides(entry)) streams.publish(entry);
+    };
+    return kafka.tail({ name: `control-${topic}`, topic, from, batchFetches: true, onRecord, onFatal });
+  };
+  const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
+  let purged = 0;
+  const deletions = new Periodic(DELETIONS_EVERY_MS, async () => {
+    // No user can be deleted while the database is away.
+    await history.learnDeletions().catch(() => undefined);
+    if (forgotten.latestSeq === purged) return;
+    purged = forgotten.latestSeq;
+    ring.purge();
+  });
+  deletions.start();
+  return {
+    ring,
+    streams,
+    stop: async () => {
+      streams.stop();
+      await deletions.stop();
+      await Promise.all(tails.map((tail) => tail.stop()));
+    },
+  };
+}

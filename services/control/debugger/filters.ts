@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { type Message } from '../../../shared/model/message';
+import { parseMessage } from '../../../shared/model/message-codec';
+import { compileExpression } from '../../../shared/cel/compile';
+import { mistakeText } from '../../../shared/cel/syntax';
+import { messageVariables } from '../../../shared/cel/json-values';
+import { type Entry } from './buffer';
+import { parseBody } from '../http/fields';
+
+/** A filter that is checked, and tried on what sources sent lately, before anything depends on it. */
+
+const MAX_TRIED = 500;
+/** Somebody waits for the answer, and others for control: what was not tried by then is left out. */
+const TRY_MS = 250;
+/** Beyond it they are counted as others. */
+const MAX_REASONS = 20;
+
+export const filterText = z
+  .string()
+  .superRefine((text, ctx) => {
+    const found = compileExpression(text, 'filter');
+    if (found.kind === 'expression') return;
+    ctx.addIssue({ code: 'custom', message: mistakeText(found) });
+  })
+  .meta({
+    description:
+      'Condition in CEL over the message, such as type == "track" && properties.total > 100. Only matching messages are delivered',
+    maxLength: 2_000,
+  });
+
+export const tryFilterSchema = z.strictObject({
+  filter: z.string().meta({ description: 'The condition to evaluate' }),
+  sources: z
+    .array(z.string())
+    .max(1_000)
+    .optional()
+    .meta({ description: 'Only events of these sources. Omit for all' }),
+  limit: z
+    .int()
+    .min(1)
+    .max(MAX_TRIED)
+    .default(50)
+    .meta({ description: 'Maximum number of accepted events, newest first' }),
+});
+
+/** What to try a filter on. */
+export interface Trial {
+  filter: string;
+  entries: readonly Entry[];
+  /** ms, of any clock */
+  clock: () => number;
+}
+
+/** @throws Problem `invalid_fields`, but not for a mistake in the filter: that is the answer */
+export function readTrial(body: unknown): z.output<typeof tryFilterSchema> {
+  return parseBody(tryFilterSchema, body);
+}
+
+/** What the filter says of each event, or where its mistake is. */
+export function tryFilter({ filter, entries, clock }: Trial) {
+  const expression = compileExpression(filter, 'filter');
+  if (expression.kind === 'mistake') {
+    const { message, place } = expression;
+    return { mistake: { message, ...place }, tried: 0, matched: 0, failed: 0, failures: [], results: [] };
+  }
+  const results: Result[] = [];
+  const reasons = new Map<string, number>();
+  const startedAt = clock();
+  for (const entry of entries) {
+    if (clock() - startedAt > TRY_MS) break;
+    const message = entry.accepted ? parseMessage(entry.value) : 'rejected';
+    // A deletion passes every filter: it says nothing about this one.
+    if (typeof message === 'string' || message.type === 'delete') continue;
+    const outcome = expression.evaluate(messageVariables(message));
+    if (typeof outcome === 'boolean') {
+      results.push(resultOf(entry, message, outcome ? 'match' : 'no_match', null));
+      continue;
+    }
+    const reason = reasons.has(outcome.message) || reasons.size < MAX_REASONS ? outcome.message : 'other reasons';
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    results.push(resultOf(entry, message, 'failed', outcome.message));
+  }
+  const count = (outcome: Outcome) => results.filter((result) => result.outcome === outcome).length;
+  return {
+    mistake: null,
+    tried: results.length,
+    matched: count('match'),
+    failed: count('failed'),
+    failures: Array.from(reasons, ([reason, of]) => ({ reason, count: of })).sort((a, b) => b.count - a.count),
+    results,
+  };
+}
+
+type Outcome = 'match' | 'no_match' | 'failed';
+type Result = ReturnType<typeof resultOf>;
+
+function resultOf(entry: Entry, message: Message, outcome: Outcome, reason: string | null) {
+  return {
+    event: entry.id,
+    at: new Date(entry.atMs).toISOString(),
+    source: entry.source,
+    type: message.type,
+    name: message.event ?? message.name ?? null,
+    outcome,
+    reason,
+  };
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { type ConfigView } from '../../../shared/config/types';
+import { type Source } from '../../../shared/model/config';
+import { MAX_ID_BYTES } from '../../../shared/model/normalize';
+import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
+import { type FieldError, pointer } from '../http/problem';
+import { type OutRecord } from '../../../shared/kafka/port';
+import { MESSAGES } from '../../../shared/kafka/topics';
+import { invalidFields, parseBody } from '../http/fields';
+import { type Deletion } from './store';
+import { pageParameters } from '../http/query';
+
+/** Deleting users: which sources are affected, and the messages that say so. Pure: ids and the time are given. */
+
+const MAX_USERS = 5_000;
+const MAX_MESSAGES = 50_000;
+
+const ids = z
+  .array(
+    z
+      .string()
+      .min(1)
+      .refine((id) => Buffer.byteLength(id) <= MAX_ID_BYTES, `must have at most ${MAX_ID_BYTES} bytes of UTF-8`),
+  )
+  .max(MAX_USERS);
+
+export const deletionSchema = z.strictObject({
+  userIds: ids.optional().meta({ description: 'Required without `anonymousIds`' }),
+  anonymousIds: ids.optional().meta({ description: 'Ids of visitors. Removes what they sent without a `userId`' }),
+  sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources. Omit for all' }),
+});
+export const deletionsQuery = pageParameters;
+
+export interface Wanted {
+  users: string[];
+  anonymous: string[];
+  /** null: all */
+  sources: string[] | null;
+  /** those that a message is sent for */
+  affected: string[];
+}
+
+/**
+ * What a body asks for. Affected is a source that is on and has a destination that is on: others have nobody to tell.
+ * @throws Problem `invalid_fields`
+ */
+export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 'list' | 'destinationsOf'>): Wanted {
+  const { userIds = [], anonymousIds = [], sources } = parseBody(deletionSchema, body);
+  if (userIds.length + anonymousIds.length === 0) {
+    throw invalidFields([
+      { pointer: pointer(['userIds']), detail: 'needs at least one of `userIds` and `anonymousIds`' },
+    ]);
+  }
+  const unknown = (sources ?? []).flatMap((id, i): FieldError[] =>
+    config.source(id)
+      ? []
+      : [{ pointer: pointer(['sources', i]), detail: `unknown source ${JSON.stringify(id.slice(0, 100))}` }],
+  );
+  if (unknown.length > 0) throw invalidFields(unknown);
+  const [users, anonymous] = [[...new Set(userIds)], [...new Set(anonymousIds)]];
+  const count = users.length + anonymous.length;
+  const named = config
+    .list('source')
+    .map(({ data }) => data)
+    .filter(({ id }) => sources === undefined || sources.includes(id));
+  const affected = named.filter((source) => isAffected(source, config)).map(({ id }) => id);
+  if (count * affected.length > MAX_MESSAGES) {
+    const detail = `would create ${count * affected.length} messages (users times sources); the limit is ${MAX_MESSAGES}`;
+    throw invalidFields([{ pointer: pointer(['userIds']), detail }]);
+  }
+  return { users, anonymous, sources: sources ? [...new Set(sources)] : null, affected };
+}
+
+function isAffected({ id, enabled }: Source, config: Pick<ConfigView, 'destinationsOf'>): boolean {
+  return enabled && config.destinationsOf(id).some(({ data }) => data.enabled);
+}
+
+/** One `delete` message for each user, or visitor, and affected source, routed like any other. */
+export function deleteRecords(
+  { users, anonymous, affected }: Wanted,
+  made: { id: string; now: Date; traceparent: () => string },
+): OutRecord[] {
+  const at = made.now.toISOString();
+  const whose = [...users.map((userId) => ({ userId })), ...anonymous.map((anonymousId) => ({ anonymousId }))];
+  return whose.flatMap((id, i) =>
+    affected.map((source) => {
+      // The same for all sources: ids of messages are a source's own.
+      const message: Message = {
+        type: 'delete',
+        messageId: `${made.id}-${String(i)}`,
+        ...id,
+        timestamp: at,
+        receivedAt: at,
+      };
+      const times = { acceptedAtMs: made.now.getTime(), traceparent: made.traceparent() };
+      const headers = messageHeaders(source, message.messageId, times);
+      return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
+    }),
+  );
+}
+
+const SHOWN_IN_LIST = 20;
+
+export function deletionView({ id, at, users, anonymous, sources, affected, messages }: Deletion) {
+  const ids = { users: users.length, visitors: anonymous.length, userIds: users, anonymousIds: anonymous };
+  return { id, at: new Date(at).toISOString(), ...ids, sources, affected, messages };
+}
+
+/** In a list the first of many users stand for all. */
+export function deletionListView(deletion: Deletion) {
+  const { users, anonymous } = deletion;
+  const shown = { userIds: users.slice(0, SHOWN_IN_LIST), anonymousIds: anonymous.slice(0, SHOWN_IN_LIST) };
+  return { ...deletionView(deletion), ...shown };
+}

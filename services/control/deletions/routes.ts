@@ -1,0 +1,55 @@
+import { Problem } from '../http/problem';
+import { newTraceparent } from '../../../shared/telemetry/trace';
+import { deleteRecords, deletionListView, deletionView, readDeletion } from './model';
+import { type ControlContext } from '../context';
+import { type Deletion, getDeletion, listDeletions } from './store';
+import { newId } from '../config/ids';
+import { type HandlersOf } from '../http/mount';
+import { decodeCursor, encodeCursor } from '../http/query';
+
+/** So many in one append: its buffer is bounded. */
+const CHUNK = 2_000;
+
+/** /api/v1/deletions */
+export function deletionHandlers(deps: ControlContext): HandlersOf<'deletions'> {
+  const { history } = deps;
+  return {
+    'GET /deletions': async ({ query: { limit, after }, res }) => {
+      const page = { limit: limit + 1, after: decodeCursor(after) };
+      const found = await history.ask((database) => listDeletions(database, page));
+      const data = found.slice(0, limit);
+      const last = data.at(-1);
+      const next = found.length > limit && last ? encodeCursor(last.at, last.id) : null;
+      res.json({ data: data.map(deletionListView), next });
+    },
+    'POST /deletions': async ({ body, path, res }) => {
+      const deletion = await deleteUsers(deps, body);
+      res.status(202).location(`${path}/${deletion.id}`).json(deletionView(deletion));
+    },
+    'GET /deletions/{id}': async ({ id, res }) => {
+      const found = await history.ask((database) => getDeletion(database, id));
+      if (!found) throw new Problem('not_found', `Unknown deletion ${JSON.stringify(id.slice(0, 100))}`);
+      res.json(deletionView(found));
+    },
+  };
+}
+
+async function deleteUsers(deps: ControlContext, body: unknown): Promise<Deletion> {
+  const { config, history, events, producer, log } = deps;
+  const wanted = readDeletion(body, config);
+  // Before anything is sent: half a deletion would have to be explained.
+  await history.ask(({ query }) => query('select 1'));
+  const now = deps.now();
+  const id = newId('del', now);
+  const records = deleteRecords(wanted, { id, now, traceparent: newTraceparent });
+  for (let i = 0; i < records.length; i += CHUNK) await producer.send(records.slice(i, i + CHUNK));
+  const deletion: Deletion = { ...wanted, id, at: now.getTime(), messages: records.length };
+  const rows = await history.forget(deletion);
+  events.ring.purge();
+  // Who was deleted is nobody's business in a log.
+  log.info(
+    { deletion: id, users: wanted.users.length + wanted.anonymous.length, messages: records.length, rows },
+    'users.deleted',
+  );
+  return deletion;
+}

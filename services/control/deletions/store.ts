@@ -1,0 +1,170 @@
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { type Database, type Queries, type Row } from '../history/database';
+import { databaseJson } from '../history/row-codec';
+import { storedIds } from '../history/stored-user-id';
+
+/** Users that were deleted: what the history forgets of them, now and in what is still to be read of `attempts`. */
+
+/** Of these sources. */
+export interface Deletion {
+  id: string;
+  /** ms since 1970 */
+  at: number;
+  users: string[];
+  /** visitors who have no user id */
+  anonymous: string[];
+  /** whose rows are forgotten; null: of all sources */
+  sources: string[] | null;
+  /** the sources that a message was sent for */
+  affected: string[];
+  /** messages sent */
+  messages: number;
+}
+
+/** Writes it down, and removes the users' rows. @returns how many */
+export async function recordDeletion(database: Database, deletion: Deletion): Promise<number> {
+  const { id, at, users, anonymous, sources, affected, messages } = deletion;
+  return database.transaction(async ({ query }) => {
+    await query(
+      `insert into waypost.deletions (id, at, users, anonymous, sources, affected, messages)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [
+        ...[id, at, databaseJson(users), databaseJson(anonymous)],
+        ...[databaseJson(sources), databaseJson(affected), messages],
+      ],
+    );
+    let rows = 0;
+    for (const [column, ids] of [['user_id', users] as const, ['anonymous_id', anonymous] as const]) {
+      if (ids.length === 0) continue;
+      const removed = await query(
+        `delete from waypost.deliveries
+         where ${column} in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
+           and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
+         returning id`,
+        [databaseJson(ids.flatMap(storedIds)), at, sources === null, databaseJson(sources ?? [])],
+      );
+      rows += removed.length;
+    }
+    return rows;
+  });
+}
+
+/** The newest first. */
+export async function listDeletions(
+  database: Database,
+  page: { limit: number; after?: { at: number; id: string } | undefined },
+): Promise<Deletion[]> {
+  const rows = await database.query(
+    `select * from waypost.deletions where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
+     order by at desc, id desc limit $3::int`,
+    [page.after?.at ?? null, page.after?.id ?? null, page.limit],
+  );
+  return rows.map(fromRow);
+}
+
+export async function getDeletion(database: Database, id: string): Promise<Deletion | undefined> {
+  const [row] = await database.query('select * from waypost.deletions where id = $1', [id]);
+  return row && fromRow(row);
+}
+
+function fromRow(row: Row): Deletion {
+  const { id, at, users, anonymous, sources, affected, messages } = row as Record<keyof Deletion, never>;
+  return {
+    id,
+    at,
+    users: JSON.parse(users) as string[],
+    anonymous: JSON.parse(anonymous) as string[],
+    sources: JSON.parse(sources) as string[] | null,
+    affected: JSON.parse(affected) as string[],
+    messages,
+  };
+}
+
+/** Longer than any topic keeps a record: dead letters, which a replay sends again, stay 30 days and a segment of 7 days. */
+const REMEMBERED_MS = 38 * 86_400_000;
+
+/**
+ * Remembers the deletions that later events may still predate. Other control processes write deletions too: a process
+ * that writes rows reads new deletions first, in the same transaction.
+ */
+export class Forgotten {
+  readonly #byUser: ById = new Map();
+  readonly #byVisitor: ById = new Map();
+  /** all deletions up to this one are known */
+  #seq = 0;
+  #latestAt = 0;
+
+  /** changes with each new deletion */
+  get latestSeq(): number {
+    return this.#seq;
+  }
+
+  /**
+   * Reads all new deletions, and blocks further ones until the transaction ends: such a deletion then finds the rows that
+   * the transaction wrote, and removes them.
+   */
+  async learn({ query }: Queries, nowMs: number): Promise<void> {
+    // Waits for deletions under way, also those of older versions: every insert takes the conflicting lock. Without it a
+    // deletion could become visible after one with a higher number.
+    await query('lock table waypost.deletions in share mode');
+    const rows = await query<{ seq: number; at: number; users: string; anonymous: string; sources: string }>(
+      `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
+         case when at >= $2::bigint then anonymous else '[]' end as anonymous
+       from waypost.deletions where seq > $1::bigint order by seq`,
+      [this.#seq, nowMs - REMEMBERED_MS],
+    );
+    for (const { seq, at, users, anonymous, sources } of rows) {
+      this.add({
+        at,
+        users: JSON.parse(users) as string[],
+        anonymous: JSON.parse(anonymous) as string[],
+        sources: JSON.parse(sources) as string[] | null,
+      });
+      this.#seq = seq;
+    }
+  }
+
+  /** Reads new deletions outside a transaction that writes rows. */
+  async refresh(database: Database, nowMs: number): Promise<void> {
+    const news = await database.query('select 1 from waypost.deletions where seq > $1::bigint limit 1', [this.#seq]);
+    if (news.length > 0) await database.transaction((queries) => this.learn(queries, nowMs));
+  }
+
+  add({ at, users, anonymous, sources }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>): void {
+    for (const [ids, byId] of [[users, this.#byUser] as const, [anonymous, this.#byVisitor] as const]) {
+      for (const id of ids.map(asStored)) byId.set(id, [...(byId.get(id) ?? []), { at, sources }]);
+      if (ids.length > 0) this.#latestAt = Math.max(this.#latestAt, at);
+    }
+  }
+
+  /** Whether an event is of a user, or a visitor, who was deleted after it was accepted. */
+  has(event: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source' | 'acceptedAt'>): boolean {
+    const { userId, anonymousId, source } = event;
+    const atMs = Date.parse(event.acceptedAt);
+    // Most records are newer than any deletion and need no look-up.
+    if (atMs >= this.#latestAt) return false;
+    const sent = { source, atMs };
+    return wasDeleted(this.#byUser, userId, sent) || wasDeleted(this.#byVisitor, anonymousId, sent);
+  }
+
+  /** Whether what was sent at this time is of any of these users or visitors, and they were deleted afterwards. */
+  hides(ids: () => readonly string[], source: string, atMs: number): boolean {
+    if (atMs >= this.#latestAt) return false;
+    const sent = { source, atMs };
+    return ids().some((id) => wasDeleted(this.#byUser, id, sent) || wasDeleted(this.#byVisitor, id, sent));
+  }
+}
+
+type ById = Map<string, Pick<Deletion, 'at' | 'sources'>[]>;
+
+function wasDeleted(byId: ById, id: string | undefined, { source, atMs }: { source: string; atMs: number }): boolean {
+  if (id === undefined || byId.size === 0) return false;
+  return (byId.get(asStored(id)) ?? []).some(
+    ({ at, sources }) => atMs < at && (sources === null || sources.includes(source)),
+  );
+}
+
+/** Returns a text as the database stores it. */
+function asStored(text: string): string {
+  return JSON.parse(databaseJson(text)) as string;
+}

@@ -1,0 +1,56 @@
+import { type Json } from '../../../shared/model/message';
+import { type InRecord, type Kafka } from '../../../shared/kafka/port';
+import { DEAD } from '../../../shared/kafka/topics';
+import { type DeliveryRow } from '../history/delivery-row';
+
+/** The record of a delivery, with the very bytes that were POSTed: the history only names it. */
+
+type Reads = Pick<Kafka, 'read' | 'ranges'>;
+
+/** One record; what lies behind it in the same batch comes with it. */
+const FETCH_BYTES = 256 * 1024;
+const DAY_MS = 86_400_000;
+/** A dead letter is looked for among those that were given up at the same time. */
+const DEAD_AROUND_MS = 2_000;
+const MOST_DEAD_READ = 20_000;
+
+/** @returns the record that holds the delivery, or undefined where Kafka no longer has it */
+export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number): Promise<InRecord | undefined> {
+  const [, topic, partition, offset] = /^(.+)\/(\d+)\/(\d+)$/.exec(row.record) ?? [];
+  if (topic === undefined) return undefined;
+  const place = { topic, partition: Number(partition), offset: Number(offset) };
+  const { records } = await kafka.read({ ...place, maxBytes: FETCH_BYTES });
+  const record = records.find((each) => each.offset === place.offset);
+  if (record?.headers.delivery === row.id) return record;
+  // A week after it was tried, only the dead are kept.
+  if (row.status === 'dead' && row.settledAt !== null && nowMs - row.settledAt > DAY_MS) {
+    return findDead(kafka, row.id, row.settledAt);
+  }
+  return undefined;
+}
+
+async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecord | undefined> {
+  for (const { partition, low, high } of await kafka.ranges(DEAD, atMs - DEAD_AROUND_MS)) {
+    let offset = low;
+    while (offset < Math.min(high, low + MOST_DEAD_READ)) {
+      const at = { topic: DEAD, partition, offset, until: high, maxBytes: 1024 * 1024 };
+      const { records, next, gone } = await kafka.read(at);
+      const found = records.find(({ headers }) => headers.delivery === id);
+      if (found) return found;
+      const last = records.at(-1);
+      if (gone || (last && last.timestampMs > atMs + DEAD_AROUND_MS)) break;
+      offset = next;
+    }
+  }
+  return undefined;
+}
+
+/** As JSON: a body is one that Waypost rendered. Where it is not, its text. */
+export function bodyJson(body: Buffer): Json {
+  const text = body.toString();
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}

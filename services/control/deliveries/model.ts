@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { type Destination } from '../../../shared/model/config';
+import { MESSAGE_TYPES } from '../../../shared/model/message';
+import { type DeliveryRow, STATUSES, type Try } from '../history/delivery-row';
+import { type Filter } from '../history/queries';
+import { pageParameters, timeParameter } from '../http/query';
+
+/** Deliveries as the API shows them, and by what they are found. Pure. */
+
+const text = z.string().min(1).max(500);
+/** Records of older versions hold longer ids than ingest takes now; a longer query is refused by its length. */
+const MAX_USER_CHARACTERS = 8_000;
+
+/** By what deliveries are filtered; a replay's scope says the same words. */
+export const deliveryFilter = z.strictObject({
+  destination: text.optional(),
+  source: text.optional(),
+  status: z.enum(STATUSES).optional(),
+  message: text.optional().meta({ description: "The message's id" }),
+  user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
+  type: z.enum(MESSAGE_TYPES).optional(),
+  since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
+  until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
+});
+export const deliveriesQuery = deliveryFilter.extend(pageParameters.shape);
+
+export function filterOf(query: z.output<typeof deliveryFilter>): Filter {
+  const { destination, source, status, message, user, type, since, until } = query;
+  return { destination, source, status, message, user, type, since, until };
+}
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+/** One of a list: without bodies, of which there may be megabytes. */
+export function deliveryView(row: DeliveryRow) {
+  return {
+    id: row.id,
+    messageId: row.message,
+    source: row.source,
+    destination: row.destination,
+    type: row.type,
+    userId: row.userId,
+    status: row.status,
+    reason: row.reason,
+    acceptedAt: new Date(row.acceptedAt).toISOString(),
+    expiresAt: new Date(row.expiresAt).toISOString(),
+    nextAttemptAt: iso(row.nextAt),
+    settledAt: iso(row.settledAt),
+    replay: Math.max(0, row.replay),
+    attemptsMade: row.made,
+    test: row.test,
+    attempts: row.tries.map((each) => attemptView(each, ({ response, ...url }) => url)),
+  };
+}
+
+/** What may be said of a URL beside its id and origin. */
+export interface WebhookAddresses {
+  /** the whole URL by the webhook's id; empty for who may not see it */
+  urls: ReadonlyMap<string, string>;
+  destination: Destination | undefined;
+}
+
+/** One with all that is known of it. `body` is added by who can read it. */
+export function deliveryDetail(row: DeliveryRow, { urls, destination }: WebhookAddresses) {
+  const request = requestHeaders(row, destination);
+  return {
+    ...deliveryView(row),
+    budget: {
+      attemptsMade: row.made,
+      nextAttemptAt: iso(row.nextAt),
+      expiresAt: new Date(row.expiresAt).toISOString(),
+      waitsFor: row.status === 'waiting' || row.status === 'retrying' ? row.reason : null,
+    },
+    attempts: row.tries.map((each) =>
+      attemptView(each, (url) => ({
+        ...url,
+        address: urls.get(url.url) ?? null,
+        request: request(url.url),
+      })),
+    ),
+  };
+}
+
+function attemptView<T>({ n, replay, at, durationMs, outcome, urls }: Try, view: (url: Try['urls'][number]) => T) {
+  return { n, replay, at, durationMs, outcome, urls: urls.map(view) };
+}
+
+const MASKED = '***';
+
+/** The headers of a request as the destination stands now: what is secret, or of that moment alone, is masked. */
+function requestHeaders(row: DeliveryRow, destination: Destination | undefined) {
+  const always = { 'content-type': 'application/json', 'user-agent': 'Waypost/1.0', 'webhook-id': row.id };
+  const signed = destination?.secrets ? { 'x-signature': MASKED, 'webhook-signature': MASKED } : {};
+  return (webhookId: string) => {
+    const webhook = destination?.webhooks.find(({ id }) => id === webhookId);
+    const own = Object.keys(webhook?.headers ?? {}).map((name) => [name.toLowerCase(), MASKED]);
+    return {
+      rebuilt: true,
+      headers: { ...always, 'webhook-timestamp': MASKED, traceparent: MASKED, ...signed, ...fromEntries(own) },
+    };
+  };
+}
+
+function fromEntries(entries: string[][]): Record<string, string> {
+  return Object.fromEntries(entries) as Record<string, string>;
+}

@@ -1,0 +1,69 @@
+import { Problem } from '../http/problem';
+import { seesSecrets } from '../auth/authenticate';
+import { bodyJson, findRecord } from './delivery-body';
+import { deliveryDetail, deliveryView, filterOf } from './model';
+import { type ControlContext } from '../context';
+import { type DeliveryRow } from '../history/delivery-row';
+import { getDelivery, listDeliveries } from '../history/queries';
+import { type HandlersOf } from '../http/mount';
+import { decodeCursor, encodeCursor } from '../http/query';
+import { heldDelivery, replayRecords } from '../replays/candidates';
+import { requireOn } from '../replays/scope';
+import { openWebhooks } from '../destinations/webhooks';
+
+/** /api/v1/deliveries */
+export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
+  return {
+    'GET /deliveries': async ({ query, res }) => {
+      const cursor = decodeCursor(query.after);
+      const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
+      // One more tells whether there is a next page.
+      const page = { limit: query.limit + 1, after };
+      const found = await deps.history.ask((database) => listDeliveries(database, filterOf(query), page));
+      const rows = found.slice(0, query.limit);
+      const last = rows.at(-1);
+      const next = found.length > rows.length && last ? encodeCursor(last.acceptedAt, last.id) : null;
+      res.json({ data: rows.map(deliveryView), next });
+    },
+    'GET /deliveries/{id}': async ({ id, by, res }) => {
+      res.json(await showDelivery(deps, id, seesSecrets(by)));
+    },
+    'POST /deliveries/{id}/replay': async ({ id, res }) => {
+      res.status(202).json(await replayDelivery(deps, id));
+    },
+  };
+}
+
+async function find({ history }: ControlContext, id: string): Promise<DeliveryRow> {
+  const row = await history.ask((database) => getDelivery(database, id));
+  if (row) return row;
+  throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
+}
+
+/** Sends one more: also one that was delivered, since that very one was asked for. */
+async function replayDelivery(deps: ControlContext, id: string) {
+  const { kafka, config, producer, windowMs, now, log } = deps;
+  const row = await find(deps, id);
+  if (row.status === 'waiting' || row.status === 'retrying') {
+    throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
+  }
+  requireOn(config, row.destination);
+  const nowMs = now().getTime();
+  const record = await findRecord(kafka, row, nowMs);
+  const candidate = record && heldDelivery(record);
+  if (!candidate) throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
+  const replay = Math.max(0, row.replay) + 1;
+  await producer.send(replayRecords(candidate, replay, { nowMs, windowMs }));
+  log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
+  return { id, replay, status: 'waiting' };
+}
+
+async function showDelivery(deps: ControlContext, id: string, withAddresses: boolean) {
+  const { kafka, config, encryptor, now } = deps;
+  const row = await find(deps, id);
+  const destination = config.destination(row.destination)?.data;
+  const known = destination && withAddresses ? openWebhooks(destination, encryptor) : [];
+  const urls = new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, url]])));
+  const record = await findRecord(kafka, row, now().getTime());
+  return { ...deliveryDetail(row, { urls, destination }), body: record?.value ? bodyJson(record.value) : null };
+}

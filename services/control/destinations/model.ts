@@ -1,0 +1,142 @@
+import { type z } from 'zod';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type Entry } from '../../../shared/config/types';
+import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
+import { type Json, type JsonObject } from '../../../shared/model/message';
+import { type FieldError, pointer } from '../http/problem';
+import { destinationSchema } from './schema';
+import { durationText, parseBody } from '../http/fields';
+import { mergePatch } from '../http/merge-patch';
+import { secretsNow } from './secrets';
+import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
+
+/**
+ * What may be done to a destination, and what is shown of it: never a secret, never the value of a header.
+ * Pure, but for the randomness of sealing: ids and the time are given.
+ */
+
+export interface Making {
+  id: string;
+  now: Date;
+  encryptor: Encryptor;
+  newWebhookId: () => string;
+  sourceExists: (id: string) => boolean;
+}
+
+/** PATCH without `webhooks` leaves them as they are, sealed. */
+const withoutWebhooks = destinationSchema.partial({ webhooks: true });
+type Fields = z.output<typeof withoutWebhooks>;
+
+/** @throws Problem `invalid_fields` */
+export function createDestination(body: unknown, making: Making): Destination {
+  // As in a patch, null is what is not there.
+  const given = mergePatch({}, (body ?? {}) as Json);
+  const errors = [...sourceErrors(given, making), ...webhookErrors(given, [])];
+  const fields = parseBody(destinationSchema, given, errors);
+  return assemble(fields, undefined, making);
+}
+
+/** @throws Problem `invalid_fields` */
+export function patchDestination(before: Destination, patch: Json, making: Making): Destination {
+  const merged = mergePatch(patchable(before, making), patch);
+  const errors = [...sourceErrors(merged, making), ...webhookErrors(merged, openWebhooks(before, making.encryptor))];
+  const fields = parseBody(has(patch, 'webhooks') ? destinationSchema : withoutWebhooks, merged, errors);
+  const after = assemble(fields, before, making);
+  if (has(patch, 'sharedSecret') && fields.sharedSecret === undefined) delete after.secrets;
+  return after;
+}
+
+/** What a patch merges into. Webhooks are a list, and lists do not merge; the secret is nobody's to read. */
+function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
+  const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
+  return {
+    ...{ name, type, enabled, paused, sources: destination.sources.filter(sourceExists) },
+    ...(types && { types }),
+    ...(filter !== undefined && { filter }),
+    ...(maxPerSecond !== undefined && { maxPerSecond }),
+    ...(shards !== undefined && { shards }),
+    ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
+  };
+}
+
+function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
+  const { id, now, encryptor } = making;
+  const at = now.toISOString();
+  const { types, filter, maxPerSecond, shards, switchOffAfter } = fields;
+  const secrets =
+    fields.sharedSecret === undefined
+      ? secretsNow(before?.secrets, now)
+      : { current: encryptor.encrypt(fields.sharedSecret, id) };
+  const stored = before ? openWebhooks(before, encryptor) : [];
+  const sealing = { ownerId: id, encryptor, newId: making.newWebhookId };
+  return {
+    id,
+    name: fields.name,
+    type: fields.type,
+    enabled: fields.enabled,
+    paused: fields.paused,
+    sources: [...new Set(fields.sources)],
+    webhooks: fields.webhooks ? sealWebhooks(fields.webhooks, stored, sealing) : (before?.webhooks ?? []),
+    ...(secrets && { secrets }),
+    ...(types && { types: [...new Set(types)] }),
+    ...(filter !== undefined && { filter }),
+    ...(maxPerSecond !== undefined && { maxPerSecond }),
+    ...(shards !== undefined && { shards }),
+    ...(switchOffAfter !== undefined && { switchOffAfterMs: switchOffAfter }),
+    createdAt: before?.createdAt ?? at,
+    updatedAt: at,
+  };
+}
+
+function sourceErrors(body: Json, { sourceExists }: Making): FieldError[] {
+  const sources = has(body, 'sources') ? body.sources : [];
+  if (!Array.isArray(sources)) return [];
+  return sources.flatMap((id, i) =>
+    typeof id === 'string' && !sourceExists(id)
+      ? [{ pointer: pointer(['sources', i]), detail: `unknown source ${JSON.stringify(id.slice(0, 100))}` }]
+      : [],
+  );
+}
+
+function has(value: Json, key: string): value is JsonObject {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+}
+
+/**
+ * What may be seen of it. An administrator can give the webhooks back in a PATCH as they are here; others see of a URL the
+ * origin alone, since paths and queries hold tokens.
+ */
+export function destinationView(
+  { version, data }: Entry<Destination>,
+  { encryptor, sourceExists, now }: Pick<Making, 'encryptor' | 'sourceExists' | 'now'>,
+  seesSecrets: boolean,
+) {
+  const secrets = secretsNow(data.secrets, now);
+  const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  return {
+    id: data.id,
+    name: data.name,
+    type: data.type,
+    enabled: data.enabled,
+    paused: data.paused,
+    // A deleted source is not told to each of its destinations: it is left out here, and at the next change.
+    sources: data.sources.filter(sourceExists),
+    webhooks: openWebhooks(data, encryptor).map(({ sealed, url }) => ({
+      id: sealed.id,
+      url: seesSecrets ? (url ?? null) : sealed.origin,
+      headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true }])),
+    })),
+    hasSharedSecret: secrets !== undefined,
+    secretRotation: secrets?.previous
+      ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt) }
+      : null,
+    types: data.types ?? null,
+    filter: data.filter ?? null,
+    maxPerSecond: data.maxPerSecond ?? null,
+    shards: data.shards ?? DEFAULT_SHARDS,
+    switchOffAfter: data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),
+    version,
+    createdAt: data.createdAt,
+    updatedAt: data.updatedAt,
+  };
+}

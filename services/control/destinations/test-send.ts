@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { type DeliveryEvent, type AttemptEvent } from '../../../shared/model/attempt-events';
+import { renderBody } from '../../../shared/model/webhook-body';
+import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
+import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
+import { CALL_TYPES, type CallType, type Json, type JsonObject, type Message } from '../../../shared/model/message';
+import { type OutRecord } from '../../../shared/kafka/port';
+import { WEBHOOKS } from '../../../shared/kafka/topics';
+import { parseBody } from '../http/fields';
+
+/** A test send: the sample message, its record, and what its events add up to. Pure: ids and the time are given. */
+
+/** In the place of a source, which a test has none of. */
+const TEST_SOURCE = 'test';
+
+const text = z.string().min(1).max(200);
+/** Whatever JSON can hold: it was parsed from it. */
+const object = z.record(z.string(), z.custom<Json>());
+
+export const testSchema = z.strictObject({
+  type: z.enum(CALL_TYPES).default('track'),
+  userId: text.default('test-user'),
+  event: text.optional(),
+  name: text.optional(),
+  groupId: text.optional(),
+  previousId: text.optional(),
+  properties: object.optional(),
+  traits: object.optional(),
+});
+
+const SAMPLES: Record<CallType, Partial<Message>> = {
+  identify: { traits: { email: 'test@example.com', plan: 'trial' } },
+  track: { event: 'Test Event', properties: { test: true } },
+  page: { name: 'Test Page', properties: { url: 'https://example.com/test' } },
+  screen: { name: 'Test Screen', properties: { test: true } },
+  group: { groupId: 'test-group', traits: { name: 'Test Group' } },
+  alias: { previousId: 'test-previous' },
+};
+
+/** @throws Problem `invalid_fields` */
+export function sampleMessage(body: unknown, made: { messageId: string; now: Date }): Message {
+  const at = made.now.toISOString();
+  const { type, ...given } = parseBody(testSchema, body);
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Message>;
+  const context: JsonObject = { library: { name: 'waypost-test', version: '1' } };
+  return { ...SAMPLES[type], ...set, type, messageId: made.messageId, timestamp: at, receivedAt: at, context };
+}
+
+/** The record that delivery takes: flagged, so that it is tried once, whether the destination is on or not. */
+export function testRecord(
+  destination: Destination,
+  message: Message,
+  made: { now: Date; lifetimeMs: number; traceparent: string },
+): { id: string; record: OutRecord } {
+  const acceptedAt = made.now.getTime();
+  const user = message.userId ?? message.messageId;
+  const delivery: Delivery = {
+    id: deliveryId(TEST_SOURCE, message.messageId, destination.id),
+    messageId: message.messageId,
+    sourceId: TEST_SOURCE,
+    destinationId: destination.id,
+    type: message.type,
+    userId: user,
+    acceptedAt,
+    expiresAt: acceptedAt + made.lifetimeMs,
+    ...{ attempt: 0, hop: 0, replay: 0, closed: [], test: true },
+    traceparent: made.traceparent,
+  };
+  const key = deliveryKey(destination.id, user, destination.shards ?? DEFAULT_SHARDS);
+  const record = { topic: WEBHOOKS, key, value: renderBody(message), headers: encodeDelivery(delivery) };
+  return { id: delivery.id, record };
+}
+
+/** What the control API calls an attempt. */
+type Attempt = Pick<AttemptEvent, 'n' | 'at' | 'durationMs' | 'outcome' | 'urls'>;
+
+export interface TestSendProgress {
+  status: 'delivered' | 'dead' | 'cancelled';
+  reason: string | null;
+  /** null where none was made */
+  attempt: Attempt | null;
+}
+
+/** Adds an event to what is known. The requests that were still open come as a second, late event of one attempt. */
+export function addEvent(progress: TestSendProgress | undefined, event: DeliveryEvent): TestSendProgress {
+  const attempt = progress?.attempt ?? null;
+  switch (event.kind) {
+    case 'attempt': {
+      const { n, at, durationMs, outcome, urls, reason } = event;
+      const merged = attempt
+        ? { ...attempt, durationMs: Math.max(attempt.durationMs, durationMs), urls: [...attempt.urls, ...urls] }
+        : { n, at, durationMs, outcome, urls };
+      const delivered = merged.urls.some((url) => url.outcome === 'delivered');
+      if (delivered) merged.outcome = 'delivered';
+      // A test is tried once: what was not delivered by it never will be.
+      return { status: delivered ? 'delivered' : 'dead', reason: reason ?? progress?.reason ?? null, attempt: merged };
+    }
+    case 'cancelled':
+      return { status: 'cancelled', reason: event.reason, attempt };
+    case 'dead':
+    case 'waiting':
+      return { status: progress?.status ?? 'dead', reason: event.reason, attempt };
+  }
+}
+
+/** Nothing more is to come: every URL has its answer. */
+export function isComplete(progress: TestSendProgress, urls: number): boolean {
+  return progress.attempt !== null && progress.attempt.urls.length >= urls;
+}

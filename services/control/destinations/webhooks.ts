@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import { type FieldError, pointer } from '../http/problem';
+import { isKeepValue, type WebhookFields } from './schema';
+
+/**
+ * The webhooks of a destination: which given one is which stored one, and what it may keep of it.
+ *
+ * A stored header value is never sent to another origin than the one it was given for: else whoever may edit a
+ * destination could have its credentials sent to a host of theirs.
+ */
+
+/** A stored webhook with its URL in the clear; without where it cannot be opened (a key was lost). */
+export interface StoredWebhook {
+  sealed: EncryptedWebhook;
+  url: string | undefined;
+}
+
+export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
+  // Only a lost or changed WAYPOST_SECRET_KEY leaves one closed. The entry must stay editable: it can be given anew.
+  return destination.webhooks.map((sealed) => ({ sealed, url: encryptor.decrypt(sealed.url, destination.id).text }));
+}
+
+/** As much of a body as can be read, however wrong the rest is: so that all errors are told at once. */
+const outline = z.object({
+  webhooks: z
+    .array(
+      z
+        .object({
+          id: z.string().optional().catch(undefined),
+          url: z.string().optional().catch(undefined),
+          headers: z.record(z.string(), z.unknown()).catch({}),
+        })
+        .catch({ id: undefined, url: undefined, headers: {} }),
+    )
+    .catch([]),
+});
+type Outline = z.output<typeof outline>['webhooks'][number];
+
+/** What is wrong with the ids and kept values of `body.webhooks`, beside what the schema says. */
+export function webhookErrors(body: unknown, stored: readonly StoredWebhook[]): FieldError[] {
+  const read = outline.safeParse(body);
+  const given = read.success ? read.data.webhooks : [];
+  const matches = matchStored(given, stored);
+  return given.flatMap((item, i) => {
+    const match = matches[i];
+    const errors = keepErrors(item, match).map(([header, detail]) => ({
+      pointer: pointer(['webhooks', i, 'headers', header]),
+      detail,
+    }));
+    if (item.id === undefined || match) return errors;
+    const twice = stored.some(({ sealed }) => sealed.id === item.id);
+    const detail = twice
+      ? 'is given twice'
+      : 'is not the id of a webhook of this destination; leave it out for a new one';
+    return [{ pointer: pointer(['webhooks', i, 'id']), detail }, ...errors];
+  });
+}
+
+/** The stored webhook of each given one: by its id, else by the same URL. None is matched twice. */
+function matchStored(given: readonly Outline[], stored: readonly StoredWebhook[]): (StoredWebhook | undefined)[] {
+  const left = new Set(stored);
+  const take = (wanted: (candidate: StoredWebhook) => boolean) => {
+    const found = [...left].find(wanted);
+    if (found) left.delete(found);
+    return found;
+  };
+  // All ids first: a URL must not take the webhook that another item names.
+  const byId = given.map(({ id }) => (id === undefined ? undefined : take(({ sealed }) => sealed.id === id)));
+  return given.map((item, i) => {
+    if (item.id !== undefined || item.url === undefined) return byId[i];
+    const href = normal(item.url);
+    return take(({ url }) => url !== undefined && normal(url) === href);
+  });
+}
+
+function keepErrors(item: Outline, match: StoredWebhook | undefined): [header: string, detail: string][] {
+  const kept = Object.entries(item.headers).filter(([, value]) => isKeepValue(value));
+  return kept.flatMap(([header]): [string, string][] => {
+    if (!match || storedHeader(match, header) === undefined) {
+      return [[header, 'has no stored value to keep. Send the value']];
+    }
+    // What cannot be read as a URL is told by the schema.
+    if (item.url !== undefined && URL.canParse(item.url) && new URL(item.url).origin !== match.sealed.origin) {
+      return [[header, 'cannot be kept, because the origin of the URL changes. Send the value']];
+    }
+    return [];
+  });
+}
+
+/** @param webhooks checked by the schema and by `webhookErrors` */
+export function sealWebhooks(
+  webhooks: readonly WebhookFields[],
+  stored: readonly StoredWebhook[],
+  making: { ownerId: string; encryptor: Encryptor; newId: () => string },
+): EncryptedWebhook[] {
+  const { ownerId, encryptor, newId } = making;
+  const matches = matchStored(
+    webhooks.map(({ id, url, headers }) => ({ id, url, headers })),
+    stored,
+  );
+  return webhooks.map(({ url, headers }, i) => {
+    const match = matches[i];
+    const sealed = Object.entries(headers).flatMap(([header, value]): [string, Encrypted][] => {
+      if (!isKeepValue(value)) return [[header, encryptor.encrypt(value, ownerId)]];
+      const kept = match && storedHeader(match, header);
+      return kept === undefined ? [] : [[header, kept]];
+    });
+    return {
+      id: match?.sealed.id ?? newId(),
+      url: encryptor.encrypt(url, ownerId),
+      origin: new URL(url).origin,
+      headers: Object.fromEntries(sealed),
+    };
+  });
+}
+
+/** Header names have no case. */
+function storedHeader({ sealed }: StoredWebhook, header: string): Encrypted | undefined {
+  const lower = header.toLowerCase();
+  return Object.entries(sealed.headers).find(([stored]) => stored.toLowerCase() === lower)?.[1];
+}
+
+function normal(url: string): string {
+  return URL.canParse(url) ? new URL(url).href : url;
+}

@@ -1,0 +1,252 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../../shared/service/errors';
+import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
+import { type Log } from '../../../shared/telemetry/log';
+import { type DatabaseFault } from './database-errors';
+
+/**
+ * From a topic into the database, many events at once.
+ *
+ * Invariant: a record is done only when its event is committed there: outcome first, offset afterwards. While the
+ * database is away the queue is full, the partitions rest, and Kafka keeps what comes.
+ */
+
+/** One transaction a batch: many small ones cost more than all they write. */
+const MAX_BATCH = 2_000;
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/**
+ * While one batch is written the next one gathers. What an idle system writes may gather for a moment; a busy one's for
+ * longer, since each batch costs as much as a few hundred of its events: nobody reads along at hundreds a second.
+ */
+const GATHER_MS = 100;
+const GATHER_BUSY_MS = 1_000;
+const BUSY_BATCH = 50;
+const MAX_QUEUED = 6_000;
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+/**
+ * Where a whole batch gathers within moments and others need all the cores, the history waits for them: at thousands a second
+ * nobody reads along. But no longer than this, by the oldest event.
+ */
+const BEHIND_MS = 60_000;
+const LOOK_EVERY_MS = 500;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 10_000;
+/**
+ * How often a batch fails with an unknown fault before it is halved: with the pauses between, six seconds. A half is tried
+ * a second time at once, since a partition that another process has ended is found then.
+ */
+const UNKNOWN_TRIES = 6;
+const HALF_TRIES = 2;
+
+interface Queued<E> {
+  event: E;
+  bytes: number;
+  record: OpenRecord;
+  /** where it lies: a record can be asked only while it is offered */
+  topic: string;
+  partition: number;
+  offset: number;
+  /** when it was appended, ms since 1970 */
+  atMs: number;
+}
+
+export interface BatchWriterOptions<E> {
+  /** What a record says; `skip`: nothing; undefined where it cannot be used. */
+  parse(record: OpenRecord): E | 'skip' | undefined;
+  /**
+   * @param events none: nothing but to show that the database takes writes
+   * @throws whatever the database throws; nothing of the batch is written then
+   */
+  write(events: E[]): Promise<void>;
+  /** What failed, as far as the error tells. */
+  faultOf(error: unknown): DatabaseFault;
+  /** Whether others need all that this machine's cores can do. */
+  othersFirst(): boolean;
+  now(): number;
+  /** Waits before a batch that failed is tried again, ms. */
+  pause?(ms: number): Promise<void>;
+  /** Room again after `full`. */
+  onRoom(): void;
+  log: Log;
+}
+
+export class BatchWriter<E extends object> {
+  #queue: Queued<E>[] = [];
+  #bytes = 0;
+  #refused = false;
+  #running: Promise<void> | undefined;
+  #stopping = false;
+  /** it gathers no longer */
+  #hurrying = false;
+  /** a whole batch is there: it need not gather any longer */
+  #enough: () => void = () => undefined;
+  /** why the last batch could not be written */
+  #trouble: string | undefined;
+  /** unknown faults of the batch at the head, in a row */
+  #unknown = 0;
+  #leftOut = 0;
+
+  constructor(private readonly options: BatchWriterOptions<E>) {}
+
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** Records that could not be stored, since the start of the process. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  onRecord(record: OpenRecord): DispatchResult {
+    if (this.#queue.length >= MAX_QUEUED || this.#bytes >= MAX_QUEUED_BYTES || this.#stopping) {
+      this.#refused = true;
+      return 'busy';
+    }
+    const event = this.options.parse(record);
+    if (event === undefined || event === 'skip') {
+      const { topic, partition, offset } = record;
+      if (!event) {
+        this.#leftOut++;
+        this.options.log.error({ topic, partition, offset }, 'history.unreadable');
+      }
+      record.done();
+      return 'accepted';
+    }
+    const bytes = record.value?.length ?? 0;
+    const { topic, partition, offset, timestampMs: atMs } = record;
+    this.#queue.push({ event, bytes, record, topic, partition, offset, atMs });
+    this.#bytes += bytes;
+    this.#running ??= this.#run();
+    if (this.#isBatch()) this.#enough();
+    return 'accepted';
+  }
+
+  /** What is queued is written without gathering more: nothing comes after it. */
+  hurry(): void {
+    this.#hurrying = true;
+    this.#enough();
+  }
+
+  /** Ends after the batch that is being written; the rest is read again by the next process. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.hurry();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS;
+    await this.#gather(GATHER_MS);
+    while (this.#queue.length > 0 && !this.#stopping) {
+      if (this.#waits()) {
+        await pause(LOOK_EVERY_MS);
+        continue;
+      }
+      const batch = this.#head();
+      try {
+        await this.#writeHead(batch);
+        pauseMs = FIRST_PAUSE_MS;
+        this.#trouble = undefined;
+        this.#unknown = 0;
+        this.#taken(batch);
+        await this.#gather(batch.length < BUSY_BATCH ? GATHER_MS : GATHER_BUSY_MS);
+      } catch (error) {
+        if (this.#trouble === undefined) this.options.log.warn({ reason: messageOf(error) }, 'history.not_written');
+        this.#trouble = messageOf(error);
+        await (this.options.pause ?? pause)(pauseMs);
+        pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #isBatch(): boolean {
+    return this.#queue.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES;
+  }
+
+  #waits(): boolean {
+    const oldest = this.#queue[0]?.atMs ?? 0;
+    return this.#isBatch() && this.options.now() - oldest < BEHIND_MS && this.options.othersFirst();
+  }
+
+  async #gather(ms: number): Promise<void> {
+    if (this.#isBatch() || this.#hurrying) return;
+    const enough = new AbortController();
+    this.#enough = () => enough.abort();
+    await pause(ms, undefined, { signal: enough.signal }).catch(() => undefined);
+    this.#enough = () => undefined;
+  }
+
+  #head(): Queued<E>[] {
+    let bytes = 0;
+    const end = this.#queue.findIndex((queued, i) => {
+      bytes += queued.bytes;
+      return i >= MAX_BATCH || (i > 0 && bytes > MAX_BATCH_BYTES);
+    });
+    return end < 0 ? [...this.#queue] : this.#queue.slice(0, end);
+  }
+
+  /** @throws what `write` throws, where it is to be tried again after a pause */
+  async #writeHead(batch: Queued<E>[]): Promise<void> {
+    try {
+      await this.#writeAll(batch);
+    } catch (error) {
+      const fault = this.options.faultOf(error);
+      if (fault === 'away') throw error;
+      if (fault === 'other' && ++this.#unknown < UNKNOWN_TRIES) throw error;
+      await this.#divide(batch, error);
+    }
+  }
+
+  /** Finds the event that the database refuses by halves, and leaves it out: it must not stop the others. */
+  async #divide(batch: Queued<E>[], cause: unknown): Promise<void> {
+    const [only, ...others] = batch;
+    if (only && others.length === 0) {
+      await this.#leaveOut(only, cause);
+      return;
+    }
+    const middle = Math.ceil(batch.length / 2);
+    for (const half of [batch.slice(0, middle), batch.slice(middle)]) await this.#writeHalf(half);
+  }
+
+  async #writeHalf(half: Queued<E>[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#writeAll(half);
+        return;
+      } catch (error) {
+        const fault = this.options.faultOf(error);
+        if (fault === 'away') throw error;
+        if (fault === 'other' && tries < HALF_TRIES) continue;
+        await this.#divide(half, error);
+        return;
+      }
+    }
+  }
+
+  /**
+   * The database must take writes: where it does not (read-only after a failover), no event is at fault, and none is left
+   * out.
+   */
+  async #leaveOut(only: Queued<E>, cause: unknown): Promise<void> {
+    await this.options.write([]);
+    this.#leftOut++;
+    const { topic, partition, offset } = only;
+    this.options.log.error({ topic, partition, offset, reason: messageOf(cause) }, 'history.not_recorded');
+  }
+
+  #writeAll(batch: Queued<E>[]): Promise<void> {
+    return this.options.write(batch.map(({ event }) => event));
+  }
+
+  #taken(batch: Queued<E>[]): void {
+    this.#queue = this.#queue.slice(batch.length);
+    for (const { bytes, record } of batch) {
+      this.#bytes -= bytes;
+      record.done();
+    }
+    if (!this.#refused || this.#queue.length > MAX_QUEUED / 2 || this.#bytes > MAX_QUEUED_BYTES / 2) return;
+    this.#refused = false;
+    this.options.onRoom();
+  }
+}

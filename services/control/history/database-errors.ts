@@ -1,0 +1,41 @@
+import { AppError } from '../../../shared/service/errors';
+import { Problem } from '../http/problem';
+import { type Database } from './database';
+
+/**
+ * Classifies an error of the history's database: pure.
+ *
+ * - `data`: a row that was written cannot be stored. The same write fails again.
+ * - `away`: the database does not answer, or has no resources. The same write succeeds later.
+ * - `other`: unknown. It may pass (a deadlock, a partition that is missing), or one row may cause it.
+ */
+export type DatabaseFault = 'data' | 'away' | 'other';
+
+/** SQLSTATE classes: data exceptions, violated constraints, and limits of the server (an index row that is too large). */
+const DATA = /^(22|23|54)/;
+/** No partition covers the row. It passes: another control process has ended the partition, and they are read again. */
+const NO_PARTITION = '23514';
+/** SQLSTATE classes: connection, resources, operator intervention, I/O. No code: there was no answer. */
+const AWAY = /^(08|53|57|58|$)/;
+/** The statement timeout: a smaller batch may be fast enough. */
+const CANCELED = '57014';
+
+export function faultOf(error: unknown, database: Pick<Database, 'broken'> | undefined): DatabaseFault {
+  // Errors of our own code, caused by the shape of an event.
+  if (error instanceof TypeError || error instanceof RangeError) return 'other';
+  const state = sqlState(error);
+  if (database?.broken !== undefined) return 'away';
+  if (DATA.test(state)) return state === NO_PARTITION ? 'other' : 'data';
+  return AWAY.test(state) && state !== CANCELED ? 'away' : 'other';
+}
+
+/** Whether a query of the API got no answer: it is then refused as `unavailable`. */
+export function isAway(error: unknown, database: Pick<Database, 'broken'>): boolean {
+  if (error instanceof Problem || error instanceof AppError || error instanceof TypeError) return false;
+  return database.broken !== undefined || /^(08|53|57|58|XX|$)/.test(sqlState(error));
+}
+
+function sqlState(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : '';
+}

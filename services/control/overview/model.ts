@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { type Destination } from '../../../shared/model/config';
+import { type CircuitRow, type DestinationCount, type SeriesCount } from '../history/queries';
+import { percentile } from '../history/minute-counts';
+import { timeParameter } from '../http/query';
+
+/** How each destination fares: pure, from what was counted. */
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** As many points as a chart can show, on a phone too. */
+const MAX_STEPS = 60;
+/** Minutes that people count in; beyond them whole days. */
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
+
+export const overviewQuery = z.strictObject({
+  since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),
+  destination: z.string().optional().meta({ description: 'Limit the series to this destination' }),
+});
+
+export const callsQuery = overviewQuery.pick({ since: true });
+
+/** The time that is looked at, in steps of whole minutes; charts of the same time have the same steps. */
+export function spanOf(since: number | undefined, nowMs: number): { sinceMs: number; stepMs: number } {
+  const from = Math.min(since ?? nowMs - DAY_MS, nowMs);
+  const least = (nowMs - from) / MAX_STEPS / MINUTE_MS;
+  const minutes = STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
+  const stepMs = minutes * MINUTE_MS;
+  return { sinceMs: Math.floor(from / stepMs) * stepMs, stepMs };
+}
+
+interface Counted {
+  counts: readonly DestinationCount[];
+  open: readonly { destination: string; status: string; count: number }[];
+  circuits: readonly CircuitRow[];
+}
+
+export function overviewOf(destinations: readonly Destination[], { counts, open, circuits }: Counted) {
+  return destinations.map(({ id, name, enabled, paused }) => {
+    const own = counts.filter((each) => each.destination === id);
+    const underWay = (status: string) =>
+      open.find((each) => each.destination === id && each.status === status)?.count ?? 0;
+    return {
+      destination: id,
+      name,
+      enabled,
+      paused,
+      ...totals(own),
+      waiting: underWay('waiting'),
+      retrying: underWay('retrying'),
+      circuits: circuits
+        .filter((circuit) => circuit.destination === id)
+        .map(({ url, origin, state, why, at }) => ({ url, origin, state, why, at: new Date(at).toISOString() })),
+    };
+  });
+}
+
+/** The same in steps of time, for charts: all destinations together, or the one asked for. */
+export function seriesOf(counts: readonly SeriesCount[]) {
+  const steps = new Map<number, SeriesCount[]>();
+  for (const each of counts) steps.set(each.at, [...(steps.get(each.at) ?? []), each]);
+  return [...steps].map(([at, own]) => ({ at: new Date(at).toISOString(), ...totals(own) }));
+}
+
+function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
+  const total = (what: string) =>
+    counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0);
+  return {
+    delivered: total('delivered'),
+    dead: total('dead'),
+    cancelled: total('cancelled'),
+    attempts: total('attempts'),
+    failedAttempts: total('failed'),
+    latencyMs: { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95) },
+  };
+}

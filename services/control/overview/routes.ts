@@ -1,0 +1,42 @@
+import { ALERTS_ID } from '../../../shared/model/config';
+import { CallCounts } from './call-counts';
+import { type ControlContext } from '../context';
+import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
+import { type HandlersOf } from '../http/mount';
+import { overviewOf, seriesOf, spanOf } from './model';
+
+/** /api/v1/overview */
+export function overviewHandlers({ config, history, kafka, limited, now }: ControlContext): HandlersOf<'overview'> {
+  const calls = new CallCounts(kafka, limited);
+  return {
+    'GET /overview': async ({ query: { since, destination }, res }) => {
+      const { sinceMs, stepMs } = spanOf(since, now().getTime());
+      const [counts, steps, open, circuits] = await history.ask((database) =>
+        Promise.all([
+          countsSince(database, sinceMs),
+          countsInSteps(database, { sinceMs, stepMs, destination }),
+          openDeliveries(database),
+          openCircuits(database),
+        ]),
+      );
+      const destinations = config.list('destination').flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
+      res.json({
+        since: new Date(sinceMs).toISOString(),
+        stepSeconds: stepMs / 1_000,
+        data: overviewOf(destinations, { counts, open, circuits }),
+        series: seriesOf(steps),
+      });
+    },
+    'GET /overview/calls': async ({ query: { since }, res }) => {
+      const nowMs = now().getTime();
+      const span = spanOf(since, nowMs);
+      const series = await calls.count(span, nowMs);
+      res.json({
+        since: new Date(span.sinceMs).toISOString(),
+        stepSeconds: span.stepMs / 1_000,
+        series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
+        limitedBySource: limited.bySource(span.sinceMs, nowMs),
+      });
+    },
+  };
+}

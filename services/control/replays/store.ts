@@ -1,0 +1,168 @@
+import { type Job } from './job';
+import { databaseJson } from '../history/row-codec';
+import { type Database, type Row } from '../history/database';
+import { type Status } from '../history/delivery-row';
+import { type Lease, NOW_MS } from '../history/leases';
+
+/**
+ * Replays in the database, and what they ask it.
+ *
+ * Invariant: only its owner writes a job. Only `cancelJob` and `resumeJob` change a status that another process may be
+ * working under, and each of them is conditional.
+ */
+
+const ACTIVE = `status in ('counting', 'running')`;
+/** SQL: the job has no owner, or its lease ran out. */
+const FREE = `(owner is null or lease_until < ${NOW_MS})`;
+/** A version without leases saves a running job at least every 10 s, except while Kafka is away. */
+const UNLEASED_MS = 60_000;
+
+/** Adds a job that its maker runs. */
+export async function addJob(database: Database, job: Job, { owner, forMs }: Lease): Promise<void> {
+  await database.query(
+    `insert into waypost.replays (id, at, job, owner, lease_until) values ($1, $2, $3, $4, ${NOW_MS} + $5::bigint)`,
+    [job.id, job.createdAt, databaseJson(job), owner, forMs],
+  );
+}
+
+/**
+ * Saves a job and renews its lease; releases a job that has ended.
+ * @returns `cancelled` if another process has cancelled it: the progress is saved, the status stays;
+ *   `lost` if another process owns it: nothing is saved
+ */
+export async function saveJob(
+  database: Database,
+  job: Job,
+  { owner, forMs }: Lease,
+): Promise<'saved' | 'cancelled' | 'lost'> {
+  const saved = await database.query(
+    `update waypost.replays set job = $2,
+       owner = case when $3::boolean then owner end,
+       lease_until = case when $3::boolean then ${NOW_MS} + $5::bigint else 0 end
+     where id = $1 and owner = $4 and ${ACTIVE} returning id`,
+    [job.id, databaseJson(job), job.status === 'counting' || job.status === 'running', owner, forMs],
+  );
+  if (saved.length > 0) return 'saved';
+  const cancelled = await database.query(
+    `update waypost.replays set job = $2, owner = null, lease_until = 0
+     where id = $1 and owner = $3 and status = 'cancelled' returning id`,
+    [job.id, databaseJson({ ...job, status: 'cancelled' }), owner],
+  );
+  return cancelled.length > 0 ? 'cancelled' : 'lost';
+}
+
+/** @returns its status; undefined if another process owns it */
+export async function renewJob(
+  database: Database,
+  id: string,
+  { owner, forMs }: Lease,
+): Promise<Job['status'] | undefined> {
+  const [row] = await database.query<{ status: Job['status'] }>(
+    `update waypost.replays set lease_until = ${NOW_MS} + $3::bigint where id = $1 and owner = $2 returning status`,
+    [id, owner, forMs],
+  );
+  return row?.status;
+}
+
+/** Takes over jobs without a living owner, the oldest first. An embedded database has one process: any other owner has ended. */
+export async function claimJobs(database: Database, limit: number, { owner, forMs }: Lease): Promise<Job[]> {
+  const rows = await database.query(
+    `update waypost.replays set owner = $1, lease_until = ${NOW_MS} + $2::bigint
+     where id in (
+       select id from waypost.replays
+       where ${ACTIVE} and (
+         lease_until < ${NOW_MS}
+         or (lease_until is null and (job::jsonb ->> 'updatedAt')::bigint < ${NOW_MS} - ${UNLEASED_MS})
+         or ($3::boolean and owner is distinct from $1))
+       order by at limit $4::int for update skip locked)
+     returning job`,
+    [owner, forMs, database.kind === 'embedded', limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** Releases a job, so that the next process need not wait for the lease. */
+export async function releaseJob(database: Database, id: string, owner: string): Promise<void> {
+  await database.query('update waypost.replays set owner = null, lease_until = 0 where id = $1 and owner = $2', [
+    id,
+    owner,
+  ]);
+}
+
+/** @returns false if it was not under way */
+export async function cancelJob(database: Database, id: string): Promise<boolean> {
+  const rows = await database.query(
+    `update waypost.replays set job = jsonb_set(job::jsonb, '{status}', '"cancelled"')::text
+     where id = $1 and ${ACTIVE} returning id`,
+    [id],
+  );
+  return rows.length > 0;
+}
+
+/** Returns whether no process can be sending it. */
+export async function isFree(database: Database, id: string): Promise<boolean> {
+  const rows = await database.query(`select 1 from waypost.replays where id = $1 and ${FREE}`, [id]);
+  return rows.length > 0;
+}
+
+/**
+ * Restarts a job that was cancelled or failed.
+ * @returns undefined if it has another status, or its last owner may still be sending; else whether that owner released it
+ */
+export async function resumeJob(
+  database: Database,
+  job: Job,
+  { owner, forMs }: Lease,
+): Promise<{ orderly: boolean } | undefined> {
+  return database.transaction(async ({ query }) => {
+    const where = `id = $1 and status in ('cancelled', 'failed') and ${FREE}`;
+    const [before] = await query<{ owner: string | null }>(
+      `select owner from waypost.replays where ${where} for update`,
+      [job.id],
+    );
+    if (!before) return undefined;
+    await query(`update waypost.replays set job = $2, owner = $3, lease_until = ${NOW_MS} + $4::bigint where id = $1`, [
+      job.id,
+      databaseJson(job),
+      owner,
+      forMs,
+    ]);
+    return { orderly: before.owner === null };
+  });
+}
+
+export async function getJob(database: Database, id: string): Promise<Job | undefined> {
+  const [row] = await database.query('select job from waypost.replays where id = $1', [id]);
+  return row && fromRow(row);
+}
+
+/** The newest first. */
+export async function listJobs(
+  database: Database,
+  page: { limit: number; after?: { at: number; id: string } | undefined },
+): Promise<Job[]> {
+  const rows = await database.query(
+    `select job from waypost.replays where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
+     order by at desc, id desc limit $3::int`,
+    [page.after?.at ?? null, page.after?.id ?? null, page.limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** What is known of these deliveries. */
+export async function knownOf(
+  database: Database,
+  ids: readonly string[],
+): Promise<Map<string, { status: Status; replay: number }>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<{ id: string; status: Status; replay: number }>(
+    `select id, status, replay from waypost.deliveries
+     where id in (select jsonb_array_elements_text($1::jsonb))`,
+    [databaseJson(ids)],
+  );
+  return new Map(rows.map(({ id, status, replay }) => [id, { status, replay }]));
+}
+
+function fromRow({ job }: Row): Job {
+  return JSON.parse(job as string) as Job;
+}

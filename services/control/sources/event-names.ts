@@ -1,0 +1,100 @@
+import { parseMessage } from '../../../shared/model/message-codec';
+import { messageOf } from '../../../shared/service/errors';
+import { type InRecord } from '../../../shared/kafka/port';
+import { type Log } from '../../../shared/telemetry/log';
+import { addEventNames, countedPositions, type EventName, type CountedPosition } from './store';
+import { type History } from '../history/history';
+import { Periodic } from '../../../shared/service/periodic';
+
+/**
+ * Counts track events by source and name, from the records that the debugger reads anyway, and writes what it counted every
+ * few seconds. The positions are written with the counts: what a new process reads again it does not count again. What comes
+ * while no control runs is counted as far as the debugger looks back.
+ */
+
+const WRITE_EVERY_MS = 5_000;
+/** Names that wait to be written, while the database is away. */
+const MAX_WAITING = 20_000;
+/** Longer names cannot be blocked either. */
+const MAX_NAME_CHARACTERS = 500;
+/** Found without reading the whole; what has it somewhere else is read for nothing. */
+const TRACK = Buffer.from('"track"');
+
+interface Part {
+  from: number;
+  to: number;
+  events: Map<string, EventName>;
+}
+
+export class EventNames {
+  #parts = new Map<number, Part>();
+  #waiting = 0;
+  /** counted before this process began, by partition; undefined until the database was asked */
+  #counted: ReadonlyMap<number, number> | undefined;
+  readonly #writing = new Periodic(WRITE_EVERY_MS, () => this.#write());
+
+  constructor(
+    private readonly history: Pick<History, 'ask'>,
+    private readonly log: Log,
+  ) {}
+
+  /** Before the first record. Without a database it counts all the same. */
+  async start(): Promise<void> {
+    this.#counted = await this.history.ask(countedPositions).catch(() => undefined);
+    this.#writing.start();
+  }
+
+  add({ partition, offset, headers, value, timestampMs }: InRecord): void {
+    if (offset < (this.#counted?.get(partition) ?? 0)) return;
+    const part = this.#parts.get(partition) ?? { from: offset, to: offset, events: new Map<string, EventName>() };
+    this.#parts.set(partition, part);
+    part.to = offset + 1;
+    const { source } = headers;
+    const message = value?.includes(TRACK) ? parseMessage(value) : '';
+    if (typeof message === 'string' || message.type !== 'track' || source === undefined) return;
+    const name: unknown = message.event;
+    if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_CHARACTERS) return;
+    const key = `${source} ${name}`;
+    const known = part.events.get(key);
+    if (!known && this.#waiting >= MAX_WAITING) return;
+    if (!known) this.#waiting++;
+    part.events.set(key, { source, name, count: (known?.count ?? 0) + 1, lastAt: timestampMs });
+  }
+
+  /** Writes what was counted since. Never throws: what could not be written waits. */
+  write(): Promise<void> {
+    return this.#writing.now();
+  }
+
+  stop(): Promise<void> {
+    return this.#writing.end();
+  }
+
+  async #write(): Promise<void> {
+    const parts: CountedPosition[] = Array.from(this.#parts, ([partition, { from, to, events }]) => ({
+      ...{ partition, from, to },
+      events: [...events.values()],
+    }));
+    if (parts.length === 0) return;
+    const [before, waiting] = [this.#parts, this.#waiting];
+    this.#parts = new Map();
+    this.#waiting = 0;
+    try {
+      await this.history.ask((database) => addEventNames(database, parts));
+    } catch (error) {
+      this.log.debug({ reason: messageOf(error) }, 'events.not_counted');
+      for (const [partition, late] of this.#parts) before.set(partition, joined(before.get(partition), late));
+      this.#parts = before;
+      this.#waiting += waiting;
+    }
+  }
+}
+
+function joined(first: Part | undefined, then: Part): Part {
+  if (!first) return then;
+  const events = new Map(first.events);
+  for (const [key, event] of then.events) {
+    events.set(key, { ...event, count: event.count + (events.get(key)?.count ?? 0) });
+  }
+  return { from: first.from, to: then.to, events };
+}

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { type Source, type SourceLimits, TRUSTS, type WriteKey } from '../../../shared/model/config';
+import { type Json } from '../../../shared/model/message';
+import { type Entry } from '../../../shared/config/types';
+import { Problem } from '../http/problem';
+import { durationField, durationText, name, overlap, parseBody } from '../http/fields';
+import { type EventName } from './store';
+import { mergePatch } from '../http/merge-patch';
+import { type OpenKey } from './write-keys';
+
+/** What may be done to a source, and what is shown of it. Pure: ids, keys and the time are given. */
+
+/** Rotated keys that still hold. Each is looked up for each call: no list for ever. */
+const MAX_OLD_KEYS = 9;
+
+/** Each is compared with every track call. */
+const MAX_BLOCKED = 200;
+const MAX_EVENT_CHARACTERS = 500;
+
+/** Far above what one installation takes: only a slip of the keyboard is refused. */
+const MAX_PER_SECOND = 1_000_000;
+const MAX_BYTES_PER_SECOND = 10_000_000_000;
+const LEAST_BURST_MS = 100;
+const MOST_BURST_MS = 3_600_000;
+
+const limitsSchema = z
+  .strictObject({
+    maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).nullish().meta({ description: 'Calls a second' }),
+    maxBytesPerSecond: z
+      .int()
+      .min(1)
+      .max(MAX_BYTES_PER_SECOND)
+      .nullish()
+      .meta({ description: 'Bytes of request bodies a second, after decompression' }),
+    burst: durationField(z.string(), { leastMs: LEAST_BURST_MS, mostMs: MOST_BURST_MS })
+      .nullish()
+      .meta({ description: 'How much unused allowance a source may accumulate, such as 10s' }),
+  })
+  .meta({ description: 'Limits of this source for all ingest processes together. Omit or null for the default' });
+
+export const sourceSchema = z.strictObject({
+  name,
+  enabled: z.boolean().default(true).meta({ description: 'If false, ingest refuses its calls' }),
+  blockedEvents: z
+    .array(z.string().min(1).max(MAX_EVENT_CHARACTERS))
+    .max(MAX_BLOCKED)
+    .optional()
+    .meta({ description: 'Names of blocked track events. They still count as received' }),
+  limits: limitsSchema.nullish(),
+  trust: z.enum(TRUSTS).default('server').meta({
+    description: 'browser: the write key is public, and audiences count its calls only if they name the source',
+  }),
+});
+export const rotateKeySchema = z.strictObject({ overlap });
+
+/** @throws Problem `invalid_fields` */
+export function createSource(body: unknown, made: { id: string; key: WriteKey; now: Date }): Source {
+  const at = made.now.toISOString();
+  const keys = { writeKeys: [made.key] };
+  return { id: made.id, ...stored(parseBody(sourceSchema, body)), ...keys, createdAt: at, updatedAt: at };
+}
+
+/** @throws Problem `invalid_fields` */
+export function patchSource(source: Source, patch: Json, now: Date): Source {
+  const { blockedEvents: _, limits: __, trust: ___, ...rest } = source;
+  const merged = mergePatch(patchable(source), patch);
+  return { ...rest, ...stored(parseBody(sourceSchema, merged)), updatedAt: now.toISOString() };
+}
+
+function patchable(source: Source): Json {
+  const { name: text, enabled, blockedEvents = [], limits, trust } = source;
+  const { burstMs, ...rates } = limits ?? {};
+  return {
+    ...{ name: text, enabled, blockedEvents },
+    limits: { ...rates, ...(burstMs !== undefined && { burst: durationText(burstMs) }) },
+    ...(trust && { trust }),
+  };
+}
+
+/** An entry whose fields have their defaults reads as entries did before these fields existed. */
+function stored(fields: z.output<typeof sourceSchema>) {
+  const { name: text, enabled, blockedEvents = [], limits, trust } = fields;
+  const { maxPerSecond, maxBytesPerSecond, burst } = limits ?? {};
+  const kept: SourceLimits = {
+    ...(typeof maxPerSecond === 'number' && { maxPerSecond }),
+    ...(typeof maxBytesPerSecond === 'number' && { maxBytesPerSecond }),
+    ...(typeof burst === 'number' && { burstMs: burst }),
+  };
+  return {
+    ...{ name: text, enabled },
+    ...(blockedEvents.length > 0 && { blockedEvents: [...new Set(blockedEvents)] }),
+    ...(Object.keys(kept).length > 0 && { limits: kept }),
+    ...(trust !== 'server' && { trust }),
+  };
+}
+
+/**
+ * A new write key beside the old ones, which end with the overlap at the latest: an overlap of 0s ends all at once.
+ * @throws Problem `invalid_fields`, or `conflict` where too many old keys still hold
+ */
+export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; now: Date }): Source {
+  const until = made.now.getTime() + parseBody(rotateKeySchema, body).overlap;
+  const old = stillValid(source.writeKeys, made.now)
+    .map((key) => ({ ...key, until: Math.min(key.until ?? until, until) }))
+    .filter((key) => key.until > made.now.getTime());
+  if (old.length > MAX_OLD_KEYS) {
+    throw new Problem(
+      'conflict',
+      `${old.length} old keys would still be valid. Wait, or end them with an overlap of 0s`,
+    );
+  }
+  return { ...source, writeKeys: [made.key, ...old], updatedAt: made.now.toISOString() };
+}
+
+/** @param open absent: the keys are left out */
+export function sourceView({ version, data }: Entry<Source>, now: Date, open: OpenKey | undefined) {
+  const [present, ...old] = stillValid(data.writeKeys, now);
+  return {
+    id: data.id,
+    name: data.name,
+    enabled: data.enabled,
+    blockedEvents: data.blockedEvents ?? [],
+    limits: limitsView(data.limits),
+    trust: data.trust ?? 'server',
+    writeKey: (present && open?.(present, data.id)) ?? null,
+    oldWriteKeys: old.map((key) => ({
+      key: open?.(key, data.id) ?? '***',
+      until: new Date(key.until ?? 0).toISOString(),
+    })),
+    version,
+    createdAt: data.createdAt,
+    updatedAt: data.updatedAt,
+  };
+}
+
+function limitsView(limits: SourceLimits | undefined) {
+  if (!limits) return null;
+  const { maxPerSecond = null, maxBytesPerSecond = null, burstMs } = limits;
+  return { maxPerSecond, maxBytesPerSecond, burst: burstMs === undefined ? null : durationText(burstMs) };
+}
+
+/** The track events of a source; what is blocked and was never seen comes last. */
+export function eventsView({ blockedEvents = [] }: Source, seen: readonly EventName[]) {
+  const names = new Set(seen.map(({ name: event }) => event));
+  return [
+    ...seen.map(({ name: event, count, lastAt }) => ({
+      ...{ name: event, count },
+      lastSeenAt: new Date(lastAt).toISOString(),
+      blocked: blockedEvents.includes(event),
+    })),
+    ...blockedEvents
+      .filter((event) => !names.has(event))
+      .map((event) => ({ name: event, count: 0, lastSeenAt: null, blocked: true })),
+  ];
+}
+
+function stillValid(keys: readonly WriteKey[], now: Date): WriteKey[] {
+  return keys.filter(({ until }) => until === undefined || until > now.getTime());
+}

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { type Place, MemberPages, placesToAsk } from '../../../../services/control/audiences/member-pages';
+import { type ProfileResult, type Member, type ProfileQuery } from '../../../../shared/model/profile-queries';
+
+const member = (userId: string): Member => ({ userId, value: true, since: 0 });
+
+/** Who answers for partitions: each holds users in order; those that are silent have nobody. */
+function asking(held: readonly string[][], silent: ReadonlySet<number> = new Set()) {
+  return {
+    partitions: () => Promise.resolve(held.length),
+    end: () => undefined,
+    ask: (question: ProfileQuery, hear: (answer: ProfileResult) => void) => {
+      if (question.kind !== 'members') throw new Error('it is asked for members');
+      if (silent.size < held.length) hear({ kind: 'heard' });
+      // The last first: answers come as they come.
+      for (const { partition, after = '' } of [...question.partitions].reverse()) {
+        if (silent.has(partition)) continue;
+        const users = held[partition]!.filter((user) => (question.user ? user === question.user : user > after));
+        const members = users.slice(0, question.limit).map(member);
+        const end = question.user !== undefined || users.length < question.limit;
+        hear({ kind: 'members', partition, members, end });
+        hear({ kind: 'members', partition, members, end });
+      }
+      return Promise.resolve();
+    },
+  };
+}
+
+const pages = (held: readonly string[][], silent?: ReadonlySet<number>) =>
+  new MemberPages(asking(held, silent), () => new Date(0), 30);
+const users = (of: readonly Member[]) => of.map(({ userId }) => userId);
+
+test.each([
+  ['nothing is known', { partition: 0 }, new Map(), 5, [0, 1, 2]],
+  ['the first has enough', { partition: 0 }, new Map([[0, 9]]), 5, [0]],
+  [
+    'the first has been begun',
+    { partition: 0, after: 'b' },
+    new Map([
+      [0, 9],
+      [1, 9],
+    ]),
+    5,
+    [0, 1],
+  ],
+  [
+    'two are needed',
+    { partition: 0 },
+    new Map([
+      [0, 3],
+      [1, 2],
+    ]),
+    5,
+    [0, 1],
+  ],
+  ['the last', { partition: 2 }, new Map(), 5, [2]],
+  ['behind the last', { partition: 3 }, new Map(), 5, []],
+] as [string, Place, Map<number, number>, number, number[]][])(
+  'asks as many as it takes: %s',
+  (_, from, expected, wanted, asked) => {
+    const places = placesToAsk(from, { partitions: 3, wanted, expected });
+    expect(places.map(({ partition }) => partition)).toEqual(asked);
+  },
+);
+
+test('pages are all members, each once and in order, whatever is known of how many there are', async () => {
+  const name = fc.integer({ min: 0, max: 99 }).map((n) => `u${n}`);
+  const partition = fc.uniqueArray(name, { maxLength: 8 }).map((names) => names.sort());
+  const world = fc.record({
+    held: fc.array(partition, { minLength: 1, maxLength: 4 }),
+    limit: fc.integer({ min: 1, max: 7 }),
+    expected: fc.dictionary(fc.constantFrom('0', '1', '2', '3'), fc.nat(9)),
+  });
+  await fc.assert(
+    fc.asyncProperty(world, async ({ held, limit, expected }) => {
+      const counts = new Map(Object.entries(expected).map(([partition, count]) => [Number(partition), count]));
+      const found: string[] = [];
+      for (let from: Place | undefined = { partition: 0 }; from;) {
+        const page = await pages(held).page({ definition: 'aud_1', limit, from, expected: counts });
+        expect(page.members.length).toBeLessThanOrEqual(limit);
+        if (page.next) expect(page.members).toHaveLength(limit);
+        found.push(...users(page.members));
+        from = page.next;
+      }
+      expect(found).toEqual(held.flat());
+    }),
+  );
+});
+
+test('a page ends before a partition that nobody answers for, and goes on there', async () => {
+  const held = [['a'], ['b'], ['c']];
+  const from = { partition: 0 };
+  const asked = { definition: 'aud_1', limit: 9, expected: new Map<number, number>() };
+  const page = await pages(held, new Set([1])).page({ ...asked, from });
+  expect([users(page.members), page.next]).toEqual([['a'], { partition: 1 }]);
+  await expect(pages(held, new Set([1])).page({ ...asked, from: page.next! })).rejects.toThrow(
+    /partition 1 of profiles/,
+  );
+  expect(users((await pages(held).page({ ...asked, from: page.next! })).members)).toEqual(['b', 'c']);
+});
+
+test('where nobody is there at all, that is said', async () => {
+  const asked = { definition: 'aud_1', limit: 9, from: { partition: 0 }, expected: new Map<number, number>() };
+  await expect(pages([['a']], new Set([0])).page(asked)).rejects.toMatchObject({
+    ...{ code: 'unavailable', status: 503, also: { headers: { 'Retry-After': '5' } } },
+  });
+});
+
+test('one is in, or is not, or is not known to be', async () => {
+  const held = [['a'], ['b']];
+  expect(await pages(held).find('aud_1', 'b')).toEqual(member('b'));
+  expect(await pages(held).find('aud_1', 'c')).toBeUndefined();
+  // Found where it was asked: the others cannot have it.
+  expect(await pages(held, new Set([0])).find('aud_1', 'b')).toEqual(member('b'));
+  await expect(pages(held, new Set([0])).find('aud_1', 'c')).rejects.toMatchObject({ status: 503 });
+});

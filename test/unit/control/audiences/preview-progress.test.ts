@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import {
+  figuresOf,
+  hear,
+  isDone,
+  type PreviewProgress,
+  NO_PROGRESS,
+} from '../../../../services/control/audiences/preview-progress';
+import { type ProfileResult, type PreviewResult } from '../../../../shared/model/profile-queries';
+
+const answer = (partition: number, over: Partial<PreviewResult> = {}): PreviewResult => ({
+  ...{ kind: 'preview', partition, state: 'counting', profiles: 10, looked: 0, of: 10 },
+  ...{ known: 0, members: 0, failed: 0, unsure: 0, sample: [], ...over },
+});
+const done = (partition: number, members: number) =>
+  answer(partition, {
+    state: 'done',
+    looked: 10,
+    known: 10,
+    members,
+    sample: [{ userId: `u${partition}`, traits: {} }],
+  });
+const all = (...answers: ProfileResult[]): PreviewProgress => answers.reduce(hear, NO_PROGRESS);
+
+test.each([
+  ['nobody has been heard of', [], false, { phase: 'counting', members: 0, exact: false, detail: /2 of 2 partitions/ }],
+  ['somebody is there', [{ kind: 'heard' }], false, { phase: 'counting', detail: /2 of 2 partitions/ }],
+  ['one is done', [done(0, 5)], false, { phase: 'counting', members: 10, exact: false, detail: /1 of 2/ }],
+  ['all are done', [done(0, 5), done(1, 1)], false, { phase: 'done', members: 6, exact: true, detail: null }],
+  ['the time is over', [done(0, 5)], true, { phase: 'failed', exact: false, detail: /1 of 2 responded/ }],
+  [
+    'one waits',
+    [answer(0, { state: 'waiting' }), done(1, 1)],
+    false,
+    { phase: 'counting', detail: /^Reading earlier messages first/ },
+  ],
+  [
+    'it gave way',
+    [done(0, 5), { kind: 'refused', reason: 'Too many' }],
+    false,
+    { phase: 'failed', detail: 'Too many' },
+  ],
+  [
+    'it is estimated',
+    [0, 1].map((partition) => answer(partition, { state: 'done', profiles: 1_000, looked: 10, known: 10, members: 5 })),
+    false,
+    { phase: 'done', members: 1_000, exact: false, detail: 'Estimated from 20 of 2000 profiles' },
+  ],
+  [
+    'some had another id',
+    [done(0, 5), { ...done(1, 1), unsure: 1 }],
+    false,
+    { phase: 'done', exact: false, plusMinus: 1, detail: /^1 of them had another id/ },
+  ],
+] as [string, ProfileResult[], boolean, object][])('%s', (_, answers, over, expected) => {
+  const figures = figuresOf(all(...answers), 2, over);
+  const detail =
+    'detail' in expected && expected.detail instanceof RegExp ? expect.stringMatching(expected.detail) : undefined;
+  expect(figures).toMatchObject({ ...expected, ...(detail && { detail }) });
+});
+
+test('whatever comes doubled, late, or from who was there before: it is whole when all are done, and not before', () => {
+  const one = fc.nat({ max: 2 }).chain((partition) =>
+    fc.oneof(
+      // Of a run that another process began, and that goes no further.
+      fc.nat(9).map((known) => answer(partition, { known, looked: known, members: Math.floor(known / 2) })),
+      fc.constant(answer(partition, { state: 'waiting' })),
+      fc.constant(done(partition, partition + 1)),
+      fc.constant<ProfileResult>({ kind: 'heard' }),
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(one, { maxLength: 20 }), (answers) => {
+      const progress = all(...answers);
+      const ended = [0, 1, 2].every((partition) =>
+        answers.some((each) => each.kind === 'preview' && each.partition === partition && each.state === 'done'),
+      );
+      expect(isDone(progress, 3)).toBe(ended);
+      const figures = figuresOf(progress, 3, false);
+      expect([figures.phase === 'done', figures.exact]).toEqual([ended, ended]);
+      if (ended) expect(figures.members).toBe(6);
+    }),
+  );
+});

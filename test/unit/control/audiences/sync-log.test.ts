@@ -1,0 +1,124 @@
+import pino from 'pino';
+import { type Database } from '../../../../services/control/history/database';
+import { listSyncs } from '../../../../services/control/audiences/store';
+import { ProfileStatus } from '../../../../services/control/audiences/status';
+import { SyncLog } from '../../../../services/control/audiences/sync-log';
+import { type ConfigView } from '../../../../shared/config/types';
+import { type StatusValue } from '../../../../shared/model/profile-records';
+import { Problem } from '../../../../services/control/http/problem';
+import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
+import { memoryLog, type MemoryLog } from '../../../support/memory-log';
+
+/** What partitions say of their syncs, from the topic to the table, by a control that is started anew. */
+
+const NOW = 1_700_000_040_000;
+const PARTITIONS = 3;
+let database: Database;
+let away = false;
+let stops: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => database.query('delete from waypost.syncs'));
+afterEach(async () => {
+  for (const stop of stops) await stop();
+  stops = [];
+});
+
+const audience = { id: 'aud_1', revision: 2, syncEveryMs: 60_000 };
+const config = {
+  audience: (id: string) => (id === audience.id ? { version: 1, data: audience } : undefined),
+  computedTrait: () => undefined,
+} as unknown as Pick<ConfigView, 'audience' | 'computedTrait'>;
+
+async function control({ kafka }: MemoryLog): Promise<SyncLog> {
+  const ask = <T>(work: (database: Database) => Promise<T>) =>
+    away ? Promise.reject(new Problem('unavailable', 'away')) : work(database);
+  const status: ProfileStatus = new ProfileStatus((value) => syncs.add(value));
+  const syncs = new SyncLog({
+    ...{ history: { ask }, config, now: () => NOW, log: pino({ level: 'silent' }) },
+    status: (definition, revision) => status.of(definition, revision),
+    isCaughtUp: () => status.caughtUp,
+  });
+  await status.open(kafka, (error) => {
+    throw error;
+  });
+  await eventually(() => expect(status.caughtUp).toBe(true));
+  stops.push(() => status.stop());
+  return syncs;
+}
+
+const said = (partition: number, syncAt: number, over: Partial<StatusValue> = {}) => {
+  const value: StatusValue = {
+    ...{ definition: 'aud_1', partition, at: new Date(syncAt + 1_000).toISOString(), revision: 2, phase: 'live' },
+    ...{ profiles: 10, counted: 10, members: 2, told: 5, waiting: 1, upload: 0 },
+    lastSync: { at: new Date(syncAt).toISOString(), looked: 4, told: 1 },
+    ...over,
+  };
+  return { topic: 'profiles.status', key: `aud_1/${partition}`, value: JSON.stringify(value) };
+};
+const rows = () => listSyncs(database, 'aud_1', { limit: 9, before: undefined });
+const summed = { members: 6, looked: 12, changed: 3, sent: 12, waiting: 3 };
+
+test('of all partitions together, once, also when it is read again', async () => {
+  const memory = memoryLog();
+  const first = await control(memory);
+  memory.append([0, 1, 2].map((partition) => said(partition, NOW + partition)));
+  // The same sync once more: what it told has been acknowledged.
+  memory.append([said(0, NOW, { waiting: 0, at: new Date(NOW + 3_000).toISOString() })]);
+  await eventually(async () => {
+    await first.write();
+    expect(await rows()).toEqual([{ bucket: NOW, at: NOW + 2, ...summed, sent: 13, waiting: 2 }]);
+  });
+  await (await control(memory)).write();
+  expect(await rows()).toHaveLength(1);
+  expect((await rows())[0]).toMatchObject({ looked: 12, changed: 3, members: 6 });
+});
+
+test('what compaction has left does not make less of what is known', async () => {
+  const before = memoryLog();
+  before.append([0, 1, 2].map((partition) => said(partition, NOW)));
+  await (await control(before)).write();
+  const after = memoryLog();
+  after.append([said(0, NOW + 60_000), said(1, NOW + 60_000), said(2, NOW)]);
+  const syncs = await control(after);
+  await syncs.write();
+  const looked = async () => (await rows()).map((row) => [row.bucket - NOW, row.looked]);
+  // When the later one was read, not all had said something yet: its size would have been too small.
+  expect(await looked()).toEqual([[0, 12]]);
+  after.append([said(2, NOW + 60_000)]);
+  await eventually(async () => {
+    await syncs.write();
+    expect(await looked()).toEqual([
+      [60_000, 12],
+      [0, 12],
+    ]);
+  });
+});
+
+test('nothing is said of other revisions, of what is gone, and of what was thinned', async () => {
+  const memory = memoryLog();
+  const day = 25 * 3_600_000;
+  memory.append([
+    said(0, NOW, { revision: 1 }),
+    said(0, NOW, { definition: 'aud_2' }),
+    said(0, NOW - day),
+    said(0, NOW, { lastSync: null }),
+  ]);
+  await (await control(memory)).write();
+  expect(await rows()).toEqual([]);
+});
+
+test('while the database is away, it waits', async () => {
+  const memory = memoryLog();
+  away = true;
+  memory.append(Array.from({ length: PARTITIONS }, (_, partition) => said(partition, NOW)));
+  const syncs = await control(memory);
+  await syncs.write();
+  away = false;
+  expect(await rows()).toEqual([]);
+  await syncs.write();
+  expect(await rows()).toMatchObject([summed]);
+});

@@ -1,0 +1,120 @@
+import { Forgotten } from '../../../../services/control/deletions/store';
+import { EventBuffer } from '../../../../services/control/debugger/buffer';
+import { type InRecord } from '../../../../shared/kafka/port';
+
+let offset = 0;
+function aRecord(call: object | string, { source = 'src_1', atMs = 1_000, bytes = 0 } = {}): InRecord {
+  const text =
+    typeof call === 'string' ? call : JSON.stringify({ ...call, ...(bytes > 0 && { pad: 'x'.repeat(bytes) }) });
+  const place = { topic: 'messages', partition: 0, offset: offset++, timestampMs: atMs };
+  return { ...place, key: null, value: Buffer.from(text), headers: { source } };
+}
+const track = (userId: string) => ({ type: 'track', userId, event: 'Order' });
+const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);
+
+describe('finds', () => {
+  const ring = new EventBuffer();
+  const added = [
+    ring.add(aRecord(track('kim')), true),
+    ring.add(aRecord({ type: 'page', anonymousId: 'visitor' }, { source: 'src_2' }), true),
+    ring.add(aRecord({ code: 'no_user_anon_id', message: 'why', call: { type: 'track' } }), false),
+    ring.add(aRecord(track('lee')), true),
+    ring.add(aRecord('not JSON'), true),
+  ];
+  it.each([
+    ['all', {}, [4, 3, 2, 1, 0]],
+    ['a source', { source: 'src_2' }, [1]],
+    ['a type, also of what was rejected', { type: 'track' }, [3, 2, 0]],
+    ['a user', { user: 'kim' }, [0]],
+    ['an anonymous one', { user: 'visitor' }, [1]],
+    ['the rejected', { accepted: false }, [2]],
+    ['an unknown source', { source: 'src_3' }, []],
+  ])('%s, the newest first', (_, filter, expected) => {
+    expect(ids(ring.newest(filter, { limit: 10 }))).toEqual(expected.map((i) => added[i]!.id));
+  });
+
+  it('page by page', () => {
+    const first = ring.newest({}, { limit: 2 });
+    expect(ids(ring.newest({}, { limit: 2, before: first[1]!.id }))).toEqual([added[2]!.id, added[1]!.id]);
+    expect(ring.newest({}, { limit: 2, before: 'zz-m0-99' })).toEqual([]);
+  });
+
+  it('shows a call as it came, and why it was rejected', () => {
+    expect(added[0]!.view()).toEqual({
+      ...{ id: added[0]!.id, at: '1970-01-01T00:00:01.000Z', source: 'src_1', accepted: true },
+      call: track('kim'),
+    });
+    expect(added[2]!.view()).toMatchObject({
+      accepted: false,
+      code: 'no_user_anon_id',
+      message: 'why',
+      call: { type: 'track' },
+    });
+    expect(added[4]!.view().call).toBe('not JSON');
+  });
+});
+
+describe('gives what came after an event', () => {
+  const ring = new EventBuffer();
+  const added = [1_000, 2_000, 3_000, 9_000].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
+
+  it('in order, without that one', () => {
+    expect(ids(ring.since(added[1]!.id, {}))).toEqual([added[2]!.id, added[3]!.id]);
+    expect(ring.since(added[3]!.id, {})).toEqual([]);
+    expect(ring.since(added[0]!.id, { user: 'lee' })).toEqual([]);
+  });
+
+  it('and where it is not known, from a moment before its time', () => {
+    const unknown = `${(5_500).toString(36)}-m7-1`;
+    expect(ids(ring.since(unknown, {}))).toEqual([added[3]!.id]);
+    expect(ids(ring.since(`${(4_000).toString(36)}-m7-1`, {}))).toEqual(ids(added.slice(1)));
+    expect(ring.since('nonsense', {})).toEqual([]);
+  });
+});
+
+describe('is bounded', () => {
+  it('for each source', () => {
+    const ring = new EventBuffer({ perSource: 8, bytes: 1e9, total: 1e9 });
+    for (let i = 0; i < 100; i++) ring.add(aRecord(track('kim')), true);
+    ring.add(aRecord(track('kim'), { source: 'src_2' }), true);
+    expect(ring.newest({ source: 'src_1' }, { limit: 100 }).length).toBeLessThanOrEqual(10);
+    expect(ring.newest({ source: 'src_2' }, { limit: 100 })).toHaveLength(1);
+  });
+
+  it('in all, at the cost of who has most', () => {
+    const ring = new EventBuffer({ perSource: 1_000, bytes: 100_000, total: 1e9 });
+    ring.add(aRecord(track('kim'), { source: 'quiet' }), true);
+    for (let i = 0; i < 500; i++) {
+      ring.add(aRecord(track('kim'), { source: 'busy', bytes: 1_000 }), true);
+      expect(ring.bytes).toBeLessThanOrEqual(100_000);
+    }
+    expect(ring.newest({ source: 'quiet' }, { limit: 10 })).toHaveLength(1);
+    expect(ring.newest({ source: 'busy' }, { limit: 1_000 }).length).toBeGreaterThan(30);
+  });
+
+  it('in number', () => {
+    const ring = new EventBuffer({ perSource: 1_000, bytes: 1e9, total: 50 });
+    for (let i = 0; i < 500; i++) ring.add(aRecord(track('kim'), { source: `src_${i % 100}` }), true);
+    expect(ring.newest({}, { limit: 1_000 }).length).toBeLessThanOrEqual(50);
+  });
+});
+
+it('hides the calls of a user who was deleted after them, of the sources named, and frees them', () => {
+  const forgotten = new Forgotten();
+  const ring = new EventBuffer(undefined, forgotten);
+  for (const source of ['src_1', 'src_2']) {
+    for (const user of ['kim', 'lee']) ring.add(aRecord(track(user), { source }), true);
+  }
+  const before = ring.bytes;
+  const { atMs } = ring.newest({}, { limit: 1 })[0]!;
+  const shown = () => ring.newest({}, { limit: 10 }).length;
+  forgotten.add({ at: atMs - 1_000, users: ['lee'], anonymous: [], sources: null });
+  expect(shown()).toBe(4);
+  forgotten.add({ at: atMs + 1_000, users: ['kim'], anonymous: [], sources: ['src_1'] });
+  expect(shown()).toBe(3);
+  expect(ring.newest({ source: 'src_1', user: 'kim' }, { limit: 10 })).toEqual([]);
+  expect(ring.bytes).toBe(before);
+  ring.purge();
+  expect(ring.bytes).toBeLessThan(before);
+  expect(shown()).toBe(3);
+});

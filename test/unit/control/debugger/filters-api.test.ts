@@ -1,0 +1,239 @@
+import { type Database } from '../../../../services/control/history/database';
+import { MAX_NAMES } from '../../../../services/control/sources/store';
+import { EventNames } from '../../../../services/control/sources/event-names';
+import { type InRecord } from '../../../../shared/kafka/port';
+import { createLog } from '../../../../shared/telemetry/log';
+import { ANSWERS } from '../../../../services/control/http/responses';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+
+/** Filters, blocked events, and what the debugger says of both. */
+
+let control: ControlUnderTest;
+let source: string;
+beforeEach(async () => {
+  control = await controlUnderTest();
+  source = (await control.call('post', '/sources').send({ name: 'Shop' })).body.id;
+});
+
+const AT = '2026-01-01T00:00:00.000Z';
+const accept = (...calls: object[]) =>
+  control.memory.append(
+    calls.map((call, i) => ({
+      topic: 'messages',
+      key: `${source}:u`,
+      value: JSON.stringify({ type: 'track', messageId: `m${i}`, timestamp: AT, receivedAt: AT, userId: 'u', ...call }),
+      headers: { format: '1', source, message: `m${i}`, 'accepted-at': '1', traceparent: '' },
+    })),
+  );
+const make = async (over: object = {}) => {
+  const webhooks = [{ url: 'https://a.example.com/' }];
+  const body = { name: 'Hooks', type: 'webhooks', enabled: true, sources: [source], webhooks, ...over };
+  return control.call('post', '/destinations').send(body);
+};
+const ORDERS = 'event == "Order" && properties.total > 100';
+
+describe('the filter of a destination', () => {
+  it('is set, shown, changed and removed', async () => {
+    const made = await make({ filter: ORDERS });
+    expect(made.body).toMatchObject({ filter: ORDERS });
+    const path = `/destinations/${made.body.id}`;
+    expect((await control.call('patch', path).send({ name: 'Other' })).body).toMatchObject({ filter: ORDERS });
+    expect((await control.call('patch', path).send({ filter: 'type == "page"' })).body.filter).toBe('type == "page"');
+    expect((await control.call('patch', path).send({ filter: null })).body.filter).toBeNull();
+    expect((await make()).body.filter).toBeNull();
+  });
+
+  it.each([
+    ['event = "Order"', 'line 1, column 7: "=" is unexpected here. To compare, write ==.'],
+    ['type == "track" &&\nevnt == "x"', expect.stringMatching(/^line 2, column 1: Unknown name "evnt"/)],
+    ['properties.total + 1', expect.stringMatching(/must be true or false/)],
+  ])('%j is refused with its place', async (filter, detail) => {
+    const answer = await make({ filter });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toEqual([{ pointer: '#/filter', detail }]);
+    expect((await control.call('get', '/destinations')).body.data).toEqual([]);
+  });
+});
+
+describe('a filter is tried', () => {
+  const attempt = (body: object) => control.call('post', '/filters/try').send(body);
+  beforeEach(() =>
+    accept(
+      { event: 'Order', properties: { total: 150 } },
+      { event: 'Order', properties: { total: 50 } },
+      { event: 'Order', properties: {} },
+      { type: 'page', name: 'Cart' },
+      { type: 'delete' },
+    ),
+  );
+
+  it('on what came lately, the newest first', async () => {
+    const { body, status } = await attempt({ filter: ORDERS });
+    expect(status).toBe(200);
+    expect(ANSWERS.Trial.parse(body)).toMatchObject({
+      ...{ mistake: null, tried: 4, matched: 1, failed: 1 },
+      failures: [{ reason: 'there is no "total"', count: 1 }],
+    });
+    expect(body.results.map(({ name, outcome, reason }: Record<string, unknown>) => [name, outcome, reason])).toEqual([
+      ['Cart', 'no_match', null],
+      ['Order', 'failed', 'there is no "total"'],
+      ['Order', 'no_match', null],
+      ['Order', 'match', null],
+    ]);
+    expect((await attempt({ filter: ORDERS, limit: 2 })).body).toMatchObject({ tried: 1 });
+    expect((await attempt({ filter: ORDERS, sources: ['src_other'] })).body).toMatchObject({ tried: 0 });
+  });
+
+  it('a mistake is an answer, with its place', async () => {
+    const { body, status } = await attempt({ filter: 'event ==' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ mistake: { line: 1, column: 9, offset: 8, message: expect.any(String) }, tried: 0 });
+  });
+
+  it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])('%j is refused', async (body) => {
+    expect((await attempt(body)).status).toBe(422);
+  });
+
+  it('how the filter of a destination fares', async () => {
+    const { body } = await make({ filter: 'properties.total > 100' });
+    expect((await control.call('get', `/destinations/${body.id}/filter`)).body).toMatchObject({
+      ...{ tried: 4, matched: 1, failed: 2 },
+      failures: [{ reason: 'there is no "total"', count: 2 }],
+    });
+    expect((await control.call('get', '/destinations/dst_none/filter')).status).toBe(404);
+  });
+});
+
+it('the debugger says where a call goes, and why it does not', async () => {
+  const yes = (await make({ name: 'Yes', filter: 'event == "Order"' })).body.id as string;
+  await make({ name: 'No', filter: 'event == "Other"' });
+  await make({ name: 'Broken', filter: 'properties.total > 1' });
+  await make({ name: 'Off', enabled: false });
+  await make({ name: 'Pages', types: ['page'] });
+  await make({ name: 'Unconnected', sources: [] });
+  accept({ event: 'Order' }, { event: 'Noise' });
+  await control.call('patch', `/sources/${source}`).send({ blockedEvents: ['Noise'] });
+  const { body } = await control.call('get', '/events');
+  expect(() => ANSWERS.Events.parse(body)).not.toThrow();
+  const [noise, order] = body.data as { destinations: { destination: string; name: string; outcome: string }[] }[];
+  const said = Object.fromEntries(order!.destinations.map(({ name, destination: _, ...rest }) => [name, rest]));
+  expect(said).toEqual({
+    Yes: { outcome: 'routed' },
+    No: { outcome: 'filtered' },
+    Broken: { outcome: 'filter_failed', reason: 'there is no "total"' },
+    Off: { outcome: 'off' },
+    Pages: { outcome: 'type' },
+  });
+  expect(order!.destinations[0]!.destination).toBe(yes);
+  expect(new Set(noise!.destinations.map(({ outcome }) => outcome))).toEqual(new Set(['blocked']));
+});
+
+describe('events of a source', () => {
+  let database: Database;
+  beforeAll(async () => (database = await memoryDatabase()));
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    await database.query('delete from waypost.seen_events');
+    await database.query('delete from waypost.seen_positions');
+    control = await controlUnderTest({ database });
+    source = (await control.call('post', '/sources').send({ name: 'Shop' })).body.id;
+  });
+  const events = async () => (await control.call('get', `/sources/${source}/events`)).body;
+
+  it('are counted by name, and blocked', async () => {
+    accept({ event: 'Order' }, { event: 'Order' }, { type: 'page', name: 'Cart', event: 'x' }, { event: 'Noise' }, {});
+    const body = await events();
+    expect(() => ANSWERS.SourceEvents.parse(body)).not.toThrow();
+    const seen = { lastSeenAt: expect.any(String), blocked: false };
+    expect(body.data).toHaveLength(2);
+    expect(body.data).toEqual(
+      expect.arrayContaining([
+        { name: 'Order', count: 2, ...seen },
+        { name: 'Noise', count: 1, ...seen },
+      ]),
+    );
+    const path = `/sources/${source}`;
+    const blocked = await control
+      .call('patch', path)
+      .set('If-Match', '"1"')
+      .send({ blockedEvents: ['Noise', 'Later', 'Noise'] });
+    expect(blocked.body).toMatchObject({ blockedEvents: ['Noise', 'Later'], version: 2 });
+    expect((await control.call('patch', path).set('If-Match', '"1"').send({ blockedEvents: [] })).status).toBe(412);
+    accept({ event: 'Noise' });
+    expect((await events()).data).toEqual(
+      expect.arrayContaining([
+        { name: 'Noise', count: 2, lastSeenAt: expect.any(String), blocked: true },
+        { name: 'Later', count: 0, lastSeenAt: null, blocked: true },
+      ]),
+    );
+    const unblocked = await control.call('patch', path).send({ blockedEvents: null });
+    expect(unblocked.body.blockedEvents).toEqual([]);
+  });
+
+  it.each([[['']], [['x'.repeat(501)]], ['Noise'], [Array.from({ length: 201 }, (_, i) => String(i))]])(
+    'blocking %j is refused',
+    async (blockedEvents) => {
+      expect((await control.call('patch', `/sources/${source}`).send({ blockedEvents })).status).toBe(422);
+    },
+  );
+
+  it('of a source that is not there are not found', async () => {
+    expect((await control.call('get', '/sources/src_none/events')).status).toBe(404);
+  });
+
+  const record = (offset: number, event: string, timestampMs = offset): InRecord => ({
+    ...{ topic: 'messages', partition: 0, offset, timestampMs, key: null, headers: { source } },
+    value: Buffer.from(JSON.stringify({ type: 'track', messageId: 'm', timestamp: AT, event })),
+  });
+  const counting = () => new EventNames({ ask: (work) => work(database) }, createLog('control', 'silent'));
+  const counts = async () =>
+    Object.fromEntries(
+      ((await events()).data as { name: string; count: number }[]).map(({ name, count }) => [name, count]),
+    );
+
+  it('what is read again after a restart is not counted again', async () => {
+    const first = counting();
+    await first.start();
+    for (let offset = 0; offset < 10; offset++) first.add(record(offset, 'a'));
+    await first.stop();
+    const second = counting();
+    await second.start();
+    for (let offset = 5; offset < 12; offset++) second.add(record(offset, 'a'));
+    await second.stop();
+    expect(await counts()).toEqual({ a: 12 });
+  });
+
+  it('of two processes that count the same one counts', async () => {
+    const both = [counting(), counting()];
+    for (const each of both) await each.start();
+    for (let offset = 0; offset < 10; offset++) for (const each of both) each.add(record(offset, 'a'));
+    for (const each of both) await each.stop();
+    expect(await counts()).toEqual({ a: 10 });
+  });
+
+  it('what cannot be written waits', async () => {
+    let away = true;
+    const ask = <T>(work: (of: Database) => Promise<T>) => (away ? Promise.reject(new Error('away')) : work(database));
+    const seen = new EventNames({ ask }, createLog('control', 'silent'));
+    await seen.start();
+    seen.add(record(0, 'a'));
+    await seen.write();
+    seen.add(record(1, 'a'));
+    seen.add(record(2, 'b'));
+    away = false;
+    await seen.stop();
+    expect(await counts()).toEqual({ a: 2, b: 1 });
+  });
+
+  it('of more names than are kept the least recent go', async () => {
+    const seen = counting();
+    await seen.start();
+    for (let offset = 0; offset < MAX_NAMES + 10; offset++) seen.add(record(offset, `e${offset}`));
+    await seen.stop();
+    const kept = await counts();
+    expect(Object.keys(kept)).toHaveLength(MAX_NAMES);
+    expect(kept).toHaveProperty(`e${MAX_NAMES + 9}`);
+    expect(kept).not.toHaveProperty('e9');
+  });
+});

@@ -1,0 +1,212 @@
+import { type Database } from '../../../../services/control/history/database';
+import { Forgotten } from '../../../../services/control/deletions/store';
+import { HISTORY_OPERATIONS } from '../../../../services/control/http/history-operations';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { AppError } from '../../../../shared/service/errors';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
+import { anAttempt, at } from '../../../support/events';
+
+let database: Database;
+let control: ControlUnderTest;
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  control = await controlUnderTest({ database });
+  control.clock.now = new Date(at(100));
+  await database.query('delete from waypost.deliveries');
+  await database.query('delete from waypost.deletions');
+});
+
+const post = (body: object) => control.call('post', '/deletions').send(body);
+const makeSource = async (over: object = {}) =>
+  (await control.call('post', '/sources').send({ name: 'Site', ...over })).body.id as string;
+const connect = async (source: string, enabled: boolean) => {
+  const body = {
+    name: 'Hooks',
+    type: 'webhooks',
+    sources: [source],
+    webhooks: [{ url: 'https://a.example/' }],
+    enabled,
+  };
+  await control.call('post', '/destinations').send(body);
+};
+const messages = () =>
+  control.memory.records('messages').map(({ key, value, headers }) => ({
+    key: key!.toString(),
+    value: JSON.parse(value!.toString()) as Record<string, unknown>,
+    source: headers.source!,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, each]) => [name, String(each)])),
+  }));
+
+it('tells each affected source once: on, with a destination that is on', async () => {
+  const [on, two, off, alone, asleep] = [
+    await makeSource(),
+    await makeSource(),
+    await makeSource({ enabled: false }),
+    await makeSource(),
+    await makeSource(),
+  ];
+  for (const source of [on, on, two, off]) await connect(source, true);
+  await connect(asleep, false);
+  const answer = await post({ userIds: ['kim', 'lee', 'kim'] });
+  expect(answer.status).toBe(202);
+  expect(answer.body).toMatchObject({ users: 2, userIds: ['kim', 'lee'], sources: null, messages: 4 });
+  expect(answer.body.affected.sort()).toEqual([on, two].sort());
+  expect(answer.body.affected).not.toContain(alone);
+  expect(
+    messages()
+      .map(({ source, value }) => `${source} ${String(value.userId)}`)
+      .sort(),
+  ).toEqual([`${on} kim`, `${on} lee`, `${two} kim`, `${two} lee`].sort());
+});
+
+it('writes a message that the router takes like any other', async () => {
+  const source = await makeSource();
+  await connect(source, true);
+  const { id } = (await post({ userIds: ['kim'] })).body;
+  expect(messages()).toEqual([
+    {
+      key: `${source}:kim`,
+      source,
+      value: { type: 'delete', messageId: `${id}-0`, userId: 'kim', timestamp: at(100), receivedAt: at(100) },
+      headers: {
+        format: '1',
+        source,
+        message: `${id}-0`,
+        'accepted-at': String(Date.parse(at(100))),
+        traceparent: expect.stringMatching(/^00-/),
+      },
+    },
+  ]);
+});
+
+it('forgets the rows of the users, of the sources named', async () => {
+  const source = await makeSource();
+  const about = [
+    { delivery: 'd1', userId: 'kim', source },
+    { delivery: 'd2', userId: 'kim', source: 'src_other' },
+    { delivery: 'd3', userId: 'lee', source },
+  ];
+  await recordEvents(
+    database,
+    about.map((each) => anAttempt(each)),
+    await readParts(database),
+  );
+  const left = async () =>
+    ((await control.call('get', '/deliveries')).body.data as { id: string }[]).map(({ id }) => id).sort();
+  expect((await post({ userIds: ['kim'], sources: [source] })).body).toMatchObject({ sources: [source], messages: 0 });
+  expect(await left()).toEqual(['d2', 'd3']);
+  await post({ userIds: ['kim'] });
+  expect(await left()).toEqual(['d3']);
+});
+
+it('is listed, and shown', async () => {
+  const userIds = Array.from({ length: 30 }, (_, i) => `user-${i}`);
+  const first = (await post({ userIds })).body;
+  control.clock.now = new Date(at(101));
+  const second = (await post({ userIds: ['kim'] })).body;
+  const list = (await control.call('get', '/deletions?limit=1')).body;
+  expect(list.data).toEqual([second]);
+  const rest = (await control.call('get', `/deletions?limit=1&after=${list.next}`)).body;
+  expect(rest).toMatchObject({ data: [{ id: first.id, users: 30 }], next: null });
+  expect(rest.data[0].userIds).toHaveLength(20);
+  expect((await control.call('get', `/deletions/${first.id}`)).body.userIds).toEqual(userIds);
+  expect((await control.call('get', '/deletions/del_none')).status).toBe(404);
+});
+
+it('tells of visitors, and forgets what they sent without a user id', async () => {
+  const source = await makeSource();
+  await connect(source, true);
+  const { userId: _, ...anonymous } = anAttempt({ delivery: 'd1', source, anonymousId: 'visitor' });
+  const others = [
+    anAttempt({ delivery: 'd2', source, userId: 'visitor' }),
+    { ...anonymous, delivery: 'd3', anonymousId: 'lee' },
+  ];
+  await recordEvents(database, [anonymous, ...others], await readParts(database));
+  const answer = await post({ anonymousIds: ['visitor'] });
+  expect(answer.body).toMatchObject({ users: 0, visitors: 1, userIds: [], anonymousIds: ['visitor'], messages: 1 });
+  expect(messages().map(({ key, value }) => [key, value.type, value.anonymousId])).toEqual([
+    [`${source}:visitor`, 'delete', 'visitor'],
+  ]);
+  const { data } = (await control.call('get', '/deliveries')).body as { data: { id: string }[] };
+  expect(data.map(({ id }) => id).sort()).toEqual(['d2', 'd3']);
+});
+
+it.each(['GET /deletions', 'GET /deletions/{id}'] as const)('%s is for administrators: it names users', (operation) => {
+  expect(HISTORY_OPERATIONS[operation].role).toBe('admin');
+});
+
+it('takes ids of 512 bytes', async () => {
+  const [ascii, three] = ['x'.repeat(512), '重'.repeat(170)];
+  expect((await post({ userIds: [ascii, three], anonymousIds: [ascii] })).status).toBe(202);
+});
+
+it.each([
+  ['an id of 513 bytes', { userIds: ['x'.repeat(513)] }],
+  ['a visitor of 513 bytes', { anonymousIds: [`${'重'.repeat(170)}xyz`] }],
+  ['no users', {}],
+  ['none of them', { userIds: [] }],
+  ['an empty one', { userIds: [''] }],
+  ['too many', { userIds: Array.from({ length: 5_001 }, (_, i) => `u${i}`) }],
+  ['a source that is none', { userIds: ['kim'], sources: ['src_none'] }],
+])('refuses %s', async (_, body) => {
+  const answer = await post(body);
+  expect(answer.status).toBe(422);
+  expect(messages()).toEqual([]);
+});
+
+it('refuses more messages than it can send at once', async () => {
+  for (let i = 0; i < 11; i++) await connect(await makeSource(), true);
+  const answer = await post({ userIds: Array.from({ length: 5_000 }, (_, i) => `u${i}`) });
+  expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, '#/userIds']);
+});
+
+it('sends nothing while the history is away, and forgets nothing while Kafka is', async () => {
+  const away = await controlUnderTest();
+  expect((await away.call('post', '/deletions').send({ userIds: ['kim'] })).status).toBe(503);
+  const source = await makeSource();
+  await connect(source, true);
+  control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
+  expect((await post({ userIds: ['kim'] })).status).toBe(503);
+  expect((await control.call('get', '/deletions')).body.data).toEqual([]);
+});
+
+it('what is still to be read of a deleted user is known by the time of its acceptance', () => {
+  const forgotten = new Forgotten();
+  const deletion = { id: 'del_1', at: Date.parse(at(10)), users: ['kim'], anonymous: [], affected: [], messages: 0 };
+  forgotten.add({ ...deletion, sources: null });
+  forgotten.add({ ...deletion, users: ['lee'], anonymous: [], sources: ['src_1'] });
+  const event = (userId: string, seconds: number, source = 'src_2') =>
+    anAttempt({ userId, acceptedAt: at(seconds), source });
+  expect(forgotten.has(event('kim', 9))).toBe(true);
+  expect(forgotten.has(event('kim', 10))).toBe(false);
+  expect(forgotten.has(event('lee', 9))).toBe(false);
+  expect(forgotten.has(event('lee', 9, 'src_1'))).toBe(true);
+  expect(forgotten.has(event('sam', 9))).toBe(false);
+  const { userId: _, ...anonymous } = anAttempt();
+  expect(forgotten.has(anonymous)).toBe(false);
+  forgotten.add({ ...deletion, users: [], anonymous: ['visitor'], sources: null });
+  expect(forgotten.has({ ...anonymous, anonymousId: 'visitor' })).toBe(true);
+  expect(forgotten.has(anAttempt({ userId: 'visitor' }))).toBe(false);
+});
+
+it('the debugger shows no call that a user made before another process deleted them', async () => {
+  const source = await makeSource();
+  control.memory.append([
+    { topic: 'messages', key: null, value: '{"type":"track","userId":"kim"}', headers: { source } },
+    { topic: 'messages', key: null, value: '{"type":"track","userId":"lee"}', headers: { source } },
+  ]);
+  const users = async () =>
+    ((await control.call('get', `/events?source=${source}`)).body.data as { call: { userId: string } }[])
+      .map(({ call }) => call.userId)
+      .sort();
+  await eventually(async () => expect(await users()).toEqual(['kim', 'lee']));
+  const other = await controlUnderTest({ database, memory: control.memory });
+  other.clock.now = new Date(Date.now() + 60_000);
+  await other.call('post', '/deletions').send({ userIds: ['kim'] });
+  await eventually(async () => expect(await users()).toEqual(['lee']));
+});

@@ -1,0 +1,170 @@
+import { type Database } from '../../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+
+let database: Database;
+let control: ControlUnderTest;
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  control = await controlUnderTest({ database });
+  const parts = await database.query<{ name: string }>('select name from waypost.parts');
+  for (const { name } of parts) await database.query(`drop table waypost.${name}`);
+  for (const table of ['parts', 'counts', 'circuits']) await database.query(`delete from waypost.${table}`);
+});
+const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+const get = async (path: string) => (await control.call('get', path)).body;
+
+describe('the list', () => {
+  beforeEach(() =>
+    record(
+      ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` })),
+      aWait({ delivery: 'dlv_4', acceptedAt: at(4), destination: 'dst_2', type: 'page', source: 'src_2' }),
+    ),
+  );
+  const ids = async (query: string) =>
+    ((await get(`/deliveries?${query}`)).data as { id: string }[]).map(({ id }) => id);
+
+  it.each([
+    ['', ['dlv_4', 'dlv_3', 'dlv_2', 'dlv_1']],
+    ['destination=dst_2', ['dlv_4']],
+    ['source=src_1', ['dlv_3', 'dlv_2', 'dlv_1']],
+    ['status=waiting', ['dlv_4']],
+    ['message=msg-1&user=user-2', ['dlv_2']],
+    ['type=page', ['dlv_4']],
+    [`since=${at(2)}&until=${at(4)}`, ['dlv_3', 'dlv_2']],
+    [`since=${Date.parse(at(4))}`, ['dlv_4']],
+    ['user=nobody', []],
+  ])('by %j', async (query, expected) => {
+    expect(await ids(query)).toEqual(expected);
+  });
+
+  it('goes on where the page before ended', async () => {
+    const first = await get('/deliveries?limit=3');
+    expect(first.data).toHaveLength(3);
+    const rest = await get(`/deliveries?limit=3&after=${first.next}`);
+    expect(rest).toMatchObject({ data: [{ id: 'dlv_1' }], next: null });
+    expect(await get('/deliveries?limit=4')).toMatchObject({ next: null });
+  });
+
+  it.each([
+    ['status=lost', 'status'],
+    ['type=other', 'type'],
+    ['since=yesterday', 'since'],
+    ['limit=0', 'limit'],
+    ['after=nonsense', 'after'],
+    ['user=a&user=b', 'user'],
+    ['usr=a', 'usr'],
+  ])('refuses %s', async (query, parameter) => {
+    const answer = await control.call('get', `/deliveries?${query}`);
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toEqual([{ parameter, detail: expect.any(String) }]);
+  });
+
+  it('leaves out the answers, which may be megabytes', async () => {
+    const response = { headers: { server: 'x' }, body: 'planted', truncated: false };
+    await record(anAttempt({ delivery: 'dlv_5', acceptedAt: at(5), urls: [aUrl({ response })] }));
+    expect(JSON.stringify(await get('/deliveries'))).not.toContain('planted');
+    expect(JSON.stringify(await get('/deliveries/dlv_5'))).toContain('planted');
+  });
+});
+
+describe('one', () => {
+  const BODY = '{"version":1,"type":"track","userId":"user-1","event":"Order"}';
+  const held = (value: string, delivery = 'dlv_1') => {
+    control.memory.append([{ topic: 'webhooks', key: 'k', value, headers: { delivery } }]);
+    return { topic: 'webhooks', partition: 0, offset: control.memory.records('webhooks').length - 1 };
+  };
+
+  it('with its body, attempts, and what is left to it', async () => {
+    const record1 = held(BODY);
+    await record(
+      aFailure({ record: record1, urls: [aUrl({ outcome: 'retry', status: 503 })] }),
+      aWait({ n: 1, hop: 1, reason: 'circuit_open', nextAttemptAt: at(60), record: record1 }),
+    );
+    const delivery = await get('/deliveries/dlv_1');
+    expect(delivery).toMatchObject({
+      id: 'dlv_1',
+      messageId: 'msg-1',
+      status: 'retrying',
+      reason: 'circuit_open',
+      acceptedAt: at(0),
+      nextAttemptAt: at(60),
+      attempts: [{ n: 1, outcome: 'retry', urls: [{ url: 'whk_1', origin: 'https://a.example', status: 503 }] }],
+      budget: { attemptsMade: 1, nextAttemptAt: at(60), waitsFor: 'circuit_open' },
+    });
+    expect(JSON.stringify(delivery.body)).toBe(BODY);
+  });
+
+  it('without a body where its record is gone, or another’s', async () => {
+    await record(anAttempt({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
+    expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'delivered', body: null });
+    const record2 = held(BODY, 'dlv_other');
+    await record(anAttempt({ delivery: 'dlv_2', record: record2 }));
+    expect((await get('/deliveries/dlv_2')).body).toBeNull();
+  });
+
+  it('with the body of its dead letter, where that is all that is left', async () => {
+    await record(aDeath({ record: { topic: 'webhooks', partition: 0, offset: 99 }, at: new Date().toISOString() }));
+    control.memory.append([{ topic: 'webhooks.dead', key: 'k', value: BODY, headers: { delivery: 'dlv_1' } }]);
+    control.clock.now = new Date(Date.now() + 8 * 86_400_000);
+    expect((await get('/deliveries/dlv_1')).body).toMatchObject({ event: 'Order' });
+  });
+
+  it('with the request’s headers as they are now, and nothing secret in them', async () => {
+    const webhooks = [{ url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } }];
+    const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, sharedSecret: 'planted-secret' };
+    const made = (await control.call('post', '/destinations').send(body)).body;
+    const url = aUrl({ url: made.webhooks[0].id });
+    await record(anAttempt({ destination: made.id, urls: [url] }));
+    const answer = await control.call('get', '/deliveries/dlv_1');
+    const [shown] = answer.body.attempts[0].urls;
+    expect(shown.request.headers).toMatchObject({ 'x-key': '***', 'x-signature': '***', 'webhook-id': 'dlv_1' });
+    expect(shown.address).toBe('https://a.example/hook?token=planted-token');
+    expect(answer.text).not.toMatch(/planted-(secret|value)/);
+  });
+
+  it('that nobody knows is not found', async () => {
+    expect((await control.call('get', '/deliveries/dlv_none')).status).toBe(404);
+  });
+});
+
+it('the overview tells what each destination has come to', async () => {
+  const webhooks = [{ url: 'https://a.example/' }];
+  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
+  const { id } = (await control.call('post', '/destinations').send(body)).body;
+  await record(
+    ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, destination: id })),
+    aFailure({ delivery: 'dlv_4', destination: id }),
+    aDeath({ delivery: 'dlv_5', destination: id }),
+    anAttempt({ delivery: 'dlv_6', destination: id, test: true }),
+  );
+  control.clock.now = new Date(at(60));
+  const overview = await get('/overview');
+  expect(overview.data).toEqual([
+    {
+      ...{ destination: id, name: 'Hooks', enabled: false, paused: false },
+      ...{ delivered: 3, dead: 1, cancelled: 0, attempts: 4, failedAttempts: 1, waiting: 0, retrying: 1, circuits: [] },
+      latencyMs: { p50: expect.any(Number), p95: expect.any(Number) },
+    },
+  ]);
+  expect(overview.series).toMatchObject([{ delivered: 3, dead: 1 }]);
+  expect((await get(`/overview?since=${at(30)}`)).data).toMatchObject([{ delivered: 3 }]);
+  expect((await get('/overview?destination=dst_other')).series).toEqual([]);
+  control.clock.now = new Date(at(3 * 86_400));
+  expect((await get('/overview')).data).toMatchObject([{ delivered: 0, retrying: 1 }]);
+});
+
+it('the rest goes on while the history cannot be read', async () => {
+  control = await controlUnderTest();
+  for (const path of ['/deliveries', '/deliveries/dlv_1', '/overview']) {
+    const answer = await control.call('get', path);
+    expect([answer.status, answer.body.type]).toEqual([503, 'urn:waypost:problem:unavailable']);
+  }
+  expect((await control.call('post', '/sources').send({ name: 'Site' })).status).toBe(201);
+});

@@ -1,0 +1,392 @@
+import { createEncryptor } from '../../../../shared/config/encryption';
+import { type Destination } from '../../../../shared/model/config';
+import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
+
+/** What must be in no answer, no log and no record. */
+const PLANTED = /planted-(secret|header|other)/;
+
+let control: ControlUnderTest;
+let source: string;
+beforeEach(async () => {
+  control = await controlUnderTest();
+  source = (await control.call('post', '/sources').send({ name: 'Site' })).body.id;
+});
+
+const aBody = (over: object = {}) => ({
+  name: 'Hooks',
+  type: 'webhooks',
+  sources: [source],
+  webhooks: [{ url: 'https://a.example.com/in?token=t', headers: { Authorization: 'Bearer planted-header' } }],
+  sharedSecret: 'planted-secret',
+  ...over,
+});
+const make = async (over: object = {}) => (await control.call('post', '/destinations').send(aBody(over))).body;
+const patch = (id: string, body: object) => control.call('patch', `/destinations/${id}`).send(body);
+const problems = (body: { errors: { pointer: string; detail: string }[] }) =>
+  Object.fromEntries(body.errors.map(({ pointer, detail }) => [pointer, detail]));
+
+/** What delivery would find in `config`. */
+function stored(id: string) {
+  const last = control.memory.compacted('config').find((record) => record.key?.toString() === `destination:${id}`);
+  const destination = JSON.parse(last!.value!.toString()).data as Destination;
+  const encryptor = createEncryptor([SECRET_KEY]);
+  const open = (sealed: string | undefined) => sealed && encryptor.decrypt(sealed, id).text;
+  return {
+    destination,
+    secrets: { current: open(destination.secrets?.current), previous: open(destination.secrets?.previous) },
+    webhooks: destination.webhooks.map((webhook) => ({
+      id: webhook.id,
+      url: open(webhook.url),
+      origin: webhook.origin,
+      headers: Object.fromEntries(Object.entries(webhook.headers).map(([name, value]) => [name, open(value)])),
+    })),
+  };
+}
+
+describe('a destination', () => {
+  it('is made off, and shows no secret', async () => {
+    const answer = await control.call('post', '/destinations').send(aBody());
+    expect(answer.status).toBe(201);
+    expect(answer.headers.etag).toBe('"1"');
+    expect(answer.body).toEqual({
+      id: expect.stringMatching(/^dst_/),
+      name: 'Hooks',
+      type: 'webhooks',
+      enabled: false,
+      paused: false,
+      sources: [source],
+      webhooks: [
+        {
+          id: expect.stringMatching(/^whk_/),
+          url: 'https://a.example.com/in?token=t',
+          headers: { Authorization: { keep: true } },
+        },
+      ],
+      filter: null,
+      hasSharedSecret: true,
+      secretRotation: null,
+      types: null,
+      maxPerSecond: null,
+      shards: 4,
+      switchOffAfter: null,
+      version: 1,
+      createdAt: '2026-01-01T00:00:00.000Z',
+      updatedAt: '2026-01-01T00:00:00.000Z',
+    });
+    expect(stored(answer.body.id)).toMatchObject({
+      secrets: { current: 'planted-secret' },
+      webhooks: [{ origin: 'https://a.example.com', headers: { Authorization: 'Bearer planted-header' } }],
+    });
+  });
+
+  it('shows no secret in any answer, log or record', async () => {
+    const { id } = await make();
+    const answers = [
+      await control.call('get', '/destinations'),
+      await control.call('get', `/destinations/${id}`),
+      await patch(id, { sharedSecret: 'planted-other' }),
+      await patch(id, { sharedSecret: 'planted-secret', name: 7 }),
+      await patch(id, {
+        webhooks: [{ url: 'ftp://x/planted-other', headers: { Host: 'planted-header', 'X-A': 'planted-other\r\n' } }],
+      }),
+      await control.call('post', `/destinations/${id}/rotate-secret`).send({ sharedSecret: 'planted-secret2' }),
+      await control.call('post', `/destinations/${id}/rotate-secret`).send({ sharedSecret: ['planted-secret'] }),
+      await control.call('post', '/destinations').type('json').send('{"sharedSecret":"planted-secret" "'),
+      await control.call('delete', `/destinations/${id}`),
+    ];
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 422, 422, 200, 422, 400, 204]);
+    const records = control.memory.records('config').map((record) => record.value?.toString() ?? '');
+    const everything = [...answers.map((answer) => answer.text), control.logged(), ...records].join('\n');
+    expect(everything).not.toMatch(PLANTED);
+    expect(everything).not.toContain(SECRET_KEY.toString('base64'));
+    expect(records.join('')).not.toContain('token=t');
+  });
+
+  it('can be given all it can be set to', async () => {
+    const set = {
+      enabled: true,
+      paused: true,
+      types: ['track', 'identify', 'track'],
+      maxPerSecond: 12.5,
+      shards: 8,
+      switchOffAfter: '5d',
+    };
+    expect(await make(set)).toMatchObject({ ...set, types: ['track', 'identify'] });
+  });
+});
+
+describe('every bad field is named at once', () => {
+  it('on POST', async () => {
+    const answer = await control.call('post', '/destinations').send({
+      type: 'webhook',
+      sources: [source, 'src_none', 5],
+      webhooks: [
+        { url: 'ftp://a.example.com/', headers: { 'Content-Length': '5', 'X-Ok': 'a\r\nEvil: 1', 'bad name': 'x' } },
+        { url: 5, headers: [], method: 'GET' },
+        { id: 'whk_mine', url: 'https://a.example.com/#x', headers: { 'X-A': { keep: true }, 'X-B': 5 } },
+      ],
+      sharedSecret: '',
+      types: ['click'],
+      maxPerSecond: 0,
+      shards: 1.5,
+      switchOffAfter: '91d',
+      enabled: 'yes',
+      secret: 'x',
+    });
+    expect(answer.status).toBe(422);
+    expect(problems(answer.body)).toEqual({
+      '#/name': 'is required',
+      '#/type': 'must be "webhooks"',
+      '#/sources/1': 'unknown source "src_none"',
+      '#/sources/2': 'must be a string',
+      '#/webhooks/0/url': 'must start with http:// or https://',
+      '#/webhooks/0/headers/Content-Length': expect.stringContaining('connection'),
+      '#/webhooks/0/headers/X-Ok': expect.stringContaining('printable ASCII'),
+      '#/webhooks/0/headers/bad%20name': 'is not a valid header name',
+      '#/webhooks/1/url': 'must be a string',
+      '#/webhooks/1/headers': 'must be an object',
+      '#/webhooks/1/method': 'is not a known field',
+      '#/webhooks/2/id': expect.stringContaining('leave it out'),
+      '#/webhooks/2/url': expect.stringContaining('fragment'),
+      '#/webhooks/2/headers/X-A': expect.stringContaining('no stored value'),
+      '#/webhooks/2/headers/X-B': 'must have a string value',
+      '#/sharedSecret': 'must not be empty',
+      '#/types/0': expect.stringContaining('"track"'),
+      '#/maxPerSecond': 'must be at least 0.1',
+      '#/shards': 'must be a whole number',
+      '#/switchOffAfter': 'must be a duration such as 0s, 30m, 24h or 7d, at most 90d',
+      '#/enabled': 'must be true or false',
+      '#/secret': 'is not a known field',
+    });
+  });
+
+  it.each([
+    ['no URL', { webhooks: [] }, '#/webhooks'],
+    [
+      'six URLs',
+      { webhooks: Array.from({ length: 6 }, (_, i) => ({ url: `https://a.example.com/${i}` })) },
+      '#/webhooks',
+    ],
+    ['user info', { webhooks: [{ url: 'https://u:p@a.example.com/' }] }, '#/webhooks/0/url'],
+    [
+      'a signature of its own',
+      { webhooks: [{ url: 'https://a/', headers: { 'X-Signature': 'x' } }] },
+      '#/webhooks/0/headers/X-Signature',
+    ],
+    ['a secret of another kind', { sharedSecret: [] }, '#/sharedSecret'],
+    ['a whsec_ secret that is no base64', { sharedSecret: 'whsec_!' }, '#/sharedSecret'],
+    ['a secret of seven bytes', { sharedSecret: '1234567' }, '#/sharedSecret'],
+    ['a whsec_ secret of one byte', { sharedSecret: 'whsec_ab' }, '#/sharedSecret'],
+    ['half a character as secret', { sharedSecret: 'abc\ud800' }, '#/sharedSecret'],
+    ['no type', { types: [] }, '#/types'],
+    ['no sources', { sources: null }, '#/sources'],
+  ])('%s', async (_, over, pointer) => {
+    const answer = await control.call('post', '/destinations').send(aBody(over));
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
+  });
+
+  it('on PATCH', async () => {
+    const { id } = await make();
+    const answer = await patch(id, {
+      name: null,
+      sources: ['src_none'],
+      webhooks: null,
+      colour: 'red',
+      id: 'dst_other',
+    });
+    expect(Object.keys(problems(answer.body)).sort()).toEqual([
+      '#/colour',
+      '#/id',
+      '#/name',
+      '#/sources/0',
+      '#/webhooks',
+    ]);
+    expect((await control.call('get', `/destinations/${id}`)).body.version).toBe(1);
+  });
+});
+
+describe('PATCH', () => {
+  it('keeps what is absent and removes what is null', async () => {
+    const made = await make({
+      types: ['track'],
+      maxPerSecond: 5,
+      shards: 2,
+      switchOffAfter: '5d',
+      enabled: true,
+      paused: true,
+    });
+    const kept = await patch(made.id, { name: 'New' });
+    expect(kept.body).toEqual({ ...made, name: 'New', version: 2 });
+    const body = {
+      types: null,
+      maxPerSecond: null,
+      shards: null,
+      switchOffAfter: null,
+      sharedSecret: null,
+      enabled: null,
+      paused: null,
+    };
+    expect((await patch(made.id, body)).body).toMatchObject({
+      ...{ types: null, maxPerSecond: null, shards: 4, hasSharedSecret: false, enabled: false, paused: false },
+      webhooks: made.webhooks,
+    });
+    expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
+  });
+
+  it('takes webhooks back as they were read, ids and values kept', async () => {
+    const made = await make();
+    const { body } = await patch(made.id, { webhooks: [...made.webhooks, { url: 'https://b.example.com/' }] });
+    expect(body.webhooks).toEqual([
+      ...made.webhooks,
+      { id: expect.any(String), url: 'https://b.example.com/', headers: {} },
+    ]);
+    expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
+  });
+
+  it('knows a webhook by its id under another path, and by its URL without an id', async () => {
+    const made = await make();
+    const id = made.webhooks[0].id;
+    const moved = await patch(made.id, {
+      webhooks: [{ id, url: 'https://a.example.com/elsewhere', headers: { authorization: { keep: true } } }],
+    });
+    expect(moved.body.webhooks).toEqual([
+      { id, url: 'https://a.example.com/elsewhere', headers: { authorization: { keep: true } } },
+    ]);
+    expect(stored(made.id).webhooks[0]?.headers).toEqual({ authorization: 'Bearer planted-header' });
+    const same = await patch(made.id, { webhooks: [{ url: 'https://a.example.com/elsewhere' }] });
+    expect(same.body.webhooks).toEqual([{ id, url: 'https://a.example.com/elsewhere', headers: {} }]);
+  });
+
+  it.each([
+    ['another host', 'https://evil.example.com/in'],
+    ['another port', 'https://a.example.com:8443/in'],
+    ['another scheme', 'http://a.example.com/in'],
+  ])('keeps no header value for %s', async (_, url) => {
+    const made = await make();
+    const answer = await patch(made.id, {
+      webhooks: [{ id: made.webhooks[0].id, url, headers: { Authorization: { keep: true } } }],
+    });
+    expect(answer.status).toBe(422);
+    expect(problems(answer.body)).toEqual({ '#/webhooks/0/headers/Authorization': expect.stringContaining('origin') });
+    const given = await patch(made.id, {
+      webhooks: [{ id: made.webhooks[0].id, url, headers: { Authorization: 'new' } }],
+    });
+    expect(given.body.webhooks[0]).toMatchObject({ id: made.webhooks[0].id, url });
+  });
+
+  it('keeps no value of one webhook for another', async () => {
+    const made = await make({
+      webhooks: [
+        { url: 'https://a.example.com/', headers: { Authorization: 'planted-header' } },
+        { url: 'https://b.example.com/' },
+      ],
+    });
+    const [a, b] = made.webhooks;
+    const keep = { Authorization: { keep: true } };
+    const answer = await patch(made.id, {
+      webhooks: [
+        { id: a.id, url: b.url, headers: keep },
+        { id: b.id, url: a.url, headers: keep },
+        { id: a.id, url: a.url, headers: keep },
+      ],
+    });
+    expect(problems(answer.body)).toEqual({
+      '#/webhooks/0/headers/Authorization': expect.stringContaining('origin'),
+      '#/webhooks/1/headers/Authorization': expect.stringContaining('no stored value'),
+      '#/webhooks/2/id': 'is given twice',
+      '#/webhooks/2/headers/Authorization': expect.stringContaining('no stored value'),
+    });
+  });
+
+  it('of a destination whose source was deleted goes on without it', async () => {
+    const { id } = await make();
+    await control.call('delete', `/sources/${source}`);
+    expect((await control.call('get', `/destinations/${id}`)).body.sources).toEqual([]);
+    expect((await patch(id, { enabled: true })).status).toBe(200);
+    expect(stored(id).destination.sources).toEqual([]);
+  });
+
+  it('is refused with a stale If-Match', async () => {
+    const { id } = await make();
+    await patch(id, { name: 'Second' });
+    const answer = await patch(id, { name: 'Third' }).set('If-Match', '"1"');
+    expect([answer.status, answer.headers.etag]).toEqual([412, '"2"']);
+  });
+});
+
+describe('rotate-secret', () => {
+  const rotate = (id: string, body: object) => control.call('post', `/destinations/${id}/rotate-secret`).send(body);
+
+  it('makes a secret, shows it once, and keeps the old one for the overlap', async () => {
+    const { id } = await make();
+    const { body } = await rotate(id, {});
+    expect(body.sharedSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(body.secretRotation).toEqual({
+      overlapUntil: '2026-01-02T00:00:00.000Z',
+      switchAt: '2026-01-02T00:00:00.000Z',
+    });
+    expect(stored(id).secrets).toEqual({ current: body.sharedSecret, previous: 'planted-secret' });
+    const read = await control.call('get', `/destinations/${id}`);
+    expect(read.body).not.toHaveProperty('sharedSecret');
+    control.clock.now = new Date('2026-01-02T00:00:00.000Z');
+    expect((await control.call('get', `/destinations/${id}`)).body.secretRotation).toBeNull();
+    await patch(id, { name: 'Later' });
+    expect(stored(id).secrets).toEqual({ current: body.sharedSecret, previous: undefined });
+  });
+
+  it('takes a secret, an overlap and a time to switch', async () => {
+    const { id } = await make();
+    const { body } = await rotate(id, {
+      sharedSecret: 'planted-other',
+      overlap: '2h',
+      switchAt: '2026-01-01T02:00:00+01:00',
+    });
+    expect(body).not.toHaveProperty('sharedSecret');
+    expect(body.secretRotation).toEqual({
+      overlapUntil: '2026-01-01T02:00:00.000Z',
+      switchAt: '2026-01-01T01:00:00.000Z',
+    });
+  });
+
+  it('is not begun while another runs, but ends it at once when told to', async () => {
+    const { id } = await make();
+    await rotate(id, {});
+    expect((await rotate(id, {})).status).toBe(409);
+    const ended = await rotate(id, { overlap: '0s' });
+    expect(ended.body.secretRotation).toBeNull();
+    expect(stored(id).secrets).toEqual({ current: ended.body.sharedSecret, previous: undefined });
+  });
+
+  it('gives a first secret where there was none', async () => {
+    const { id } = await make({ sharedSecret: undefined });
+    const { body } = await rotate(id, {});
+    expect(body).toMatchObject({ hasSharedSecret: true, secretRotation: null, sharedSecret: expect.any(String) });
+  });
+
+  it.each([
+    [{ switchAt: '2026-01-03T00:00:00Z' }, '#/switchAt'],
+    [{ switchAt: 'tomorrow' }, '#/switchAt'],
+    [{ overlap: '90d' }, '#/overlap'],
+    [{ sharedSecret: 5 }, '#/sharedSecret'],
+    [{ secret: 'x' }, '#/secret'],
+  ])('refuses %j', async (body, pointer) => {
+    const { id } = await make();
+    const answer = await rotate(id, body);
+    expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, [pointer]]);
+  });
+});
+
+it('can still be read and mended when its key was lost', async () => {
+  const { id } = await make();
+  const records = control.memory.records('config').map((record) => {
+    const value = record.value!.toString().replaceAll(/"[\w-]{8}\.([\w-]{16}\.)/g, '"AAAAAAAA.$1');
+    return { ...record, value: Buffer.from(value) };
+  });
+  const { memoryLog } = await import('../../../support/memory-log');
+  control = await controlUnderTest({ memory: memoryLog(records) });
+  expect((await control.call('get', `/destinations/${id}`)).body.webhooks[0].url).toBeNull();
+  expect((await patch(id, { name: 'Still there' })).status).toBe(200);
+  const mended = await patch(id, { webhooks: [{ url: 'https://c.example.com/' }], sharedSecret: 'new secret' });
+  expect(mended.body.webhooks[0].url).toBe('https://c.example.com/');
+});

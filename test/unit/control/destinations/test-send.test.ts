@@ -1,0 +1,157 @@
+import { addEvent, isComplete, sampleMessage } from '../../../../services/control/destinations/test-send';
+import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
+import { decodeDelivery } from '../../../../shared/model/delivery';
+import { CALL_TYPES } from '../../../../shared/model/message';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { eventually } from '../../../support/eventually';
+
+const AT = '2026-01-01T00:00:01.000Z';
+const about = {
+  delivery: 'dlv_1',
+  message: 'm',
+  source: 'test',
+  destination: 'd',
+  type: 'track' as const,
+  acceptedAt: AT,
+  expiresAt: AT,
+  replay: 0,
+  hop: 0,
+  test: true as const,
+  traceparent: '',
+  record: { topic: 'webhooks', partition: 0, offset: 0 },
+  at: AT,
+};
+const url = (id: string, outcome: UrlAttempt['outcome'], durationMs = 5): UrlAttempt => ({
+  url: id,
+  origin: 'https://a.example.com',
+  outcome,
+  durationMs,
+});
+const attempt = (urls: UrlAttempt[], over: Partial<AttemptEvent> = {}): AttemptEvent => ({
+  ...about,
+  kind: 'attempt',
+  n: 1,
+  outcome: urls.some((u) => u.outcome === 'delivered') ? 'delivered' : 'retry',
+  durationMs: Math.max(...urls.map((u) => u.durationMs)),
+  urls,
+  ...over,
+});
+const fold = (events: DeliveryEvent[]) => events.reduce<ReturnType<typeof addEvent> | undefined>(addEvent, undefined)!;
+
+describe('what events add up to', () => {
+  it('a 2xx, and a late answer', () => {
+    const progress = fold([attempt([url('a', 'delivered')]), attempt([url('b', 'retry', 900)], { late: true })]);
+    expect(progress).toMatchObject({
+      status: 'delivered',
+      attempt: { n: 1, at: AT, durationMs: 900, outcome: 'delivered' },
+    });
+    expect(progress.attempt?.urls.map((u) => u.url)).toEqual(['a', 'b']);
+    expect(isComplete(progress, 2)).toBe(true);
+    expect(isComplete(progress, 3)).toBe(false);
+  });
+
+  it('a failure, and the end after it', () => {
+    const progress = fold([attempt([url('a', 'retry')]), { ...about, kind: 'dead', n: 1, reason: 'test' }]);
+    expect(progress).toMatchObject({ status: 'dead', reason: 'test', attempt: { outcome: 'retry' } });
+  });
+
+  it('an end without an attempt', () => {
+    expect(fold([{ ...about, kind: 'cancelled', n: 0, reason: 'deleted' }])).toEqual({
+      status: 'cancelled',
+      reason: 'deleted',
+      attempt: null,
+    });
+  });
+});
+
+it.each(CALL_TYPES)('has a sample of %s', (type) => {
+  const message = sampleMessage({ type, userId: 'u1' }, { messageId: 'm1', now: new Date(AT) });
+  expect(message).toMatchObject({ type, userId: 'u1', messageId: 'm1', timestamp: AT });
+});
+
+describe('POST /destinations/:id/test', () => {
+  let control: ControlUnderTest;
+  let id: string;
+  const open = async (timeoutMs: number, urls: number) => {
+    control = await controlUnderTest({ timeoutMs });
+    const webhooks = Array.from({ length: urls }, (_, i) => ({ url: `https://a.example.com/${i}` }));
+    const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
+    id = (await control.call('post', '/destinations').send(body)).body.id;
+  };
+  /** What delivery would answer to the record it finds. */
+  const answerWith = async (...events: DeliveryEvent[]) => {
+    const record = await eventually(() => {
+      const found = control.memory.records('webhooks')[0];
+      expect(found).toBeDefined();
+      return found!;
+    });
+    const decoded = decodeDelivery(record.headers);
+    if (decoded.kind !== 'delivery') throw new Error(decoded.kind);
+    const { delivery } = decoded;
+    control.memory.append(
+      events.map((event) => ({
+        topic: 'attempts',
+        key: delivery.id,
+        value: JSON.stringify({ ...event, delivery: delivery.id }),
+      })),
+    );
+    return {
+      delivery,
+      body: JSON.parse(record.value!.toString()) as Record<string, unknown>,
+      key: record.key!.toString(),
+    };
+  };
+
+  it('sends a flagged record and answers with its attempt', async () => {
+    await open(5_000, 1);
+    const [answer, sent] = await Promise.all([
+      control.call('post', `/destinations/${id}/test`).send({ type: 'identify', traits: { plan: 'pro' } }),
+      answerWith(attempt([url('whk_1', 'delivered')])),
+    ]);
+    expect(sent.delivery).toMatchObject({ destinationId: id, type: 'identify', test: true, attempt: 0 });
+    expect(sent.body).toMatchObject({ type: 'identify', userId: 'test-user', traits: { plan: 'pro' } });
+    expect(sent.key).toMatch(new RegExp(`^${id}:[0-3]$`));
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      delivery: sent.delivery.id,
+      status: 'delivered',
+      reason: null,
+      attempt: { n: 1, at: AT, durationMs: 5, outcome: 'delivered', urls: [url('whk_1', 'delivered')] },
+    });
+  });
+
+  it('waits a moment for the other URLs', async () => {
+    await open(5_000, 2);
+    const [both] = await Promise.all([
+      control.call('post', `/destinations/${id}/test`),
+      answerWith(attempt([url('a', 'delivered')]), attempt([url('b', 'rejected')], { late: true })),
+    ]);
+    expect(both.body.attempt.urls).toHaveLength(2);
+  });
+
+  it('answers with what there is where the others take longer', async () => {
+    await open(5_000, 2);
+    const [one] = await Promise.all([
+      control.call('post', `/destinations/${id}/test`),
+      answerWith(attempt([url('a', 'delivered')])),
+    ]);
+    expect(one.body.attempt.urls).toHaveLength(1);
+  });
+
+  it('says so where nothing is heard', async () => {
+    await open(-9_900, 1);
+    const answer = await control.call('post', `/destinations/${id}/test`);
+    expect([answer.status, answer.body.delivery]).toEqual([504, expect.stringMatching(/^dlv_/)]);
+  });
+
+  it.each([
+    [{ type: 'click' }, '#/type'],
+    [{ properties: 'x' }, '#/properties'],
+    [{ userID: 'x' }, '#/userID'],
+  ])('refuses %j', async (body, pointer) => {
+    await open(5_000, 1);
+    const answer = await control.call('post', `/destinations/${id}/test`).send(body);
+    expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, pointer]);
+    expect(control.memory.records('webhooks')).toEqual([]);
+  });
+});

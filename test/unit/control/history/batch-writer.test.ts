@@ -1,0 +1,244 @@
+import pino from 'pino';
+import { faultOf } from '../../../../services/control/history/database-errors';
+import { BatchWriter } from '../../../../services/control/history/batch-writer';
+import { parseEvent } from '../../../../services/control/history/parse-event';
+import { type OpenRecord } from '../../../../shared/kafka/port';
+import { eventually } from '../../../support/eventually';
+import { anAttempt, START } from '../../../support/events';
+
+/** A feed before a database that does what the test says. */
+function feedUnderTest(write: (ids: string[]) => Promise<void>) {
+  const lines: string[] = [];
+  let room = 0;
+  const machine = { full: false, nowMs: START };
+  const feed = new BatchWriter({
+    parse: parseEvent,
+    write: (events) => write(events.map((event) => ('delivery' in event ? event.delivery : event.kind))),
+    faultOf: (error) => faultOf(error, undefined),
+    othersFirst: () => machine.full,
+    now: () => machine.nowMs,
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
+    onRoom: () => room++,
+    log: pino({}, { write: (line) => lines.push(line) }),
+  });
+  const done: number[] = [];
+  let offset = 0;
+  const give = (value: string | null) => {
+    const own = offset++;
+    const at = { topic: 'attempts', partition: 0, offset: own, timestampMs: machine.nowMs };
+    const bytes = value === null ? null : Buffer.from(value);
+    return feed.onRecord({ ...at, value: bytes, done: () => done.push(own) } as unknown as OpenRecord);
+  };
+  const giveEvent = (delivery: string) => give(JSON.stringify(anAttempt({ delivery })));
+  return { feed, done, give, giveEvent, lines, machine, room: () => room };
+}
+
+it('writes what gathered together, and is done with it only then', async () => {
+  const written: string[][] = [];
+  let commit: () => void = () => undefined;
+  const { done, giveEvent } = feedUnderTest((ids) => {
+    written.push(ids);
+    return new Promise((resolve) => (commit = resolve));
+  });
+  giveEvent('a');
+  giveEvent('b');
+  await eventually(() => expect(written).toEqual([['a', 'b']]));
+  giveEvent('c');
+  expect(done).toEqual([]);
+  commit();
+  await eventually(() => expect(written).toEqual([['a', 'b'], ['c']]));
+  expect(done).toEqual([0, 1]);
+  commit();
+  await eventually(() => expect(done).toEqual([0, 1, 2]));
+});
+
+it('gathers for longer while there is much, and writes a full batch at once', async () => {
+  const sizes: number[] = [];
+  const { done, giveEvent } = feedUnderTest((ids) => {
+    sizes.push(ids.length);
+    return Promise.resolve();
+  });
+  for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
+  await eventually(() => expect(done).toHaveLength(2_000));
+  for (let i = 0; i < 1_500; i++) giveEvent(`b${i}`);
+  await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 500; i++) giveEvent(`c${i}`);
+  await eventually(() => expect(done).toHaveLength(4_000));
+  expect(sizes).toEqual([2_000, 2_000]);
+});
+
+it('tries again while the database is away, and says so', async () => {
+  let away = true;
+  const { feed, done, giveEvent } = feedUnderTest(() => (away ? Promise.reject(new Error('away')) : Promise.resolve()));
+  giveEvent('a');
+  await eventually(() => expect(feed.trouble).toBe('away'));
+  expect(done).toEqual([]);
+  away = false;
+  await eventually(() => expect(done).toEqual([0]));
+  expect(feed.trouble).toBeUndefined();
+});
+
+const withCode = (code: string) => Object.assign(new Error(code), { code });
+
+describe('an event that the database refuses', () => {
+  /** As a database that refuses `bad`, and where `broken` says so all that is written. */
+  function database(refusal: () => Error) {
+    const written: string[] = [];
+    const state = { broken: undefined as Error | undefined, writes: 0 };
+    const write = (ids: string[]) => {
+      state.writes++;
+      if (state.broken) return Promise.reject(state.broken);
+      if (ids.includes('bad')) return Promise.reject(refusal());
+      written.push(...ids);
+      return Promise.resolve();
+    };
+    return { written, state, write };
+  }
+
+  it.each([
+    ['a value out of range', () => withCode('22003')],
+    ['a violated constraint', () => withCode('23502')],
+    ['an index row that is too large', () => withCode('54000')],
+    ['an unknown code', () => withCode('XX000')],
+    ['a partition that stays missing', () => withCode('23514')],
+    ['a shape that the code does not expect', () => new TypeError('urls is null')],
+  ])('is left out and counted, and the others are written: %s', async (_, refusal) => {
+    const { written, write } = database(refusal);
+    const { feed, done, giveEvent, lines } = feedUnderTest(write);
+    for (const id of ['a', 'b', 'bad', 'c', 'd']) giveEvent(id);
+    await eventually(() => expect(done).toHaveLength(5));
+    expect(written.sort()).toEqual(['a', 'b', 'c', 'd']);
+    expect(feed.leftOut).toBe(1);
+    expect(lines.filter((line) => line.includes('history.not_recorded'))).toHaveLength(1);
+  });
+
+  it('is left out where it is alone', async () => {
+    const { write } = database(() => withCode('54000'));
+    const { feed, done, giveEvent } = feedUnderTest(write);
+    giveEvent('bad');
+    await eventually(() => expect(done).toEqual([0]));
+    expect(feed.leftOut).toBe(1);
+  });
+
+  it('is written where the refusal passes: another process had ended the partition', async () => {
+    let missing = true;
+    const written: string[] = [];
+    const { feed, done, giveEvent } = feedUnderTest((ids) => {
+      if (missing) {
+        missing = false;
+        return Promise.reject(withCode('23514'));
+      }
+      written.push(...ids);
+      return Promise.resolve();
+    });
+    giveEvent('a');
+    await eventually(() => expect(done).toEqual([0]));
+    expect([written, feed.leftOut]).toEqual([['a'], 0]);
+  });
+
+  it.each([
+    ['it is read-only', withCode('25006')],
+    ['its disk is full', withCode('53100')],
+    ['it is away', new Error('ECONNREFUSED')],
+  ])('is not left out while the database takes no writes at all: %s', async (_, broken) => {
+    const { written, state, write } = database(() => withCode('54000'));
+    const { feed, done, giveEvent } = feedUnderTest(write);
+    state.broken = broken;
+    for (const id of ['a', 'b']) giveEvent(id);
+    // As often as an unknown fault is tried before the batch is halved, and some more.
+    await eventually(() => expect(state.writes).toBeGreaterThan(6));
+    expect([feed.leftOut, done]).toEqual([0, []]);
+    state.broken = undefined;
+    await eventually(() => expect(done).toHaveLength(2));
+    expect(written).toEqual(['a', 'b']);
+  });
+});
+
+it.each([
+  ['no value', null],
+  ['no JSON', '{'],
+  ['no event', '{"kind":"other","destination":"d","at":"2026-01-01T00:00:00.000Z"}'],
+  ['no delivery', JSON.stringify({ ...anAttempt(), delivery: undefined })],
+  ['no time', JSON.stringify(anAttempt({ acceptedAt: 'yesterday' }))],
+  ['null', 'null'],
+  ['an id of 20 KB', JSON.stringify(anAttempt({ destination: 'd'.repeat(20_000) }))],
+  ['a time in the year 9999', JSON.stringify(anAttempt({ acceptedAt: '9999-12-31T00:00:00.000Z' }))],
+])('passes over a record with %s', async (_, value) => {
+  const { done, give, lines } = feedUnderTest(() => Promise.reject(new Error('never')));
+  give(value);
+  await eventually(() => expect(done).toEqual([0]));
+  expect(lines.join('')).toContain('history.unreadable');
+});
+
+it('takes so much and no more while the database is away, and asks again when there is room', async () => {
+  let away = true;
+  const { feed, done, giveEvent, room } = feedUnderTest(() =>
+    away ? Promise.reject(new Error('away')) : Promise.resolve(),
+  );
+  let taken = 0;
+  while (giveEvent(`d${taken}`) === 'accepted') taken++;
+  expect(taken).toBe(6_000);
+  expect(room()).toBe(0);
+  away = false;
+  await eventually(() => expect(done).toHaveLength(taken));
+  expect(room()).toBe(1);
+  await feed.stop();
+  expect(giveEvent('late')).toBe('busy');
+});
+
+it('gathers no longer once nothing comes after it', async () => {
+  const { feed, done, giveEvent } = feedUnderTest(() => Promise.resolve());
+  giveEvent('a');
+  feed.hurry();
+  giveEvent('b');
+  await new Promise(setImmediate);
+  expect(done).toEqual([0, 1]);
+});
+
+describe('where others need all cores', () => {
+  const written: number[] = [];
+  const fed = () => feedUnderTest((ids) => Promise.resolve(void written.push(ids.length)));
+  beforeEach(() => (written.length = 0));
+
+  it('writes what is little at once', async () => {
+    const { done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 1_999; i++) giveEvent(`a${i}`);
+    await eventually(() => expect(done).toHaveLength(1_999));
+  });
+
+  it('lets much wait, until they have done', async () => {
+    const { done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 2_500; i++) giveEvent(`a${i}`);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(written).toEqual([]);
+    machine.full = false;
+    await eventually(() => expect(done).toHaveLength(2_500));
+    expect(written).toEqual([2_000, 500]);
+  });
+
+  it('waits for a minute and no longer', async () => {
+    const { done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
+    machine.nowMs = START + 59_999;
+    for (let i = 0; i < 2_000; i++) giveEvent(`b${i}`);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(done).toEqual([]);
+    machine.nowMs = START + 60_000;
+    await eventually(() => expect(done).toHaveLength(2_000));
+    // The others are a second old.
+    expect(written).toEqual([2_000]);
+    machine.full = false;
+    await eventually(() => expect(done).toHaveLength(4_000));
+  });
+
+  it('ends when it is told to', async () => {
+    const { feed, done, giveEvent, machine } = fed();
+    machine.full = true;
+    for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
+    await feed.stop();
+    expect(done).toEqual([]);
+  });
+});

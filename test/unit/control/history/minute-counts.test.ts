@@ -1,0 +1,81 @@
+import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
+import { type MinuteCount, countsOf, percentile, sumCounts } from '../../../../services/control/history/minute-counts';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { aCancellation, aDeath, aFailure, anAttempt, at, aWait, START } from '../../../support/events';
+
+function counted(...events: DeliveryEvent[]): Record<string, number> {
+  const counts: MinuteCount[] = [];
+  let row: DeliveryRow | undefined;
+  for (const event of events) {
+    const next = applyEvent(row, event);
+    counts.push(...countsOf(row, next));
+    row = next;
+  }
+  const totals: Record<string, number> = {};
+  for (const { what, count } of counts) {
+    const name = what.split(':')[0]!;
+    totals[name] = (totals[name] ?? 0) + count;
+  }
+  return totals;
+}
+
+it.each<[string, DeliveryEvent[], Record<string, number>]>([
+  ['a delivery', [anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
+  ['the same, read twice', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
+  ['a wait', [aWait()], {}],
+  ['a failure and its end', [aFailure(), aDeath({ hop: 1, at: at(9) })], { attempts: 1, failed: 1, dead: 1 }],
+  ['a cancellation', [aCancellation()], { cancelled: 1 }],
+  ['a test', [anAttempt({ test: true })], {}],
+  ['an alert', [anAttempt({ destination: 'alerts' })], {}],
+  [
+    'an addition to an attempt',
+    [anAttempt(), anAttempt({ late: true, urls: [] })],
+    { attempts: 1, delivered: 1, took: 1 },
+  ],
+  [
+    'a death, and the replay that was delivered: both happened, and its time is nobody’s latency',
+    [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anAttempt({ replay: 1, at: at(90) })],
+    { dead: 1, attempts: 1, delivered: 1 },
+  ],
+])('counts %s', (_, events, expected) => {
+  expect(counted(...events)).toEqual(expected);
+});
+
+it('counts in the minute in which it happened', () => {
+  const row = applyEvent(undefined, anAttempt({ at: at(61) }));
+  expect(new Set(countsOf(undefined, row).map(({ minute }) => minute))).toEqual(new Set([START + 60_000]));
+});
+
+it('adds up what is of the same destination, minute and kind', () => {
+  const one = { destination: 'a', minute: 0, what: 'dead', count: 1 };
+  expect(sumCounts([one, { ...one, count: 2 }, { ...one, destination: 'b' }])).toEqual([
+    { ...one, count: 3 },
+    { ...one, destination: 'b' },
+  ]);
+  expect(one.count).toBe(1);
+});
+
+describe('a percentile', () => {
+  const buckets = (times: number[]) =>
+    sumCounts(
+      times.flatMap((ms) => {
+        const settled = { ...anAttempt(), at: new Date(START + ms).toISOString() };
+        return countsOf(undefined, applyEvent(undefined, settled)).map((count) => ({ ...count, minute: 0 }));
+      }),
+    );
+
+  it('is null where nothing was delivered', () => {
+    expect(percentile([{ what: 'dead', count: 3 }], 0.5)).toBeNull();
+  });
+
+  it.each([1, 7, 40, 333, 5_000, 86_400_000])('is within a fifth of %d ms', (ms) => {
+    expect(Math.abs(percentile(buckets([ms]), 0.5)! / ms - 1)).toBeLessThan(0.2);
+  });
+
+  it('takes its share from the quickest on', () => {
+    const times = buckets([...Array.from({ length: 95 }, () => 10), ...Array.from({ length: 5 }, () => 1_000)]);
+    expect(percentile(times, 0.5)).toBeLessThan(15);
+    expect(percentile(times, 0.95)).toBeLessThan(15);
+    expect(percentile(times, 0.96)).toBeGreaterThan(800);
+  });
+});

@@ -1,0 +1,109 @@
+import { CallCounts } from '../../../../services/control/overview/call-counts';
+import { LimitedCalls } from '../../../../services/control/overview/limited-calls';
+import { limitedRecord } from '../../../../shared/model/limited-requests';
+import { controlUnderTest } from '../../../support/control';
+import { spanOf } from '../../../../services/control/overview/model';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+describe('the time that is looked at', () => {
+  const now = 1_000_000 * MINUTE;
+  it.each([
+    [HOUR, MINUTE],
+    [DAY, 30 * MINUTE],
+    [7 * DAY, 3 * HOUR],
+    [90 * DAY, 2 * DAY],
+  ])('of %d ms has steps of %d ms', (span, step) => {
+    const { sinceMs, stepMs } = spanOf(now - span, now);
+    expect(stepMs).toBe(step);
+    expect(sinceMs % stepMs).toBe(0);
+    expect((now - sinceMs) / stepMs).toBeLessThanOrEqual(61);
+  });
+});
+
+/** A topic whose two partitions took a record each at these times. */
+function topicsOf(times: Record<string, number[]>) {
+  const asked: string[] = [];
+  return {
+    asked,
+    ranges: (topic: string, sinceMs?: number) => {
+      asked.push(`${topic} ${String(sinceMs)}`);
+      const taken = times[topic] ?? [];
+      const low = taken.filter((at) => at < (sinceMs ?? 0)).length;
+      return Promise.resolve([0, 1].map((partition) => ({ partition, low, high: taken.length })));
+    },
+  };
+}
+
+describe('calls', () => {
+  const now = 2 * DAY + 3 * MINUTE - 1;
+  const span = { sinceMs: 2 * DAY, stepMs: MINUTE };
+
+  const limited = new LimitedCalls();
+  const record = (value: string, timestampMs: number) => ({ value: Buffer.from(value), timestampMs });
+  const at = new Date(0);
+  limited.add(
+    record(
+      limitedRecord(
+        at,
+        new Map([
+          ['src_1', 2],
+          ['src_2', 4],
+        ]),
+      ).value,
+      2 * DAY + MINUTE,
+    ),
+  );
+  limited.add(record(limitedRecord(at, new Map([['src_1', 1]])).value, 2 * DAY + 2 * MINUTE - 1));
+  for (const unreadable of ['', 'x', '{}', '{"sources":{"a":"b"}}']) limited.add(record(unreadable, 2 * DAY));
+
+  it('are counted by where the topics were', async () => {
+    const first = 2 * DAY;
+    const kafka = topicsOf({
+      messages: [first - 1, first, first + 1, first + 2 * MINUTE],
+      'messages.rejected': [first + MINUTE],
+    });
+    expect(await new CallCounts(kafka, limited).count(span, now)).toEqual([
+      { at: first, accepted: 4, rejected: 0, limited: 0 },
+      { at: first + MINUTE, accepted: 0, rejected: 2, limited: 7 },
+      { at: first + 2 * MINUTE, accepted: 2, rejected: 0, limited: 0 },
+    ]);
+  });
+
+  it('over the limit are counted by source, in the minutes that begin within the time', () => {
+    expect(limited.bySource(span.sinceMs, now)).toEqual({ src_1: 3, src_2: 4 });
+    expect(limited.bySource(0, now)).toEqual({ src_1: 3, src_2: 4 });
+    expect(limited.bySource(2 * DAY + 2 * MINUTE, now)).toEqual({});
+  });
+
+  it('of which Kafka keeps none any more are not said to be none', async () => {
+    const counts = new CallCounts(topicsOf({}), limited);
+    const steps = await counts.count({ sinceMs: 0, stepMs: DAY }, now);
+    expect(steps.map(({ rejected }) => rejected)).toEqual([null, null, 0]);
+    expect(steps.map((step) => step.limited)).toEqual([null, null, 7]);
+  });
+
+  it('of a time that is over are asked for once', async () => {
+    const kafka = topicsOf({});
+    const counts = new CallCounts(kafka, limited);
+    await counts.count(span, now);
+    kafka.asked.length = 0;
+    await counts.count(span, now + 1);
+    expect(kafka.asked).toEqual(['messages undefined', 'messages.rejected undefined']);
+  });
+});
+
+it('GET /overview/calls counts the requests over the limit by source', async () => {
+  const control = await controlUnderTest();
+  control.clock.now = new Date(Date.now() + MINUTE);
+  const counts = new Map([
+    ['src_1', 2],
+    ['src_2', 4],
+  ]);
+  control.memory.append([{ topic: 'messages.limited', key: null, ...limitedRecord(control.clock.now, counts) }]);
+  const { body } = await control.call('get', '/overview/calls');
+  expect(body.limitedBySource).toEqual({ src_1: 2, src_2: 4 });
+  expect((await control.call('get', '/overview/calls?since=0')).body.limitedBySource).toEqual(body.limitedBySource);
+});
