@@ -92,7 +92,7 @@ module.exports = {
     {
       name: 'undici-in-delivery-only',
       severity: 'error',
-      from: { pathNot: ['^services/delivery/', '^test/', '^bench/', '^deploy/local/'] },
+      from: { pathNot: ['^services/delivery/', '^test/', '^bench/', '^deploy/(bin|standalone)/'] },
       to: { path: 'node_modules/undici/' },
     },
   ],

@@ -34,7 +34,7 @@ COPY package.json LICENSE ./
 USER 10001:10001
 EXPOSE 8080 8090 9401 9402 9403 9404 9405 9406
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-  CMD ["node", "dist/deploy/local/main.js", "health", "livez"]
+  CMD ["node", "dist/deploy/bin/main.js", "health", "livez"]
 # No shell and no init before it: the services take SIGTERM themselves, and start no processes that could be left over.
-# The flags of the collector are those of `npm start` (deploy/local/service-process.ts says why).
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=256", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/local/main.js", "service"]
+# The flags of the collector are those of `npm start` (deploy/standalone/service-process.ts says why).
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=256", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/bin/main.js", "service"]

@@ -51,7 +51,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-call': 'off',
     },
   },
-  { files: ['deploy/local/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
+  { files: ['deploy/{bin,standalone}/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['shared/kafka/{protocol,kafkajs}/*.ts'],
     // Bytes at indexes that were compared with the length.

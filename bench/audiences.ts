@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ServiceName } from '../deploy/local/paths';
+import { type ServiceName } from '../deploy/standalone/service-list';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../shared/kafka/topics';
 import { loadSettings } from '../shared/service/settings';
 import { cpuBetween, readCpu } from './cpu';

@@ -1,6 +1,6 @@
 import { Kafka as KafkaJs, logLevel, type Admin } from 'kafkajs';
 import { join } from 'node:path';
-import { findKafka } from '../deploy/local/kafka-source';
+import { findKafka } from '../deploy/standalone/kafka-source';
 import { messageOf } from '../shared/service/errors';
 
 /** The Kafka of a benchmark: its own, as `npm start` runs it, so that its CPU time can be told from anybody else's. */

@@ -1,5 +1,5 @@
 import { median, ratio, sum } from './arithmetic';
-import { SERVICES } from '../deploy/local/paths';
+import { SERVICES } from '../deploy/standalone/service-list';
 import { type CpuUse } from './cpu';
 import { type DeliveryFigure, type PipelineFigure, type Round } from './figures';
 import { type Goal, GOALS } from './goals';

@@ -1,4 +1,4 @@
-import { SERVICES } from '../deploy/local/paths';
+import { SERVICES } from '../deploy/standalone/service-list';
 import { laneOptions } from '../services/delivery/lanes/tuning';
 import { loadSettings } from '../shared/service/settings';
 import { createCustomers } from './control-api';

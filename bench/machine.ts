@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { findJava } from '../deploy/local/java';
+import { findJava } from '../deploy/standalone/java';
 import { ROOT } from '../shared/service/repo-root';
 import { type Machine } from './figures';
 

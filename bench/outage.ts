@@ -1,4 +1,4 @@
-import { SERVICES } from '../deploy/local/paths';
+import { SERVICES } from '../deploy/standalone/service-list';
 import { deliveryId } from '../shared/model/delivery';
 import { ATTEMPTS, DUE, tierDelayMs } from '../shared/kafka/topics';
 import { sum } from './arithmetic';

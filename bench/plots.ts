@@ -1,4 +1,4 @@
-import { SERVICES } from '../deploy/local/paths';
+import { SERVICES } from '../deploy/standalone/service-list';
 import { spread } from './arithmetic';
 import { hangings, ofPhases, shareOf } from './isolation-lines';
 import { microsOf } from './cost-lines';

@@ -1,4 +1,4 @@
-import { SERVICES } from '../deploy/local/paths';
+import { SERVICES } from '../deploy/standalone/service-list';
 import { type Attempts } from './attempts';
 import { createCustomers } from './control-api';
 import { type Round } from './figures';

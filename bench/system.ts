@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { choosePorts, healthPort, localSettings, PORTS } from '../deploy/local/local-settings';
-import { type Output } from '../deploy/local/output';
-import { serviceMain, type ServiceName } from '../deploy/local/paths';
-import { urlOf, whyNotReady } from '../deploy/local/readiness';
-import { localSecrets } from '../deploy/local/secrets';
-import { type ServiceProcess, startService } from '../deploy/local/service-process';
+import { choosePorts, healthPort, localSettings, PORTS } from '../deploy/standalone/local-settings';
+import { type Output } from '../deploy/standalone/output';
+import { serviceMain, type ServiceName } from '../deploy/standalone/service-list';
+import { urlOf, whyNotReady } from '../deploy/standalone/readiness';
+import { localSecrets } from '../deploy/standalone/secrets';
+import { type ServiceProcess, startService } from '../deploy/standalone/service-process';
 import { PROFILE_DIR, PROFILE_MAIN } from './profile';
 import { warningOf } from './warning';
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../deploy/local/paths';
-import { freePorts } from '../deploy/local/ports';
+import { SERVICES } from '../deploy/standalone/service-list';
+import { freePorts } from '../deploy/standalone/ports';
 import { type OutRecord } from '../shared/kafka/port';
 import { tierTopic } from '../shared/kafka/topics';
 import { loadSettings } from '../shared/service/settings';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type ServiceName } from '../deploy/local/paths';
+import { type ServiceName } from '../deploy/standalone/service-list';
 import { type Bench } from './setup';
 import { type RunningServices, startServices, type SystemEnv, systemEnv } from './system';
 

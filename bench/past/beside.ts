@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { SERVICES } from '../../deploy/local/paths';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { percentile } from '../arithmetic';
 import { clockMs } from '../clock';
 import { createCustomers } from '../control-api';

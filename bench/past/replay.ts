@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../../deploy/local/paths';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { type DeadEvent } from '../../shared/model/attempt-events';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';

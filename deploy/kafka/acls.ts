@@ -14,7 +14,7 @@ import {
   TIER_PREFIX,
   WEBHOOKS,
 } from '../../shared/kafka/topics';
-import { type ServiceName } from '../local/paths';
+import { type ServiceName } from '../standalone/service-list';
 
 /**
  * What each service may do in a Kafka that asks: one principal a service, and no more than it needs. Whoever takes over

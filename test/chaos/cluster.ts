@@ -3,18 +3,18 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { kafkaJars } from '../../deploy/local/jars';
-import { findJava, HOW_TO_GET_KAFKA } from '../../deploy/local/java';
+import { kafkaJars } from '../../deploy/standalone/kafka-jars';
+import { findJava, HOW_TO_GET_KAFKA } from '../../deploy/standalone/java';
 import {
   brokerProperties,
   javaArguments,
   loggingProperties,
   propertiesText,
   SHORT_LIVED,
-} from '../../deploy/local/kafka-files';
-import { startWatched } from '../../deploy/local/lifeline';
-import { freePorts } from '../../deploy/local/ports';
-import { type Program } from '../../deploy/local/program';
+} from '../../deploy/standalone/broker-config';
+import { startDyingWithParent } from '../../deploy/standalone/die-with-parent';
+import { freePorts } from '../../deploy/standalone/ports';
+import { type RunningProgram } from '../../deploy/standalone/child-process';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 
 /** A cluster of KRaft nodes, each broker and controller at once, of the same jars that the embedded broker runs on. */
@@ -61,7 +61,7 @@ export async function startCluster(dir: string, size: number): Promise<Cluster> 
   }));
   const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
   const place: Place = { dir, java, jars, clusterId, ports };
-  const running = new Map<number, Program>();
+  const running = new Map<number, RunningProgram>();
   const nodes = ports.map((_, i) => makeNode(place, i + 1, running));
   const brokers = ports.map(({ broker }) => `127.0.0.1:${broker}`);
   const stop = async () => {
@@ -77,7 +77,7 @@ export async function startCluster(dir: string, size: number): Promise<Cluster> 
   return { brokers: brokers.join(','), nodes, stop };
 }
 
-function makeNode(place: Place, id: number, running: Map<number, Program>): Node {
+function makeNode(place: Place, id: number, running: Map<number, RunningProgram>): Node {
   const dir = join(place.dir, `node-${id}`);
   const records = join(dir, 'records');
   const file = join(dir, 'server.properties');
@@ -99,7 +99,7 @@ function makeNode(place: Place, id: number, running: Map<number, Program>): Node
     start: async () => {
       if (!existsSync(records)) await format();
       const output = openSync(join(dir, 'kafka.out'), 'a');
-      const program = await startWatched(place.java, [...java, 'kafka.Kafka', file], output);
+      const program = await startDyingWithParent(place.java, [...java, 'kafka.Kafka', file], output);
       closeSync(output);
       running.set(id, program);
       void program.ended.then(() => running.delete(id));

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES, type ServiceName } from '../../deploy/local/paths';
+import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { messageOf } from '../../shared/service/errors';
 import { eventually } from '../support/eventually';
 import { type System } from '../support/system';

@@ -1,4 +1,4 @@
-import { SERVICES, type ServiceName } from '../../deploy/local/paths';
+import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { type Random, randomOf } from './random';
 
 /** What will be done to the system, and when: data that follows from a seed alone. */

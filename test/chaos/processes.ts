@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type ServiceName } from '../../deploy/local/paths';
+import { type ServiceName } from '../../deploy/standalone/service-list';
 import { type ProcessLine } from '../support/supervised';
 
 /** Looks for processes without standing still: the endpoints answer from the same event loop. */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { cpuBetween, readCpu } from '../../bench/cpu';
-import { type ServiceName } from '../../deploy/local/paths';
+import { type ServiceName } from '../../deploy/standalone/service-list';
 import { openRig, type Rig } from '../support/rig';
 import { type Service, startBeside } from '../support/service';
 

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serviceMain } from '../../deploy/local/paths';
-import { freePorts } from '../../deploy/local/ports';
+import { serviceMain } from '../../deploy/standalone/service-list';
+import { freePorts } from '../../deploy/standalone/ports';
 import { type System } from '../support/system';
 
 /** One more delivery process beside the one that the supervisor keeps. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES, type ServiceName } from '../../deploy/local/paths';
+import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
 import { openRig, PER_SECOND, type Rig } from '../support/rig';
 import { descendants, processes } from '../support/supervised';

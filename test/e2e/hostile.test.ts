@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { SERVICES } from '../../deploy/local/paths';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { aTrack } from '../support/make';
 import { raw, requestText } from '../support/raw';
 import { type Connection, openStage, type Stage } from '../support/stage';
@@ -356,7 +356,7 @@ describe('the start', () => {
     ['a key that is too short', { WAYPOST_SECRET_KEY: 'cGxhbnRlZA==' }, 'WAYPOST_SECRET_KEY'],
   ])('%s: one sentence, exit code 1', async (_, env, named) => {
     // Given a bad setting beside a planted token; then it is named, the token is not, and there is no stack.
-    const args = ['dist/deploy/local/main.js', 'start'];
+    const args = ['dist/deploy/bin/main.js', 'start'];
     const started = startSupervised(process.execPath, args, { ...env, WAYPOST_ADMIN_TOKEN: PLANTED.adminToken });
     expect(await started.exited).toBe(1);
     expect(started.output()).toContain(named);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector';
-import { SERVICES } from '../../deploy/local/paths';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';
 import { openStage, type Stage } from '../support/stage';

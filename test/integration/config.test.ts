@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
-import { copyConfig } from '../../deploy/local/config-copy';
-import { reseal } from '../../deploy/local/config-reseal';
+import { copyConfig } from '../../deploy/bin/config-copy';
+import { reencrypt } from '../../deploy/bin/config-reencrypt';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
@@ -163,7 +163,7 @@ it('is resealed while control follows it, so that the old secret key can go', as
   const run = async (...keys: Buffer[]) => {
     const said: string[] = [];
     const key = keys.map((each) => each.toString('base64')).join(',');
-    await reseal({ ...env, WAYPOST_SECRET_KEY: key }, (line) => said.push(line));
+    await reencrypt({ ...env, WAYPOST_SECRET_KEY: key }, (line) => said.push(line));
     await control.config.refresh(5_000);
     return said.at(-1);
   };

@@ -10,10 +10,10 @@ import {
   ResourcePatternTypes,
 } from 'kafkajs';
 import { type Grant, grantsOf } from '../../deploy/kafka/acls';
-import { type Broker } from '../../deploy/local/broker';
-import { findKafka } from '../../deploy/local/kafka-source';
-import { keptPorts } from '../../deploy/local/kept-ports';
-import { SERVICES } from '../../deploy/local/paths';
+import { type Broker } from '../../deploy/standalone/broker';
+import { findKafka } from '../../deploy/standalone/kafka-source';
+import { storedPorts } from '../../deploy/standalone/stored-ports';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { kafkaAddress } from '../../shared/kafka/connection-settings';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
@@ -222,7 +222,7 @@ test.each<[string, Record<string, string>, RegExp]>([
 /** Creates the topics, by the user who may, and starts every service. */
 async function startAll(): Promise<void> {
   if (running.length > 0) return;
-  const topics = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'service', 'topics'], {
+  const topics = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'service', 'topics'], {
     ...shared,
     ...environment('topics'),
   });
@@ -330,7 +330,7 @@ async function control(method: string, path: string, body?: unknown) {
 }
 
 async function securedProperties(): Promise<Record<string, string>> {
-  const ports = await keptPorts(dir);
+  const ports = await storedPorts(dir);
   const server = makeCertificate({ name: 'a broker', issuer: authority });
   const module = (kind: string) => `org.apache.kafka.common.security.${kind}LoginModule required`;
   return {

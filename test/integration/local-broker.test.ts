@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { type Broker } from '../../deploy/local/broker';
+import { type Broker } from '../../deploy/standalone/broker';
 import { isAlive, processId } from '../../shared/service/process-id';
-import { keptPorts } from '../../deploy/local/kept-ports';
-import { findKafka, type Launch } from '../../deploy/local/kafka-source';
+import { storedPorts } from '../../deploy/standalone/stored-ports';
+import { findKafka, type Launch } from '../../deploy/standalone/kafka-source';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { freePort } from '../support/free-port';
 
@@ -85,11 +85,11 @@ test('records and address outlive a stop, a kill -9 and a broker that was left b
 
 test('its ports are kept, and others are chosen where somebody took one', async () => {
   const own = mkdtempSync(join(tmpdir(), 'waypost-ports-'));
-  const first = await keptPorts(own);
-  expect(await keptPorts(own)).toEqual(first);
+  const first = await storedPorts(own);
+  expect(await storedPorts(own)).toEqual(first);
   const other = createServer().listen(first.broker, '127.0.0.1');
   await once(other, 'listening');
-  expect((await keptPorts(own)).broker).not.toBe(first.broker);
+  expect((await storedPorts(own)).broker).not.toBe(first.broker);
   other.close();
   rmSync(own, { recursive: true });
 });

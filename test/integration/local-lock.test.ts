@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive, ownId, processId } from '../../shared/service/process-id';
 import { takeLock } from '../../shared/service/data-dir-lock';
-import { localSecrets } from '../../deploy/local/secrets';
+import { localSecrets } from '../../deploy/standalone/secrets';
 import { eventually } from '../support/eventually';
 
 let dir: string;

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PORTS } from '../../deploy/local/local-settings';
-import { SERVICES } from '../../deploy/local/paths';
+import { PORTS } from '../../deploy/standalone/local-settings';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
 import { freePort, freePorts } from '../support/free-port';
 import { descendants, processes, startSupervised, startWithStubs, type Supervised } from '../support/supervised';
@@ -42,7 +42,7 @@ const shared = () => ({
 const stubs = (more: NodeJS.ProcessEnv = {}, programs = {}) =>
   (supervised = startWithStubs(join(dir, 'stubs'), { ...env, ...more }, programs));
 const startReal = (more: NodeJS.ProcessEnv = {}) =>
-  (supervised = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'start'], { ...env, ...more }));
+  (supervised = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'start'], { ...env, ...more }));
 const alive = (pids: number[]) =>
   processes().filter(({ pid, command }) => pids.includes(pid) && !command.includes('<defunct>'));
 
@@ -182,7 +182,7 @@ describe('what cannot start says so in a sentence', () => {
     [['service', 'shipping'], 'There is no service "shipping"'],
     [['begin'], 'Usage: '],
   ])('%j', async (args, sentence) => {
-    const text = await refusal(startSupervised(process.execPath, ['dist/deploy/local/main.js', ...args], {}));
+    const text = await refusal(startSupervised(process.execPath, ['dist/deploy/bin/main.js', ...args], {}));
     expect(text).toMatch(new RegExp(`^${sentence}.*ingest\\|router`));
   });
 });

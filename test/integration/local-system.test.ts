@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SERVICES } from '../../deploy/local/paths';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
 import { descendants, processes, startSupervised, type Supervised } from '../support/supervised';
 import { startSystem, systemEnv } from '../support/system';
@@ -48,7 +48,7 @@ test('npm start: a signal to npm alone stops everything, and a second start find
 
 test('npm run demo: everything arrives, signed, and the refused call comes back', async () => {
   const env = await systemEnv({ dataDir: dir, prefix: `demo-${String(process.pid)}.` });
-  const demo = startSupervised(process.execPath, ['dist/deploy/local/main.js', 'demo', '--once'], env);
+  const demo = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'demo', '--once'], env);
   expect([await demo.exited, demo.output()]).toEqual([
     0,
     expect.stringContaining('14 of 14 POSTs arrived, 14 with both'),

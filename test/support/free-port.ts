@@ -1,4 +1,4 @@
-import { freePorts } from '../../deploy/local/ports';
+import { freePorts } from '../../deploy/standalone/ports';
 
 /** Ports for tests. They are below the range of outgoing connections, so that none is taken by a passing one. */
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findKafka } from '../../deploy/local/kafka-source';
+import { findKafka } from '../../deploy/standalone/kafka-source';
 import { kafkaAddress } from '../../shared/kafka/connection-settings';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { loadSettings } from '../../shared/service/settings';

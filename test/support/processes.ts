@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { type ServiceName } from '../../deploy/local/paths';
+import { type ServiceName } from '../../deploy/standalone/service-list';
 import { createEncryptor } from '../../shared/config/encryption';
 import { configKey, type ConfigRecord, type Destination } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client';

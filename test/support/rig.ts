@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { type ServiceName } from '../../deploy/local/paths';
+import { type ServiceName } from '../../deploy/standalone/service-list';
 import { aCall, type Call } from './make';
 import { eventually } from './eventually';
 import { type Load, startLoad } from './load';

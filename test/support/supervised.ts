@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SERVICES } from '../../deploy/local/paths';
+import { SERVICES } from '../../deploy/standalone/service-list';
 import { ROOT } from '../../shared/service/repo-root';
 import { eventually, Final } from './eventually';
 
@@ -101,7 +101,7 @@ export function startWithStubs(
   mkdirSync(dir, { recursive: true });
   for (const name of SERVICES) writeFileSync(join(dir, `${name}.js`), stubs[name] ?? stub(name));
   const script = `
-    const { supervise } = require(${JSON.stringify(join(ROOT, 'dist/deploy/local/supervisor.js'))});
+    const { supervise } = require(${JSON.stringify(join(ROOT, 'dist/deploy/standalone/supervisor.js'))});
     supervise({
       env: process.env,
       main: (name) => require('node:path').join(${JSON.stringify(dir)}, name + '.js'),

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PORTS } from '../../deploy/local/local-settings';
-import { type ServiceName } from '../../deploy/local/paths';
+import { PORTS } from '../../deploy/standalone/local-settings';
+import { type ServiceName } from '../../deploy/standalone/service-list';
 import { Final } from './eventually';
 import { freePorts } from './free-port';
 import { copyHistoryFiles } from './history-files';
@@ -87,7 +87,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   copyHistoryFiles(dataDir);
   const supervised = startSupervised(
     process.execPath,
-    ['--enable-source-maps', 'dist/deploy/local/main.js', 'start'],
+    ['--enable-source-maps', 'dist/deploy/bin/main.js', 'start'],
     env,
   );
   const stop = async () => {

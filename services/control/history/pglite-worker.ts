@@ -23,7 +23,7 @@ export interface Question {
 }
 export type Answer = { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
-/** Behind control itself, which gives way to the other services of its machine (deploy/local/priority.ts). */
+/** Behind control itself, which gives way to the other services of its machine (deploy/standalone/nice.ts). */
 const NICENESS = 15;
 
 /**

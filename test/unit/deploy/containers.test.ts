@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/local/paths';
+import { SERVICES } from '../../../deploy/standalone/service-list';
 import { loadSettings } from '../../../shared/service/settings';
 import { read, readYaml, withDefaults } from './files';
 
@@ -68,11 +68,13 @@ test('whoever stops a service waits longer than it gives itself', () => {
 });
 
 test('the image starts a service as `npm start` does', () => {
-  const flags = /NODE_FLAGS = \[([^\]]*)\]/.exec(read('deploy/local/service-process.ts'))![1]!.match(/--[\w-=]+/g)!;
+  const flags = /NODE_FLAGS = \[([^\]]*)\]/
+    .exec(read('deploy/standalone/service-process.ts'))![1]!
+    .match(/--[\w-=]+/g)!;
   const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))![1]!) as string[];
-  expect(entry).toEqual(['node', ...flags, 'dist/deploy/local/main.js', 'service']);
+  expect(entry).toEqual(['node', ...flags, 'dist/deploy/bin/main.js', 'service']);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/deploy/local/main.js service`);
+  expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/deploy/bin/main.js service`);
   expect(read('docs/operations/running.md')).toContain(
     `\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``,
   );
@@ -81,5 +83,5 @@ test('the image starts a service as `npm start` does', () => {
 test('one version of Kafka everywhere', () => {
   const jars = /kafka_2\.13<\/artifactId>\s*<version>([\d.]+)/.exec(read('deploy/kafka/pom.xml'))![1]!;
   expect(read('docker-compose.yml')).toContain(`image: apache/kafka:${jars}\n`);
-  expect(read('deploy/local/container.ts')).toContain(`'apache/kafka:${jars}'`);
+  expect(read('deploy/standalone/container.ts')).toContain(`'apache/kafka:${jars}'`);
 });

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { AppError } from '../../shared/service/errors';
 import { loadSettings, type Settings } from '../../shared/service/settings';
-import { SERVICES, type ServiceName } from './paths';
+import { SERVICES, type ServiceName } from './service-list';
 import { freePorts, whyNotFree } from './ports';
 
 /** The settings of a system on one machine: the few defaults that differ there, and the ports it will listen on. */

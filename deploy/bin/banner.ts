@@ -1,5 +1,5 @@
-import { SERVICES } from './paths';
-import { type LocalSystem } from './supervisor';
+import { SERVICES } from '../standalone/service-list';
+import { type LocalSystem } from '../standalone/supervisor';
 
 /** What a started system says of itself to the person who started it. */
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { type Output } from './output';
-import { type ServiceName } from './paths';
-import { giveWay } from './priority';
-import { type Ending, ending, type Program } from './program';
+import { type ServiceName } from './service-list';
+import { lowerPriority } from './nice';
+import { type Ending, ending, type RunningProgram } from './child-process';
 
 /**
  * One service as a process of its own. It is in a session of its own, so that the terminal's Ctrl-C reaches the
@@ -36,7 +36,7 @@ const NODE_FLAGS = [
 const GIVE_WAY: readonly ServiceName[] = ['control'];
 
 /** A service that was started. */
-export interface ServiceProcess extends Program {
+export interface ServiceProcess extends RunningProgram {
   /** whether it has said that it is up */
   started(): boolean;
   /** what it said on stderr before it was up, which is not shown: the sentence with which it refused to start */
@@ -63,7 +63,7 @@ export async function startService(options: {
     started = true;
     for (const line of early.splice(0)) output.error(line);
     if (!GIVE_WAY.includes(name)) return;
-    const why = giveWay(child.pid ?? 0);
+    const why = lowerPriority(child.pid ?? 0);
     if (why !== undefined) output.event('priority.unchanged', { name, why });
   });
   const ended = new Promise<Ending>((resolve) => {

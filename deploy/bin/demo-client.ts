@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/service/errors';
-import { type LocalSystem } from './supervisor';
+import { type LocalSystem } from '../standalone/supervisor';
 
 /** What the demo does as a user of Waypost, by its public interfaces alone: sets up by the control API, sends to ingest. */
 

@@ -5,9 +5,9 @@ import { probeKafka, waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { type Settings } from '../../shared/service/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';
-import { keep, type Kept } from './keep';
+import { restartOnExit, type RestartedProgram } from './restart';
 import { type Output } from './output';
-import { refusesGroups } from './stuck-groups';
+import { isCoordinatorStuck } from './coordinator-watchdog';
 
 /** The Kafka of a local system: the one that KAFKA_BROKERS names, else one of its own that is kept running. */
 
@@ -31,7 +31,7 @@ export interface LocalKafka {
 export async function localKafka(options: {
   settings: Settings;
   output: Output;
-  started: (kept: Kept) => void;
+  started: (kept: RestartedProgram) => void;
   fatal: (error: unknown) => void;
   /** nothing is started any more once it is aborted */
   stopping: AbortSignal;
@@ -59,7 +59,7 @@ export async function localKafka(options: {
       }
     };
     options.started(
-      keep({
+      restartOnExit({
         launch: async () => {
           // What fails at the first launch fails for good; later on it is tried again.
           const broker = await launch({ dir }).catch((error: unknown) => {
@@ -79,7 +79,7 @@ export async function localKafka(options: {
 async function startAnewIfStuck(broker: Broker, output: Output): Promise<void> {
   const ended = new AbortController();
   void broker.ended.then(() => ended.abort());
-  if (!(await refusesGroups(() => probeKafka({ brokers: [broker.address] }), ended.signal))) return;
+  if (!(await isCoordinatorStuck(() => probeKafka({ brokers: [broker.address] }), ended.signal))) return;
   output.event('kafka.stuck', { why: 'it refuses consumer groups since its last start', then: 'it is started anew' });
   broker.kill();
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BrokerPorts } from './kafka-files';
+import { type BrokerPorts } from './broker-config';
 import { freePorts, isFree } from './ports';
 
 /**
@@ -11,7 +11,7 @@ import { freePorts, isFree } from './ports';
 const HOST = '127.0.0.1';
 
 /** The ports of the last start, others where somebody listens on one of them now. */
-export async function keptPorts(dir: string): Promise<BrokerPorts> {
+export async function storedPorts(dir: string): Promise<BrokerPorts> {
   const file = join(dir, 'ports.json');
   const kept = existsSync(file) ? parsePorts(readFileSync(file, 'utf8')) : undefined;
   if (kept && (await isFree(kept.broker, HOST)) && (await isFree(kept.controller, HOST))) return kept;

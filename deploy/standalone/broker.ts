@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { isAlive, parseProcessId, processId } from '../../shared/service/process-id';
-import { keptPorts } from './kept-ports';
+import { storedPorts } from './stored-ports';
 import {
   type BrokerPorts,
   brokerProperties,
@@ -14,9 +14,9 @@ import {
   loggingProperties,
   propertiesText,
   SHORT_LIVED,
-} from './kafka-files';
-import { startWatched } from './lifeline';
-import { type Program } from './program';
+} from './broker-config';
+import { startDyingWithParent } from './die-with-parent';
+import { type RunningProgram } from './child-process';
 
 /**
  * A real Apache Kafka as one process of this machine, with its records in one folder. One start and the next find the
@@ -28,7 +28,7 @@ export interface BrokerOptions {
   /** its own folder; made where it is missing */
   dir: string;
   java: string;
-  /** the folder of the jars (jars.ts) */
+  /** the folder of the jars (kafka-jars.ts) */
   jars: string;
   /** properties that win over our own, for tests */
   properties?: Record<string, string>;
@@ -39,7 +39,7 @@ export interface BrokerOptions {
 }
 
 /** A broker that was started. It is usable once `ready` has resolved. */
-export interface Broker extends Program {
+export interface Broker extends RunningProgram {
   /** host:port */
   address: string;
   /** @throws AppError `cannot_start` where it ends first, or is not usable after `deadlineMs` */
@@ -54,7 +54,7 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const { dir } = options;
   mkdirSync(dir, { recursive: true });
   await endStale(dir);
-  const ports = await keptPorts(dir);
+  const ports = await storedPorts(dir);
   writeFileSync(join(dir, 'log4j2.properties'), loggingProperties(join(dir, 'kafka.log')));
   await format(options, ports);
   const properties = { ...brokerProperties({ ports, logDir: records(dir) }), ...options.properties };
@@ -67,14 +67,17 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
     'kafka.Kafka',
     propertiesFile(dir),
   ];
-  const process = await startWatched(options.java, java, output).finally(() => closeSync(output));
+  const process = await startDyingWithParent(options.java, java, output).finally(() => closeSync(output));
   writeFileSync(pidFile(dir), JSON.stringify(processId(process.pid) ?? {}));
 
   const address = `127.0.0.1:${String(ports.broker)}`;
   return { ...process, address, ready: (deadlineMs) => ready(process, { address, dir, deadlineMs }) };
 }
 
-async function ready(process: Program, where: { address: string; dir: string; deadlineMs: number }): Promise<void> {
+async function ready(
+  process: RunningProgram,
+  where: { address: string; dir: string; deadlineMs: number },
+): Promise<void> {
   const giveUp = new AbortController();
   const died = process.ended.then((how) => {
     giveUp.abort();

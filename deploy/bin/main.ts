@@ -20,8 +20,8 @@ async function main([command = '', ...args]: string[]): Promise<void> {
     }
     case 'service': {
       if (args[0] === 'config') return configure(args.slice(1));
-      const { becomeService } = await import('./single');
-      return becomeService(args[0], process.env);
+      const { runService } = await import('./run-service');
+      return runService(args[0], process.env);
     }
     case 'health': {
       const { checkHealth } = await import('./health');
@@ -41,8 +41,8 @@ async function main([command = '', ...args]: string[]): Promise<void> {
 
 async function configure([command, ...options]: string[]): Promise<void> {
   if (command === 'reseal') {
-    const { reseal } = await import('./config-reseal');
-    return reseal(process.env, (line) => process.stderr.write(`${line}\n`), {
+    const { reencrypt } = await import('./config-reencrypt');
+    return reencrypt(process.env, (line) => process.stderr.write(`${line}\n`), {
       keyLost: options.includes('--key-lost'),
     });
   }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../../shared/service/errors';
-import { keep, type Kept } from './keep';
+import { restartOnExit, type RestartedProgram } from './restart';
 import { type Output } from './output';
-import { SERVICES, type ServiceName } from './paths';
+import { SERVICES, type ServiceName } from './service-list';
 import { whyNotReady } from './readiness';
 import { type ServiceProcess, startService } from './service-process';
 
@@ -45,8 +45,8 @@ export function startServices(options: ServicesOptions): Services {
   const refusals = new Map<ServiceName, number>();
   let refused: string | undefined;
 
-  const keepService = (name: ServiceName): Kept =>
-    keep({
+  const keepService = (name: ServiceName): RestartedProgram =>
+    restartOnExit({
       launch: async () => {
         const { env, output } = options;
         const service = await startService({ name, main: options.main(name), env, output });

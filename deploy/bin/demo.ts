@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { printBanner } from './banner';
 import { CALLS, demoDestination, demoSource, sendCall } from './demo-client';
 import { type Receipt, startReceiver } from './demo-receiver';
-import { paint, tell } from './demo-story';
-import { localSettings, PORTS, takenPorts } from './local-settings';
-import { freePorts } from './ports';
-import { type LocalSystem, supervise } from './supervisor';
+import { paint, printReceipt } from './demo-output';
+import { localSettings, PORTS, takenPorts } from '../standalone/local-settings';
+import { freePorts } from '../standalone/ports';
+import { type LocalSystem, supervise } from '../standalone/supervisor';
 
 /**
  * `npm run demo`: the system with a source, a signed destination of two URLs and a receiver of its own, and what arrives
@@ -72,7 +72,7 @@ async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean
     refuse: ({ type, attempt }) => type === REFUSED_ONCE && attempt === 1,
     onReceipt: (receipt) => {
       receipts.push(receipt);
-      for (const line of tell(receipt)) output.say(line);
+      for (const line of printReceipt(receipt)) output.say(line);
     },
   });
   const source = await demoSource(system);

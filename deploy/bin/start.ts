@@ -1,5 +1,5 @@
 import { printBanner } from './banner';
-import { supervise } from './supervisor';
+import { supervise } from '../standalone/supervisor';
 
 /** `npm start`: the whole system on this machine, until it is told to stop. */
 

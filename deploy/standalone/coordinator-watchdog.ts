@@ -17,7 +17,7 @@ const STUCK_AFTER_MS = 45_000;
  * @param ended aborted where it ends
  * @returns whether it answers and has refused groups for so long that only another start will help
  */
-export async function refusesGroups(
+export async function isCoordinatorStuck(
   look: () => Promise<Look>,
   ended: AbortSignal,
   { stuckAfterMs = STUCK_AFTER_MS, pauseMs = PAUSE_MS } = {},

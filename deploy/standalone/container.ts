@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { type Broker } from './broker';
-import { brokerProperties } from './kafka-files';
-import { keptPorts } from './kept-ports';
+import { brokerProperties } from './broker-config';
+import { storedPorts } from './stored-ports';
 
 /**
  * The same broker in a container, for machines that have Docker and no Java. Its port is the same inside and outside,
@@ -33,7 +33,7 @@ export function dockerAnswers(): Promise<boolean> {
 export async function launchContainer(dir: string): Promise<Broker> {
   const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers');
   mkdirSync(dir, { recursive: true });
-  const ports = await keptPorts(dir);
+  const ports = await storedPorts(dir);
   const runtime = await getContainerRuntimeClient();
   const host = runtime.info.containerRuntime.host;
   const address = `${host}:${String(ports.broker)}`;

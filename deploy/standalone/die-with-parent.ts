@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type Ending, ending, type Program } from './program';
+import { type Ending, ending, type RunningProgram } from './child-process';
 
 /**
  * Runs a program that knows nothing of us so that it ends when this process does, however that comes, `kill -9` included.
@@ -30,7 +30,7 @@ exec "$@" 3<&- </dev/null
  * Starts a command under watch.
  * @param output file descriptor that gets its stdout and stderr
  */
-export async function startWatched(command: string, args: string[], output: number): Promise<Program> {
+export async function startDyingWithParent(command: string, args: string[], output: number): Promise<RunningProgram> {
   const child = spawn('sh', ['-c', SCRIPT, 'waypost-watch', command, ...args], {
     detached: true,
     stdio: ['pipe', output, output],

@@ -9,7 +9,7 @@ export interface Ending {
 }
 
 /** A program that was started. */
-export interface Program {
+export interface RunningProgram {
   pid: number;
   /** resolves when it has ended; never rejects */
   ended: Promise<Ending>;

@@ -21,7 +21,7 @@ const PROGRESS_EVERY = 100;
  * @throws AppError `cannot_start` where no key of the list opens `config`, and nothing is written; also where an entry opens by no
  * key of the list, and the others are resealed
  */
-export async function reseal(
+export async function reencrypt(
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,
   { keyLost = false }: { keyLost?: boolean } = {},

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../shared/service/errors';
-import { type Ending, type Program } from './program';
+import { type Ending, type RunningProgram } from './child-process';
 
 /**
  * Keeps one program running: starts it again when it ends, after a pause that doubles while it keeps ending and is
@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 5_000;
 const STEADY_MS = 30_000;
 
 /** A program that is kept running. */
-export interface Kept {
+export interface RestartedProgram {
   /** Ends it for good. Resolves when it has ended. */
   stop(deadlineMs: number): Promise<void>;
   /** Makes it end now, for good, and waits for nothing. */
@@ -22,17 +22,17 @@ export interface Kept {
 }
 
 /** What to run, and who hears of it. */
-export interface KeepOptions {
-  launch(): Promise<Program>;
+export interface RestartOptions {
+  launch(): Promise<RunningProgram>;
   /** it ended, or could not be started, and nobody had asked for that */
   onDown(ending: Ending, pauseMs: number): void;
 }
 
 /** Starts a program and keeps it running until it is stopped. */
-export function keep(options: KeepOptions): Kept {
+export function restartOnExit(options: RestartOptions): RestartedProgram {
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
-  let program: Program | undefined;
+  let program: RunningProgram | undefined;
   let stopDeadlineMs = 0;
 
   const once = async (): Promise<Ending> => {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { AppError } from '../../shared/service/errors';
 import { loadSettings } from '../../shared/service/settings';
-import { SERVICES, serviceMain, type ServiceName } from './paths';
-import { localSecrets, type Secrets } from './secrets';
+import { SERVICES, serviceMain, type ServiceName } from '../standalone/service-list';
+import { localSecrets, type Secrets } from '../standalone/secrets';
 
 /** `npm run service -- <name>`: one service as this very process, which is what a container runs. */
 
@@ -20,7 +20,7 @@ const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
  * Becomes the service: it takes over signals, title and exit code.
  * @throws AppError `cannot_start` for a name that is none, `bad_settings` with every mistake
  */
-export async function becomeService(name: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
+export async function runService(name: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
   if (name === 'topics') {
     const { makeTopics } = await import('./topics');
     return makeTopics(env);

@@ -5,12 +5,12 @@ import { connectKafka } from '../../shared/kafka/client';
 import { SYSTEM_FILE, type SystemFile } from '../../shared/service/system-file';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { type Kept } from './keep';
+import { type RestartedProgram } from './restart';
 import { type LocalKafka, localKafka } from './local-kafka';
 import { choosePorts, healthPort, localSettings, type PortName } from './local-settings';
 import { takeLock } from '../../shared/service/data-dir-lock';
 import { createOutput, type Output } from './output';
-import { SERVICES, serviceMain, type ServiceName } from './paths';
+import { SERVICES, serviceMain, type ServiceName } from './service-list';
 import { reachable, urlOf } from './readiness';
 import { localSecrets } from './secrets';
 import { type Services, startServices } from './services';
@@ -49,7 +49,7 @@ const TOPIC_TRIES = 3;
 
 /** What has been started and must be stopped. */
 interface Started {
-  broker?: Kept;
+  broker?: RestartedProgram;
   services?: Services;
   releaseLock?: () => void;
 }

@@ -13,7 +13,7 @@ export function paint(style: Style, text: string): string {
 }
 
 /** A receipt as lines for people. */
-export function tell(receipt: Receipt): string[] {
+export function printReceipt(receipt: Receipt): string[] {
   const { headers, body } = receipt;
   const again =
     receipt.attempt > 1 ? paint('bold', `  came back: attempt ${String(receipt.attempt)}, same webhook-id`) : '';

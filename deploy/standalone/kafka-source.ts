@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/service/errors';
 import { type Broker, type BrokerOptions, launchBroker } from './broker';
 import { dockerAnswers, launchContainer } from './container';
-import { kafkaJars } from './jars';
+import { kafkaJars } from './kafka-jars';
 import { findJava, HOW_TO_GET_KAFKA } from './java';
 
 /**

@@ -16,7 +16,7 @@ const STEPS = 10;
  * @param pid leads a session of its own
  * @returns why it could not be done, else undefined; nothing depends on it
  */
-export function giveWay(pid: number): string | undefined {
+export function lowerPriority(pid: number): string | undefined {
   const least = Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS);
   try {
     for (const thread of threadsOf(pid)) if (getPriority(thread) < least) setPriority(thread, least);

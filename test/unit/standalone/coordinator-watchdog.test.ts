@@ -1,4 +1,4 @@
-import { refusesGroups } from '../../../deploy/local/stuck-groups';
+import { isCoordinatorStuck } from '../../../deploy/standalone/coordinator-watchdog';
 import { type Look } from '../../../shared/kafka/wait-for-kafka';
 
 type State = Look['state'];
@@ -21,12 +21,12 @@ test.each<[string, State[], boolean]>([
   ['it answers, and refuses groups without end: started anew', ['away', 'refuses_groups'], true],
 ])('%s', async (_, states, stuck) => {
   const { look, ended } = broker(...states);
-  expect(await refusesGroups(look, ended.signal, BRISK)).toBe(stuck);
+  expect(await isCoordinatorStuck(look, ended.signal, BRISK)).toBe(stuck);
 });
 
 test('one that does not answer is waited for, however long', async () => {
   const { look, ended, looks } = broker('refuses_groups', 'away');
-  const watched = refusesGroups(look, ended.signal, BRISK);
+  const watched = isCoordinatorStuck(look, ended.signal, BRISK);
   await new Promise((resolve) => setTimeout(resolve, 2 * BRISK.stuckAfterMs));
   expect(looks()).toBeGreaterThan(2);
   ended.abort();
@@ -36,6 +36,6 @@ test('one that does not answer is waited for, however long', async () => {
 test('one that refuses, is away and refuses again has not refused all the while', async () => {
   const states = Array.from({ length: 8 }, (): State[] => ['refuses_groups', 'refuses_groups', 'away']).flat();
   const { look, ended, looks } = broker(...states, 'ready');
-  expect(await refusesGroups(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(false);
+  expect(await isCoordinatorStuck(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(false);
   expect(looks()).toBe(states.length + 1);
 });

@@ -1,8 +1,8 @@
 import { AppError } from '../../shared/service/errors';
 import { loadSettings } from '../../shared/service/settings';
-import { healthPort } from './local-settings';
-import { SERVICES } from './paths';
-import { reachable, whyNot } from './readiness';
+import { healthPort } from '../standalone/local-settings';
+import { SERVICES } from '../standalone/service-list';
+import { reachable, whyNot } from '../standalone/readiness';
 
 /**
  * `main.js health [livez|readyz]`: what a container's health check runs. It is not told which service runs there, and need
