@@ -37,11 +37,18 @@ module.exports = {
       to: { path: '^(services|deploy|cli|bench|test|tools|clients|console)/' },
     },
     {
+      name: 'tools-for-tests-only',
+      comment: 'benchmarks, the simulator and the chaos test may import anything; only tests import them',
+      severity: 'error',
+      from: { pathNot: ['^tools/', '^test/'] },
+      to: { path: '^tools/' },
+    },
+    {
       name: 'command-line-by-the-api',
       comment: 'the command line sees what everybody sees: the API; doctor looks at Kafka too',
       severity: 'error',
       from: { path: '^cli/' },
-      to: { path: '^(services|deploy|bench|test|console)/' },
+      to: { path: '^(services|deploy|tools|test|console)/' },
     },
     {
       name: 'clients-stand-alone',
@@ -67,7 +74,7 @@ module.exports = {
     {
       name: 'kafkajs-behind-its-port',
       severity: 'error',
-      from: { pathNot: ['^shared/kafka', '^test/', '^bench/'] },
+      from: { pathNot: ['^shared/kafka', '^test/', '^tools/'] },
       to: { path: 'node_modules/kafkajs/' },
     },
     {
@@ -92,7 +99,7 @@ module.exports = {
     {
       name: 'undici-in-delivery-only',
       severity: 'error',
-      from: { pathNot: ['^services/delivery/', '^test/', '^bench/', '^deploy/(bin|standalone)/'] },
+      from: { pathNot: ['^services/delivery/', '^test/', '^tools/', '^deploy/(bin|standalone)/'] },
       to: { path: 'node_modules/undici/' },
     },
   ],

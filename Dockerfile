@@ -9,7 +9,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 COPY . .
-RUN npm run build && rm -rf dist/bench dist/test dist/.tsbuildinfo
+RUN npm run build && rm -rf dist/tools dist/.tsbuildinfo
 
 FROM ${NODE_IMAGE} AS modules
 WORKDIR /app

@@ -36,7 +36,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ['test/**/*.ts', 'tools/{chaos,harness}/**/*.ts'],
     rules: {
       'max-lines': 'off',
       'max-lines-per-function': 'off',
@@ -51,7 +51,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-call': 'off',
     },
   },
-  { files: ['deploy/{bin,standalone}/**/*.ts', 'bench/**/*.ts'], rules: { 'no-console': 'off' } },
+  { files: ['deploy/{bin,standalone}/**/*.ts', 'tools/**/*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['shared/kafka/{protocol,kafkajs}/*.ts'],
     // Bytes at indexes that were compared with the length.
@@ -64,7 +64,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['examples/**/*.js', 'bench/**/*.cjs'],
+    files: ['examples/**/*.js', 'tools/bench/**/*.cjs'],
     languageOptions: {
       globals: Object.fromEntries(
         'console process URL fetch crypto performance setImmediate document location localStorage'

@@ -1,4 +1,4 @@
-import { type Outcome, runChaos } from '../chaos/run';
+import { type Outcome, runChaos } from '../../tools/chaos/run';
 
 /** Half a minute of random faults under load, the same each time; `npm run chaos` goes on for longer, and otherwise. */
 

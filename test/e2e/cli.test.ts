@@ -8,8 +8,8 @@ import { begin, type Ran, type Surroundings, waypost } from '../support/cli';
 import { eventually } from '../support/eventually';
 import { someTracks } from '../support/make';
 import { startProgram } from '../support/program';
-import { type ReceivedRequest, type Sink, startSink } from '../support/sink';
-import { startSystem, type System } from '../support/system';
+import { type ReceivedRequest, type Sink, startSink } from '../../tools/harness/sink';
+import { startSystem, type System } from '../../tools/harness/system';
 
 /** The command line against the whole system, in one go: each test goes on where the one before ended. */
 

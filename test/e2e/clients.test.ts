@@ -1,5 +1,5 @@
 import { PROGRAMS, type ClientProgram, runClient } from '../clients/programs';
-import { type ReceivedRequest } from '../support/sink';
+import { type ReceivedRequest } from '../../tools/harness/sink';
 import { openStage, type Stage } from '../support/stage';
 import { testWith } from '../support/tools';
 import { isSignedBy } from '../support/verify';

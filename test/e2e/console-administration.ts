@@ -3,7 +3,7 @@ import { type Tab } from '../support/browser';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';
 import { type Stage } from '../support/stage';
-import { type Destination, type Source } from '../support/system';
+import { type Destination, type Source } from '../../tools/harness/system';
 
 /** What an administrator does in the console with tokens, secrets, keys and users, on the system of console.test.ts. */
 

@@ -4,7 +4,7 @@ import { CHROMIUM, openChromium } from '../support/chromium';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';
 import { openStage, type Stage } from '../support/stage';
-import { type Destination, type Source } from '../support/system';
+import { type Destination, type Source } from '../../tools/harness/system';
 import { testWith } from '../support/tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';

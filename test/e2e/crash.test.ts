@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
-import { openRig, PER_SECOND, type Rig } from '../support/rig';
+import { openRig, PER_SECOND, type Rig } from '../../tools/harness/loaded-system';
 import { descendants, processes } from '../support/supervised';
 import { ToldOrders } from '../support/told';
 

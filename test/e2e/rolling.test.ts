@@ -3,7 +3,7 @@ import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
-import { openRig, type Rig } from '../support/rig';
+import { openRig, type Rig } from '../../tools/harness/loaded-system';
 import { type Service, startBeside } from '../support/service';
 import { openTopics, type Topics } from '../support/topics';
 

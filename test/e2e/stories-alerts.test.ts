@@ -1,7 +1,7 @@
 import { type Connection, openStage, type Stage } from '../support/stage';
 import { eventually } from '../support/eventually';
-import { type ReceivedRequest } from '../support/sink';
-import { type Json } from '../support/system';
+import { type ReceivedRequest } from '../../tools/harness/sink';
+import { type Json } from '../../tools/harness/system';
 import { isSignedBy } from '../support/verify';
 
 /** What Waypost tells of its own accord: a destination fails, is well again, or gives up. */

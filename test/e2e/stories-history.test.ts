@@ -1,7 +1,7 @@
 import { openStage, type Stage } from '../support/stage';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';
-import { type Json } from '../support/system';
+import { type Json } from '../../tools/harness/system';
 
 /** What people ask afterwards: did it arrive, if not why, and can I have it again. */
 

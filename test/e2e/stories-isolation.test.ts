@@ -2,7 +2,7 @@ import { type CircuitEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';
-import { startSink, type Sink } from '../support/sink';
+import { startSink, type Sink } from '../../tools/harness/sink';
 import { type Connection, openStage, type Stage } from '../support/stage';
 
 /** One endpoint in trouble, beside others that are well. */

@@ -1,7 +1,7 @@
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { openStage, type Stage } from '../support/stage';
-import { type Sink, startSink } from '../support/sink';
+import { type Sink, startSink } from '../../tools/harness/sink';
 import { makeCertificate } from '../support/certificate';
 import { aTrack } from '../support/make';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type CollectedSpan, type Collector, startCollector } from '../support/collector';
+import { type CollectedSpan, type Collector, startCollector } from '../../tools/harness/collector';
 import { SERVICES } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/make';

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
-import { type Sink, startSink } from '../support/sink';
+import { type Sink, startSink } from '../../tools/harness/sink';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
 /** Ingest, router and delivery on three brokers, of which the third stops and returns. */

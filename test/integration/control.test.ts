@@ -14,7 +14,7 @@ import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
-import { type Sink, startSink } from '../support/sink';
+import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised, type Supervised } from '../support/supervised';
 
 /** Control on a real Kafka, asked by HTTP; and its process where it cannot start. */

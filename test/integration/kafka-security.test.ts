@@ -25,9 +25,9 @@ import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
 import { aTrack, type Call } from '../support/make';
 import { type Service, startService } from '../support/service';
-import { type Sink, startSink } from '../support/sink';
+import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised } from '../support/supervised';
-import { call, systemEnv } from '../support/system';
+import { call, systemEnv } from '../../tools/harness/system';
 
 /**
  * A Kafka as it is in production: TLS with an authority of its own, certificates on both sides, a password for each

@@ -22,7 +22,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
-import { type Sink, startSink } from '../support/sink';
+import { type Sink, startSink } from '../../tools/harness/sink';
 
 /** A router and a delivery process that read each change of `config` three seconds after control has written it. */
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SERVICES } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
 import { descendants, processes, startSupervised, type Supervised } from '../support/supervised';
-import { startSystem, systemEnv } from '../support/system';
+import { startSystem, systemEnv } from '../../tools/harness/system';
 
 /** The commands as a person types them, with the real services. */
 

@@ -12,8 +12,8 @@ import { anAttempt } from '../support/events';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
 import { startService } from '../support/service';
-import { type Sink, startSink } from '../support/sink';
-import { type Json, type Source, startSystem, type System } from '../support/system';
+import { type Sink, startSink } from '../../tools/harness/sink';
+import { type Json, type Source, startSystem, type System } from '../../tools/harness/system';
 
 /**
  * Records that nobody should send, through the whole system: what ingest takes goes through ingest, what only an older version has

@@ -5,7 +5,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka, type Tail } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { type Cluster, startCluster } from '../chaos/cluster';
+import { type Cluster, startCluster } from '../../tools/chaos/cluster';
 
 /** A tail of a topic whose partitions are led by three brokers, each of which is asked by itself. */
 

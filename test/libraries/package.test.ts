@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
 import { installExamples, type InstalledExamples } from '../support/installed';
 import { startProgram } from '../support/program';
-import { startSink } from '../support/sink';
+import { startSink } from '../../tools/harness/sink';
 
 /** @waypost/node as it is installed: what it brings, how it is imported, and how it ends a process. */
 

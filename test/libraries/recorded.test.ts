@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { ROOT } from '../../shared/service/repo-root';
 import { type ClientProgram, PROGRAMS, runClient } from '../clients/programs';
-import { type ReceivedRequest, startSink } from '../support/sink';
+import { type ReceivedRequest, startSink } from '../../tools/harness/sink';
 import { RECORDED_KEY, type RecordedRequest, recordedRequests } from '../support/recorded';
 import { testWith } from '../support/tools';
 

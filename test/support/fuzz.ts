@@ -1,4 +1,4 @@
-import { type Random } from '../chaos/random';
+import { type Random } from '../../tools/harness/random';
 
 /** Mutations of texts, JSON and headers for fuzz tests of the front doors. The same `random` gives the same requests. */
 

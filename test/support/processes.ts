@@ -11,7 +11,7 @@ import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
 import { type Service, startService } from './service';
-import { type Sink, startSink } from './sink';
+import { type Sink, startSink } from '../../tools/harness/sink';
 
 /** Services as the processes that run in production, on new topics of the test's Kafka, with a receiver of webhooks. */
 export interface Processes {

@@ -2,7 +2,7 @@ import { type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually, Final } from './eventually';
 import { freePorts } from './free-port';
 import { startSupervised, type Supervised } from './supervised';
-import { type System } from './system';
+import { type System } from '../../tools/harness/system';
 
 /** One service as the process that runs in production (the built one), with nobody to start it again. */
 export interface Service extends Supervised {

@@ -1,6 +1,6 @@
 import { makeCertificate } from './certificate';
-import { onRequests, startNeverAccepting, startRawServer } from './raw-server';
-import { type Answer, startSink } from './sink';
+import { onRequests, startNeverAccepting, startRawServer } from '../../tools/harness/raw-server';
+import { type Answer, startSink } from '../../tools/harness/sink';
 
 /** Receivers that are unwell, each in its own way and at a port of its own. */
 export interface SickReceiver {

@@ -1,7 +1,13 @@
 import { type Call, aTrack } from './make';
 import { eventually } from './eventually';
-import { type ReceivedRequest, type Sink, startSink } from './sink';
-import { type Destination, type Source, startSystem, type System, type SystemOptions } from './system';
+import { type ReceivedRequest, type Sink, startSink } from '../../tools/harness/sink';
+import {
+  type Destination,
+  type Source,
+  startSystem,
+  type System,
+  type SystemOptions,
+} from '../../tools/harness/system';
 import { openTopics, type Topics } from './topics';
 
 /**

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { startCluster } from '../chaos/cluster';
+import { startCluster } from '../../tools/chaos/cluster';
 import { eventually } from './eventually';
 
 /** Three brokers with topics whose replicas are assigned by hand, and a third broker that stops and returns. */

@@ -6,7 +6,7 @@ import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from './eventually';
-import { type System } from './system';
+import { type System } from '../../tools/harness/system';
 
 /** What a system writes down in Kafka, read along as any consumer of its topics could. */
 

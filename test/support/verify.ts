@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { type ReceivedRequest } from './sink';
+import { type ReceivedRequest } from '../../tools/harness/sink';
 
 /** Signatures as a receiver checks them, by nothing of our own: node:crypto, and the reference library. */
 

@@ -1,4 +1,4 @@
-import { median, percentile, ratio, readable, spread } from '../../../bench/arithmetic';
+import { median, percentile, ratio, readable, spread } from '../../../tools/bench/arithmetic';
 
 describe('median', () => {
   it.each([

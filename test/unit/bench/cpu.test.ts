@@ -1,4 +1,4 @@
-import { busySeconds, cpuBetween, psSeconds, statSeconds, stolenSeconds } from '../../../bench/cpu';
+import { busySeconds, cpuBetween, psSeconds, statSeconds, stolenSeconds } from '../../../tools/bench/cpu';
 
 describe('CPU time', () => {
   it('is utime and stime, whatever the name of the process holds', () => {

@@ -1,4 +1,4 @@
-import { delayOf, readHead } from '../../../bench/http';
+import { delayOf, readHead } from '../../../tools/bench/http';
 
 const request = (body: string, headers = '') =>
   `POST /ok/customer HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;

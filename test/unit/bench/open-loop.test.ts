@@ -1,4 +1,4 @@
-import { openLoop } from '../../../bench/open-loop';
+import { openLoop } from '../../../tools/bench/open-loop';
 
 describe('an open loop', () => {
   it('starts as many as it is let, and ends when all have ended', async () => {

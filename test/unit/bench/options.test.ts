@@ -1,4 +1,4 @@
-import { PARTS, readOptions } from '../../../bench/options';
+import { PARTS, readOptions } from '../../../tools/bench/options';
 
 describe('the command line', () => {
   it('measures everything three times by default', () => {

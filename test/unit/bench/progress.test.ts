@@ -1,4 +1,4 @@
-import { duration, howMany, Progress, soFar } from '../../../bench/progress';
+import { duration, howMany, Progress, soFar } from '../../../tools/bench/progress';
 
 describe('progress', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { Throttle } from '../../../bench/throttle';
+import { Throttle } from '../../../tools/bench/throttle';
 
 describe('a throttle', () => {
   it('lets through what fits, and holds the rest until enough has arrived', async () => {

@@ -1,5 +1,5 @@
-import { residents, statusKb } from '../../../bench/memory';
-import { usageOf } from '../../../bench/usage';
+import { residents, statusKb } from '../../../tools/bench/memory';
+import { usageOf } from '../../../tools/bench/usage';
 
 describe('memory', () => {
   it('is what is resident', () =>

@@ -1,4 +1,4 @@
-import { decodeCommit } from '../../chaos/commits';
+import { decodeCommit } from '../../../tools/chaos/commits';
 
 /** Bytes as Kafka 4.1 wrote them for a group of this system. */
 const KEY = '00010010776179706f73742d64656c69766572790008776562686f6f6b7300000005';

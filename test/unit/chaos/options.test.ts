@@ -1,4 +1,4 @@
-import { readOptions } from '../../chaos/options';
+import { readOptions } from '../../../tools/chaos/options';
 
 const read = (...args: string[]) => readOptions(args, () => 99);
 

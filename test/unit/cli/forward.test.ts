@@ -4,7 +4,7 @@ import { verifyWebhook } from '../../../clients/node/src/webhook';
 import { prepareSecrets } from '../../../shared/model/sign';
 import { eventually } from '../../support/eventually';
 import { freePort } from '../../support/free-port';
-import { type Sink, startSink } from '../../support/sink';
+import { type Sink, startSink } from '../../../tools/harness/sink';
 
 /** The requests of a listener, to real servers that come and go. */
 

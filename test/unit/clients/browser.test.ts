@@ -1,5 +1,5 @@
 import { detectPlatform, type Platform } from '../../../clients/node/src/platform';
-import { type Answer } from '../../support/sink';
+import { type Answer } from '../../../tools/harness/sink';
 import { aTrack, bodyOf, type Rig, startRig } from './start';
 
 /** A page as far as the client sees it. */

@@ -3,7 +3,7 @@ import { Analytics } from '../../../clients/node/src/analytics';
 import { type Message } from '../../../clients/node/src/calls';
 import { type Failure, type Options } from '../../../clients/node/src/options';
 import { detectPlatform, type Platform } from '../../../clients/node/src/platform';
-import { type Behaviour, type ReceivedRequest, type Sink, startSink } from '../../support/sink';
+import { type Behaviour, type ReceivedRequest, type Sink, startSink } from '../../../tools/harness/sink';
 
 /** The client of clients/node against a server that answers as told. */
 export interface Rig {

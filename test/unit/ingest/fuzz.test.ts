@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { createClientAddress } from '../../../shared/service/client-address';
-import { type Random, randomOf } from '../../chaos/random';
+import { type Random, randomOf } from '../../../tools/harness/random';
 import { aSource } from '../../support/fakes';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../support/fuzz';
 import { RECORDED_KEY, recordedRequests } from '../../support/recorded';

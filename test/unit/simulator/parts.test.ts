@@ -1,9 +1,9 @@
-import { Agenda } from '../../../bench/simulator/agenda';
-import { Histogram } from '../../../bench/simulator/histogram';
-import { PartitionLog } from '../../../bench/simulator/log';
-import { help, readCommandLine } from '../../../bench/simulator/options';
-import { draw } from '../../../bench/simulator/plot';
-import { ProcessTime } from '../../../bench/simulator/process-time';
+import { Agenda } from '../../../tools/simulator/virtual-clock';
+import { Histogram } from '../../../tools/simulator/histogram';
+import { PartitionLog } from '../../../tools/simulator/log';
+import { help, readCommandLine } from '../../../tools/simulator/options';
+import { draw } from '../../../tools/simulator/plot';
+import { ProcessTime } from '../../../tools/simulator/process-time';
 import { type DispatchResult } from '../../../shared/kafka/port';
 
 describe('virtual time', () => {

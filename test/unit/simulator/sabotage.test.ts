@@ -1,5 +1,5 @@
-import { answers, badFrom, failsSometimes, hangs, refuses, works } from '../../../bench/simulator/endpoint';
-import { settingsOf, World, type DestinationSpec, type WorldSpec } from '../../../bench/simulator/world';
+import { answers, badFrom, failsSometimes, hangs, refuses, works } from '../../../tools/simulator/endpoint';
+import { settingsOf, World, type DestinationSpec, type WorldSpec } from '../../../tools/simulator/world';
 import { Circuit } from '../../../services/delivery/lanes/circuit';
 import type * as decisions from '../../../services/delivery/admission';
 import { isOwedOneTry } from '../../../services/delivery/admission';

@@ -1,5 +1,5 @@
-import { OTHERS, SCENARIOS } from '../../../bench/simulator/catalog';
-import { keeps } from '../../../bench/simulator/scenario';
+import { OTHERS, SCENARIOS } from '../../../tools/simulator/catalog';
+import { keeps } from '../../../tools/simulator/scenario';
 
 /** Every scenario in its short form: the production code, in virtual time, keeps what is promised. */
 

@@ -1,6 +1,6 @@
-import { Book } from '../../../bench/simulator/book';
-import { Crowd } from '../../../bench/simulator/crowd';
-import { Figures } from '../../../bench/simulator/figures';
+import { Book } from '../../../tools/simulator/delivery-audit';
+import { Crowd } from '../../../tools/simulator/lane-invariants';
+import { Figures } from '../../../tools/simulator/figures';
 import { ATTEMPTS, DEAD, DUE } from '../../../shared/kafka/topics';
 
 /** What watches a simulation finds each kind of wrong that it is there for. */

@@ -1,6 +1,6 @@
-import { answers, failsSometimes, hangs, works } from '../../../bench/simulator/endpoint';
-import { mix } from '../../../bench/simulator/mix';
-import { settingsOf, World } from '../../../bench/simulator/world';
+import { answers, failsSometimes, hangs, works } from '../../../tools/simulator/endpoint';
+import { mix } from '../../../tools/simulator/random-world';
+import { settingsOf, World } from '../../../tools/simulator/world';
 
 test.each(Array.from({ length: 6 }, (_, i) => i))(
   'random endpoints, world %i: each delivery ends once, and no bound is passed',

@@ -2,7 +2,7 @@ import { metrics, only } from '../../../shared/telemetry/metrics';
 import { isTraced, recordSpan } from '../../../shared/telemetry/spans';
 import { startTelemetry, stopTelemetry } from '../../../shared/telemetry/start';
 import { childTraceparent, newTraceparent } from '../../../shared/telemetry/trace';
-import { type Json } from '../../support/system';
+import { type Json } from '../../../tools/harness/system';
 
 /** The SDK as the environment asks for it. What it sends over the network is seen by test/e2e/telemetry.test.ts. */
 

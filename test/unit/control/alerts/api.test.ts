@@ -8,7 +8,7 @@ import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryLog } from '../../../support/memory-log';
 import { memoryDatabase } from '../../../support/database';
-import { type Json } from '../../../support/system';
+import { type Json } from '../../../../tools/harness/system';
 import { aDeath, aFailure, anAttempt, at, START } from '../../../support/events';
 
 /** What alerts are set to, what is noticed of events in the history, and what is sent: on a real database. */

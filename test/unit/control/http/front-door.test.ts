@@ -5,7 +5,7 @@ import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
 import { OPERATION_IDS, operationOf, type OperationId } from '../../../../services/control/http/operations';
 import { type Role, ROLES } from '../../../../shared/model/config';
-import { randomOf } from '../../../chaos/random';
+import { randomOf } from '../../../../tools/harness/random';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../../support/fuzz';

@@ -1,5 +1,5 @@
 import { AssignerProtocol, type Consumer, type EachBatchPayload, type PartitionAssigner } from 'kafkajs';
-import { type Random } from '../../../chaos/random';
+import { type Random } from '../../../../tools/harness/random';
 import { type Coordinator, type Joined } from './coordinator';
 import { type VirtualTime } from './virtual-time';
 

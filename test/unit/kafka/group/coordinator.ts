@@ -1,4 +1,4 @@
-import { type Random } from '../../../chaos/random';
+import { type Random } from '../../../../tools/harness/random';
 import { type VirtualTime } from './virtual-time';
 
 /** A model of Kafka's group coordinator (the classic protocol) and of the topics' partitions, as far as consumers see them. */

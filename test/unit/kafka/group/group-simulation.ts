@@ -3,7 +3,7 @@ import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
-import { randomOf, type Random } from '../../../chaos/random';
+import { randomOf, type Random } from '../../../../tools/harness/random';
 import { type Around, type Fate, ModelConsumer } from './consumer';
 import { Coordinator, SESSION_MS } from './coordinator';
 import { OldMembership } from './first-membership';

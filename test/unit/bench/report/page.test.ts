@@ -1,0 +1,96 @@
+import { type IsolationPhase, type Results, type Round } from '../../../../tools/bench/report/figures';
+import { isolationGoal } from '../../../../tools/bench/report/goals';
+import { pageOf } from '../../../../tools/bench/report/page';
+import { plotsOf } from '../../../../tools/bench/report/plots';
+import { report } from '../../../../tools/bench/report/report';
+
+const phase = (hanging: number, fields: Partial<IsolationPhase> = {}): IsolationPhase => ({
+  hanging,
+  count: 1_000,
+  p50Ms: 3,
+  p99Ms: 10,
+  maxMs: 20,
+  offeredPerSecond: 500,
+  deliveredPerSecond: 500,
+  mostConnections: hanging > 0 ? 20 : 0,
+  refused: 0,
+  missing: 0,
+  cpu: { seconds: 10, byName: {}, foreignCores: 0, stolenCores: 0 },
+  ...fields,
+});
+
+const aRound = (phases: IsolationPhase[], fields: Partial<Round> = {}): Round => ({
+  bare: [],
+  failures: [],
+  isolation: { endpoints: 100, measured: 50, capacity: 2_000, offeredPerSecond: 1_200, laneLimit: 256, phases },
+  ...fields,
+});
+
+function results(rounds: Round[]): Results {
+  const machine = { cores: 2, cpu: 'a cpu', memoryGb: 8, system: 'linux', node: 'v20', java: '17', kafka: '4.1.2' };
+  return { at: '2026-01-01T00:00:00.000Z', machine, settings: { isolation: '100 endpoints', bodyBytes: 1024 }, rounds };
+}
+
+const lineOf = (text: string, words: RegExp) => text.split('\n').find((line) => words.test(line)) ?? '';
+
+describe('the goal where endpoints hang', () => {
+  it.each([
+    [100, 1.2],
+    [50, 1.2],
+    [40, 1.25],
+    [10, 2],
+  ])('beside a clean p99 of %d ms is %d times that', (clean, limit) =>
+    expect(isolationGoal(clean)).toEqual({ limit, is: 'most' }),
+  );
+});
+
+describe('isolation in the report', () => {
+  it('is judged by the clean phases before and after', () => {
+    // Given a machine that gets slower from phase to phase; then each is judged by what it was just then.
+    const phases = [
+      [0, 100],
+      [1, 130],
+      [0, 140],
+      [50, 225],
+      [0, 160],
+    ] as const;
+    const text = report(results([aRound(phases.map(([hanging, p99Ms]) => phase(hanging, { p99Ms })))]));
+    expect(lineOf(text, /isolation, 1 % hang: healthy p99 .*× clean/)).toMatch(/1\.08 .*≤ 1\.20 +met/);
+    expect(lineOf(text, /isolation, 50 % hang: healthy p99 .*× clean/)).toMatch(/1\.50 .*≤ 1\.20 +missed by 25 %/);
+    expect(lineOf(text, /isolation, clean: healthy p99/)).toMatch(/ 140 /);
+    expect(text.split('\n').filter((line) => /isolation, .*(met|missed)/.test(line))).toHaveLength(4);
+  });
+
+  it('says what was refused, lost, or connected beyond the limit of a lane', () => {
+    const bad = phase(10, { refused: 2, missing: 3, mostConnections: 260 });
+    const text = report(results([aRound([phase(0), bad])]));
+    expect(text).toMatch(/isolation, 10 hang: 2\.00 calls that ingest did not accept/);
+    expect(text).toMatch(/isolation, 10 hang: 3\.00 accepted and not delivered/);
+    expect(text).toMatch(/isolation, 10 hang: 4\.00 connections more/);
+  });
+});
+
+describe('the page', () => {
+  const wrong = aRound([phase(0), phase(10)], { failures: [{ part: 'outage', why: 'no broker' }] });
+
+  it('has columns as wide as their widest cell, as Prettier wants them', () => {
+    const lines = pageOf(results([wrong]), []).split('\n');
+    const widths = new Set(lines.filter((line) => line.startsWith('|')).map((line) => line.length));
+    expect(widths.size).toBe(1);
+  });
+
+  it('has the table, how it was taken, machine, and what failed', () => {
+    const page = pageOf(results([wrong]), ['![a](a.svg)']);
+    expect(page).toMatch(/\| isolation, clean: healthy p99 +\| 10\.0 +\|/);
+    expect(page).toMatch(/- isolation: .*; 100 endpoints\./);
+    expect(page).toMatch(/2 cores \(a cpu\)/);
+    expect(page).toMatch(/round 1, outage: could not be measured: no broker/);
+  });
+
+  it('has a bar for each phase, and no plot of what was not measured', () => {
+    const plots = plotsOf([aRound([phase(0), phase(1), phase(50)])]);
+    expect([...plots.keys()]).toEqual(['isolation']);
+    expect(plots.get('isolation')?.match(/>(clean|\d+ % hang)<\/text>/g)).toHaveLength(3);
+    expect(plotsOf([{ bare: [], failures: [] }]).size).toBe(0);
+  });
+});

@@ -1,0 +1,93 @@
+import { type CpuUse } from '../../../../tools/bench/cpu';
+import { type PipelineFigure, type Results, type Round } from '../../../../tools/bench/report/figures';
+import { GOALS, verdict } from '../../../../tools/bench/report/goals';
+import { report } from '../../../../tools/bench/report/report';
+import { table } from '../../../../tools/bench/report/table';
+
+const cpu = (byName: Record<string, number>): CpuUse => ({ seconds: 10, byName, foreignCores: 0.1, stolenCores: 0 });
+
+function aLoop(fields: Partial<PipelineFigure> = {}): PipelineFigure {
+  return {
+    count: 10_000,
+    callsPerRequest: 100,
+    connections: 8,
+    perSecond: 6_000,
+    cpu: cpu({
+      ingest: 0.2,
+      router: 0.2,
+      delivery: 0.4,
+      retry: 0,
+      audiences: 0,
+      control: 0.1,
+      broker: 0.3,
+      bench: 1,
+      receiver: 1,
+    }),
+    missing: 0,
+    repeats: 0,
+    diverted: 0,
+    ...fields,
+  };
+}
+
+function results(rounds: Round[]): Results {
+  const machine = { cores: 2, cpu: 'a cpu', memoryGb: 8, system: 'linux', node: 'v20', java: '17', kafka: '4.1.2' };
+  return { at: '2026-01-01T00:00:00.000Z', machine, settings: {}, rounds };
+}
+
+const aRound = (microsEach: number, batches?: PipelineFigure): Round => ({
+  bare: [{ count: 1, microsEach, perSecond: 30_000 }],
+  failures: [],
+  ...(batches && { batches }),
+});
+
+const lineOf = (text: string, words: RegExp) => text.split('\n').find((line) => words.test(line)) ?? '';
+
+describe('the report', () => {
+  it('takes ratios within a round, and their median', () => {
+    const text = report(results([aRound(20, aLoop()), aRound(40, aLoop()), aRound(30, aLoop())]));
+    expect(lineOf(text, /all, batches of 100: services .*× bare/)).toMatch(/ 3\.00 +2\.25 to 4\.50 .*≤ 4\.00 +met/);
+  });
+
+  it('counts the broker in the CPU of a thousand webhooks, and neither load nor receiver', () => {
+    const text = report(results([aRound(20, aLoop())]));
+    expect(lineOf(text, /services and broker/)).toMatch(/ 0\.120 +one run .*≤ 0\.150 +met/);
+  });
+
+  it('leaves out what was not run', () => {
+    const text = report(results([aRound(20)]));
+    expect(text).not.toMatch(/^(delivery alone|call sent)/m);
+  });
+
+  it('gives no sum where a process was not on this machine', () => {
+    const text = report(results([aRound(20, aLoop({ cpu: cpu({ ingest: 1 }) }))]));
+    expect(lineOf(text, /services and broker/)).toBe('');
+  });
+
+  it('says what was lost, repeated or diverted', () => {
+    const text = report(results([aRound(20), aRound(20, aLoop({ missing: 3 }))]));
+    expect(text).toMatch(/Faults\n +round 2, batches: 3\.00 accepted and not delivered/);
+    expect(report(results([aRound(20, aLoop())]))).not.toMatch(/Faults/);
+  });
+});
+
+describe('a verdict', () => {
+  it.each([
+    [1.5, GOALS.deliveryRatio, 'met'],
+    [1.8, GOALS.deliveryRatio, 'missed by 20 %'],
+    [1.501, GOALS.deliveryRatio, 'missed by 1 %'],
+    [6_000, GOALS.perSecond, 'met'],
+    [4_000, GOALS.perSecond, 'missed by 20 %'],
+  ])('%d', (measured, goal, text) => expect(verdict(measured, goal)).toBe(text));
+});
+
+describe('a table', () => {
+  it('has columns as wide as their widest cell', () => {
+    expect(
+      table([
+        ['a', 'b'],
+        ['long', 'x'],
+      ]),
+    ).toBe('a     b\n----  -\nlong  x');
+  });
+});

@@ -1,0 +1,37 @@
+import { RunParts } from '../../../tools/bench/run-parts';
+import { Progress } from '../../../tools/bench/progress';
+
+function anAttempts(only: string[]) {
+  const told: string[] = [];
+  return { told, attempts: new RunParts(new Set(only), new Progress((text) => told.push(text))) };
+}
+
+describe('parts of a run', () => {
+  it('give what they measured', async () => {
+    const { attempts } = anAttempts(['bare']);
+    expect(await attempts.run('bare', 'bare loop', () => Promise.resolve(7))).toBe(7);
+    expect(attempts.failures).toEqual([]);
+  });
+
+  it('are left out where they are not asked for', async () => {
+    const { attempts } = anAttempts(['bare']);
+    const measure = jest.fn(() => Promise.resolve(7));
+    expect(await attempts.run('delivery', 'delivery alone', measure)).toBeUndefined();
+    expect(measure).not.toHaveBeenCalled();
+  });
+
+  it('that fail are told of, and the others go on', async () => {
+    const { attempts, told } = anAttempts(['bare', 'delivery']);
+    const failed = await attempts.run<number>('bare', 'bare loop', () => Promise.reject(new Error('no receiver')));
+    expect(failed).toBeUndefined();
+    expect(await attempts.run('delivery', 'delivery alone', () => Promise.resolve(8))).toBe(8);
+    expect(attempts.failures).toEqual([{ part: 'bare', why: 'no receiver' }]);
+    expect(told).toContain('bare could not be measured: no receiver');
+  });
+
+  it('that share a start fail together, those that were asked for', async () => {
+    const { attempts } = anAttempts(['singles', 'batches']);
+    await attempts.run(['latency', 'batches', 'singles'], 'all', () => Promise.reject(new Error('not ready')));
+    expect(attempts.failures).toEqual([{ part: 'batches, singles', why: 'not ready' }]);
+  });
+});

@@ -1,0 +1,61 @@
+import { describeAct, type Fault, planFaults } from '../../../tools/chaos/fault-plan';
+import { randomOf } from '../../../tools/harness/random';
+
+const plan = (over: Partial<Parameters<typeof planFaults>[0]> = {}) =>
+  planFaults({ seed: 7, forMs: 120_000, brokers: 1, longestOutageMs: 15_000, ...over });
+const kinds = (faults: Fault[]) => new Set(faults.map(({ kind }) => kind));
+
+describe('a plan of faults', () => {
+  it('is the same for a seed, and another for another', () => {
+    expect(plan()).toEqual(plan());
+    expect(plan({ seed: 8 })).not.toEqual(plan());
+  });
+
+  it('has every kind in two minutes', () => {
+    expect([...kinds(plan())].sort()).toEqual([
+      'endpoint_down',
+      'freeze',
+      'freeze_broker',
+      'kill',
+      'kill_broker',
+      'second_delivery',
+      'stop',
+      'switch_off',
+    ]);
+  });
+
+  it.each([1, 2, 3, 4, 5])('stays in order and inside its time (seed %i)', (seed) => {
+    const times = plan({ seed }).map(({ atMs }) => atMs);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(Math.max(...times)).toBeLessThan(120_000);
+  });
+
+  it('leaves a long run time to work in between', () => {
+    const perMinute = (forMs: number) => plan({ forMs }).length / (forMs / 60_000);
+    expect(perMinute(1_800_000)).toBeLessThan(perMinute(60_000) / 2);
+  });
+
+  it('breaks brokers more often where there are three', () => {
+    const broken = (brokers: number) =>
+      plan({ brokers, forMs: 3_600_000 }).filter(({ kind }) => kind === 'kill_broker').length;
+    expect(broken(3)).toBeGreaterThan(broken(1));
+  });
+
+  it('can be told in words', () => {
+    for (const fault of plan({ brokers: 3 })) expect(describeAct(fault)).toMatch(/^[a-z][\w .,()]+$/);
+  });
+});
+
+describe('random numbers', () => {
+  it('follow from the seed, and reach both ends', () => {
+    const random = randomOf(1);
+    const drawn = Array.from({ length: 1_000 }, () => random.between(1, 6));
+    const again = randomOf(1);
+    expect(drawn).toEqual(Array.from({ length: 1_000 }, () => again.between(1, 6)));
+    expect(new Set(drawn)).toEqual(new Set([1, 2, 3, 4, 5, 6]));
+  });
+
+  it('shuffle without losing anything', () => {
+    expect(randomOf(3).shuffled([1, 2, 3, 4, 5]).sort()).toEqual([1, 2, 3, 4, 5]);
+  });
+});

@@ -1,0 +1,255 @@
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { deliveryId } from '../../../shared/model/delivery';
+import { type Role, ROLES } from '../../../tools/chaos/scenario';
+import { Commits } from '../../../tools/chaos/commits';
+import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-repeats';
+import { History } from '../../../tools/chaos/history';
+import { type Evidence, judge } from '../../../tools/chaos/verify-run';
+import { encodeRuns } from '../../../shared/kafka/consumer/commit-metadata';
+import { Receipts } from '../../../tools/chaos/receipts';
+import { violationsOf } from '../../../tools/chaos/report';
+
+const SOURCE = 'src_1';
+const T = Date.parse('2026-01-01T00:00:00.000Z');
+const idOf = (message: string, role: Role) => deliveryId(SOURCE, message, role);
+
+/** A run in the making: what happened is said line by line. */
+function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
+  const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<Role, Receipts>;
+  const destinations = Object.fromEntries(ROLES.map((role) => [role, role])) as Record<Role, string>;
+  const history = new History(new Set(acknowledged.flatMap((message) => ROLES.map((role) => idOf(message, role)))));
+  const commits = new Commits('waypost-delivery');
+  const evidence: Evidence = { sourceId: SOURCE, destinations, acknowledged, receipts, history, commits, disturbances };
+  const event = (message: string, role: Role, what: object) => {
+    const record = { topic: 'webhooks', partition: 0, offset: 1 };
+    const about = { delivery: idOf(message, role), at: new Date(T).toISOString(), n: 1, hop: 0, urls: [], record };
+    const said = { ...about, ...what } as unknown as DeliveryEvent;
+    history.event(said, Date.parse(said.at));
+  };
+  const run = {
+    take: (message: string, role: Role, at = T) => receipts[role].take(idOf(message, role), at),
+    delivered: (message: string, role: Role, more: object = {}) =>
+      event(message, role, { kind: 'attempt', outcome: 'delivered', ...more }),
+    retried: (message: string, role: Role, at: number) =>
+      event(message, role, { kind: 'attempt', outcome: 'retry', at: new Date(at).toISOString() }),
+    dead: (message: string, role: Role, reason: string, letter = true) => {
+      event(message, role, { kind: 'dead', reason });
+      if (letter) history.letter(idOf(message, role), reason);
+    },
+    cancelled: (message: string, role: Role) => event(message, role, { kind: 'cancelled', reason: 'off' }),
+    waiting: (message: string, role: Role) => event(message, role, { kind: 'waiting', reason: 'backoff' }),
+    history,
+    /** Up to an offset in webhooks/0, where all records are at offset 1 as a rule; and what is done above it. */
+    committed: (offset: number, at: number, metadata = '') =>
+      commits.add({ topic: 'webhooks', partition: 0, offset, metadata }, at),
+    verdict: () => judge(evidence),
+    violations: () => violationsOf(judge(evidence)),
+  };
+  return run;
+}
+
+/** A track that went well: it goes to one endpoint only. */
+function delivered(disturbances: Disturbance[] = []) {
+  const run = aRun(['track-1'], disturbances);
+  run.take('track-1', 'steady');
+  run.delivered('track-1', 'steady');
+  return run;
+}
+
+const kill = (at: number, over: Partial<Disturbance> = {}): Disturbance => ({
+  what: 'kill delivery',
+  at,
+  until: at + 1_000,
+  may: ['flight'],
+  ...over,
+});
+
+describe('the ends of acknowledged messages', () => {
+  it('delivered and taken is well', () => {
+    const run = delivered();
+    expect(run.verdict()).toMatchObject({ acknowledged: 1, deliveries: 1, delivered: 1 });
+    expect(run.violations()).toEqual([]);
+  });
+
+  it('without any end it is lost, however much was tried', () => {
+    const run = aRun(['track-1']);
+    run.waiting('track-1', 'steady');
+    expect(run.verdict().crimes.lost).toMatchObject([{ message: 'track-1', role: 'steady' }]);
+    expect(run.violations()).toHaveLength(1);
+  });
+
+  it('each destination counts for itself', () => {
+    const run = delivered();
+    const both = aRun(['page-1']);
+    both.take('page-1', 'steady');
+    both.delivered('page-1', 'steady');
+    expect(run.verdict().deliveries).toBe(1);
+    expect(both.verdict()).toMatchObject({ deliveries: 2, delivered: 1 });
+    expect(both.verdict().crimes.lost).toMatchObject([{ role: 'slow' }]);
+  });
+
+  it('recorded as delivered and never taken is a lie', () => {
+    const run = aRun(['track-1']);
+    run.delivered('track-1', 'steady');
+    expect(run.verdict().crimes.notTaken).toHaveLength(1);
+  });
+
+  it('dead is an end where the endpoint refuses, and not where it is well', () => {
+    const run = aRun(['group-1']);
+    run.dead('group-1', 'rejecting', 'rejected');
+    run.dead('group-1', 'resetting', 'window_closed');
+    run.dead('group-1', 'steady', 'window_closed');
+    expect(run.verdict().dead).toEqual({
+      'rejecting: rejected': 1,
+      'resetting: window_closed': 1,
+      'steady: window_closed': 1,
+    });
+    expect(run.verdict().crimes.deadAtHealthy).toMatchObject([{ role: 'steady' }]);
+  });
+
+  it('dead without its letter is not kept', () => {
+    const run = aRun(['screen-1']);
+    run.take('screen-1', 'steady');
+    run.delivered('screen-1', 'steady');
+    run.dead('screen-1', 'failing', 'window_closed', false);
+    expect(run.verdict().crimes.noLetter).toMatchObject([{ role: 'failing' }]);
+  });
+
+  it('what came after its destination was switched off is no delivery; what was routed before is', () => {
+    const run = aRun(['identify-1', 'identify-2']);
+    for (const message of ['identify-1', 'identify-2']) {
+      run.take(message, 'steady');
+      run.delivered(message, 'steady');
+      run.dead(message, 'hanging', 'window_closed');
+    }
+    run.cancelled('identify-1', 'leaving');
+    expect(run.verdict()).toMatchObject({ cancelled: 1, notRouted: 1 });
+    expect(run.violations()).toEqual([]);
+    run.waiting('identify-2', 'leaving');
+    expect(run.verdict().crimes.lost).toMatchObject([{ message: 'identify-2', role: 'leaving' }]);
+  });
+
+  it('delivered is final, and a second kind of end is told', () => {
+    const run = delivered();
+    run.dead('track-1', 'steady', 'window_closed');
+    expect(run.verdict()).toMatchObject({ delivered: 1, contradictions: [{ why: 'delivered and dead' }] });
+  });
+
+  it('copies of a message are counted beyond the first', () => {
+    const run = delivered();
+    for (let i = 0; i < 3; i++) run.history.message('track-1');
+    expect(run.verdict().copies).toBe(2);
+  });
+});
+
+describe('repeats', () => {
+  const repeated = (disturbances: Disturbance[], at = T + 5_000) => {
+    const run = delivered(disturbances);
+    run.take('track-1', 'steady', at);
+    run.delivered('track-1', 'steady');
+    return run;
+  };
+  const report = (run: ReturnType<typeof aRun>) => run.verdict().repeats.steady;
+
+  it('without a reason may not be', () => {
+    const run = repeated([]);
+    expect(report(run)?.unexplained).toHaveLength(1);
+    expect(run.violations()).toHaveLength(1);
+  });
+
+  it('of what was in flight at a kill belong to it', () => {
+    const run = repeated([kill(T + 100)]);
+    expect(report(run)).toMatchObject({
+      total: 1,
+      reasons: { in_flight: 1 },
+      shares: [{ what: 'kill delivery', repeats: 1, inFlight: 1, fromMs: -100, untilMs: -100 }],
+    });
+    expect(run.violations()).toEqual([]);
+  });
+
+  it('of what still arrived belong to it, by the moment when the signal was sent', () => {
+    expect(report(repeated([kill(T - 700)]))?.unexplained).toHaveLength(1);
+    expect(report(repeated([kill(T - 700, { struckAt: T - 400 })]))).toMatchObject({ reasons: { in_flight: 1 } });
+    expect(report(repeated([kill(T - 700, { struckAt: T - 501 })]))?.unexplained).toHaveLength(1);
+  });
+
+  it('of what was committed long before a kill do not', () => {
+    expect(report(repeated([kill(T + IN_FLIGHT_MS + 1)]))?.unexplained).toHaveLength(1);
+  });
+
+  it('of what was committed before a kill do not, however shortly', () => {
+    const with_ = (...commit: [offset: number, at: number, metadata?: string]) => {
+      const run = repeated([kill(T + 100)]);
+      run.committed(...commit);
+      return report(run)?.unexplained;
+    };
+    expect(with_(2, T + 50)).toHaveLength(1);
+    expect(with_(0, T + 50, encodeRuns([1, 1]))).toHaveLength(1);
+    expect(with_(1, T + 50)).toEqual([]);
+    expect(with_(0, T + 50, encodeRuns([2, 1]))).toEqual([]);
+    expect(with_(2, T + 150)).toEqual([]);
+  });
+
+  it('of what was not committed for long belong to a kill in the wake of another fault, and to no other', () => {
+    const late = kill(T + IN_FLIGHT_MS + 2_000);
+    const rebalance = { what: 'second delivery joins', at: T - 500, until: T + 500, may: [] };
+    expect(report(repeated([rebalance, late], T + 9_000))).toMatchObject({ reasons: { in_flight: 1 } });
+    expect(report(repeated([late], T + 9_000))?.unexplained).toHaveLength(1);
+    const run = repeated([rebalance, late], T + 9_000);
+    run.committed(2, T + 3_000);
+    expect(report(run)?.unexplained).toHaveLength(1);
+  });
+
+  it('are excused by a kill for as long as nothing was written down', () => {
+    const run = aRun(['track-1'], [kill(T + 9_000)]);
+    run.take('track-1', 'steady');
+    run.take('track-1', 'steady', T + 12_000);
+    run.delivered('track-1', 'steady', { at: new Date(T + 12_100).toISOString() });
+    expect(report(run)).toMatchObject({ reasons: { in_flight: 1 }, unexplained: [] });
+  });
+
+  it('before the kill do not either', () => {
+    expect(report(repeated([kill(T + 6_000)], T + 5_000))?.unexplained).toHaveLength(1);
+  });
+
+  it('are not excused by an orderly stop', () => {
+    expect(report(repeated([kill(T + 100, { may: [] })]))?.unexplained).toHaveLength(1);
+  });
+
+  it('while a broker was away are its', () => {
+    const away = kill(T - 4_000, { what: 'kill broker', until: T + 1_000, may: ['flight_until', 'writes'] });
+    expect(report(repeated([away]))).toMatchObject({ reasons: { in_flight: 1 } });
+  });
+
+  it('after an attempt without a usable answer are due', () => {
+    const run = delivered();
+    run.retried('track-1', 'steady', T + 3_000);
+    run.take('track-1', 'steady', T + 5_000);
+    expect(report(run)).toMatchObject({ reasons: { unanswered: 1 }, unexplained: [] });
+  });
+
+  it('of a delivery that went on after it was delivered need a fault while its record was open', () => {
+    const forked = (disturbances: Disturbance[], committedAt?: number) => {
+      const run = repeated(disturbances, T + 30_000);
+      const at = new Date(T + 30_000).toISOString();
+      run.delivered('track-1', 'steady', { hop: 2, record: { topic: 'webhooks.due', partition: 0, offset: 9 }, at });
+      if (committedAt !== undefined) run.committed(2, committedAt);
+      return report(run);
+    };
+    const before = kill(T - 5_000);
+    expect(forked([before], T + 50)).toMatchObject({ reasons: { forked: 1 }, unexplained: [] });
+    expect(forked([], T + 50)?.unexplained).toHaveLength(1);
+    expect(forked([before], T - 6_000)?.unexplained).toHaveLength(1);
+  });
+
+  it('of two records that are the same need a writer that was broken', () => {
+    const twice = (disturbances: Disturbance[]) => {
+      const run = repeated(disturbances);
+      run.delivered('track-1', 'steady', { record: { topic: 'webhooks', partition: 0, offset: 2 } });
+      return report(run);
+    };
+    const router = kill(T - 30_000, { what: 'kill router', may: ['writes'] });
+    expect(twice([router])).toMatchObject({ reasons: { written_twice: 1 }, unexplained: [] });
+    expect(twice([])?.unexplained).toHaveLength(1);
+  });
+});

@@ -1,0 +1,70 @@
+import { fork } from 'node:child_process';
+import { Pool } from 'undici';
+import { clockMs } from '../clock';
+import { bodyOf, signedHeaders } from '../payload';
+import { type BareFigure } from '../report/figures';
+
+/**
+ * The yardstick, as a process of its own: an undici Pool of 64 connections that posts signed bodies of 1 KB as fast as
+ * it can, with nothing before and nothing behind it.
+ */
+
+const BARE_MAIN = __filename;
+const CONNECTIONS = 64;
+/** Bodies are made beforehand, but for their JSON: what a call costs to invent is no part of delivering it. */
+const BODIES = 1_000;
+
+interface BareOptions {
+  origin: string;
+  /** requests before the measurement, and in it */
+  warmUp: number;
+  count: number;
+}
+
+/** Runs it. */
+export function measureBare(options: BareOptions): Promise<BareFigure> {
+  return new Promise((resolve, reject) => {
+    const child = fork(BARE_MAIN, [JSON.stringify(options)], { execArgv: [] });
+    child.once('message', (figure) => resolve(figure as BareFigure));
+    child.once('exit', (code) => reject(new Error(`the bare loop ended with code ${String(code)}`)));
+  });
+}
+
+async function main(options: BareOptions): Promise<void> {
+  process.title = 'waypost-bench-bare';
+  const pool = new Pool(options.origin, { connections: CONNECTIONS, pipelining: 1 });
+  const bodies = Array.from({ length: BODIES }, (_, i) => bodyOf(i, `bare-${String(i)}`));
+  await postAll(pool, bodies, options.warmUp);
+  const cpu = process.cpuUsage();
+  const startedAt = clockMs();
+  await postAll(pool, bodies, options.count);
+  const used = process.cpuUsage(cpu);
+  const figure: BareFigure = {
+    count: options.count,
+    microsEach: (used.user + used.system) / options.count,
+    perSecond: options.count / ((clockMs() - startedAt) / 1000),
+  };
+  process.send?.(figure);
+  await pool.close();
+  process.disconnect();
+}
+
+async function postAll(pool: Pool, bodies: readonly object[], count: number): Promise<void> {
+  let next = 0;
+  const one = async () => {
+    while (next < count) {
+      const body = JSON.stringify(bodies[next++ % bodies.length]);
+      const answer = await pool.request({ method: 'POST', path: '/ok/bare', headers: signedHeaders(body), body });
+      await answer.body.dump();
+      if (answer.statusCode !== 200) throw new Error(`the receiver answered ${String(answer.statusCode)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+}
+
+if (require.main === module) {
+  main(JSON.parse(process.argv[2] ?? '{}') as BareOptions).catch((error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  });
+}

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { ATTEMPTS, DEAD, tierDelayMs, WEBHOOKS } from '../../../shared/kafka/topics';
+import { cpuBetween, readCpu } from '../cpu';
+import { until, within } from '../deadline';
+import { type DeliveryFigure } from '../report/figures';
+import { type Bench } from '../setup';
+import { seedDeliveries } from '../seed';
+import { startServices, systemEnv } from '../system';
+
+/** The delivery service alone, emptying a topic that was filled before it started. */
+
+/** Customers: each a destination with one URL of the receiver. */
+const DESTINATIONS = 8;
+const DEADLINE_MS = 180_000;
+/** How often it is looked whether all outcomes are recorded. */
+const POLL_MS = 20;
+/** For requests that should not come any more. */
+const AFTER_MS = 200;
+
+/** How often its metrics are read, where they are: four times as often as usual. */
+const SCRAPE_MS = 4_000;
+
+/** What else the process has, and whether somebody scrapes its metrics. */
+interface Watched {
+  env?: Record<string, string>;
+  scraped?: boolean;
+}
+
+export async function measureDelivery(
+  bench: Bench,
+  size: { warmUp: number; count: number },
+  { env = {}, scraped = false }: Watched = {},
+): Promise<DeliveryFigure> {
+  const { broker, endpoint } = bench;
+  const prefix = bench.newPrefix('delivery');
+  const dir = join(bench.dir, prefix);
+  const system = await systemEnv({ broker: broker.address, dir, prefix, profileDir: bench.profileDir });
+  const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${endpoint.origin}/ok/customer-${String(i)}`);
+  await seedDeliveries(system.env, { urls, count: size.warmUp + size.count });
+  // What a produce request wrote that was tried again stands there twice.
+  const total = await broker.records(prefix + WEBHOOKS);
+  const count = total - size.warmUp;
+
+  endpoint.reset({ ids: false });
+  Object.assign(system.env, env);
+  const services = await startServices(system, ['delivery']);
+  const scraping = scraped ? scrape(system.healthPorts('delivery')) : undefined;
+  const pids = { ...services.pids, broker: broker.pid, receiver: endpoint.pid, bench: process.pid };
+  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(pids) }));
+  try {
+    const marks = Promise.all([at(1), at(size.warmUp), at(total)]);
+    await services.ready();
+    const [first, warm, last] = await within(`the delivery of ${String(total)} webhooks`, DEADLINE_MS, marks);
+    const recorded = () => broker.records(prefix + ATTEMPTS).then((count) => count >= total);
+    if (!(await until(recorded, POLL_MS, DEADLINE_MS))) throw new Error('not every outcome was recorded');
+    const end = readCpu(pids);
+    await until(() => false, AFTER_MS, AFTER_MS);
+    const report = await endpoint.report();
+    return {
+      count,
+      warmUp: size.warmUp,
+      perSecond: count / ((last.atMs - warm.atMs) / 1000),
+      cpu: cpuBetween(warm.cpu, end),
+      cold: cpuBetween(first.cpu, end),
+      repeats: report.count - total,
+      diverted: await divertedRecords(bench, prefix),
+      warnings: services.warnings(),
+    };
+  } finally {
+    clearInterval(scraping);
+    await services.stop();
+    await broker.forget(prefix);
+  }
+}
+
+function scrape(port: number): NodeJS.Timeout {
+  const read = () => fetch(`http://127.0.0.1:${String(port)}/metrics`).then((answer) => answer.text());
+  return setInterval(() => void read().catch(() => undefined), SCRAPE_MS);
+}
+
+/** Deliveries that went to a tier or to the dead letters, where the receiver refuses nothing. */
+export async function divertedRecords({ broker }: Pick<Bench, 'broker'>, prefix: string): Promise<number> {
+  const names = (await broker.topics()).filter((topic) => topic.startsWith(prefix));
+  const aside = names.filter((topic) => {
+    const name = topic.slice(prefix.length);
+    return name === DEAD || tierDelayMs(name) !== undefined;
+  });
+  let total = 0;
+  for (const topic of aside) total += await broker.records(topic);
+  return total;
+}

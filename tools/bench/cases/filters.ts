@@ -1,0 +1,103 @@
+import { type OutRecord } from '../../../shared/kafka/port';
+import { MESSAGES } from '../../../shared/kafka/topics';
+import { definitionEntries } from '../definitions';
+import { BEYOND, committedBy, drainBetween, drained, type DrainFigure } from '../drain';
+import { type FiltersFigure } from '../report/figures';
+import { messageOf } from '../payload';
+import { type Progress } from '../progress';
+import { messageRecord, openSeeder, type Seeder } from '../seed';
+import { SOURCE, sourceOf } from '../seed-config';
+import { type Bench } from '../setup';
+import { withSystem } from '../with-system';
+
+/**
+ * What filters and audiences cost the router: the same messages for the same destinations, without any and with each. In
+ * turns, forwards and back, since the machine may be slower a minute later.
+ */
+
+export interface FiltersSize {
+  destinations: number;
+  warmUp: number;
+  count: number;
+  turns: number;
+}
+
+interface Case {
+  name: string;
+  /** of each destination */
+  filter?: string;
+  blockedEvents?: string[];
+  /** whether some are defined, of which the router should know nothing */
+  isDefined?: boolean;
+}
+
+/** The case that the others are compared with. */
+export const PLAIN = 'no filter';
+/** What is there and not used for these messages: it should cost nothing. */
+export const UNUSED = 'audiences defined';
+/** Every delivery is made as without a filter: what it costs more is the filter's. */
+export const MATCHING = ['filters match', 'expensive filters match'];
+
+const CASES: readonly Case[] = [
+  { name: PLAIN },
+  { name: UNUSED, isDefined: true },
+  { name: '20 other events blocked', blockedEvents: Array.from({ length: 20 }, (_, i) => `Heartbeat ${String(i)}`) },
+  {
+    name: 'filters match',
+    filter: 'type == "track" && event == "Order Completed" && properties.total > 100',
+  },
+  {
+    name: 'expensive filters match',
+    filter:
+      'properties.products.exists(p, p.price > 65 && p.name.lowerAscii().contains("teapot")) && context.page.url.matches("^https://shop[.]example[.]com/(cart|checkout)")',
+  },
+  {
+    name: 'no filter matches',
+    filter: 'type == "track" && event == "Order Completed" && properties.total > 1000',
+  },
+  { name: 'event blocked', blockedEvents: ['Order Completed'] },
+];
+
+export async function measureFilters(bench: Bench, size: FiltersSize, progress: Progress): Promise<FiltersFigure> {
+  const cases = CASES.map(({ name }): FiltersFigure['cases'][number] => ({ name, turns: [] }));
+  for (let turn = 0; turn < size.turns; turn++) {
+    const order = [...CASES.keys()];
+    for (const i of turn % 2 === 0 ? order : order.reverse()) {
+      const [each, figure] = [CASES[i], cases[i]];
+      if (!each || !figure) continue;
+      const about = `${each.name} (turn ${String(turn + 1)} of ${String(size.turns)})`;
+      progress.note(about);
+      figure.turns.push(await measureRouter(bench, size, each));
+    }
+  }
+  return { destinations: size.destinations, cases };
+}
+
+async function measureRouter(bench: Bench, size: FiltersSize, each: Case): Promise<DrainFigure> {
+  const open: { seeder?: Seeder } = {};
+  const end = size.warmUp + size.count;
+  const before = async ({ env }: { env: Record<string, string> }) => {
+    const seeder = (open.seeder = await openSeeder(env));
+    const { blockedEvents } = each;
+    await seeder.write([{ kind: 'source', data: sourceOf(SOURCE, blockedEvents && { blockedEvents }) }]);
+    const urls = Array.from({ length: size.destinations }, (_, i) => `${bench.endpoint.origin}/ok/${String(i)}`);
+    await seeder.destinations(urls, each.filter);
+    if (each.isDefined) await seeder.write(definitionEntries([]));
+    await seeder.append(tracks(end + BEYOND));
+  };
+  try {
+    return await withSystem(bench, { name: 'filters', services: ['router'], before }, async ({ pids }) => {
+      const { seeder } = open;
+      if (!seeder) throw new Error('nothing was seeded');
+      const drain = { what: 'router', done: () => committedBy(seeder.kafka, 'router', MESSAGES), pids };
+      const warm = await drained(drain, size.warmUp);
+      return drainBetween(warm, await drained(drain, end));
+    });
+  } finally {
+    await open.seeder?.close();
+  }
+}
+
+function* tracks(count: number): Generator<OutRecord> {
+  for (let i = 0; i < count; i++) yield messageRecord(messageOf(i, `bench-message-${String(i)}`));
+}

@@ -1,0 +1,130 @@
+import { gzipSync } from 'node:zlib';
+import { Pool } from 'undici';
+import { percentile } from '../arithmetic';
+import { Calls } from '../calls';
+import { clockMs } from '../clock';
+import { createCustomers } from '../control-api';
+import { type HostileFigure } from '../report/figures';
+import { openLoop } from '../open-loop';
+import { type Progress } from '../progress';
+import { type Bench } from '../setup';
+import { withSystem } from '../with-system';
+
+/** Single calls to ingest at a share of its capacity, without and with requests that cost strangers little to send. */
+
+const CONNECTIONS = 32;
+
+export interface HostileSize {
+  loadPercent: number;
+  /** hostile requests, all kinds in turn */
+  perSecond: number;
+  capacitySeconds: number;
+  /** of each of the phases: clean, hostile, and both again */
+  seconds: number;
+}
+
+interface Hostile {
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** @param authorization of a valid key, which is public in a browser */
+function hostileRequests(authorization: string): Hostile[] {
+  const gzip = { 'content-encoding': 'gzip' };
+  const arrays = gzipSync(`{"batch":[[${'[],'.repeat(170_000)}[]]]}`, { level: 9 });
+  const context = Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i.toString(36)}`, 1]));
+  const call = { type: 'track', userId: 'u', event: 'e', context: { a: 1 } };
+  const merges = gzipSync(JSON.stringify({ context, batch: Array.from({ length: 2_500 }, () => call) }), { level: 9 });
+  const keys = gzipSync(`{${Array.from({ length: 24_000 }, (_, i) => `"writeKey":"${String(i)}"`).join()}}`, {
+    level: 9,
+  });
+  return [
+    { headers: gzip, body: arrays },
+    { headers: gzip, body: keys },
+    { headers: { ...gzip, authorization: 'Basic bm9ib2R5Og==' }, body: arrays },
+    { headers: { ...gzip, authorization }, body: merges },
+  ];
+}
+
+export function measureHostile(bench: Bench, size: HostileSize, progress: Progress): Promise<HostileFigure> {
+  return withSystem(bench, { name: 'hostile', services: ['control', 'ingest'] }, async ({ system }) => {
+    const [customer, attacked] = await createCustomers(
+      system,
+      ['honest', 'attacked'].map((name) => `${bench.endpoint.origin}/ok/${name}`),
+    );
+    if (!customer || !attacked) throw new Error('there is no customer');
+    const calls = new Calls(system.ingestUrl, CONNECTIONS, [customer], 'hostile');
+    const capacity = await progress.during('capacity', size.capacitySeconds * 1_000, () =>
+      closedLoop(calls, size.capacitySeconds),
+    );
+    const perSecond = (capacity * size.loadPercent) / 100;
+    const requests = hostileRequests(attacked.authorization);
+    const phase = async (hostile: boolean) => {
+      const enemy = hostile ? attack(system.ingestUrl, requests, size) : undefined;
+      const latencies = await openCalls(calls, perSecond, size.seconds);
+      return { latencies, statuses: (await enemy) ?? {} };
+    };
+    const of = (name: string, hostile: boolean) => progress.during(name, size.seconds * 1_000, () => phase(hostile));
+    const phases = [
+      await of('clean', false),
+      await of('hostile', true),
+      await of('clean', false),
+      await of('hostile', true),
+    ];
+    await calls.close();
+    const p99 = (hostile: boolean) =>
+      percentile(
+        phases.flatMap(({ latencies }, i) => ((i % 2 === 1) === hostile ? latencies : [])),
+        0.99,
+      );
+    return { perSecond, cleanP99Ms: p99(false), hostileP99Ms: p99(true), statuses: phases.at(-1)?.statuses ?? {} };
+  });
+}
+
+/** @returns calls a second */
+async function closedLoop(calls: Calls, seconds: number): Promise<number> {
+  const until = clockMs() + seconds * 1_000;
+  const half = clockMs() + seconds * 500;
+  let count = 0;
+  const one = async () => {
+    while (clockMs() < until) {
+      await calls.postSingle();
+      if (clockMs() > half) count++;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+  return count / (seconds / 2);
+}
+
+async function openCalls(calls: Calls, perSecond: number, seconds: number): Promise<number[]> {
+  const latencies: number[] = [];
+  await openLoop(
+    perSecond,
+    (started) => started < perSecond * seconds,
+    async () => {
+      const atMs = clockMs();
+      await calls.postSingle();
+      latencies.push(clockMs() - atMs);
+    },
+  );
+  return latencies;
+}
+
+/** @returns how many were answered with which status */
+async function attack(url: string, requests: readonly Hostile[], { perSecond, seconds }: HostileSize) {
+  const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
+  const statuses: Record<string, number> = {};
+  let next = 0;
+  await openLoop(
+    perSecond,
+    (started) => started < perSecond * seconds,
+    async () => {
+      const { headers, body } = requests[next++ % requests.length] ?? { headers: {}, body: Buffer.alloc(0) };
+      const answer = await pool.request({ method: 'POST', path: '/v1/batch', headers, body });
+      await answer.body.dump();
+      statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
+    },
+  );
+  await pool.close();
+  return statuses;
+}

@@ -1,0 +1,109 @@
+import { deliveryId } from '../../../shared/model/delivery';
+import { percentile } from '../arithmetic';
+import { Calls } from '../calls';
+import { clockMs } from '../clock';
+import { type Customer } from '../control-api';
+import { cpuBetween, readCpu } from '../cpu';
+import { until } from '../deadline';
+import { type IsolationPhase } from '../report/figures';
+import { openLoop } from '../open-loop';
+import { type Target } from './pipeline';
+import { type Bench } from '../setup';
+
+/** One phase of the isolation benchmark: the load with some endpoints hanging, until all of it has been delivered. */
+
+const CONNECTIONS = 64;
+/** For the last calls of a phase to arrive where nothing hangs. */
+const ARRIVAL_MS = 10_000;
+/** For what went to tiers: the next phase begins when everything of this one has been delivered. */
+const SETTLE_MS = 180_000;
+const POLL_MS = 250;
+
+interface PhaseSize {
+  /** no two phases may have the same: ids of messages begin with it */
+  name: string;
+  /** of the customers, in their order */
+  origins: readonly string[];
+  /** so many of the first hang */
+  hanging: number;
+  /** so many of the last are measured */
+  measured: number;
+  perSecond: number;
+  seconds: number;
+}
+
+interface Sent {
+  customer: Customer;
+  messageId: string;
+  atMs: number;
+}
+
+export async function measurePhase(bench: Bench, target: Target, size: PhaseSize): Promise<IsolationPhase> {
+  const { endpoint } = bench;
+  const hung = size.origins.slice(0, size.hanging);
+  endpoint.reset({ ids: true });
+  endpoint.behave(hung, 'hang');
+  const from = readCpu(target.pids);
+  const { sent, refused, startMs, endMs } = await offer(target, size);
+  const cpu = cpuBetween(from, readCpu(target.pids));
+
+  const healthy = new Set(target.customers.slice(-size.measured));
+  const measured = sent.filter(({ customer }) => healthy.has(customer)).map((call) => ({ ...call, id: idOf(call) }));
+  let report = await endpoint.report();
+  const allThere = async () => {
+    report = await endpoint.report();
+    return measured.every(({ id }) => report.arrivals.has(id));
+  };
+  await until(allThere, POLL_MS, ARRIVAL_MS);
+  endpoint.behave(hung, 'path');
+  await until(() => endpoint.accepted >= sent.length, POLL_MS, SETTLE_MS);
+
+  const arrived = measured.flatMap(({ id, atMs }) => {
+    const arrivedMs = report.arrivals.get(id);
+    return arrivedMs === undefined ? [] : [{ arrivedMs, tookMs: arrivedMs - atMs }];
+  });
+  const latencies = arrived.map(({ tookMs }) => tookMs);
+  const seconds = (endMs - startMs) / 1000;
+  return {
+    hanging: size.hanging,
+    count: measured.length,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+    maxMs: percentile(latencies, 1),
+    offeredPerSecond: measured.length / seconds,
+    deliveredPerSecond: arrived.filter(({ arrivedMs }) => arrivedMs <= endMs).length / seconds,
+    mostConnections: Math.max(0, ...hung.map((origin) => report.mostOpen.get(origin) ?? 0)),
+    refused,
+    missing: sent.length - endpoint.accepted,
+    cpu,
+  };
+}
+
+/** Offers the load, the endpoints in turn. */
+async function offer(target: Target, { name, perSecond, seconds }: PhaseSize) {
+  const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, name);
+  const sent: Sent[] = [];
+  let refused = 0;
+  const startMs = clockMs();
+  const count = Math.round(perSecond * seconds);
+  await openLoop(
+    perSecond,
+    (started) => started < count,
+    async () => {
+      const atMs = clockMs();
+      try {
+        sent.push({ ...(await calls.postSingle()), atMs });
+      } catch {
+        // A refused call is told of in the report; the load goes on.
+        refused++;
+      }
+    },
+  );
+  const endMs = clockMs();
+  await calls.close();
+  return { sent, refused, startMs, endMs };
+}
+
+function idOf({ customer, messageId }: Sent): string {
+  return deliveryId(customer.sourceId, messageId, customer.destinationId);
+}

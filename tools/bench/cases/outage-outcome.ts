@@ -1,0 +1,54 @@
+import { percentile, sum } from '../arithmetic';
+import { type OutageFigure } from '../report/figures';
+import { type History } from '../attempt-history';
+
+/** What became of the calls of an outage: pure. */
+
+/** When each call was sent, by delivery id. */
+export type SentAt = ReadonlyMap<string, number>;
+
+export function outcome(
+  sentAt: SentAt,
+  arrivals: ReadonlyMap<string, number>,
+  { hops, circuits }: History,
+  { deadMs, backMs, backWallMs }: { deadMs: number; backMs: number; backWallMs: number },
+): Pick<OutageFigure, 'drainMs' | 'firstMs' | 'hops' | 'reopened' | 'before' | 'fresh' | 'peakPerSecond' | 'missing'> {
+  const all = [...sentAt].map(([id, atMs]) => ({ id, atMs, arrivedMs: arrivals.get(id) }));
+  const during = all.filter(({ atMs }) => atMs >= deadMs && atMs < backMs);
+  const afterBack = [...arrivals.values()].filter((atMs) => atMs >= backMs);
+  const firstMs = percentile(afterBack, 0);
+  const lastMs = percentile([backMs, ...during.flatMap(({ arrivedMs }) => arrivedMs ?? [])], 1);
+  const tookOf = (from: number, to: number) =>
+    all.flatMap(({ atMs, arrivedMs }) =>
+      atMs < from || atMs >= to || arrivedMs === undefined ? [] : [arrivedMs - atMs],
+    );
+  const share = (latencies: number[]) => ({
+    count: latencies.length,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+  });
+  const waited = during.flatMap(({ id }) => hops.get(id) ?? []);
+  return {
+    drainMs: lastMs - backMs,
+    firstMs: firstMs - backMs,
+    hops: { mean: sum(waited) / waited.length, most: percentile(waited, 1) },
+    reopened: circuits.filter(({ state, at }) => state === 'open' && Date.parse(at) > backWallMs).length,
+    before: share(tookOf(-Infinity, deadMs)),
+    // Before the first answer nobody can know that it is back: those calls wait as those of the outage do.
+    fresh: share(tookOf(firstMs, lastMs)),
+    peakPerSecond: mostWithin(afterBack, 1000),
+    missing: all.filter(({ arrivedMs }) => arrivedMs === undefined).length,
+  };
+}
+
+/** The most of these times that lie within so many ms of one another. */
+export function mostWithin(times: readonly number[], ms: number): number {
+  const sorted = [...times].sort((a, b) => a - b);
+  let most = 0;
+  let first = 0;
+  for (const [i, at] of sorted.entries()) {
+    while (at - (sorted[first] ?? at) >= ms) first++;
+    most = Math.max(most, i - first + 1);
+  }
+  return most;
+}

@@ -1,0 +1,109 @@
+import { SERVICES } from '../../../deploy/standalone/service-list';
+import { deliveryId } from '../../../shared/model/delivery';
+import { ATTEMPTS, DUE, tierDelayMs } from '../../../shared/kafka/topics';
+import { sum } from '../arithmetic';
+import { Calls } from '../calls';
+import { clockMs } from '../clock';
+import { createCustomers } from '../control-api';
+import { until } from '../deadline';
+import { type OutageFigure } from '../report/figures';
+import { type History, readHistory } from '../attempt-history';
+import { openLoop } from '../open-loop';
+import { type Progress } from '../progress';
+import { outcome } from './outage-outcome';
+import { openSeeder } from '../seed';
+import { type Bench } from '../setup';
+import { withSystem } from '../with-system';
+
+/**
+ * One endpoint that answers nothing but 503 for a while, under a steady load for it alone, and then is back: what it
+ * costs while it is dead, how what waited is drained, and what comes of fresh calls meanwhile.
+ */
+
+const CONNECTIONS = 8;
+/** What waited last may be in a tier as long as the outage, and then one more. */
+const DRAIN_MARGIN_MS = 120_000;
+/** So much of a second's load may be under way at any time: less is waiting no more. */
+const UNDER_WAY = 0.1;
+const POLL_MS = 250;
+
+export interface OutageSize {
+  perSecond: number;
+  /** a clean time before it */
+  beforeSeconds: number;
+  deadSeconds: number;
+}
+
+export function measureOutage(bench: Bench, size: OutageSize, progress: Progress): Promise<OutageFigure> {
+  return withSystem(bench, { name: 'outage', services: SERVICES }, async ({ prefix, system }) => {
+    const { endpoint } = bench;
+    const [origin = ''] = await endpoint.origins(1);
+    const customers = await createCustomers(system, [`${origin}/ok/`]);
+    const calls = new Calls(system.ingestUrl, CONNECTIONS, customers, 'outage');
+    const sentAt = new Map<string, number>();
+    let stopped = false;
+    const one = async () => {
+      const atMs = clockMs();
+      const { customer, messageId } = await calls.postSingle();
+      sentAt.set(deliveryId(customer.sourceId, messageId, customer.destinationId), atMs);
+    };
+    endpoint.reset({ ids: true });
+    const load = openLoop(size.perSecond, () => !stopped, one);
+    const refused = load.then(() => new Promise<never>(() => undefined));
+    const wait = (what: string, ms: number, done: () => boolean) =>
+      progress.during(what, ms, () => Promise.race([until(done, POLL_MS, ms), refused]));
+    try {
+      await wait('before the outage', size.beforeSeconds * 1000, () => false);
+      endpoint.behave([origin], 'fail');
+      const dead = { atMs: clockMs(), appends: await appends(bench, prefix) };
+      await wait('the endpoint is dead', size.deadSeconds * 1000, () => false);
+      const back = { atMs: clockMs(), wallMs: Date.now(), appends: await appends(bench, prefix) };
+      endpoint.behave([origin], 'path');
+      const drainMs = size.deadSeconds * 1000 + DRAIN_MARGIN_MS;
+      await wait('it is back', drainMs, () => sentAt.size - endpoint.accepted < size.perSecond * UNDER_WAY);
+      stopped = true;
+      await load;
+      await until(() => endpoint.accepted >= sentAt.size, POLL_MS, DRAIN_MARGIN_MS);
+      const { arrivals } = await endpoint.report();
+      const times = { deadMs: dead.atMs, backMs: back.atMs, backWallMs: back.wallMs };
+      const seconds = (back.atMs - dead.atMs) / 1000;
+      return {
+        ...size,
+        appendsPerSecond: { tiers: perSecond('tiers'), all: perSecond('all') },
+        ...outcome(sentAt, arrivals, await historyOf(system.env), times),
+      };
+
+      function perSecond(what: keyof Appends): number {
+        return (back.appends[what] - dead.appends[what]) / seconds;
+      }
+    } finally {
+      stopped = true;
+      await calls.close();
+    }
+  });
+}
+
+interface Appends {
+  tiers: number;
+  /** those to tiers, to the topic of what is due, and to the attempts */
+  all: number;
+}
+
+async function appends({ broker }: Bench, prefix: string): Promise<Appends> {
+  const names = (await broker.topics()).filter((topic) => topic.startsWith(prefix));
+  const count = async (wanted: (name: string) => boolean) => {
+    const topics = names.filter((topic) => wanted(topic.slice(prefix.length)));
+    return sum(await Promise.all(topics.map((topic) => broker.records(topic))));
+  };
+  const tiers = await count((name) => tierDelayMs(name) !== undefined);
+  return { tiers, all: tiers + (await count((name) => name === DUE || name === ATTEMPTS)) };
+}
+
+async function historyOf(env: Record<string, string>): Promise<History> {
+  const seeder = await openSeeder(env);
+  try {
+    return await readHistory(seeder.kafka);
+  } finally {
+    await seeder.close();
+  }
+}

@@ -1,0 +1,102 @@
+import { Calls } from '../calls';
+import { type Customer } from '../control-api';
+import { cpuBetween, readCpu } from '../cpu';
+import { until, within } from '../deadline';
+import { divertedRecords } from './delivery';
+import { type PipelineFigure } from '../report/figures';
+import { type Bench } from '../setup';
+import { Throttle } from '../throttle';
+
+/** All services under a closed loop: so many calls as are delivered, and no more than a few thousand on their way. */
+
+const MAX_OUTSTANDING = 2_000;
+const DEADLINE_MS = 180_000;
+/** For what is still on its way when the load ends. */
+const DRAIN_MS = 30_000;
+const POLL_MS = 10;
+
+/** A system that runs, and what to send to it. */
+export interface Target {
+  prefix: string;
+  ingestUrl: string;
+  customers: readonly Customer[];
+  pids: Record<string, number>;
+}
+
+export interface LoopSize {
+  warmUp: number;
+  count: number;
+  callsPerRequest: number;
+  connections: number;
+}
+
+/** What a closed loop sent and what became of it. */
+export interface LoopOutcome<T> {
+  measured: T;
+  /** accepted and never delivered, delivered more than once */
+  missing: number;
+  repeats: number;
+}
+
+export async function measurePipeline(bench: Bench, target: Target, size: LoopSize): Promise<PipelineFigure> {
+  const { endpoint } = bench;
+  const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
+  const name = `${String(size.callsPerRequest)}-${String(size.count)}`;
+  const { measured, missing, repeats } = await closedLoop(bench, target, { ...size, name }, () =>
+    within(
+      'the measured number of webhooks',
+      DEADLINE_MS,
+      Promise.all([at(size.warmUp), at(size.warmUp + size.count)]),
+    ),
+  );
+  const [from, to] = measured;
+  return {
+    count: size.count,
+    callsPerRequest: size.callsPerRequest,
+    connections: size.connections,
+    perSecond: size.count / ((to.atMs - from.atMs) / 1000),
+    cpu: cpuBetween(from.cpu, to.cpu),
+    missing,
+    repeats,
+    diverted: await divertedRecords(bench, target.prefix),
+  };
+}
+
+/**
+ * Loads the system until `measure` is done, then waits for what is still on its way.
+ * @param load.name part of each messageId
+ */
+export async function closedLoop<T>(
+  { endpoint }: Bench,
+  target: Target,
+  load: { name: string; callsPerRequest: number; connections: number },
+  measure: () => Promise<T>,
+): Promise<LoopOutcome<T>> {
+  const { callsPerRequest, connections } = load;
+  const calls = new Calls(target.ingestUrl, connections, target.customers, load.name);
+  const throttle = new Throttle(MAX_OUTSTANDING);
+  endpoint.reset({ ids: true });
+  endpoint.onCount((count) => throttle.arrived(count));
+  const measurement = measure();
+
+  const send = () => (callsPerRequest === 1 ? calls.postSingle() : calls.postBatch(callsPerRequest));
+  const worker = async () => {
+    while (await throttle.take(callsPerRequest)) await send();
+  };
+  const sending = Promise.all(Array.from({ length: connections }, worker));
+  // A refused call ends the measurement at once, not at its deadline.
+  const refused = sending.then(() => new Promise<never>(() => undefined));
+  try {
+    const measured = await Promise.race([measurement, refused]);
+    throttle.close();
+    await sending;
+    await until(() => throttle.outstanding <= 0, POLL_MS, DRAIN_MS);
+    const { count, arrivals } = await endpoint.report();
+    return { measured, missing: throttle.sent - arrivals.size, repeats: count - arrivals.size };
+  } finally {
+    // Where the load failed, nobody waits for the measurement any more.
+    measurement.catch(() => undefined);
+    throttle.close();
+    await calls.close();
+  }
+}

@@ -1,0 +1,161 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { SERVICES } from '../../../deploy/standalone/service-list';
+import { freePorts } from '../../../deploy/standalone/ports';
+import { type OutRecord } from '../../../shared/kafka/port';
+import { tierTopic } from '../../../shared/kafka/topics';
+import { loadSettings } from '../../../shared/service/settings';
+import { createCustomers, type Customer } from '../control-api';
+import { type WaitingFigure } from '../report/figures';
+import { Lateness } from '../lateness';
+import { openLoop } from '../open-loop';
+import { bodyOf } from '../payload';
+import { type Progress } from '../progress';
+import { aDelivery, deliveryRecord, openSeeder, type Seeder } from '../seed';
+import { type Bench } from '../setup';
+import { type RunningServices, startServices, type SystemEnv } from '../system';
+import { type Running, withSystem } from '../with-system';
+import { type Usage, watchUsage } from '../usage';
+
+/**
+ * Deliveries that wait in the two longest tiers, so that none of them falls due meanwhile, and a small steady flow
+ * through the shortest one, whose due times are watched: with nothing waiting, with all waiting, across a restart of
+ * retry, and with two retry processes. All of them are written straight to the tiers.
+ */
+
+/** For what fell due last. */
+const AFTER_MS = 5_000;
+/** What falls due so shortly before a change (retry ends, another joins) is late by it: its part, not that of the phase before. */
+const CHANGED_MS = 1_000;
+/** A guess, for the progress line. */
+const WRITTEN_PER_MS = 15;
+
+export interface WaitingSize {
+  /** that wait */
+  count: number;
+  /** of the flow through the shortest tier */
+  perSecond: number;
+  /** of each phase */
+  seconds: number;
+}
+
+interface Rig {
+  running: Running;
+  /** by the name under which they are reported */
+  retries: Map<string, RunningServices>;
+  seeder: Seeder;
+  customer: Customer;
+  size: WaitingSize;
+  progress: Progress;
+}
+
+export function measureWaiting(bench: Bench, size: WaitingSize, progress: Progress): Promise<WaitingFigure> {
+  const others = SERVICES.filter((name) => name !== 'retry');
+  return withSystem(bench, { name: 'waiting', services: others }, async (running) => {
+    const { system } = running;
+    const [customer] = await createCustomers(system, [`${bench.endpoint.origin}/ok/`]);
+    if (!customer) throw new Error('there is no customer');
+    const seeder = await openSeeder(system.env);
+    const retries = new Map<string, RunningServices>();
+    try {
+      retries.set('retry', await startRetry(system));
+      return await measure({ running, retries, seeder, customer, size, progress });
+    } finally {
+      await seeder.close();
+      for (const retry of retries.values()) await retry.stop();
+    }
+  });
+}
+
+async function measure(rig: Rig): Promise<WaitingFigure> {
+  const { running, retries, seeder, customer, size, progress } = rig;
+  const { system } = running;
+  const tiers = [...loadSettings(system.env).WAYPOST_RETRY_DELAYS].sort((a, b) => a - b);
+  const [shortest = 0] = tiers;
+  const lateness = await Lateness.watch(seeder.kafka, shortest);
+  const flow = startFlow(rig, tierTopic(shortest));
+  const spent: { name: string; usage: Usage }[] = [];
+  const phase = async (name: string, change: () => Promise<void> = () => Promise.resolve()) => {
+    const ms = size.seconds * 1000;
+    const usage = await progress.during(name, ms, () => watchUsage(() => pidsOf(rig), ms, change));
+    spent.push({ name, usage });
+  };
+  try {
+    // From then on as many fall due as are written.
+    await progress.during('the flow begins', shortest, () => pause(shortest));
+    await phase('nothing waits');
+    await progress.during(`writing ${String(size.count)}`, size.count / WRITTEN_PER_MS, () =>
+      seeder.append(waitingRecords(customer, tiers.slice(-2).map(tierTopic), size.count)),
+    );
+    // What falls due in the next phase is then written in it, not beside a million others.
+    await progress.during('they wait', shortest, () => pause(shortest));
+    await phase('all wait');
+    await phase('retry restarts', async () => {
+      await retries.get('retry')?.stop();
+      retries.set('retry', await startRetry(system));
+    });
+    retries.set('retry 2', await startRetry(await besides(system)));
+    await phase('two retries');
+    await pause(AFTER_MS);
+    return {
+      ...size,
+      phases: spent.map(({ name, usage }) => ({
+        name,
+        ...usage,
+        lateness: lateness.between(usage.fromMs - CHANGED_MS, usage.toMs - CHANGED_MS),
+      })),
+    };
+  } finally {
+    await flow.stop();
+    await lateness.stop();
+  }
+}
+
+function pidsOf({ running, retries }: Rig): Record<string, number> {
+  const { receiver: _receiver, bench: _bench, ...pids } = running.pids;
+  return { ...pids, ...Object.fromEntries([...retries].map(([name, { pids }]) => [name, pids.retry ?? 0])) };
+}
+
+async function startRetry(system: SystemEnv): Promise<RunningServices> {
+  const retry = await startServices(system, ['retry']);
+  await retry.ready();
+  return retry;
+}
+
+/** The same system for a second process of retry, whose health port must be another. */
+async function besides(system: SystemEnv): Promise<SystemEnv> {
+  const [port = 0] = await freePorts(1);
+  return {
+    ...system,
+    env: { ...system.env, WAYPOST_RETRY_HEALTH_PORT: String(port) },
+    healthPorts: () => port,
+  };
+}
+
+function startFlow({ seeder, customer, size }: Rig, tier: string): { stop: () => Promise<void> } {
+  let stopped = false;
+  let next = 0;
+  const flow = openLoop(
+    size.perSecond,
+    () => !stopped,
+    () => seeder.append([waitingRecord(customer, tier, 'flow', next++)]),
+  );
+  flow.catch(() => undefined);
+  return {
+    stop: () => {
+      stopped = true;
+      return flow;
+    },
+  };
+}
+
+function* waitingRecords(customer: Customer, tiers: readonly string[], count: number): Generator<OutRecord> {
+  for (let i = 0; i < count; i++) yield waitingRecord(customer, tiers[i % tiers.length] ?? '', 'mass', i);
+}
+
+const BODY = JSON.stringify(bodyOf(0, 'bench-waiting'));
+
+/** Tried once, as it would be after a failure. */
+function waitingRecord(customer: Customer, tier: string, run: string, i: number): OutRecord {
+  const delivery = aDelivery(i, { ...customer, messageId: `bench-${run}-${String(i)}` });
+  return deliveryRecord(tier, { ...delivery, attempt: 1, hop: 1, reason: 'backoff' }, BODY);
+}

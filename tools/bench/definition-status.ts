@@ -1,0 +1,55 @@
+import { type StatusValue } from '../../shared/model/profile-records';
+import { type Kafka, type Tail } from '../../shared/kafka/port';
+import { PROFILE_STATUS } from '../../shared/kafka/topics';
+import { sum } from './arithmetic';
+
+/** What topic `profiles.status` says of all definitions, as control reads it. */
+export class DefinitionStatus {
+  readonly #said = new Map<string, StatusValue>();
+  #tail: Tail | undefined;
+
+  private constructor(private readonly expected: number) {}
+
+  /** @param expected reports that there are when every partition has said of each definition how it stands */
+  static async watch(kafka: Kafka, expected: number): Promise<DefinitionStatus> {
+    const status = new DefinitionStatus(expected);
+    status.#tail = await kafka.tail({
+      name: 'bench-status',
+      topic: PROFILE_STATUS,
+      from: 'beginning',
+      onRecord: ({ value }) => {
+        if (value) status.#note(JSON.parse(value.toString()) as StatusValue);
+      },
+      // Then nothing changes any more, which is said.
+      onFatal: () => undefined,
+    });
+    return status;
+  }
+
+  async stop(): Promise<void> {
+    await this.#tail?.stop();
+  }
+
+  /** Whether the first syncs are done. */
+  get live(): boolean {
+    const all = [...this.#said.values()];
+    return all.length === this.expected && all.every(({ phase }) => phase === 'live');
+  }
+
+  /** Users that the first syncs have looked at. */
+  get counted(): number {
+    const least = new Map<number, number>();
+    for (const { partition, counted } of this.#said.values())
+      least.set(partition, Math.min(counted, least.get(partition) ?? Infinity));
+    return sum([...least.values()]);
+  }
+
+  /** Calls that were made in all. */
+  get told(): number {
+    return sum([...this.#said.values()].map(({ told }) => told));
+  }
+
+  #note(value: StatusValue): void {
+    this.#said.set(`${value.definition}/${String(value.partition)}`, value);
+  }
+}

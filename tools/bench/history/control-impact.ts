@@ -1,0 +1,116 @@
+import { request } from 'undici';
+import { SERVICES } from '../../../deploy/standalone/service-list';
+import { percentile } from '../arithmetic';
+import { clockMs } from '../clock';
+import { createCustomers } from '../control-api';
+import { measureLatency } from '../cases/latency';
+import { residents } from '../memory';
+import { measurePipeline, type Target } from '../cases/pipeline';
+import { type Bench } from '../setup';
+import { type SystemEnv } from '../system';
+import { table } from '../report/table';
+import { withSystem } from '../with-system';
+
+/**
+ * What control and its history cost those who deliver: the same load with control on, standing still, and killed. Either as
+ * much as the machine gives (what control takes of a machine that has no core left), or so many calls a second (whether a
+ * delivery ever waits for control).
+ */
+
+const CUSTOMERS = 4;
+const FLAT_OUT = { callsPerRequest: 100, connections: 8, warmUp: 5_000 };
+const PACED_WARM_UP_S = 2;
+/** People who look at the console meanwhile. */
+const ASK_EVERY_MS = 500;
+
+type Control = 'on' | 'standing still' | 'killed';
+/** The first one warms everybody up, and is shown as such. On and off take turns: the machine may change. */
+const STATES: readonly Control[] = [
+  ...(['on', 'on', 'standing still', 'on', 'standing still', 'on', 'standing still', 'on'] as const),
+  ...(['killed', 'killed'] as const),
+];
+
+/**
+ * @param count webhooks of each phase
+ * @param perSecond calls; undefined: as many as are delivered
+ */
+export function measureBeside(
+  bench: Bench,
+  { count, perSecond }: { count: number; perSecond: number | undefined },
+  note: (text: string) => void,
+): Promise<string> {
+  return withSystem(bench, { name: 'beside', services: SERVICES }, async ({ prefix, system, pids }) => {
+    const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`);
+    const { control = 0, ...others } = pids;
+    const customers = await createCustomers(system, urls);
+    const target: Target = { prefix, ingestUrl: system.ingestUrl, customers, pids: others };
+    const measure = perSecond === undefined ? flatOut : paced(perSecond);
+    const rows = [['control', ...measure.head, "the console's answers: median, longest (ms)"]];
+    let memory = NaN;
+    for (const state of STATES) {
+      note(`control ${state}`);
+      if (state === 'killed' && Number.isNaN(memory)) memory = residents({ control }).control ?? NaN;
+      turn(control, state);
+      const stop = state === 'on' ? askOften(system) : () => Promise.resolve('');
+      const cells = await measure.phase(bench, target, count, rows.length);
+      rows.push([rows.length === 1 ? `${state} (to warm up)` : state, ...cells, await stop()]);
+    }
+    return `${table(rows)}\nmemory of control before it was killed: ${String(Math.round(memory))} MB`;
+  });
+}
+
+interface Measure {
+  head: string[];
+  /** @param phase ids of messages are made of it: others than in any phase before, or the router drops them as seen */
+  phase: (bench: Bench, target: Target, count: number, phase: number) => Promise<string[]>;
+}
+
+const flatOut: Measure = {
+  head: ['webhooks/s', 'missing', 'repeats'],
+  phase: async (bench, target, count, phase) => {
+    const { perSecond, missing, repeats } = await measurePipeline(bench, target, { ...FLAT_OUT, count: count + phase });
+    return [String(Math.round(perSecond)), String(missing), String(repeats)];
+  },
+};
+
+function paced(perSecond: number): Measure {
+  return {
+    head: ['calls/s', 'missing', 'p50 ms', 'p99 ms', 'longest ms'],
+    phase: async (bench, target, count, phase) => {
+      const size = { perSecond, warmUp: perSecond * PACED_WARM_UP_S, count, run: `paced-${String(phase)}` };
+      const { missing, p50Ms, p99Ms, maxMs } = await measureLatency(bench, target, size);
+      return [String(perSecond), String(missing), ...[p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1))];
+    },
+  };
+}
+
+/** Asks for the newest deliveries, one after the other. @returns how to end it, and what it took */
+function askOften({ controlUrl, adminToken }: SystemEnv): () => Promise<string> {
+  const times: number[] = [];
+  const ended = new AbortController();
+  const asking = (async () => {
+    while (!ended.signal.aborted) {
+      const from = clockMs();
+      const { body } = await request(`${controlUrl}/api/v1/deliveries?limit=50`, {
+        headers: { authorization: `Bearer ${adminToken}` },
+      });
+      await body.dump();
+      times.push(clockMs() - from);
+      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+    }
+  })();
+  return async () => {
+    ended.abort();
+    await asking;
+    return [percentile(times, 0.5), percentile(times, 1)].map((ms) => ms.toFixed(0)).join(', ');
+  };
+}
+
+function turn(control: number, state: Control): void {
+  try {
+    process.kill(control, { on: 'SIGCONT', 'standing still': 'SIGSTOP', killed: 'SIGKILL' }[state]);
+  } catch (error) {
+    // Killed is killed.
+    if (state !== 'killed' || (error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

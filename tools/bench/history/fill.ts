@@ -1,0 +1,73 @@
+import { type Database } from '../../../services/control/history/database';
+import { type TablePartition } from '../../../services/control/history/table-partitions';
+import { readParts, recordEvents } from '../../../services/control/history/record-events';
+import { cleanUp, keepWithin } from '../../../services/control/history/retention';
+import { clockMs } from '../clock';
+import { eventsOf, type Past } from './past-events';
+
+/** Writes a past into a database as control would: by the same code, in batches of the same size. */
+
+const BATCH = 2_000;
+/** As often as control looks at the room while it catches up. */
+const KEEP_EVERY = 10 * BATCH;
+const KEEP = { forMs: 365 * 86_400_000, maxBytes: Number.MAX_SAFE_INTEGER };
+const EVERY = 100_000;
+
+export interface Filled {
+  deliveries: number;
+  events: number;
+  ms: number;
+  /** CPU of this process, the embedded database's thread with it; µs */
+  cpuUs: number;
+}
+
+/**
+ * @param from deliveries that are there already
+ * @param forMs ends after so long: another run goes on
+ */
+export async function fill(
+  database: Database,
+  past: Past,
+  { from, forMs, note }: { from: number; forMs: number; note: (text: string) => void },
+): Promise<Filled> {
+  let parts = await readParts(database);
+  let written = new Map<string, number>();
+  const changed = new Map<string, number>();
+  const filled: Filled = { deliveries: 0, events: 0, ms: 0, cpuUs: 0 };
+  const timed = async (work: () => Promise<void>) => {
+    const [startedAt, cpu] = [clockMs(), process.cpuUsage()];
+    await work();
+    const { user, system } = process.cpuUsage(cpu);
+    filled.ms += clockMs() - startedAt;
+    filled.cpuUs += user + system;
+  };
+  for (let i = from; i < past.count && filled.ms < forMs; i += BATCH) {
+    const batch = range(i, Math.min(past.count, i + BATCH)).flatMap((each) => eventsOf(past, each));
+    if ((i - from) % EVERY === 0) note(`${String(i)} of ${String(past.count)} deliveries`);
+    await timed(async () => {
+      for (const [name, rows] of await recordEvents(database, batch, parts)) {
+        written.set(name, rows);
+        changed.set(name, (changed.get(name) ?? 0) + rows);
+      }
+      if (i % KEEP_EVERY !== KEEP_EVERY - BATCH) return;
+      parts = await keepWithin(database, KEEP, Date.parse(batch.at(-1)?.acceptedAt ?? ''), { written });
+      written = new Map();
+      await cleanUp(database, parts, changed);
+    });
+    filled.deliveries += Math.min(BATCH, past.count - i);
+    filled.events += batch.length;
+  }
+  await tidy(database, parts);
+  return filled;
+}
+
+/** A server does this by itself a little later; the embedded database is told to by control. */
+async function tidy(database: Database, parts: readonly TablePartition[]): Promise<void> {
+  for (const { name } of parts) await database.query(`vacuum analyze waypost.${name}`);
+  await database.query('vacuum analyze waypost.counts');
+  await database.query('checkpoint');
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}

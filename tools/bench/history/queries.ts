@@ -1,0 +1,107 @@
+import {
+  countsInSteps,
+  countsSince,
+  getDelivery,
+  listDeliveries,
+  openDeliveries,
+} from '../../../services/control/history/queries';
+import { type Filter } from '../../../services/control/history/queries';
+import { type Database } from '../../../services/control/history/database';
+import { clockMs } from '../clock';
+import { idOf, ONCE_SICK, type Past, userOf } from './past-events';
+import { at } from './hash-random';
+
+/** What people ask the history, and how long it takes to answer. */
+
+/** As the API asks: a page, and one more to know whether there is another. */
+const LIMIT = 51;
+const TIMES = 15;
+
+export interface Answered {
+  question: string;
+  rows: number;
+  /** ms: of the first time, and of all others the median and the longest */
+  first: number;
+  median: number;
+  longest: number;
+}
+
+type Ask = (turn: number) => Promise<unknown>;
+
+export async function answerAll(database: Database, past: Past): Promise<Answered[]> {
+  const answered: Answered[] = [];
+  for (const [question, ask] of Object.entries(questions(database, past))) {
+    const times: number[] = [];
+    let rows = 0;
+    for (let turn = 0; turn <= TIMES; turn++) {
+      const startedAt = clockMs();
+      const found = await ask(turn);
+      times.push(clockMs() - startedAt);
+      rows = Array.isArray(found) ? found.length : found === undefined ? 0 : 1;
+    }
+    const [first = NaN, ...others] = times;
+    others.sort((a, b) => a - b);
+    const median = others[Math.floor(others.length / 2)] ?? NaN;
+    answered.push({ question, rows, first, median, longest: others.at(-1) ?? NaN });
+  }
+  return answered;
+}
+
+function questions(database: Database, past: Past): Record<string, Ask> {
+  const any = (turn: number, question: number) => at(turn, question, past.count);
+  const acceptedAt = (i: number) => Math.floor(past.from + ((past.to - past.from) * i) / past.count);
+  const list = (filter: Filter | ((turn: number) => Filter)) => (turn: number) =>
+    listDeliveries(database, typeof filter === 'function' ? filter(turn) : filter, { limit: LIMIT });
+  const deep = (filter: Filter) => (turn: number) =>
+    listDeliveries(database, filter, { limit: LIMIT, after: { acceptedAt: acceptedAt(any(turn, 20)), id: 'dlv_m' } });
+  const hour = (turn: number) => {
+    const since = acceptedAt(any(turn, 21));
+    return { since, until: since + 3_600_000 };
+  };
+  return {
+    'no filter': list({}),
+    'no filter, a page in the middle': deep({}),
+    'destination (40 % of all)': list({ destination: 'dst_0' }),
+    'destination (1 %)': list({ destination: 'dst_7' }),
+    'destination that has none': list({ destination: 'dst_none' }),
+    'destination (1 %), a page in the middle': deep({ destination: 'dst_7' }),
+    source: list({ source: 'src_3' }),
+    'status delivered': list({ status: 'delivered' }),
+    'status dead': list({ status: 'dead' }),
+    'status retrying': list({ status: 'retrying' }),
+    'status waiting': list({ status: 'waiting' }),
+    'status cancelled': list({ status: 'cancelled' }),
+    'type track (70 %)': list({ type: 'track' }),
+    'type alias (0.5 %)': list({ type: 'alias' }),
+    'type delete (none)': list({ type: 'delete' }),
+    'user with few': list((turn) => ({ user: userOf(any(turn, 22)) ?? 'user-1' })),
+    'user with 2 % of all': list({ user: 'user-busiest' }),
+    message: list((turn) => ({ message: idOf('msg', any(turn, 23)) })),
+    'an hour': list(hour),
+    'destination and status dead (few, all old)': list({ destination: ONCE_SICK, status: 'dead' }),
+    'destination and status dead (none of 40 %)': list({ destination: 'dst_0', status: 'dead' }),
+    'destination and status dead (sick)': list({ destination: 'dst_45', status: 'dead' }),
+    'destination and status retrying': list({ destination: 'dst_45', status: 'retrying' }),
+    'destination and type alias': list({ destination: 'dst_7', type: 'alias' }),
+    'destination and user': list((turn) => ({ destination: 'dst_0', user: userOf(any(turn, 24)) ?? 'user-1' })),
+    'destination (1 %) and the busiest user': list({ destination: 'dst_7', user: 'user-busiest' }),
+    'destination, status dead, an hour': list((turn) => ({ destination: 'dst_45', status: 'dead', ...hour(turn) })),
+    'source and status dead': list({ source: 'src_3', status: 'dead' }),
+    'source and type alias': list({ source: 'src_3', type: 'alias' }),
+    'type alias and status dead': list({ type: 'alias', status: 'dead' }),
+    'destination (1 %) and source': list({ destination: 'dst_7', source: 'src_3' }),
+    'user and status dead': list({ user: 'user-busiest', status: 'dead' }),
+    'destination, source, type and status': list({
+      destination: 'dst_45',
+      source: 'src_3',
+      type: 'page',
+      status: 'dead',
+    }),
+    'one delivery by its id': (turn) => getDelivery(database, idOf('dlv', any(turn, 25))),
+    'a delivery that there is not': () => getDelivery(database, 'dlv_none'),
+    'overview: what is under way': () => openDeliveries(database),
+    'overview: counts of a day': () => countsSince(database, past.to - 86_400_000),
+    'overview: a day in steps': () =>
+      countsInSteps(database, { sinceMs: past.to - 86_400_000, stepMs: 300_000, destination: undefined }),
+  };
+}

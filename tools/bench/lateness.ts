@@ -1,0 +1,60 @@
+import { type InRecord, type Kafka, type Tail } from '../../shared/kafka/port';
+import { DUE, tierTopic } from '../../shared/kafka/topics';
+import { percentile } from './arithmetic';
+import { type LatenessFigure } from './report/figures';
+
+/** How long after its time a delivery of a tier comes to the topic of what is due, by the broker's clock. */
+export class Lateness {
+  /** ms since 1970, by delivery id */
+  readonly #dueAt = new Map<string, number>();
+  readonly #putAt = new Map<string, number>();
+  readonly #tails: Tail[] = [];
+
+  constructor(private readonly delayMs: number) {}
+
+  /** Of what is appended to the tier from now on. */
+  static async watch(kafka: Kafka, delayMs: number): Promise<Lateness> {
+    const lateness = new Lateness(delayMs);
+    const tail = async (topic: string, onRecord: (record: InRecord) => void) => {
+      // What is not read counts as missing.
+      const onFatal = () => undefined;
+      lateness.#tails.push(await kafka.tail({ name: 'bench-lateness', topic, from: 'end', onRecord, onFatal }));
+    };
+    await tail(tierTopic(delayMs), (record) => lateness.waits(idOf(record), record.timestampMs));
+    await tail(DUE, (record) => lateness.isPut(idOf(record), record.timestampMs));
+    return lateness;
+  }
+
+  waits(id: string, sinceMs: number): void {
+    this.#dueAt.set(id, sinceMs + this.delayMs);
+  }
+
+  isPut(id: string, atMs: number): void {
+    // A second copy, after a crash, makes nothing later.
+    if (!this.#putAt.has(id)) this.#putAt.set(id, atMs);
+  }
+
+  /** Of what was due from one time until another, ms since 1970. */
+  between(fromMs: number, toMs: number): LatenessFigure {
+    const due = [...this.#dueAt].filter(([, atMs]) => atMs >= fromMs && atMs < toMs);
+    const late = due.flatMap(([id, dueMs]) => {
+      const putMs = this.#putAt.get(id);
+      return putMs === undefined ? [] : [putMs - dueMs];
+    });
+    return {
+      count: due.length,
+      p50Ms: percentile(late, 0.5),
+      p99Ms: percentile(late, 0.99),
+      maxMs: percentile(late, 1),
+      missing: due.length - late.length,
+    };
+  }
+
+  async stop(): Promise<void> {
+    for (const tail of this.#tails) await tail.stop();
+  }
+}
+
+function idOf({ headers }: InRecord): string {
+  return headers.delivery?.toString() ?? '';
+}

@@ -1,0 +1,121 @@
+import { parseArgs } from 'node:util';
+import { type AudiencesSize } from './cases/audiences';
+import { BEYOND } from './drain';
+import { LONG, QUICK, type Sizes, WHOLE } from './sizes';
+
+/** The command line of `npm run bench`. */
+
+/** In the order in which they run. */
+export const PARTS = [
+  'bare',
+  'delivery',
+  'telemetry',
+  'filters',
+  'latency',
+  'batches',
+  'singles',
+  'sustained',
+  'isolation',
+  'backlog',
+  'outage',
+  'waiting',
+  'audiences',
+  'hostile',
+] as const;
+export type Part = (typeof PARTS)[number];
+
+/** These take long for each figure: once a run, but with --long. */
+const ONCE: readonly Part[] = ['telemetry', 'filters', 'sustained', 'outage', 'waiting', 'audiences'];
+
+const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
+  [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--json FILE] [--write FILE.md] [--profile DIR]`;
+
+/** Where the table and the plots go after a whole run. */
+const PAGE = 'docs/lab/benchmarks.md';
+
+export interface Options {
+  only: ReadonlySet<Part>;
+  rounds: number;
+  sizes: Sizes;
+  quick: boolean;
+  /** not again after the first round */
+  once: ReadonlySet<Part>;
+  json: string | undefined;
+  /** a page in Markdown, with plots beside it */
+  page: string | undefined;
+  profile: string | undefined;
+}
+
+/** @throws an error with the usage for what it does not know */
+export function readOptions(args: string[]): Options {
+  const { values } = parse(args);
+  const [quick, long] = [values.quick === true, values.long === true];
+  if (quick && long) throw new Error(`--quick and --long exclude each other.\n${USAGE}`);
+  const whole = !quick && values.only === undefined;
+  return {
+    only: values.only === undefined ? new Set(PARTS) : readParts(values.only),
+    rounds: count('rounds', values.rounds) ?? (quick ? 1 : 3),
+    sizes: sizesOf(quick ? QUICK : long ? LONG : WHOLE, values),
+    quick,
+    once: new Set(long ? [] : ONCE),
+    json: values.json,
+    page: values.write ?? (whole ? PAGE : undefined),
+    profile: values.profile,
+  };
+}
+
+function sizesOf(sizes: Sizes, given: Partial<Record<'waiting' | 'capacity' | 'users', string | undefined>>): Sizes {
+  const { isolation, waiting, audiences } = sizes;
+  return {
+    ...sizes,
+    isolation: { ...isolation, capacity: count('capacity', given.capacity) ?? isolation.capacity },
+    waiting: { ...waiting, count: count('waiting', given.waiting) ?? waiting.count },
+    audiences: { ...audiences, users: users(audiences, count('users', given.users)) },
+  };
+}
+
+/** Some messages must be left when all is warm. */
+function users({ users: usual, passes, warmUp }: AudiencesSize, given = usual): number {
+  const least = Math.ceil((1.2 * (warmUp + BEYOND)) / passes);
+  if (given < least) throw new Error(`--users must be ${String(least)} or more: fewer have sent too little.\n${USAGE}`);
+  return given;
+}
+
+function count(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number.\n${USAGE}`);
+  return value;
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        quick: { type: 'boolean' },
+        only: { type: 'string' },
+        long: { type: 'boolean' },
+        rounds: { type: 'string' },
+        capacity: { type: 'string' },
+        waiting: { type: 'string' },
+        users: { type: 'string' },
+        write: { type: 'string' },
+        json: { type: 'string' },
+        profile: { type: 'string' },
+      },
+    });
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
+  }
+}
+
+function readParts(list: string): Set<Part> {
+  const parts = new Set<Part>();
+  for (const name of list.split(',').flatMap((part) => (part === 'pipeline' ? ['batches', 'singles'] : [part]))) {
+    const part = PARTS.find((known) => known === name);
+    if (!part) throw new Error(`There is no part "${name}".\n${USAGE}`);
+    parts.add(part);
+  }
+  return parts;
+}

@@ -1,0 +1,131 @@
+import { DEFAULT_SHARDS, type Destination } from '../../shared/model/config';
+import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
+import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
+import { connectKafka } from '../../shared/kafka/client';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
+import { loadSettings } from '../../shared/service/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { newTraceparent } from '../../shared/telemetry/trace';
+import { bodyOf, userOf } from './payload';
+import { destinationOf, type Entry, SOURCE, writeEntries } from './seed-config';
+
+/** Fills a system's topics as control and router would, for a service that is to be measured alone. */
+
+/** Records handed over at once, which is what one produce request takes. */
+const BATCH = 500;
+const BATCHES_AHEAD = 4;
+/** That of the default settings. */
+const WINDOW_MS = 4 * 3_600_000;
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+
+/** Writes as control and router would. */
+export interface Seeder {
+  kafka: Kafka;
+  /** One signed destination for each URL. @param filter of each; absent: none */
+  destinations(urls: readonly string[], filter?: string): Promise<Destination[]>;
+  /** New entries of `config`. */
+  write(entries: readonly Entry[]): Promise<void>;
+  /** Resolves when all are acknowledged. */
+  append(records: Iterable<OutRecord>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param env of the system */
+export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
+  const settings = loadSettings(env);
+  const log = createLog('bench', 'error');
+  const kafka = await connectKafka(settings, { clientId: 'bench', log });
+  const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: 'retry' });
+  return {
+    kafka,
+    destinations: async (urls, filter) => {
+      const destinations = urls.map((url, i) => destinationOf(`dst_bench${String(i)}`, { url, filter }, settings));
+      const entries = destinations.map((data): Entry => ({ kind: 'destination', data }));
+      await writeEntries({ kafka, producer, log }, entries);
+      return destinations;
+    },
+    write: (entries) => writeEntries({ kafka, producer, log }, entries),
+    append: (records) => appendAll(producer, records),
+    close: async () => {
+      await producer.close(1_000);
+      await kafka.close();
+    },
+  };
+}
+
+/** Writes one destination for each URL, and `count` rendered deliveries that take turns among them. */
+export async function seedDeliveries(
+  env: Record<string, string>,
+  options: { urls: readonly string[]; count: number },
+): Promise<void> {
+  const seeder = await openSeeder(env);
+  try {
+    const destinations = await seeder.destinations(options.urls);
+    await seeder.append(firstAttempts(destinations, { from: 0, count: options.count }));
+  } finally {
+    await seeder.close();
+  }
+}
+
+/** Rendered deliveries, never tried, that take turns among the destinations. @param range.from no two may share a number */
+export function* firstAttempts(
+  destinations: readonly Destination[],
+  range: { from: number; count: number },
+): Generator<OutRecord> {
+  for (let i = range.from; i < range.from + range.count; i++) {
+    const destination = destinations[i % destinations.length];
+    if (!destination) throw new Error('there is no destination');
+    const messageId = `bench-message-${String(i)}`;
+    const delivery = aDelivery(i, { messageId, sourceId: SOURCE, destinationId: destination.id });
+    yield deliveryRecord(WEBHOOKS, delivery, JSON.stringify(bodyOf(i, messageId)));
+  }
+}
+
+/** A delivery as it leaves the router now. */
+export function aDelivery(
+  i: number,
+  of: { messageId: string; sourceId: string; destinationId: string },
+): Delivery & { userId: string } {
+  const acceptedAt = Date.now();
+  return {
+    ...of,
+    id: deliveryId(of.sourceId, of.messageId, of.destinationId),
+    type: 'track',
+    userId: userOf(i),
+    acceptedAt,
+    expiresAt: acceptedAt + WINDOW_MS,
+    attempt: 0,
+    hop: 0,
+    replay: 0,
+    closed: [],
+    traceparent: newTraceparent(),
+  };
+}
+
+/** A message as ingest appends it. */
+export function messageRecord(message: Message): OutRecord {
+  const times = { acceptedAtMs: Date.now(), traceparent: newTraceparent() };
+  const headers = messageHeaders(SOURCE, message.messageId, times);
+  return { topic: MESSAGES, key: messageKey(SOURCE, message), value: JSON.stringify(message), headers };
+}
+
+export function deliveryRecord(topic: string, delivery: Delivery & { userId: string }, value: string): OutRecord {
+  const key = deliveryKey(delivery.destinationId, delivery.userId, DEFAULT_SHARDS);
+  return { topic, key, value, headers: encodeDelivery(delivery) };
+}
+
+/** Some requests' worth is handed over at a time: the next is made while Kafka writes the last. */
+async function appendAll(producer: BatchProducer, records: Iterable<OutRecord>): Promise<void> {
+  let batch: OutRecord[] = [];
+  const written: Promise<void>[] = [];
+  for (const record of records) {
+    batch.push(record);
+    if (batch.length < BATCH) continue;
+    written.push(producer.send(batch));
+    batch = [];
+    if (written.length < BATCHES_AHEAD) continue;
+    await written.shift();
+  }
+  await Promise.all([...written, producer.send(batch)]);
+}

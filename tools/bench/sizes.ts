@@ -1,0 +1,88 @@
+import { type AudiencesSize } from './cases/audiences';
+import { type BacklogSize } from './cases/backlog';
+import { type FiltersSize } from './cases/filters';
+import { type HostileSize } from './cases/hostile';
+import { type IsolationSize } from './cases/isolation';
+import { type LatencySize } from './cases/latency';
+import { type OutageSize } from './cases/outage';
+import { type LoopSize } from './cases/pipeline';
+import { type SustainedSize } from './cases/sustained';
+import { type WaitingSize } from './cases/waiting';
+
+/**
+ * How much each part of `npm run bench` does. What runs before a measurement is long enough for V8 and the JVM to have
+ * compiled what is measured: a process that lives for weeks is what is asked about, and its first seconds cost twice as
+ * much. (The cost from the first POST on is printed too.)
+ */
+
+export interface Sizes {
+  bare: { warmUp: number; count: number };
+  delivery: { warmUp: number; count: number };
+  batches: LoopSize;
+  singles: LoopSize;
+  latency: LatencySize;
+  sustained: SustainedSize;
+  isolation: IsolationSize;
+  backlog: BacklogSize;
+  outage: OutageSize;
+  waiting: WaitingSize;
+  filters: FiltersSize;
+  audiences: AudiencesSize;
+  hostile: HostileSize;
+}
+
+const BATCHES = { callsPerRequest: 100, connections: 8 };
+const SINGLES = { callsPerRequest: 1, connections: 32 };
+
+/** About an hour with three rounds. */
+export const WHOLE: Sizes = {
+  bare: { warmUp: 30_000, count: 50_000 },
+  delivery: { warmUp: 30_000, count: 70_000 },
+  batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
+  singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
+  latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
+  sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
+  isolation: {
+    endpoints: 100,
+    hanging: [1, 10, 50],
+    seconds: 60,
+    warmUpSeconds: 60,
+    loadPercent: 60,
+    capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
+  },
+  backlog: { count: 10_000, answerMs: 100 },
+  outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
+  waiting: { count: 1_000_000, perSecond: 200, seconds: 30 },
+  hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
+  filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
+  audiences: { users: 100_000, passes: 3, warmUp: 20_000, router: 200_000, traffic: 100_000, idleSeconds: 15 },
+};
+
+/** The outage as long as the design names it, and longer phases of waiting: about an hour. */
+export const LONG: Sizes = {
+  ...WHOLE,
+  outage: { ...WHOLE.outage, deadSeconds: 600 },
+  waiting: { ...WHOLE.waiting, seconds: 90 },
+};
+
+/** About seven minutes; each of the first five parts in a few seconds, start of broker and services aside. */
+export const QUICK: Sizes = {
+  bare: { warmUp: 5_000, count: 30_000 },
+  delivery: { warmUp: 5_000, count: 25_000 },
+  batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
+  singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
+  latency: { perSecond: 50, warmUp: 50, count: 300 },
+  sustained: { warmUp: 5_000, seconds: 10, ...BATCHES },
+  isolation: {
+    ...WHOLE.isolation,
+    seconds: 10,
+    warmUpSeconds: 5,
+    capacity: { warmUp: 2_000, count: 6_000, ...SINGLES },
+  },
+  backlog: { count: 10_000, answerMs: 100 },
+  outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
+  waiting: { count: 20_000, perSecond: 100, seconds: 12 },
+  hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
+  filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
+  audiences: { users: 10_000, passes: 3, warmUp: 5_000, router: 25_000, traffic: 20_000, idleSeconds: 5 },
+};

@@ -1,0 +1,91 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { eventually } from '../../test/support/eventually';
+import { type System } from '../harness/system';
+import { type Cluster, type Node } from './cluster';
+import { type KafkaView } from './kafka-view';
+import { type WhichBroker } from './fault-plan';
+import { below } from './processes';
+
+/** Breaks a broker and waits until Kafka is whole again. One at a time: of three copies two must stay. */
+export interface BrokerControl {
+  /** It ends by the signal, and is started again. */
+  end(which: WhichBroker, signal: NodeJS.Signals): Promise<void>;
+  freeze(which: WhichBroker, forMs: number): Promise<void>;
+}
+
+const WHOLE_MS = 120_000;
+
+/** The broker that the supervisor runs, and starts again. */
+export function embeddedBroker(system: System): BrokerControl {
+  const pid = () =>
+    eventually(async () => {
+      const found = (await below(system.pid)).find(({ command }) => command.includes('kafka.Kafka'));
+      if (!found) throw new Error('no broker runs');
+      return found.pid;
+    });
+  const answers = () => waitForKafka({ brokers: [system.brokers] }, WHOLE_MS);
+  return {
+    end: async (_which, signal) => {
+      process.kill(await pid(), signal);
+      await answers();
+    },
+    freeze: async (_which, forMs) => {
+      const java = await pid();
+      process.kill(java, 'SIGSTOP');
+      await pause(forMs);
+      process.kill(java, 'SIGCONT');
+      await answers();
+    },
+  };
+}
+
+/** The nodes of a cluster, chosen by what they lead. */
+export function clusterBrokers(cluster: Cluster, view: KafkaView): BrokerControl {
+  const whole = () =>
+    eventually(
+      async () => {
+        // Twice: what a broker says of itself reaches the others a moment later.
+        const lagging = (await view.lagging()) + (await pause(1_000).then(() => view.lagging()));
+        if (lagging > 0) throw new Error(`${lagging} partitions lack a copy`);
+      },
+      { deadlineMs: WHOLE_MS, everyMs: 500 },
+    );
+  const choose = async (which: WhichBroker): Promise<{ node: Node; pid: number }> => {
+    await whole();
+    const id = which.leads === 'controllers' ? controllersLeader(cluster) : await view.leaderOf(which.topic, which.nth);
+    const node = cluster.nodes.find((candidate) => candidate.id === id) ?? cluster.nodes[0];
+    if (node?.pid === undefined) throw new Error(`broker ${String(id)} does not run`);
+    return { node, pid: node.pid };
+  };
+  return {
+    end: async (which, signal) => {
+      const { node, pid } = await choose(which);
+      process.kill(pid, signal);
+      await eventually(
+        () => {
+          if (node.pid === pid) throw new Error('it has not ended');
+        },
+        { deadlineMs: WHOLE_MS },
+      );
+      await node.start();
+      // The others take it for alive until its session ends: only what it says itself counts.
+      await waitForKafka({ brokers: [node.address] }, WHOLE_MS);
+      await whole();
+    },
+    freeze: async (which, forMs) => {
+      const { node, pid } = await choose(which);
+      process.kill(pid, 'SIGSTOP');
+      await pause(forMs);
+      process.kill(pid, 'SIGCONT');
+      await waitForKafka({ brokers: [node.address] }, WHOLE_MS);
+      await whole();
+    },
+  };
+}
+
+/** As the node knows it that has heard of the newest election. */
+function controllersLeader({ nodes }: Cluster): number | undefined {
+  const known = nodes.flatMap((node) => node.quorum() ?? []);
+  return known.sort((a, b) => b.epoch - a.epoch)[0]?.leaderId;
+}

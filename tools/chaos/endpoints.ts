@@ -1,0 +1,85 @@
+import { type Answer, type Sink, startSink } from '../harness/sink';
+import { type Role, ROLES } from './scenario';
+import { type Random } from '../harness/random';
+import { Receipts } from './receipts';
+
+/** The endpoints of the cast, on real sockets. */
+export interface Endpoints {
+  url(role: Role): string;
+  receipts: Record<Role, Receipts>;
+  /** those that a request has come to */
+  met: ReadonlySet<Role>;
+  /** Until told otherwise nobody listens at the endpoint that is mended. */
+  mendedDown(): Promise<void>;
+  mendedUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SLOW_MS = 300;
+const FAILING_SHARE = 0.3;
+const RESET_SHARE = 0.5;
+/** What the sinks remember is thrown away so often: the receipts are what counts. */
+const FORGET_MS = 500;
+
+export async function openEndpoints(random: Random): Promise<Endpoints> {
+  const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<Role, Receipts>;
+  const met = new Set<Role>();
+  const behave = (sink: Sink, role: Role) =>
+    sink.on(`/${role}`, ({ headers }) => {
+      met.add(role);
+      const answer = answerOf(role, random);
+      if ((answer.status ?? 200) < 300 && !answer.misbehave)
+        receipts[role].take(headers['webhook-id'] ?? '', sentAt(headers['webhook-timestamp'], Date.now()));
+      return answer;
+    });
+  const [sink, first] = await Promise.all([startSink(), startSink()]);
+  let mended = first;
+  for (const role of ROLES) behave(role === 'mended' ? mended : sink, role);
+  const forget = setInterval(() => {
+    for (const { requests } of [sink, mended]) requests.length = 0;
+  }, FORGET_MS);
+  const mendedUrl = mended.url('/mended');
+  const { port } = mended;
+
+  return {
+    url: (role) => (role === 'mended' ? mendedUrl : sink.url(`/${role}`)),
+    receipts,
+    met,
+    mendedDown: () => mended.close(),
+    mendedUp: async () => {
+      mended = await startSink({ port });
+      behave(mended, 'mended');
+    },
+    close: async () => {
+      clearInterval(forget);
+      await Promise.all([sink.close(), mended.close()]);
+    },
+  };
+}
+
+/**
+ * When it was sent, to a second, and never later than it came: on a busy machine a request may be looked at long after
+ * whoever sent it has given it up.
+ */
+function sentAt(timestampS: string | undefined, cameAt: number): number {
+  return Math.min(cameAt, Number(timestampS) * 1_000 + 999);
+}
+
+function answerOf(role: Role, random: Random): Answer {
+  switch (role) {
+    case 'steady':
+    case 'mended':
+      return {};
+    case 'slow':
+      return { delayMs: SLOW_MS };
+    case 'failing':
+      return random.next() < FAILING_SHARE ? { status: 503 } : {};
+    case 'resetting':
+      return random.next() < RESET_SHARE ? { misbehave: 'reset' } : {};
+    case 'rejecting':
+      return { status: 410 };
+    case 'hanging':
+    case 'leaving':
+      return { misbehave: 'hang' };
+  }
+}

@@ -1,0 +1,131 @@
+import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { type Random, randomOf } from '../harness/random';
+
+/** What will be done to the system, and when: data that follows from a seed alone. */
+
+/** Which broker of a cluster: the leader of its controllers, or that of some partition of a topic. */
+export type WhichBroker = { leads: 'controllers' } | { leads: 'partition'; topic: string; nth: number };
+
+export type Act =
+  /** kill -9 */
+  | { kind: 'kill'; service: ServiceName }
+  /** SIGTERM: it drains and ends, and is started again */
+  | { kind: 'stop'; service: ServiceName }
+  /** SIGSTOP, and SIGCONT later */
+  | { kind: 'freeze'; service: ServiceName; forMs: number }
+  | { kind: 'kill_broker'; which: WhichBroker }
+  /** SIGTERM: it hands over what it leads, and is started again */
+  | { kind: 'stop_broker'; which: WhichBroker }
+  | { kind: 'freeze_broker'; which: WhichBroker; forMs: number }
+  /** another delivery process joins, and leaves */
+  | { kind: 'second_delivery'; forMs: number; leaves: 'SIGTERM' | 'SIGKILL' }
+  /** the endpoint that is mended refuses connections */
+  | { kind: 'endpoint_down'; forMs: number }
+  /** a destination is switched off for good */
+  | { kind: 'switch_off' };
+
+export type Fault = Act & { atMs: number };
+
+export interface PlanOptions {
+  seed: number;
+  forMs: number;
+  brokers: number;
+  /** the longest that the endpoint may be down: well within the retry window */
+  longestOutageMs: number;
+}
+
+const FIRST_AT_MS = 2_000;
+/**
+ * A short run needs many; in a long one the system must come to work in between (whoever takes over from a killed process
+ * waits six seconds for its session to end), or there is soon nothing in flight to be broken.
+ */
+const GAP_MS = { least: 1_000, most: 7_000 };
+const LONG_RUN = { fromMs: 180_000, gapMs: { least: 1_000, most: 20_000 } };
+const FREEZE_MS = { least: 1_000, most: 8_000 };
+/** Longer than a broker's session with its controllers (9 s), now and then: it is taken for dead and comes back. */
+const BROKER_FREEZE_MS = { least: 1_000, most: 12_000 };
+const SECOND_MS = { least: 8_000, most: 25_000 };
+const SWITCH_OFF_AFTER = 0.6;
+/** Whose partition leaders are worth losing: work, what became of it, and the groups' own offsets. */
+const LED_TOPICS = ['messages', 'webhooks', 'webhooks.due', 'attempts', '__consumer_offsets'];
+/** An idle system finds less than a busy one: the services that hold work are hit twice as often. */
+const BUSY: ServiceName[] = ['router', 'delivery', 'retry'];
+
+/**
+ * The faults of a run in the order of time. They are drawn from a bag without putting back, so that a short run has some
+ * of each kind too, and the bag is filled again when it is empty.
+ */
+export function planFaults(options: PlanOptions): Fault[] {
+  const random = randomOf(options.seed);
+  const faults: Fault[] = [];
+  let bag: Act[] = [];
+  const gapMs = options.forMs < LONG_RUN.fromMs ? GAP_MS : LONG_RUN.gapMs;
+  let atMs = FIRST_AT_MS;
+  while (atMs < options.forMs) {
+    if (bag.length === 0) bag = random.shuffled(fillBag(random, options));
+    const act = bag.pop();
+    if (act) faults.push({ ...act, atMs });
+    atMs += random.between(gapMs.least, gapMs.most);
+  }
+  faults.push({ kind: 'switch_off', atMs: Math.round(options.forMs * SWITCH_OFF_AFTER) });
+  return faults.sort((a, b) => a.atMs - b.atMs);
+}
+
+function fillBag(random: Random, { brokers, longestOutageMs }: PlanOptions): Act[] {
+  const freezeMs = () => random.between(FREEZE_MS.least, FREEZE_MS.most);
+  const breakBrokers: ('kill_broker' | 'stop_broker')[] =
+    brokers === 1 ? ['kill_broker'] : ['kill_broker', 'kill_broker', 'stop_broker', 'stop_broker'];
+  return [
+    ...SERVICES.map((service): Act => ({ kind: 'kill', service })),
+    { kind: 'kill', service: 'delivery' },
+    { kind: 'stop', service: random.one(BUSY) },
+    { kind: 'stop', service: random.one(SERVICES) },
+    { kind: 'freeze', service: random.one(BUSY), forMs: freezeMs() },
+    { kind: 'freeze', service: random.one(SERVICES), forMs: freezeMs() },
+    ...breakBrokers.map((kind): Act => ({ kind, which: someBroker(random) })),
+    {
+      kind: 'freeze_broker',
+      which: someBroker(random),
+      forMs: random.between(BROKER_FREEZE_MS.least, BROKER_FREEZE_MS.most),
+    },
+    {
+      kind: 'second_delivery',
+      forMs: random.between(SECOND_MS.least, SECOND_MS.most),
+      leaves: random.one(['SIGTERM', 'SIGKILL'] as const),
+    },
+    { kind: 'endpoint_down', forMs: random.between(Math.round(longestOutageMs / 4), longestOutageMs) },
+  ];
+}
+
+function someBroker(random: Random): WhichBroker {
+  if (random.next() < 1 / 3) return { leads: 'controllers' };
+  return { leads: 'partition', topic: random.one(LED_TOPICS), nth: random.between(0, 11) };
+}
+
+/** A fault in a few words. */
+export function describeAct(act: Act): string {
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+  switch (act.kind) {
+    case 'kill':
+    case 'stop':
+      return `${act.kind} ${act.service}`;
+    case 'freeze':
+      return `freeze ${act.service} for ${seconds(act.forMs)}`;
+    case 'kill_broker':
+      return `kill broker (${leaderOf(act.which)})`;
+    case 'stop_broker':
+      return `stop broker (${leaderOf(act.which)})`;
+    case 'freeze_broker':
+      return `freeze broker (${leaderOf(act.which)}) for ${seconds(act.forMs)}`;
+    case 'second_delivery':
+      return `second delivery for ${seconds(act.forMs)}, leaves by ${act.leaves}`;
+    case 'endpoint_down':
+      return `endpoint down for ${seconds(act.forMs)}`;
+    case 'switch_off':
+      return 'destination switched off';
+  }
+}
+
+function leaderOf(which: WhichBroker): string {
+  return which.leads === 'controllers' ? 'leader of the controllers' : `leader in ${which.topic}`;
+}

@@ -1,0 +1,213 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { messageOf } from '../../shared/service/errors';
+import { eventually } from '../../test/support/eventually';
+import { type System } from '../harness/system';
+import { type BrokerControl } from './broker-control';
+import { type Endpoints } from './endpoints';
+import { type Disturbance } from './explain-repeats';
+import { type Act, describeAct } from './fault-plan';
+import { below, isService } from './processes';
+import { startSecondDelivery } from './second-delivery';
+
+/** What there is to be broken. */
+export interface Victims {
+  system: System;
+  /** the settings of its services, brokers included */
+  env: Record<string, string>;
+  brokers: BrokerControl;
+  endpoints: Endpoints;
+  /** the destination that is switched off */
+  leaving: string;
+  note(text: string): void;
+}
+
+type May = Disturbance['may'];
+
+const RECOVERY_MS = 120_000;
+const NOTHING: May = [];
+/** A killed process says nothing more; one that wakes up may go on with what is others' by now. */
+const KILLED: Partial<Record<ServiceName, May>> = { delivery: ['flight'], router: ['writes'], retry: ['writes'] };
+const THAWED: Partial<Record<ServiceName, May>> = { delivery: ['flight_until'], router: ['writes'], retry: ['writes'] };
+
+/**
+ * Performs faults, several at a time; each in the background until all works again. Of what there is only one of (a
+ * broker that may be missing, an endpoint, a second delivery) one fault waits for the end of another.
+ */
+export class Injector {
+  readonly disturbances: Disturbance[] = [];
+  /** faults that could not be performed, or after which the system did not come back */
+  readonly failures: string[] = [];
+  performed = 0;
+  #over = false;
+  readonly #running = new Set<Promise<void>>();
+  readonly #turns = new Map<string, Promise<void>>();
+
+  constructor(private readonly victims: Victims) {}
+
+  start(act: Act): void {
+    const fault = this.#inTurn(act)
+      .catch((error: unknown) => void this.failures.push(`${describeAct(act)}: ${messageOf(error)}`))
+      .finally(() => this.#running.delete(fault));
+    this.#running.add(fault);
+  }
+
+  /** Begins nothing more; resolves when all that was broken is whole again. */
+  async finish(): Promise<void> {
+    this.#over = true;
+    await Promise.all(this.#running);
+  }
+
+  async #inTurn(act: Act): Promise<void> {
+    const turn = turnOf(act);
+    const before = this.#turns.get(turn);
+    const work = (before ?? Promise.resolve()).then(() => (this.#over ? undefined : this.#perform(act)));
+    if (turn !== '')
+      this.#turns.set(
+        turn,
+        work.catch(() => undefined),
+      );
+    await work;
+  }
+
+  async #perform(act: Act): Promise<void> {
+    this.performed++;
+    this.victims.note(describeAct(act));
+    const { endpoints } = this.victims;
+    switch (act.kind) {
+      case 'kill':
+        return this.#during(act, KILLED[act.service] ?? NOTHING, (struck) => this.#end(act.service, 'SIGKILL', struck));
+      case 'stop':
+        return this.#during(act, NOTHING, () => this.#end(act.service, 'SIGTERM'));
+      case 'freeze':
+        await this.#during(act, THAWED[act.service] ?? NOTHING, () => this.#freeze(act.service, act.forMs));
+        return this.#ready(act.service, []);
+      case 'kill_broker':
+      case 'stop_broker':
+      case 'freeze_broker':
+        await this.#during(act, ['flight_until', 'writes'], () => this.#breakBroker(act));
+        for (const service of SERVICES) await this.#ready(service, []);
+        return;
+      case 'second_delivery':
+        return this.#secondDelivery(act);
+      case 'endpoint_down':
+        await endpoints.mendedDown();
+        await pause(act.forMs);
+        return endpoints.mendedUp();
+      case 'switch_off':
+        return this.#switchOff();
+    }
+  }
+
+  async #during(act: Act, may: May, work: (struck: () => void) => Promise<void>): Promise<void> {
+    const disturbance: Disturbance = { what: describeAct(act), at: Date.now(), until: Infinity, may };
+    this.disturbances.push(disturbance);
+    await work(() => {
+      disturbance.struckAt = Date.now();
+    });
+    disturbance.until = Date.now();
+  }
+
+  async #end(service: ServiceName, signal: NodeJS.Signals, struck?: () => void): Promise<void> {
+    const pids = await this.#pids(service);
+    for (const pid of pids) tell(pid, signal);
+    struck?.();
+    await this.#ready(service, pids);
+  }
+
+  async #freeze(service: ServiceName, forMs: number): Promise<void> {
+    const pids = await this.#pids(service);
+    for (const pid of pids) tell(pid, 'SIGSTOP');
+    await pause(forMs);
+    for (const pid of pids) tell(pid, 'SIGCONT');
+  }
+
+  async #breakBroker(act: Extract<Act, { kind: 'kill_broker' | 'stop_broker' | 'freeze_broker' }>): Promise<void> {
+    const { brokers } = this.victims;
+    if (act.kind === 'freeze_broker') await brokers.freeze(act.which, act.forMs);
+    else await brokers.end(act.which, act.kind === 'kill_broker' ? 'SIGKILL' : 'SIGTERM');
+  }
+
+  async #secondDelivery(act: Extract<Act, { kind: 'second_delivery' }>): Promise<void> {
+    const { system, env } = this.victims;
+    const joins = { what: 'second delivery joins', at: Date.now(), until: Infinity, may: NOTHING };
+    this.disturbances.push(joins);
+    const second = await startSecondDelivery(system, env);
+    joins.until = Date.now();
+    await pause(act.forMs);
+    const may: May = act.leaves === 'SIGKILL' ? ['flight'] : NOTHING;
+    const leaves = { what: `second delivery leaves by ${act.leaves}`, at: Date.now(), until: Infinity, may };
+    this.disturbances.push(leaves);
+    this.victims.note(leaves.what);
+    await second.end(act.leaves);
+    leaves.until = Date.now();
+  }
+
+  async #switchOff(): Promise<void> {
+    const { system, leaving } = this.victims;
+    await eventually(
+      async () => {
+        const { status } = await system.control('PATCH', `/destinations/${leaving}`, { enabled: false });
+        if (status !== 200) throw new Error(`control answered ${status}`);
+      },
+      { deadlineMs: RECOVERY_MS, everyMs: 500 },
+    );
+  }
+
+  /**
+   * The processes of a service that is there: another fault may have just ended it.
+   * @param before processes that must be gone
+   */
+  #pids(service: ServiceName, before: number[] = []): Promise<number[]> {
+    return eventually(
+      async () => {
+        const found = (await below(this.victims.system.pid)).filter(({ command }) => isService(service, command));
+        const pids = found.map(({ pid }) => pid);
+        if (pids.length === 0 || pids.some((pid) => before.includes(pid))) throw new Error(`${service} does not run`);
+        return pids;
+      },
+      { deadlineMs: RECOVERY_MS, everyMs: 250 },
+    );
+  }
+
+  /** @param before processes that must be gone by then */
+  async #ready(service: ServiceName, before: number[]): Promise<void> {
+    const { system } = this.victims;
+    const port = system.env[`WAYPOST_${service.toUpperCase()}_HEALTH_PORT`] ?? '';
+    await eventually(
+      async () => {
+        await this.#pids(service, before);
+        const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2_000) });
+        if (!answer.ok) throw new Error(`${service} is not ready: ${await answer.text()}`);
+      },
+      { deadlineMs: RECOVERY_MS, everyMs: 250 },
+    );
+  }
+}
+
+/** Faults of one turn come one after the other; those of none, at once. */
+function turnOf(act: Act): string {
+  switch (act.kind) {
+    case 'kill_broker':
+    case 'stop_broker':
+    case 'freeze_broker':
+      return 'broker';
+    case 'second_delivery':
+    case 'endpoint_down':
+      return act.kind;
+    case 'kill':
+    case 'stop':
+    case 'freeze':
+    case 'switch_off':
+      return '';
+  }
+}
+
+/** A process that another fault has ended meanwhile needs no signal any more. */
+function tell(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type ServiceName } from '../../deploy/standalone/service-list';
+import { type ProcessLine } from '../../test/support/supervised';
+
+/** Looks for processes without standing still: the endpoints answer from the same event loop. */
+
+const run = promisify(execFile);
+
+/** The children of a process: the supervisor starts each of its own itself. */
+export async function below(parent: number): Promise<ProcessLine[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,args='], { maxBuffer: 16 * 1024 * 1024 });
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, ppid, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    const found = { pid: Number(pid), ppid: Number(ppid), command: command ?? '' };
+    return found.ppid === parent ? [found] : [];
+  });
+}
+
+/** Before it has set its title a service goes by the file that it runs. */
+export function isService(name: ServiceName, command: string): boolean {
+  return command.startsWith(`waypost-${name}`) || command.endsWith(`services/${name}/main.js`);
+}

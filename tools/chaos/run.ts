@@ -1,0 +1,230 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../shared/service/errors';
+import { eventually } from '../../test/support/eventually';
+import { type Load, startLoad } from '../harness/load';
+import { startSystem, type System } from '../harness/system';
+import { type BrokerControl, clusterBrokers, embeddedBroker } from './broker-control';
+import { callMaker, PARTS, type Role, ROLES } from './scenario';
+import { type Cluster, startCluster } from './cluster';
+import { type Endpoints, openEndpoints } from './endpoints';
+import { Injector } from './injector';
+import { type Evidence, judge, type Verdict } from './verify-run';
+import { KafkaView } from './kafka-view';
+import { type ChaosOptions } from './options';
+import { planFaults } from './fault-plan';
+import { randomOf } from '../harness/random';
+import { readHistory, traceMessages } from './read-history';
+import { describeVerdict, violationsOf } from './report';
+
+/** One run: a system under load, faults, silence, and the verdict. */
+
+export interface Outcome {
+  verdict: Verdict;
+  /** what may not be; empty in a good run */
+  violations: string[];
+  faults: number;
+  /** the verdict in words */
+  lines: string[];
+  /** where logs and data were left */
+  dir: string | undefined;
+}
+
+const PROGRESS_MS = 10_000;
+/** A short run is to end soon; a long one should see deliveries wait through several faults. */
+const windowOf = (forMs: number) => Math.min(120_000, Math.max(30_000, forMs));
+const DRAIN_SLACK_MS = 180_000;
+const TRACED = 3;
+
+interface Scene {
+  options: ChaosOptions;
+  windowMs: number;
+  dir: string;
+  endpoints: Endpoints;
+  system: System;
+  env: Record<string, string>;
+  view: KafkaView;
+  brokers: BrokerControl;
+  sourceId: string;
+  writeKey: string;
+  destinations: Record<Role, string>;
+  note: (text: string) => void;
+}
+
+/** @param say told what happens, a line at a time */
+export async function runChaos(options: ChaosOptions, say: (line: string) => void): Promise<Outcome> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const dir = mkdtempSync(join(tmpdir(), 'waypost-chaos-'));
+  let keep = options.keep;
+  try {
+    const scene = await setScene({ options, dir, say, undo });
+    const { load, injector } = await play(scene);
+    const outcome = await conclude(scene, load, injector);
+    keep ||= outcome.violations.length > 0;
+    if (keep) writeFileSync(join(dir, 'output.log'), scene.system.output());
+    return { ...outcome, dir: keep ? dir : undefined };
+  } catch (error) {
+    keep = true;
+    say(`what was found until it failed is in ${dir}`);
+    throw error;
+  } finally {
+    for (const step of undo.reverse()) await step();
+    if (!keep) rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function setScene(from: {
+  options: ChaosOptions;
+  dir: string;
+  say: (line: string) => void;
+  undo: (() => Promise<unknown>)[];
+}): Promise<Scene> {
+  const { options, dir, say, undo } = from;
+  const startedAt = Date.now();
+  const note = (text: string) => say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(7)} s  ${text}`);
+  const windowMs = windowOf(options.forMs);
+  const endpoints = await openEndpoints(randomOf(options.seed + 1));
+  undo.push(() => endpoints.close());
+  let cluster: Cluster | undefined;
+  if (options.brokers > 1) {
+    cluster = await startCluster(join(dir, 'cluster'), options.brokers);
+    undo.push(cluster.stop);
+  }
+  const settings = {
+    WAYPOST_RETRY_DELAYS: '1s,3s',
+    WAYPOST_RETRY_WINDOW: `${windowMs}ms`,
+    WAYPOST_TIMEOUT: '5s',
+    WAYPOST_PARTITIONS: '6',
+    WAYPOST_LOG_LEVEL: options.logLevel,
+    ...(cluster ? { KAFKA_BROKERS: cluster.brokers, WAYPOST_REPLICATION: '3' } : {}),
+  };
+  // Never the broker of a test run: what is done to it here would be done to all.
+  const system = await startSystem({ embedded: true, dataDir: join(dir, 'data'), env: settings });
+  undo.push(() => system.stop());
+  const kafka = cluster?.brokers ?? system.brokers;
+  const view = await KafkaView.open(kafka.split(','), '');
+  undo.push(() => view.close());
+  const connected = await connect(system, endpoints);
+  const brokers = cluster ? clusterBrokers(cluster, view) : embeddedBroker(system);
+  const env = { ...system.env, KAFKA_BROKERS: kafka };
+  return { options, windowMs, dir, endpoints, system, env, view, brokers, ...connected, note };
+}
+
+/** A source, and a destination for each role; resolves when each has met a call. */
+export async function connect(system: System, endpoints: Endpoints) {
+  const source = await system.createSource();
+  const entries: [Role, string][] = [];
+  for (const role of ROLES) {
+    const { types } = PARTS[role];
+    const webhooks = [{ url: endpoints.url(role) }];
+    const { id } = await system.createDestination({
+      name: role,
+      sources: [source.id],
+      webhooks,
+      ...(types ? { types } : {}),
+    });
+    entries.push([role, id]);
+  }
+  // What is acknowledged before the router knows a destination is not for it.
+  const make = callMaker(randomOf(0));
+  await eventually(
+    async () => {
+      const batch = Array.from({ length: 100 }, () => ({ ...make(), messageId: undefined }));
+      await system.send(source.writeKey, 'batch', { batch });
+      const missing = ROLES.filter((role) => !endpoints.met.has(role));
+      if (missing.length > 0) throw new Error(`nothing came to ${missing.join(', ')}`);
+    },
+    { deadlineMs: 30_000, everyMs: 300 },
+  );
+  return {
+    sourceId: source.id,
+    writeKey: source.writeKey,
+    destinations: Object.fromEntries(entries) as Record<Role, string>,
+  };
+}
+
+async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
+  const { options, system, env, endpoints, brokers, note } = scene;
+  const faults = planFaults({ ...options, longestOutageMs: scene.windowMs / 4 });
+  const make = callMaker(randomOf(options.seed + 2));
+  const load = startLoad({ url: system.ingestUrl, writeKey: scene.writeKey, perSecond: options.perSecond, make });
+  const leaving = scene.destinations.leaving;
+  const injector = new Injector({ system, env, brokers, endpoints, leaving, note });
+  const startedAt = Date.now();
+  const progress = setInterval(() => void tellProgress(scene, load, injector), PROGRESS_MS);
+  try {
+    for (const fault of faults) {
+      await pause(Math.max(0, startedAt + fault.atMs - Date.now()));
+      injector.start(fault);
+    }
+    await pause(Math.max(0, startedAt + options.forMs - Date.now()));
+    note('no more faults');
+    await injector.finish();
+    await load.stop(30_000);
+    note('no more calls');
+    // What never ends is judged like the rest: it tells which.
+    await drained(scene).catch((error: unknown) => void injector.failures.push(messageOf(error)));
+  } finally {
+    clearInterval(progress);
+    await load.stop(0);
+  }
+  return { load, injector };
+}
+
+async function tellProgress({ view, endpoints, note }: Scene, load: Load, injector: Injector): Promise<void> {
+  const delivered = ROLES.reduce((sum, role) => sum + endpoints.receipts[role].distinct, 0);
+  const open = await view.open().then(
+    (found) => String(found.open),
+    () => 'unknown',
+  );
+  const refusals = [...load.refusals].map(([status, count]) => `${status}: ${count}`).join(', ');
+  note(
+    `${load.acknowledged.size} acknowledged (refused ${refusals || 'none'}), ${delivered} delivered, ` +
+      `${open} records open, ${injector.performed} faults`,
+  );
+}
+
+/** Resolves when nothing is left to be read, and nothing more is written. */
+async function drained({ view, windowMs }: Scene): Promise<void> {
+  let writtenBefore = -1;
+  await eventually(
+    async () => {
+      const { open, written } = await view.open();
+      const quiet = open === 0 && written === writtenBefore;
+      writtenBefore = written;
+      if (!quiet) throw new Error(`${open} records are still open`);
+    },
+    { deadlineMs: windowMs + DRAIN_SLACK_MS, everyMs: 1_000 },
+  );
+}
+
+async function conclude(scene: Scene, load: Load, injector: Injector): Promise<Omit<Outcome, 'dir'>> {
+  const { env, dir, sourceId, destinations, note } = scene;
+  const { receipts } = scene.endpoints;
+  note('reading what was written down');
+  const watched = new Set(ROLES.flatMap((role) => receipts[role].repeats.map(({ delivery }) => delivery)));
+  const { history, commits } = await readHistory(env, watched);
+  const { disturbances } = injector;
+  const evidence: Evidence = {
+    sourceId,
+    destinations,
+    acknowledged: load.acknowledged,
+    receipts,
+    history,
+    commits,
+    disturbances,
+  };
+  const verdict = judge(evidence);
+  const violations = [...violationsOf(verdict), ...injector.failures];
+  const suspects = [...Object.values(verdict.crimes), verdict.contradictions].flatMap((found) =>
+    found.slice(0, TRACED),
+  );
+  if (suspects.length > 0) {
+    const trace = await traceMessages(env, new Set(suspects.map(({ message }) => message)));
+    writeFileSync(join(dir, 'trace.log'), `${trace.join('\n')}\n`);
+  }
+  if (violations.length > 0) writeFileSync(join(dir, 'disturbances.json'), JSON.stringify(disturbances, null, 1));
+  return { verdict, violations, faults: injector.performed, lines: describeVerdict(verdict) };
+}

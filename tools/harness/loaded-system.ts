@@ -1,0 +1,215 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type ServiceName } from '../../deploy/standalone/service-list';
+import { aCall, type Call } from '../../test/support/make';
+import { eventually } from '../../test/support/eventually';
+import { type Load, startLoad } from './load';
+import { type Behaviour, startSink } from './sink';
+import { startSystem, type System, type SystemOptions } from './system';
+import { ORDERS, type ToldOrders } from '../../test/support/told';
+
+/**
+ * A system under load, for breaking it: one source, and three destinations: one is well, one fails sometimes, and one, for
+ * one call in fifty, never answers. If wanted, a fourth takes long for the same calls, and answers.
+ */
+export interface Rig {
+  /** the system as it runs now */
+  system: System;
+  /** what the endpoints that answer have taken, so far */
+  healthy: Tally;
+  failing: Tally;
+  slow: Tally;
+  load: Load;
+  /** Starts the system again on its data dir and its ports, after it has ended. */
+  restart(): Promise<void>;
+  /** Waits until so many calls were acknowledged from now on, and have arrived at the healthy endpoint. */
+  flowing(calls?: number): Promise<void>;
+  /** The service as a new process, ready; `before` are the pids that were killed. */
+  replaced(name: ServiceName, before: number[]): Promise<void>;
+  /** Waits until all that is acknowledged by now has been taken by the healthy endpoint. */
+  caughtUp(): Promise<void>;
+  /** Records that a consuming service has to read again if it is killed now: those above its last commit. */
+  uncommitted(name: ServiceName): Promise<number>;
+  /** Stops the load and waits until each acknowledged call has been taken, by the healthy and by the failing endpoint. */
+  allArrived(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What an endpoint took, counted as it comes: a look through all requests for each new one would be the slowest part. */
+export interface Tally {
+  /** its id; empty where there is none */
+  destination: string;
+  /** ids of messages answered 200 */
+  messages: Set<string>;
+  /** requests answered 200 */
+  taken: number;
+  /** those for a delivery that had been taken before */
+  repeats: number;
+}
+
+/** Enough that a kill meets work in flight at each service; the rest of two cores is for what recovers. */
+export const PER_SECOND = 120;
+const HEALTHY = '/healthy';
+const FAILING = '/failing';
+const HANGING = '/hanging';
+const SLOW = '/slow';
+const TOLD = '/told';
+/** Two cores for all of it, and others on them: how long it takes is not the question here. */
+const RECOVERY_MS = 120_000;
+
+export interface RigOptions extends SystemOptions {
+  /** what the slow endpoint takes for an answer; without it there is none */
+  slowMs?: number;
+  /** calls */
+  perSecond?: number;
+  /** a computed trait is told besides, and heard by this */
+  orders?: ToldOrders;
+}
+
+export async function openRig({ slowMs, perSecond = PER_SECOND, orders, ...options }: RigOptions = {}): Promise<Rig> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'waypost-crash-'));
+  const sink = await startSink();
+  const [healthy, failing, slow] = [newTally(), newTally(), newTally()];
+  sink
+    .on(HANGING, { misbehave: 'hang' })
+    .on(HEALTHY, counted(healthy, { onCall: (call) => orders?.made(call) }))
+    .on(FAILING, counted(failing, { failEvery: 10 }));
+  sink.on(SLOW, counted(slow, { delayMs: slowMs ?? 0 }));
+  // The receiver shares two cores with all the rest: a second of silence from it says nothing.
+  const env = { WAYPOST_RETRY_DELAYS: '2s,5s', WAYPOST_TIMEOUT: '2s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
+  const system = await startSystem({ ...options, env, dataDir });
+  const source = await system.createSource();
+  for (const path of [HEALTHY, FAILING, ...(slowMs === undefined ? [] : [SLOW]), HANGING]) {
+    const types = path === HANGING || path === SLOW ? { types: ['identify'] } : {};
+    const fields = { sources: [source.id], webhooks: [{ url: sink.url(path) }], ...types };
+    const { id } = await system.createDestination(fields);
+    const tally = { [HEALTHY]: healthy, [FAILING]: failing, [SLOW]: slow }[path];
+    if (tally) tally.destination = id;
+  }
+  if (orders) {
+    sink.on(TOLD, counted(newTally(), { onCall: (call) => orders.hear(call) }));
+    const { id } = await system.createDestination({ sources: [], webhooks: [{ url: sink.url(TOLD) }] });
+    const made = await system.control('POST', '/computed-traits', {
+      ...ORDERS,
+      destinations: [id],
+      sources: [source.id],
+    });
+    if (made.status !== 201) throw new Error(`the trait was not made: ${JSON.stringify(made.body)}`);
+  }
+  // What is acknowledged before the router knows a destination is not for it.
+  await eventually(async () => {
+    await system.send(source.writeKey, 'identify', aCall('identify'));
+    await sink.waitFor(1, { path: HANGING, timeoutMs: 250 });
+  });
+  const load = startLoad({ url: system.ingestUrl, writeKey: source.writeKey, perSecond });
+  const rig: Rig = {
+    system,
+    healthy,
+    failing,
+    slow,
+    load,
+    restart: async () => {
+      rig.system = await startSystem({ ...options, env: system.env, dataDir, prefix: system.prefix });
+    },
+    flowing: (calls = PER_SECOND) => {
+      const from = load.acknowledged.size;
+      return eventually(
+        () => {
+          const fresh = [...load.acknowledged].slice(from, from + calls);
+          const arrived = fresh.filter((id) => healthy.messages.has(id)).length;
+          if (arrived < calls) throw new Error(`${arrived} of ${calls} arrived: ${rig.system.output().slice(-2_000)}`);
+        },
+        { deadlineMs: RECOVERY_MS },
+      );
+    },
+    replaced: (name, before) =>
+      eventually(
+        async () => {
+          const now = rig.system.pids(name);
+          if (now.length !== 1 || before.includes(now[0]!)) throw new Error(`${name} runs as ${now.join()}`);
+          const port = system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+          const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+          if (!answer.ok) throw new Error(`${name} is not ready: ${await answer.text()}`);
+        },
+        { deadlineMs: RECOVERY_MS },
+      ),
+    caughtUp: async () => {
+      const acknowledged = new Set(load.acknowledged);
+      await eventually(() => noneMissing(acknowledged, { healthy }), { deadlineMs: RECOVERY_MS });
+    },
+    uncommitted: (name) => lag(rig.system, name),
+    allArrived: async () => {
+      await load.stop();
+      const tallies = { healthy, failing };
+      await eventually(() => noneMissing(load.acknowledged, tallies), { deadlineMs: RECOVERY_MS, everyMs: 200 });
+    },
+    close: async () => {
+      await load.stop(0);
+      await rig.system.stop();
+      await sink.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+  return rig;
+}
+
+/** The end of each partition of the service's group, less what it has committed there. */
+async function lag(system: System, name: ServiceName): Promise<number> {
+  const { brokers, env } = system;
+  const prefix = env.WAYPOST_TOPIC_PREFIX ?? '';
+  const admin = new KafkaJs({ brokers: [brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    let records = 0;
+    for (const { topic, partitions } of await admin.fetchOffsets({ groupId: `${prefix}waypost-${name}` })) {
+      const ends = await admin.fetchTopicOffsets(topic);
+      for (const { partition, offset } of partitions) {
+        const end = Number(ends.find((candidate) => candidate.partition === partition)?.high ?? 0);
+        records += end - Math.max(0, Number(offset));
+      }
+    }
+    return records;
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+function newTally(): Tally {
+  return { destination: '', messages: new Set(), taken: 0, repeats: 0 };
+}
+
+interface Counting {
+  failEvery?: number;
+  delayMs?: number;
+  onCall?: (call: Call) => void;
+}
+
+/** @param options one request in `failEvery` is answered 503, the others after `delayMs` */
+function counted(tally: Tally, { failEvery = Infinity, delayMs = 0, onCall }: Counting = {}): Behaviour {
+  const deliveries = new Set<string>();
+  let tries = 0;
+  return ({ headers, body }) => {
+    if (++tries % failEvery === 0) return { status: 503 };
+    const id = headers['webhook-id'] ?? '';
+    tally.taken++;
+    if (deliveries.has(id)) tally.repeats++;
+    deliveries.add(id);
+    const call = JSON.parse(body.toString()) as Call;
+    tally.messages.add(call.messageId);
+    onCall?.(call);
+    return { delayMs };
+  };
+}
+
+function noneMissing(acknowledged: ReadonlySet<string>, tallies: Record<string, Tally>): void {
+  for (const [name, { messages }] of Object.entries(tallies)) {
+    const missing = [...acknowledged].filter((id) => !messages.has(id));
+    if (missing.length === 0) continue;
+    const some = missing.slice(0, 3).join(', ');
+    throw new Error(
+      `${missing.length} of ${acknowledged.size} acknowledged calls have not arrived at ${name}: ${some}`,
+    );
+  }
+}

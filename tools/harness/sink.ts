@@ -1,0 +1,267 @@
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, type Socket } from 'node:net';
+import { makeCertificate, type Certificate } from '../../test/support/certificate';
+
+/**
+ * A receiver of webhooks that behaves as a test wants, well or badly, on real sockets. Every request is recorded when
+ * its head has arrived, and its body when that has.
+ */
+
+/** How a path answers. What is left out is at its default: 200 at once, `ok` as the body. */
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** wait so long before the head of the answer */
+  delayMs?: number;
+  /**
+   * `hang`: reads the request and never answers. `never_read`: does not even read its body. `reset`: resets the
+   * connection once the request has arrived. `drip`: the head at once, then a byte of the body every `dripMs`, without end.
+   * `endless`: the head, and then as much body as the other side takes.
+   */
+  misbehave?: 'hang' | 'never_read' | 'reset' | 'drip' | 'endless';
+  /** default 100 */
+  dripMs?: number;
+}
+
+/** One for all requests; several for the first, the second, … with the last repeating; or as the request deserves. */
+export type Behaviour = Answer | Answer[] | ((request: ReceivedRequest, nth: number) => Answer | Promise<Answer>);
+
+export interface ReceivedRequest {
+  method: string;
+  /** path and query */
+  path: string;
+  /** lower-case names */
+  headers: Record<string, string | undefined>;
+  /** name, value, name, value, … as they came */
+  rawHeaders: string[];
+  /** the exact bytes */
+  body: Buffer;
+  /** when its head arrived, ms since 1970 */
+  at: number;
+  remotePort: number;
+  /** when the body had arrived in full; undefined until then, and for ever where it was not read */
+  completeAt?: number;
+}
+
+export interface SinkOptions {
+  /** a certificate, or `true` for a self-signed one made on the spot */
+  tls?: boolean | Certificate;
+  host?: string;
+  /** default 0: any free one */
+  port?: number;
+}
+
+const MAX_HEADER_BYTES = 128 * 1024;
+const BIG_CHUNK = Buffer.alloc(64 * 1024, 'x');
+
+/** Starts a receiver. Unless told otherwise it answers 200 on every path. */
+export async function startSink(options: SinkOptions = {}): Promise<Sink> {
+  const certificate = options.tls === true ? makeCertificate() : options.tls || undefined;
+  // A test that keeps a request open for minutes does so on purpose; a limit on headers is the sender's business.
+  const limits = { requestTimeout: 0, headersTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 60_000 };
+  const server = certificate ? createHttpsServer({ ...limits, ...certificate }) : createHttpServer(limits);
+  const sink = new Sink(server, certificate, options.host ?? '127.0.0.1');
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, sink.host, resolve);
+  });
+  return sink;
+}
+
+export class Sink {
+  /** all requests, in the order of their arrival */
+  readonly requests: ReceivedRequest[] = [];
+  /** the most connections that were open at once */
+  maxConnections = 0;
+  /** all connections ever made, including those on which no request came */
+  totalConnections = 0;
+  readonly #sockets = new Set<Socket>();
+  readonly #behaviours = new Map<string, Behaviour>();
+  readonly #countByPath = new Map<string, number>();
+  readonly #waiters = new Set<() => void>();
+
+  constructor(
+    private readonly server: Server,
+    readonly certificate: Certificate | undefined,
+    readonly host: string,
+  ) {
+    server.on('connection', (socket: Socket) => {
+      this.totalConnections++;
+      this.#sockets.add(socket);
+      this.maxConnections = Math.max(this.maxConnections, this.#sockets.size);
+      socket.once('close', () => this.#sockets.delete(socket));
+      // What the other side does to its connection is its affair.
+      socket.on('error', () => undefined);
+    });
+    server.on('request', (req, res) => {
+      this.#handle(req, res).catch((error: unknown) => res.destroy(error as Error));
+    });
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** connections open now */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  /** @param path begins with a slash; may have a query */
+  url(path = '/'): string {
+    const host = this.host.includes(':') ? `[${this.host}]` : this.host;
+    return `${this.certificate ? 'https' : 'http'}://${host}:${String(this.port)}${path}`;
+  }
+
+  /** How a path answers from now on (query ignored); `*` is for all paths that have no behaviour of their own. */
+  on(path: string, behaviour: Behaviour): this {
+    this.#behaviours.set(path, behaviour);
+    this.#countByPath.delete(path);
+    return this;
+  }
+
+  /** The requests to a path (query ignored), or all. */
+  received(path?: string): ReceivedRequest[] {
+    return path === undefined ? [...this.requests] : this.requests.filter((r) => bare(r.path) === path);
+  }
+
+  /** How many different deliveries came, and how many requests beyond the first of each. */
+  deliveries(path?: string): { distinct: number; repeats: number; ids: Set<string> } {
+    const received = this.received(path);
+    const ids = new Set(received.map((r) => r.headers['webhook-id'] ?? ''));
+    return { distinct: ids.size, repeats: received.length - ids.size, ids };
+  }
+
+  /**
+   * Waits until so many requests have arrived in full.
+   * @throws Error after `timeoutMs` (default 10 s), which says how many there were
+   */
+  async waitFor(n: number, options: { path?: string; timeoutMs?: number } = {}): Promise<ReceivedRequest[]> {
+    const complete = () => this.received(options.path).filter((r) => r.completeAt !== undefined);
+    if (complete().length >= n) return complete();
+    const timeoutMs = options.timeoutMs ?? 10_000;
+    await new Promise<void>((resolve, reject) => {
+      const check = () => {
+        if (complete().length < n) return;
+        clearTimeout(timer);
+        this.#waiters.delete(check);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiters.delete(check);
+        const where = options.path === undefined ? '' : ` on ${options.path}`;
+        reject(new Error(`${complete().length} of ${n} requests arrived${where} within ${timeoutMs} ms`));
+      }, timeoutMs);
+      this.#waiters.add(check);
+    });
+    return complete();
+  }
+
+  /** Forgets what was received; behaviours stay, and begin their sequences anew. */
+  clear(): void {
+    this.requests.length = 0;
+    this.#countByPath.clear();
+    this.maxConnections = this.#sockets.size;
+  }
+
+  /** Resets every open connection. */
+  resetConnections(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** Stops listening and ends every connection. A second call does nothing. */
+  async close(): Promise<void> {
+    if (!this.server.listening) return;
+    await new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+      for (const socket of this.#sockets) socket.destroy();
+    });
+  }
+
+  async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = req.url ?? '/';
+    const request: ReceivedRequest = {
+      method: req.method ?? '',
+      path,
+      headers: req.headers as Record<string, string | undefined>,
+      rawHeaders: req.rawHeaders,
+      body: Buffer.alloc(0),
+      at: Date.now(),
+      remotePort: req.socket.remotePort ?? 0,
+    };
+    this.requests.push(request);
+    const { behaviour, nth } = this.#behaviourOf(bare(path));
+    // Known before the body, unless it depends on the body.
+    const early = typeof behaviour === 'function' ? undefined : pick(behaviour, nth);
+    if (early?.misbehave === 'never_read') return void req.pause();
+    try {
+      request.body = await readAll(req);
+    } catch {
+      // The sender went away while sending: recorded as incomplete, and nobody is left to answer.
+      return;
+    }
+    request.completeAt = Date.now();
+    for (const check of [...this.#waiters]) check();
+    const answer = typeof behaviour === 'function' ? await behaviour(request, nth) : pick(behaviour, nth);
+    if (answer.delayMs) await new Promise((resolve) => setTimeout(resolve, answer.delayMs).unref());
+    if (!res.destroyed) respond(res, answer, () => this.#reset(request.remotePort));
+  }
+
+  /** The connection below TLS, where there is any: only that one can be reset. */
+  #reset(remotePort: number): void {
+    for (const socket of this.#sockets) if (socket.remotePort === remotePort) socket.resetAndDestroy();
+  }
+
+  #behaviourOf(path: string): { behaviour: Behaviour; nth: number } {
+    const name = this.#behaviours.has(path) ? path : '*';
+    const nth = this.#countByPath.get(name) ?? 0;
+    this.#countByPath.set(name, nth + 1);
+    return { behaviour: this.#behaviours.get(name) ?? {}, nth };
+  }
+}
+
+function pick(behaviour: Answer | Answer[], nth: number): Answer {
+  return Array.isArray(behaviour) ? (behaviour[Math.min(nth, behaviour.length - 1)] ?? {}) : behaviour;
+}
+
+function respond(res: ServerResponse, answer: Answer, reset: () => void): void {
+  const { misbehave, status = 200, headers = {}, body = 'ok' } = answer;
+  switch (misbehave) {
+    case 'hang':
+    case 'never_read':
+      return;
+    case 'reset':
+      reset();
+      return;
+    case 'drip': {
+      res.writeHead(status, headers);
+      const timer = setInterval(() => res.write('.'), answer.dripMs ?? 100);
+      res.once('close', () => clearInterval(timer));
+      return;
+    }
+    case 'endless': {
+      res.writeHead(status, headers);
+      const pour = () => {
+        while (!res.destroyed && res.write(BIG_CHUNK));
+      };
+      res.on('drain', pour);
+      pour();
+      return;
+    }
+    case undefined:
+      res.writeHead(status, headers);
+      res.end(body);
+  }
+}
+
+async function readAll(req: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function bare(path: string): string {
+  return path.split('?', 1)[0] ?? path;
+}

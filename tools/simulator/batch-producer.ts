@@ -1,0 +1,72 @@
+import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
+import { type Agenda } from './virtual-clock';
+import { type ProcessTime } from './process-time';
+
+/** Acknowledges after a while, as a cluster that is well. */
+
+/** From `append` to the acknowledgement: what Kafka takes with acks=all on machines near each other. */
+const ACKNOWLEDGED_MS = 5;
+/** Each record, beyond its value: headers and framing. */
+const RECORD_BYTES = 400;
+
+export type Store = (records: OutRecord[]) => void;
+
+export class SimulatedAppender implements BatchProducer {
+  pendingBytes = 0;
+  readonly oldestPendingAt = undefined;
+  #batch: { records: OutRecord[]; acknowledge: (() => void)[] } | undefined;
+
+  constructor(
+    private readonly time: ProcessTime,
+    private readonly agenda: Agenda,
+    private readonly store: Store,
+  ) {}
+
+  send(records: OutRecord[]): Promise<void> {
+    const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0) + RECORD_BYTES, 0);
+    this.pendingBytes += bytes;
+    const batch = (this.#batch ??= this.#newBatch());
+    batch.records.push(...records);
+    return new Promise((resolve) => {
+      batch.acknowledge.push(() => {
+        this.pendingBytes -= bytes;
+        resolve();
+      });
+    });
+  }
+
+  /** The same, telling of each append. */
+  hearing(appended: (records: OutRecord[]) => void): BatchProducer {
+    const pendingBytes = () => this.pendingBytes;
+    return {
+      send: (records) => {
+        appended(records);
+        return this.send(records);
+      },
+      get pendingBytes() {
+        return pendingBytes();
+      },
+      oldestPendingAt: undefined,
+      close: () => Promise.resolve(),
+    };
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** All that is appended in one millisecond travels together. */
+  #newBatch() {
+    const batch = { records: [] as OutRecord[], acknowledge: [] as (() => void)[] };
+    const { now } = this.agenda;
+    this.agenda.at(now + 1, () => {
+      if (this.#batch === batch) this.#batch = undefined;
+    });
+    // It is stored whether this process is frozen or not; that it is hears who runs.
+    this.agenda.at(now + ACKNOWLEDGED_MS, () => this.store(batch.records));
+    this.time.at(now + ACKNOWLEDGED_MS, () => {
+      for (const acknowledge of batch.acknowledge) acknowledge();
+    });
+    return batch;
+  }
+}

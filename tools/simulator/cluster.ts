@@ -1,0 +1,102 @@
+import { Requeuer } from '../../services/retry/handler';
+import { type OutRecord } from '../../shared/kafka/port';
+import { parkTiers } from '../../shared/model/schedule';
+import { ATTEMPTS, DEAD, DUE, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
+import { type Agenda } from './virtual-clock';
+import { SimulatedAppender } from './batch-producer';
+import { type Book } from './delivery-audit';
+import { type Settings } from './delivery-process';
+import { type Figures } from './figures';
+import { PartitionLog } from './log';
+import { EPOCH_MS, ProcessTime } from './process-time';
+import { Reader } from './reader';
+
+/** All topics, and the retry service that brings back what waits in tiers: the production code here too. */
+
+/** Bodies are of one size, 1 KB. */
+const BODY = Buffer.alloc(1_024, 'x');
+
+interface Around {
+  agenda: Agenda;
+  book: Book;
+  figures: Figures;
+  settings: Settings;
+}
+
+export class Cluster {
+  /** by topic and partition */
+  readonly #logs = new Map<string, PartitionLog>();
+  readonly #wake = new Map<PartitionLog, (log: PartitionLog) => void>();
+  readonly #partitions: ReadonlySet<number>;
+
+  /** @param partitions those that a simulated process reads */
+  constructor(
+    private readonly around: Around,
+    partitions: readonly number[],
+    readonly partitionOf: (key: string) => number,
+  ) {
+    this.#partitions = new Set(partitions);
+    const tiers = parkTiers(around.settings.tiersMs).map(tierTopic);
+    for (const topic of [WEBHOOKS, DUE, ...tiers])
+      for (const number of partitions) this.#logs.set(nameOf(topic, number), new PartitionLog(topic, number, BODY));
+    this.#startRetry(tiers.flatMap((topic) => partitions.map((number) => this.#log(topic, number))));
+  }
+
+  has(partition: number): boolean {
+    return this.#partitions.has(partition);
+  }
+
+  /** What a delivery process reads. @param wake called when something was appended */
+  ofDelivery(stripes: readonly number[], wake: (log: PartitionLog) => void): PartitionLog[] {
+    const logs = [WEBHOOKS, DUE].flatMap((topic) => stripes.map((number) => this.#log(topic, number)));
+    for (const log of logs) this.#wake.set(log, wake);
+    return logs;
+  }
+
+  append(topic: string, partition: number, record: Pick<OutRecord, 'key' | 'headers'>): void {
+    const log = this.#log(topic, partition);
+    log.append(record, EPOCH_MS + this.around.agenda.now);
+    this.#wake.get(log)?.(log);
+  }
+
+  /** What processes append. */
+  store(records: OutRecord[]): void {
+    const { agenda, book, figures } = this.around;
+    figures.count('appends', records.length);
+    figures.course('appends').add(agenda.now, records.length);
+    for (const record of records) {
+      book.written(record, agenda.now);
+      const { topic, key } = record;
+      if (topic !== ATTEMPTS && topic !== DEAD) this.append(topic, this.partitionOf(key ?? ''), record);
+    }
+  }
+
+  #startRetry(logs: PartitionLog[]): void {
+    const { agenda, book } = this.around;
+    const time = new ProcessTime(agenda);
+    const producer = new SimulatedAppender(time, agenda, (records) => this.store(records));
+    const returner = new Requeuer({ producer, now: () => time.wallMs(), onRoom: () => reader.resume() });
+    const reader: Reader = new Reader(time, logs, (record) => {
+      const taken: { done?: () => void; early?: true } = {};
+      const done = () => {
+        if (taken.done) taken.done();
+        else taken.early = true;
+      };
+      const verdict = returner.onRecord({ ...record, done });
+      if (verdict === 'accepted') taken.done = book.taken(record.headers.delivery ?? '');
+      if (taken.early) taken.done?.();
+      return verdict;
+    });
+    for (const log of logs) this.#wake.set(log, (each) => reader.wake(each));
+  }
+
+  #log(topic: string, partition: number): PartitionLog {
+    const log = this.#logs.get(nameOf(topic, partition));
+    if (!log) throw new Error(`nobody reads partition ${String(partition)} of ${topic}`);
+    return log;
+  }
+}
+
+function nameOf(topic: string, partition: number): string {
+  return `${topic}/${String(partition)}`;
+}

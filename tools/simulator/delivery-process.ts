@@ -1,0 +1,153 @@
+import { Deliverer, type Limits } from '../../services/delivery/handler';
+import { type LaneOptions } from '../../services/delivery/lanes/lane';
+import { LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
+import { LoopClock } from '../../services/delivery/loop-clock';
+import { keepLaneMs } from '../../services/delivery/lanes/tuning';
+import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
+import { circuitRecord } from '../../services/delivery/outcome';
+import { type Lookup } from '../../services/delivery/endpoints';
+import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import { DUE } from '../../shared/kafka/topics';
+import { createLog } from '../../shared/telemetry/log';
+import { type Agenda } from './virtual-clock';
+import { SimulatedAppender, type Store } from './batch-producer';
+import { type Book } from './delivery-audit';
+import { Crowd } from './lane-invariants';
+import { type Figures } from './figures';
+import { type PartitionLog } from './log';
+import { ProcessTime } from './process-time';
+import { Reader } from './reader';
+import { type Endpoint, SimulatedSender, type Request } from './sender';
+
+/** One delivery process: the production code from record to outcome, with time, sockets and Kafka put in its hands. */
+
+const ROOM_EVERY_MS = 50;
+/** As often as a reader proves that it knows all of `config`. */
+const CONFIG_EVERY_MS = 100;
+
+export interface Settings {
+  lane: LaneOptions;
+  pool: SocketSharesOptions;
+  limits: Limits;
+  tiersMs: number[];
+  windowMs: number;
+  timeoutMs: number;
+}
+
+export interface Surroundings {
+  agenda: Agenda;
+  book: Book;
+  figures: Figures;
+  settings: Settings;
+  store: Store;
+  lookup: (destinationId: string) => Lookup;
+  endpoint: (origin: string) => Endpoint;
+  onCircuit: (turn: CircuitTransition) => void;
+}
+
+export class DeliveryProcess {
+  readonly time: ProcessTime;
+  readonly crowd: Crowd;
+  readonly #deliverer: Deliverer;
+  readonly #reader: Reader;
+  readonly #lanes: LaneRegistry;
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(
+    private readonly around: Surroundings,
+    partitions: readonly PartitionLog[],
+  ) {
+    const { agenda, book, settings } = around;
+    const { lane, pool, tiersMs, windowMs } = settings;
+    const time = (this.time = new ProcessTime(agenda));
+    const recoveredAt = lane.circuit.recoveredAt;
+    this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
+    const producer = new SimulatedAppender(time, agenda, around.store);
+    const lanes = (this.#lanes = new LaneRegistry({
+      ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock: new LoopClock(time), rateShare: () => 1 },
+      onCircuit: (turn) => {
+        this.crowd.circuit(turn.target.origin, turn.state);
+        around.onCircuit(turn);
+        void producer.send([circuitRecord(turn, time.wallMs())]);
+      },
+    }));
+    const sender = new SimulatedSender({
+      ...{ time, timeoutMs: settings.timeoutMs, endpoint: around.endpoint },
+      began: (request) => this.#began(request),
+      ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
+    });
+    this.#deliverer = new Deliverer({
+      config: { completeAt: Infinity, changes: 0, onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener) },
+      ...{ targets: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
+      producer: producer.hearing((records) => this.#concluded(records)),
+      log: createLog('simulator', 'silent'),
+      onRoom: () => this.#reader.resume(),
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    this.#reader = new Reader(time, partitions, (record) => this.#take(record));
+    time.every(ROOM_EVERY_MS, () => this.#deliverer.makeRoom());
+  }
+
+  /** Something was appended to one of its partitions. */
+  wake(partition: PartitionLog): void {
+    this.#reader.wake(partition);
+  }
+
+  #take(record: OpenRecord) {
+    const { book } = this.around;
+    const id = record.headers.delivery ?? '';
+    if (this.#deliverer.load >= 1 || this.#lanes.overloaded) return this.#deliverer.onRecord(record);
+    const kind = record.topic === DUE ? 'due' : 'fresh';
+    const done = book.taken(id);
+    const lookup = this.around.lookup(record.headers.destination ?? '');
+    const origins = lookup.kind === 'open' ? lookup.destination.targets.map(({ origin }) => origin) : [];
+    // Of several URLs one may be left out, which is seen only when the others have ended.
+    const only = origins.length === 1 ? origins[0] : undefined;
+    this.#waiting.set(id, { kind, origins: new Set(origins), only });
+    if (only !== undefined) this.crowd.waits(only, kind, 1);
+    const taken: OpenRecord = { ...record, done };
+    const verdict = this.#deliverer.onRecord(taken);
+    if (verdict !== 'accepted') book.violate('full, with room');
+    return verdict;
+  }
+
+  #began(request: Request): void {
+    const { agenda, book, figures, settings } = this.around;
+    const { now } = agenda;
+    const waiting = this.#waiting.get(request.deliveryId);
+    if (!waiting?.origins.delete(request.origin)) {
+      book.violate('sent twice to one URL');
+      return;
+    }
+    if (waiting.only !== undefined) this.crowd.waits(waiting.only, waiting.kind, -1);
+    const openThere = this.crowd.began(request.origin, waiting.kind, request);
+    const { label, waitedMs } = book.sent(request.deliveryId, now);
+    figures.count(`${label}: requests`);
+    figures.most(`${label}: most open`, openThere);
+    figures.course(`requests, ${label}`).add(now);
+    figures.course('open').peak(now, this.crowd.open);
+    figures.most('most open', this.crowd.open);
+    figures.most('most bytes held', this.#deliverer.load * settings.limits.maxBytes);
+    if (waitedMs !== undefined) figures.of(`${label}: first wait`).add(waitedMs);
+  }
+
+  /** What has not been sent at the other URLs of these deliveries will not be any more. */
+  #concluded(records: OutRecord[]): void {
+    const id = records[0]?.headers?.delivery ?? records[0]?.key ?? '';
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    this.#waiting.delete(id);
+    if (waiting.only !== undefined && waiting.origins.size > 0) this.crowd.waits(waiting.only, waiting.kind, -1);
+  }
+}
+
+/** A delivery that was read. */
+interface Waiting {
+  kind: 'fresh' | 'due';
+  /** where it was not sent yet */
+  origins: Set<string>;
+  /** its URL, where it has but one */
+  only: string | undefined;
+}

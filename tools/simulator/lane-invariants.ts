@@ -1,0 +1,104 @@
+import { DUE_SHARE, type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
+import { type Book } from './delivery-audit';
+
+/**
+ * Watches the requests of one process from outside its lanes, and says where they break what is promised: sockets,
+ * shares, first attempts before retries in each lane, and the ramp of an endpoint that was away.
+ */
+
+interface LaneSeen {
+  open: number;
+  /** read, not yet sent, and not sent away */
+  waiting: { fresh: number; due: number };
+  /** undefined: closed, and not after an outage */
+  outage?: Outage;
+  /** starts of retries, while first attempts waited, that are ahead of their share */
+  ahead: number;
+}
+
+interface Outage {
+  state: 'open' | 'recovering';
+  /** begun in this state, and open */
+  open: Set<object>;
+  successes: number;
+}
+
+/** Retries may be a turn or two ahead of one in four. */
+const AHEAD = 2 * DUE_SHARE;
+
+export interface Bounds {
+  pool: SocketSharesOptions;
+  ceiling: number;
+  recoveredAt: number;
+}
+
+export class Crowd {
+  readonly #lanes = new Map<string, LaneSeen>();
+  #open = 0;
+  #lanesOpen = 0;
+
+  constructor(
+    private readonly book: Book,
+    private readonly bounds: Bounds,
+  ) {}
+
+  get open(): number {
+    return this.#open;
+  }
+
+  /** A record for this lane was read, or (-1) waits no more: sent, or sent away. */
+  waits(lane: string, kind: 'fresh' | 'due', by: 1 | -1): void {
+    this.#lane(lane).waiting[kind] += by;
+  }
+
+  /** @param request names it in `ended`. @returns how many are open in its lane now */
+  began(name: string, kind: 'fresh' | 'due', request: object): number {
+    const lane = this.#lane(name);
+    this.#checkPlaces(lane);
+    this.#checkTurn(lane, kind);
+    if (lane.open++ === 0) this.#lanesOpen++;
+    this.#open++;
+    if (lane.open > this.bounds.ceiling) this.book.violate('a lane above its ceiling');
+    if (lane.outage) this.#checkRamp(lane.outage, request);
+    return lane.open;
+  }
+
+  ended(name: string, request: object, ok: boolean): void {
+    const lane = this.#lane(name);
+    this.#open--;
+    if (--lane.open === 0) this.#lanesOpen--;
+    if (!lane.outage?.open.delete(request) || !ok || lane.outage.state === 'open') return;
+    if (++lane.outage.successes + 1 >= this.bounds.recoveredAt) delete lane.outage;
+  }
+
+  circuit(name: string, state: 'open' | 'closed'): void {
+    this.#lane(name).outage = { state: state === 'open' ? 'open' : 'recovering', open: new Set(), successes: 0 };
+  }
+
+  #checkPlaces(lane: LaneSeen): void {
+    const { total, reserve } = this.bounds.pool;
+    if (this.#open >= total) this.book.violate('more sockets than there are');
+    const share = Math.max(1, Math.floor(total / (this.#lanesOpen + 1)));
+    if (this.#open >= total - reserve && lane.open >= share) this.book.violate('a lane above its share');
+  }
+
+  #checkTurn(lane: LaneSeen, kind: 'fresh' | 'due'): void {
+    const { total, reserve } = this.bounds.pool;
+    // Where sockets are short the pool gives turns, and counts them over all lanes.
+    if (lane.waiting.fresh === 0 || this.#open + 1 >= total - reserve) lane.ahead = 0;
+    else lane.ahead = Math.max(0, lane.ahead + (kind === 'due' ? DUE_SHARE - 1 : -1));
+    if (lane.ahead > AHEAD) this.book.violate('retries before first attempts');
+  }
+
+  #checkRamp({ state, open, successes }: Outage, request: object): void {
+    open.add(request);
+    if (state === 'open' && open.size > 1) this.book.violate('more than one probe at a time');
+    if (state === 'recovering' && open.size > 1 + successes) this.book.violate('above the ramp');
+  }
+
+  #lane(name: string): LaneSeen {
+    let lane = this.#lanes.get(name);
+    if (!lane) this.#lanes.set(name, (lane = { open: 0, waiting: { fresh: 0, due: 0 }, ahead: 0 }));
+    return lane;
+  }
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readable } from '../bench/arithmetic';
+import { table } from '../bench/report/table';
+import { OTHERS, SCENARIOS } from './catalog';
+import { help, readCommandLine } from './options';
+import { draw } from './plot';
+import { keeps, type Finding, type Found } from './scenario';
+
+/** `npm run simulate`: plays scenarios in virtual time and prints what they found; progress goes to stderr. */
+
+async function main(): Promise<void> {
+  const known = { usual: SCENARIOS, others: OTHERS };
+  const read = readCommandLine(process.argv.slice(2), known);
+  if (read === 'help') {
+    console.log(help(known));
+    return;
+  }
+  const { scenarios, seed, short, json, plots } = read;
+  const results: Record<string, Found> = {};
+  for (const { name, about, play } of [...SCENARIOS, ...OTHERS].filter(({ name }) => scenarios.includes(name))) {
+    const started = performance.now();
+    console.error(`simulate: ${name} …`);
+    const note = (text: string) => console.error(`simulate: ${name}: ${text}`);
+    const found = (results[name] = await play({ seed, short, note }));
+    const tookS = (performance.now() - started) / 1_000;
+    const mostMb = process.resourceUsage().maxRSS / 1_024;
+    const cost = `computed in ${readable(tookS)} s, ${readable(mostMb)} MB at most`;
+    console.log(`\n${name}: ${about} (seed ${String(seed)}, ${cost})\n`);
+    for (const [file, plot] of Object.entries(found.plots ?? {}))
+      if (plots !== undefined) writeFileSync(join(plots, `${file}.svg`), draw(plot));
+    if (found.table) console.log(table(found.table));
+    if (found.findings.length > 0)
+      console.log(table([['finding', 'value', 'unit', 'goal', ''], ...found.findings.map(row)]));
+  }
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ seed, short, results }, null, 2)}\n`);
+  const broken = Object.values(results).flatMap(({ findings }) => findings.filter((finding) => !keeps(finding)));
+  if (broken.length > 0) throw new Error(`\n${String(broken.length)} goals are missed`);
+}
+
+function row(finding: Finding): string[] {
+  const { what, value, unit = '', goal } = finding;
+  if (!goal) return [what, readable(value), unit, '', ''];
+  const wanted = 'most' in goal ? `≤ ${readable(goal.most)}` : `≥ ${readable(goal.least)}`;
+  return [what, readable(value), unit, wanted, keeps(finding) ? 'kept' : 'MISSED'];
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

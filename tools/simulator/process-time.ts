@@ -1,0 +1,75 @@
+import { type Clock } from '../../services/delivery/clock';
+import { type Agenda } from './virtual-clock';
+
+/** The start of every simulation, ms since 1970: fixed, so that a seed gives the same run for ever. */
+export const EPOCH_MS = Date.parse('2026-11-21T10:00:00.000Z');
+
+/**
+ * The time of one process, which may be frozen for a while. What was to happen meanwhile happens at its end: first what
+ * the clock was to do, each once, then what came from outside. That is the order of Node's event loop after a stop.
+ */
+export class ProcessTime implements Clock {
+  #frozenUntil = 0;
+  #frozenMs = 0;
+  readonly #clocks = new Set<() => void>();
+  #outside: (() => void)[] = [];
+
+  constructor(private readonly agenda: Agenda) {}
+
+  wallMs(): number {
+    return EPOCH_MS + this.agenda.now;
+  }
+
+  brokerMs(): number {
+    return this.wallMs();
+  }
+
+  steadyMs(): number {
+    return this.agenda.now;
+  }
+
+  /** Code takes no time here, but a frozen loop counts as a busy one. */
+  busyMs(): number {
+    return this.#frozenMs;
+  }
+
+  every(ms: number, act: () => void): () => void {
+    let stopped = false;
+    const next = () => {
+      if (stopped) return;
+      if (this.#frozen) {
+        this.#clocks.add(next);
+        return;
+      }
+      act();
+      this.agenda.in(ms, next);
+    };
+    this.agenda.in(ms, next);
+    return () => {
+      stopped = true;
+    };
+  }
+
+  /** Something comes to the process from outside at that time: an answer, records, an acknowledgement. */
+  at(ms: number, act: () => void): void {
+    this.agenda.at(ms, () => {
+      if (this.#frozen) this.#outside.push(act);
+      else act();
+    });
+  }
+
+  freeze(ms: number): void {
+    this.#frozenUntil = this.agenda.now + ms;
+    this.agenda.at(this.#frozenUntil, () => {
+      this.#frozenMs += ms;
+      const [clocks, outside] = [[...this.#clocks], this.#outside];
+      this.#clocks.clear();
+      this.#outside = [];
+      for (const act of [...clocks, ...outside]) act();
+    });
+  }
+
+  get #frozen(): boolean {
+    return this.agenda.now < this.#frozenUntil;
+  }
+}

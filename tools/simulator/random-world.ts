@@ -1,0 +1,71 @@
+import { randomOf, type Random } from '../harness/random';
+import {
+  answers,
+  badFrom,
+  breaksAt,
+  failsSometimes,
+  flaps,
+  hangs,
+  refuses,
+  throttles,
+  works,
+  type Behaviour,
+} from './endpoint';
+import { type WorldSpec } from './world';
+
+/** Small worlds of any kind, by chance: endpoints of all sorts, several URLs, few sockets, standstills of our own. */
+
+const TIERS_MS = [
+  [1_000, 2_000],
+  [1_000, 10_000, 30_000],
+  [10_000, 60_000, 300_000, 900_000, 1_800_000],
+];
+/** Minutes instead of hours: what happens at a window's end happens in each of them. */
+const WINDOW_MS = 60_000;
+const TRAFFIC_MS = 2_000;
+/** In a third of the worlds our own process stands still, for up to so long, ms. */
+const LONGEST_FREEZE_MS = 20_000;
+const SLOWEST_MS = 4_800;
+
+export function mix(seed: number): WorldSpec {
+  const random = randomOf(seed);
+  const destinations = Array.from({ length: random.between(1, 5) }, (_, i) => ({
+    ...{ id: `d${String(i)}`, label: 'all', perSecond: random.between(0, 20) },
+    urls: Array.from({ length: random.between(1, 3) }, () => behaviour(random)),
+    bursts: [{ atMs: 1_000, count: random.between(0, 150) }],
+  }));
+  const total = random.between(5, 100);
+  const settings = {
+    ...{ tiersMs: random.one(TIERS_MS), windowMs: WINDOW_MS },
+    pool: { total, reserve: Math.floor(total / 10) },
+  };
+  const ms = random.one([0, 0, random.between(1, LONGEST_FREEZE_MS)]);
+  const freezes = ms > 0 ? [{ process: 0, atMs: TRAFFIC_MS, ms }] : [];
+  return { seed, destinations, trafficMs: TRAFFIC_MS, settings, freezes };
+}
+
+/** Of one mind, or of two: in turn, or bad for one while. */
+function behaviour(random: Random): Behaviour {
+  const [one, other] = [simple(random), simple(random)];
+  const from = random.between(0, 10_000);
+  return random.one([
+    one,
+    badFrom(from, from + random.between(0, WINDOW_MS), one, other),
+    flaps(random.between(1, 9_000), random.between(1, 9_000), one, other),
+  ]);
+}
+
+function simple(random: Random): Behaviour {
+  const ms = random.between(1, SLOWEST_MS);
+  const few = random.between(1, 30);
+  return random.one([
+    answers(ms),
+    answers(ms, random.one([404, 408, 410, 500, 503])),
+    hangs,
+    refuses,
+    failsSometimes(random.next(), ms),
+    works(few, ms),
+    breaksAt(few, ms),
+    throttles(few, random.between(0, 5_000)),
+  ]);
+}

@@ -1,0 +1,55 @@
+import { mix } from '../random-world';
+import { type Finding, type Options, type Scenario } from '../scenario';
+import { World } from '../world';
+
+/** Random mixes: nothing lost and no bound passed, whatever endpoints do, and whenever we stand still ourselves. */
+
+const WORLDS = 500;
+const WORLDS_SHORT = 3;
+const NOTE_EVERY = 50;
+
+export const trouble: Scenario = {
+  name: 'trouble',
+  about: '500 small worlds of random endpoints, sockets, tiers and standstills; their seeds follow from --seed',
+  async play(options) {
+    const sums = { born: 0, requests: 0, delivered: 0, dead: 0, mostHops: 0, latestMs: 0 };
+    const broken: Finding[] = [];
+    const worlds = options.short ? WORLDS_SHORT : WORLDS;
+    for (let i = 0; i < worlds; i++) {
+      if (i > 0 && i % NOTE_EVERY === 0) options.note(`world ${String(i)} of ${String(worlds)}`);
+      broken.push(...(await one(seedOf(options, i), sums)));
+    }
+    return {
+      findings: [
+        { what: 'worlds', value: worlds },
+        { what: 'deliveries', value: sums.born },
+        { what: 'requests', value: sums.requests },
+        { what: 'delivered', value: sums.delivered },
+        { what: 'dead letters', value: sums.dead },
+        { what: 'neither', value: sums.born - sums.delivered - sums.dead, goal: { most: 0 } },
+        { what: 'promises broken', value: broken.reduce((sum, { value }) => sum + value, 0), goal: { most: 0 } },
+        ...broken,
+        { what: 'most hops of a delivery', value: sums.mostHops },
+      ],
+    };
+  },
+};
+
+/** Far apart for neighbouring seeds: a thousand worlds of seed 1 are not those of seed 2. */
+function seedOf({ seed }: Options, i: number): number {
+  return seed * 100_000 + i;
+}
+
+async function one(seed: number, sums: Record<string, number> & { born: number }): Promise<Finding[]> {
+  const { figures, born, violations } = await new World(mix(seed)).run();
+  const add = (name: string, value: number) => (sums[name] = (sums[name] ?? 0) + value);
+  const most = (name: string, value: number) => (sums[name] = Math.max(sums[name] ?? 0, value));
+  add('born', born);
+  for (const count of ['requests', 'delivered', 'dead']) add(count, figures.counted(`all: ${count}`));
+  most('mostHops', figures.counted('all: most hops'));
+  return Object.entries(violations).map(([kind, value]) => ({
+    what: `world of seed ${String(seed)}: ${kind}`,
+    value,
+    goal: { most: 0 },
+  }));
+}

@@ -1,0 +1,97 @@
+import { StallClock } from '../../services/delivery/stall-clock';
+import { type SendRequest, type SendResult } from '../../services/delivery/http/client';
+import { type Clock } from '../../services/delivery/clock';
+import { type Random } from '../harness/random';
+import { type Answer, type Behaviour } from './endpoint';
+
+/** Requests to simulated endpoints. Deadlines are kept as by the real sender: by the clock that stands still with the process. */
+
+const SWEEP_MS = 100;
+const REFUSED_MS = 1;
+
+/** An endpoint, whoever asks it. */
+export interface Endpoint {
+  behaviour: Behaviour;
+  random: Random;
+  open: number;
+}
+
+export interface Request {
+  deliveryId: string;
+  origin: string;
+}
+
+interface Exchange extends Request {
+  endpoint: Endpoint;
+  at: number;
+  /** by the clock that stands still with the process */
+  begunAt: number;
+  done: (result: SendResult) => void;
+}
+
+export interface SenderOptions {
+  time: Clock & { at(ms: number, act: () => void): void };
+  timeoutMs: number;
+  endpoint: (origin: string) => Endpoint;
+  began: (request: Request) => void;
+  /** called before the answer is heard of */
+  ended: (request: Request, ok: boolean) => void;
+}
+
+export class SimulatedSender {
+  /** in the order of their deadlines */
+  readonly #open = new Set<Exchange>();
+  readonly #awake: StallClock;
+
+  constructor(private readonly options: SenderOptions) {
+    const { time, timeoutMs } = options;
+    const sweepMs = Math.min(SWEEP_MS, Math.ceil(timeoutMs / 10));
+    this.#awake = new StallClock(time.steadyMs());
+    // After what has arrived was read, as there.
+    time.every(sweepMs, () => time.at(time.steadyMs(), () => this.#sweep()));
+  }
+
+  send({ origin, headers }: SendRequest, done: (result: SendResult) => void): void {
+    const { time, began } = this.options;
+    const endpoint = this.options.endpoint(origin);
+    const deliveryId = headers[headers.indexOf('webhook-id') + 1] ?? '';
+    const at = time.steadyMs();
+    const exchange: Exchange = { deliveryId, origin, endpoint, at, begunAt: this.#awake.now(at), done };
+    this.#open.add(exchange);
+    endpoint.open++;
+    began(exchange);
+    const answer = endpoint.behaviour({ now: exchange.at, open: endpoint.open, random: endpoint.random });
+    if (answer.kind === 'hangs') return;
+    const afterMs = Math.max(1, answer.kind === 'refused' ? REFUSED_MS : answer.afterMs);
+    time.at(exchange.at + afterMs, () => this.#end(exchange, answer));
+  }
+
+  #sweep(): void {
+    const { timeoutMs, time } = this.options;
+    const message = `no complete answer within ${String(timeoutMs)} ms`;
+    this.#awake.beat(time.steadyMs());
+    const oldest = this.#awake.now(time.steadyMs()) - timeoutMs;
+    for (const exchange of this.#open) {
+      if (exchange.begunAt > oldest) break;
+      this.#end(exchange, { kind: 'hangs' }, { code: 'timeout', phase: 'headers', message });
+    }
+  }
+
+  #end(exchange: Exchange, answer: Answer, error?: Extract<SendResult, { ok: false }>['error']): void {
+    if (!this.#open.delete(exchange)) return;
+    exchange.endpoint.open--;
+    const now = this.options.time.steadyMs();
+    const durationMs = now - exchange.at;
+    if (answer.kind === 'status') {
+      const { status, retryAfterS } = answer;
+      this.options.ended(exchange, status < 500 && status !== 429);
+      const headers = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) };
+      exchange.done({ ok: true, answer: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs });
+    } else {
+      this.options.ended(exchange, false);
+      const refused = { code: 'connection' as const, phase: 'connect' as const, message: 'refused' };
+      const stoodStill = this.#awake.stoodStillSince(exchange.begunAt, now);
+      exchange.done({ ok: false, error: error ?? refused, durationMs, stoodStill });
+    }
+  }
+}

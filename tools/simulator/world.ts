@@ -1,0 +1,208 @@
+import { type CircuitTransition } from '../../services/delivery/lanes/registry';
+import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
+import { type Lookup, type Target } from '../../services/delivery/endpoints';
+import { DEFAULT_SHARDS } from '../../shared/model/config';
+import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
+import { type OutRecord } from '../../shared/kafka/port';
+import { assignCopartitions } from '../../shared/kafka/consumer/cooperative-assignor';
+import { WEBHOOKS } from '../../shared/kafka/topics';
+import { newTraceparent } from '../../shared/telemetry/trace';
+import { randomOf, type Random } from '../harness/random';
+import { Agenda } from './virtual-clock';
+import { Book } from './delivery-audit';
+import { Cluster } from './cluster';
+import { DeliveryProcess, type Settings } from './delivery-process';
+import { type Behaviour } from './endpoint';
+import { Figures } from './figures';
+import { partitioner } from './log';
+import { EPOCH_MS } from './process-time';
+import { type Endpoint } from './sender';
+
+/** Endpoints, traffic, and the processes that serve it, in virtual time. */
+
+export interface DestinationSpec {
+  id: string;
+  /** what its deliveries are counted under, by the time at which they came */
+  label: string | ((nowMs: number) => string);
+  urls: Behaviour[];
+  /** on average, at random moments; of all its shards */
+  perSecond?: number;
+  bursts?: { atMs: number; count: number }[];
+}
+
+export interface WorldSpec {
+  seed: number;
+  destinations: DestinationSpec[];
+  /** for how long messages come, ms */
+  trafficMs: number;
+  /** ends there, whatever still waits; default: when each delivery has ended */
+  untilMs?: number;
+  /** so long after two windows all must have ended, ms */
+  latestMs?: number;
+  /** `simulated`: only the first so many of them run, with all that is theirs */
+  processes?: { count: number; simulated: number };
+  partitions?: number;
+  settings?: Partial<Settings>;
+  /** of the courses, ms */
+  sliceMs?: number;
+  freezes?: { process: number; atMs: number; ms: number }[];
+  /** virtual time passes: hears the hour, once a virtual minute */
+  onMinute?: (nowMs: number, figures: Figures) => void;
+}
+
+export interface Ended {
+  figures: Figures;
+  /** what should never happen, and how often it did */
+  violations: Record<string, number>;
+  born: number;
+  /** neither delivered nor dead nor cancelled */
+  left: number;
+  virtualMs: number;
+  /** circuits that opened, or closed again, in the order of time */
+  turns: { atMs: number; label: string; state: 'open' | 'closed' }[];
+}
+
+const TIERS_MS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
+const WINDOW_MS = 14_400_000;
+/** What was never tried is tried after its window too; if that takes longer, something is lost. */
+const LATEST_MS = 3_600_000;
+
+export function settingsOf(change: Partial<Settings> = {}): Settings {
+  const tiersMs = change.tiersMs ?? TIERS_MS;
+  const basis = { lane: laneOptions(tiersMs), pool: SOCKETS, limits: LIMITS, tiersMs, windowMs: WINDOW_MS };
+  return { ...basis, timeoutMs: 5_000, ...change };
+}
+
+export class World {
+  readonly #agenda = new Agenda();
+  readonly #figures: Figures;
+  readonly #book: Book;
+  readonly #cluster: Cluster;
+  readonly #settings: Settings;
+  readonly #processes: DeliveryProcess[];
+  readonly #lookups = new Map<string, Lookup>();
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #labels = new Map<string, DestinationSpec['label']>();
+  readonly #turns: Ended['turns'] = [];
+  readonly #random: Random;
+
+  constructor(private readonly spec: WorldSpec) {
+    const { seed, partitions = 12, processes = { count: 1, simulated: 1 } } = spec;
+    this.#random = randomOf(seed);
+    this.#figures = new Figures(spec.sliceMs ?? 1_000);
+    const settings = (this.#settings = settingsOf(spec.settings));
+    this.#book = new Book(this.#figures);
+    for (const destination of spec.destinations) this.#add(destination);
+    const owned = stripesOf(partitions, processes);
+    const around = { agenda: this.#agenda, book: this.#book, figures: this.#figures, settings };
+    const cluster = (this.#cluster = new Cluster(around, owned.flat(), partitioner(partitions)));
+    this.#processes = owned.map((stripes) => {
+      const process: DeliveryProcess = new DeliveryProcess(
+        {
+          ...{ ...around, store: (records: OutRecord[]) => cluster.store(records) },
+          lookup: (id) => this.#lookups.get(id) ?? { kind: 'deleted' },
+          endpoint: (origin) => this.#endpoints.get(origin) as Endpoint,
+          onCircuit: (turn) => this.#turned(turn),
+        },
+        cluster.ofDelivery(stripes, (partition) => process.wake(partition)),
+      );
+      return process;
+    });
+    for (const each of spec.destinations) this.#arrange(each);
+    for (const { process, atMs, ms } of spec.freezes ?? [])
+      this.#agenda.at(atMs, () => {
+        this.#processes[process]?.time.freeze(ms);
+        this.#agenda.in(ms, () => this.#book.stoodStill(this.#agenda.now));
+      });
+  }
+
+  /** Until no more messages come and each has ended. */
+  async run(): Promise<Ended> {
+    const { trafficMs, onMinute } = this.spec;
+    const over = () => {
+      const { now } = this.#agenda;
+      if (now % 60_000 === 0) onMinute?.(now, this.#figures);
+      return now >= trafficMs && this.#book.open === 0;
+    };
+    const { latestMs = LATEST_MS } = this.spec;
+    const untilMs = this.spec.untilMs ?? trafficMs + 2 * this.#settings.windowMs + latestMs;
+    await this.#agenda.run(untilMs, over);
+    const { born, open: left, violations } = this.#book;
+    if (left > 0 && this.spec.untilMs === undefined) violations.set('neither ended nor gone on', left);
+    return {
+      ...{ figures: this.#figures, violations: Object.fromEntries(violations), born, left },
+      ...{ virtualMs: this.#agenda.now, turns: this.#turns },
+    };
+  }
+
+  #add({ id, label, urls }: DestinationSpec): void {
+    const targets = urls.map((behaviour, i): Target => {
+      const origin = `https://${id}-${String(i)}.example`;
+      const random = randomOf(this.#random.between(0, 2 ** 31));
+      this.#endpoints.set(origin, { behaviour, random, open: 0 });
+      const hash = urlHash(origin);
+      const names = { id: `${id}-${String(i)}`, hash, lane: `${id}/${hash}`, destinationId: id };
+      return { ...names, shards: DEFAULT_SHARDS, origin, path: '/', staticHeaders: [], secrets: [] };
+    });
+    const destination = { enabled: true, paused: false, secrets: undefined, targets };
+    this.#lookups.set(id, { kind: 'open', version: 1, destination });
+    this.#labels.set(id, label);
+  }
+
+  /** Its messages, of those shards whose partition is read here. */
+  #arrange(destination: DestinationSpec): void {
+    const keys = shardKeys(destination.id, DEFAULT_SHARDS);
+    const perMs = (destination.perSecond ?? 0) / 1_000 / keys.length;
+    for (const key of keys) if (perMs > 0) this.#stream(destination, key, perMs);
+    for (const { atMs, count } of destination.bursts ?? []) {
+      this.#agenda.at(atMs, () => {
+        for (let i = 0; i < count; i++) this.#bear(destination, keys[i % keys.length] ?? '');
+      });
+    }
+  }
+
+  /** At random moments, so many in the mean. */
+  #stream(destination: DestinationSpec, key: string, perMs: number): void {
+    const random = randomOf(this.#random.between(0, 2 ** 31));
+    if (!this.#cluster.has(this.#cluster.partitionOf(key))) return;
+    let at = 0;
+    const next = () => {
+      at += -Math.log(1 - random.next()) / perMs;
+      if (at >= this.spec.trafficMs) return;
+      this.#agenda.at(at, () => {
+        this.#bear(destination, key);
+        next();
+      });
+    };
+    next();
+  }
+
+  #bear({ id: destinationId, label }: DestinationSpec, key: string): void {
+    const partition = this.#cluster.partitionOf(key);
+    if (!this.#cluster.has(partition)) return;
+    const { now } = this.#agenda;
+    const id = this.#book.bear(typeof label === 'string' ? label : label(now), now, now + this.#settings.windowMs);
+    const headers = encodeDelivery({
+      ...{ id, messageId: id, sourceId: 'src', destinationId, type: 'track', closed: [] },
+      ...{ acceptedAt: EPOCH_MS + now, expiresAt: EPOCH_MS + now + this.#settings.windowMs },
+      ...{ attempt: 0, hop: 0, replay: 0, traceparent: newTraceparent() },
+    });
+    this.#cluster.append(WEBHOOKS, partition, { key, headers });
+  }
+
+  #turned({ target, state }: CircuitTransition): void {
+    const { now } = this.#agenda;
+    const label = this.#labels.get(target.destinationId) ?? '';
+    const name = typeof label === 'string' ? label : label(now);
+    this.#figures.count(`${name}: circuit ${state}`);
+    this.#turns.push({ atMs: now, label: name, state });
+  }
+}
+
+/** The stripes of the simulated processes, by the assignment that a group of so many would have. */
+function stripesOf(partitions: number, { count, simulated }: { count: number; simulated: number }): number[][] {
+  const claims = Array.from({ length: count }, (_, i) => ({
+    ...{ memberId: `process-${String(i).padStart(4, '0')}`, owned: [], at: 0, leaving: false },
+  }));
+  return [...assignCopartitions(partitions, claims).values()].slice(0, simulated);
+}
