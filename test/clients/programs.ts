@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
-import { GO, PYTHON, type Tool } from '../support/tools';
+import { GO, PYTHON, type Tool } from '../support/external-tools';
 
 /** The programs beside this file: how each is built and started. */
 

@@ -6,8 +6,8 @@ import { CALL_TYPES, type CallType } from '../../shared/model/message';
 import { ROOT } from '../../shared/service/repo-root';
 import { begin, type Ran, type Surroundings, waypost } from '../support/cli';
 import { eventually } from '../support/eventually';
-import { someTracks } from '../support/make';
-import { startProgram } from '../support/program';
+import { someTracks } from '../support/factories';
+import { startProgram } from '../support/child-program';
 import { type ReceivedRequest, type Sink, startSink } from '../../tools/harness/sink';
 import { startSystem, type System } from '../../tools/harness/system';
 

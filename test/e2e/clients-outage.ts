@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
 import { eventually } from '../support/eventually';
-import { startProgram } from '../support/program';
-import { type Stage } from '../support/stage';
-import { GO, testWith, type Tool } from '../support/tools';
+import { startProgram } from '../support/child-program';
+import { type StorySystem } from '../support/story-system';
+import { GO, testWith, type Tool } from '../support/external-tools';
 
 /** Our clients while ingest is killed and comes back: every call arrives once, and memory stays bounded. */
 
@@ -18,7 +18,7 @@ const CALLS = Number(process.env.CLIENT_CALLS ?? 5_000);
 const MAX_PEAK_KB = 160 * 1024;
 
 /** @param stage where they are played */
-export function outageStories(stage: () => Stage): void {
+export function outageStories(stage: () => StorySystem): void {
   let scratch: string;
   beforeAll(() => (scratch = mkdtempSync(join(tmpdir(), 'waypost-outage-'))));
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));

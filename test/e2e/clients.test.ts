@@ -1,8 +1,8 @@
 import { PROGRAMS, type ClientProgram, runClient } from '../clients/programs';
 import { type ReceivedRequest } from '../../tools/harness/sink';
-import { openStage, type Stage } from '../support/stage';
-import { testWith } from '../support/tools';
-import { isSignedBy } from '../support/verify';
+import { openStorySystem, type StorySystem } from '../support/story-system';
+import { testWith } from '../support/external-tools';
+import { isSignedBy } from '../support/verify-signature';
 import { outageStories } from './clients-outage';
 import { exampleStories } from './examples';
 
@@ -10,9 +10,9 @@ import { exampleStories } from './examples';
 
 const SECRET = 'a shared secret';
 
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStage();
+  stage = await openStorySystem();
 }, 120_000);
 afterAll(() => stage.close());
 

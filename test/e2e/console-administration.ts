@@ -1,14 +1,14 @@
-import { libraryAccepts } from '../support/verify';
+import { libraryAccepts } from '../support/verify-signature';
 import { type Tab } from '../support/browser';
 import { eventually } from '../support/eventually';
-import { aTrack } from '../support/make';
-import { type Stage } from '../support/stage';
+import { aTrack } from '../support/factories';
+import { type StorySystem } from '../support/story-system';
 import { type Destination, type Source } from '../../tools/harness/system';
 
 /** What an administrator does in the console with tokens, secrets, keys and users, on the system of console.test.ts. */
 
 export interface Scene {
-  stage: Stage;
+  stage: StorySystem;
   tab: Tab;
   shop: Source;
   /** delivers to `path` of the stage's sink */
@@ -157,7 +157,7 @@ async function confirm({ page }: Tab, question: string, label: string): Promise<
   await dialog.waitFor({ state: 'detached' });
 }
 
-async function asked({ system }: Stage, path: string, token: string): Promise<{ status: number; body: unknown }> {
+async function asked({ system }: StorySystem, path: string, token: string): Promise<{ status: number; body: unknown }> {
   const answer = await fetch(`${system.controlUrl}/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
   return { status: answer.status, body: await answer.json() };
 }

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import { type Call } from '../support/make';
+import { type Call } from '../support/factories';
 import { type Scene } from './console-administration';
 
 /** Audiences in the console, from the empty list to members at a webhook, on the system of console.test.ts. */

@@ -2,16 +2,16 @@ import { type Browser, type BrowserContextOptions } from 'playwright-core';
 import { openTab, type Tab } from '../support/browser';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { eventually } from '../support/eventually';
-import { aTrack } from '../support/make';
-import { openStage, type Stage } from '../support/stage';
+import { aTrack } from '../support/factories';
+import { openStorySystem, type StorySystem } from '../support/story-system';
 import { type Destination, type Source } from '../../tools/harness/system';
-import { testWith } from '../support/tools';
+import { testWith } from '../support/external-tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';
 
 /** The console in a real browser, on the whole system: what a person sees, and what the page must not hold. */
 
-let stage: Stage;
+let stage: StorySystem;
 let browser: Browser;
 let tab: Tab;
 /** the cookie of a session, as the first sign-in got it */
@@ -24,7 +24,7 @@ const story = (name: string, tell: () => Promise<void>, timeoutMs: number) => te
 
 beforeAll(async () => {
   [stage, browser] = await Promise.all([
-    openStage({ env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' } }),
+    openStorySystem({ env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' } }),
     openChromium(),
   ]);
   shop = await stage.system.createSource('Web shop');

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
-import { openRig, PER_SECOND, type Rig } from '../../tools/harness/loaded-system';
+import { openLoadedSystem, PER_SECOND, type LoadedSystem } from '../../tools/harness/loaded-system';
 import { descendants, processes } from '../support/supervised';
-import { ToldOrders } from '../support/told';
+import { TraitOracle } from '../support/trait-oracle';
 
 /**
  * One system with a Kafka of its own, under load from the beginning to the end, one endpoint hanging: Kafka is frozen and
@@ -17,10 +17,10 @@ const CLIENT_TIMEOUT_MS = 10_000;
 /** Between the look at the commits and the kill, and from the last commit to the look: a second of load. */
 const SLACK = PER_SECOND;
 
-let rig: Rig;
-const orders = new ToldOrders();
+let rig: LoadedSystem;
+const orders = new TraitOracle();
 beforeAll(async () => {
-  rig = await openRig({ embedded: true, orders });
+  rig = await openLoadedSystem({ embedded: true, orders });
 }, 240_000);
 afterAll(() => rig.close(), 120_000);
 

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 import { CHROMIUM, openChromium } from '../support/chromium';
-import { installExamples, type InstalledExamples } from '../support/installed';
-import { startProgram } from '../support/program';
-import { type Connection, type Stage } from '../support/stage';
-import { GO, testWith } from '../support/tools';
+import { installExamples, type InstalledExamples } from '../support/installed-examples';
+import { startProgram } from '../support/child-program';
+import { type Connection, type StorySystem } from '../support/story-system';
+import { GO, testWith } from '../support/external-tools';
 
 /** The senders of examples/, against the whole system. */
 
 /** @param stage where they are played */
-export function exampleStories(stage: () => Stage): void {
+export function exampleStories(stage: () => StorySystem): void {
   let installed: InstalledExamples;
   beforeAll(async () => (installed = await installExamples()), 120_000);
   afterAll(() => installed.remove());

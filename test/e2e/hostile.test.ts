@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { SERVICES } from '../../deploy/standalone/service-list';
-import { aTrack } from '../support/make';
-import { raw, requestText } from '../support/raw';
-import { type Connection, openStage, type Stage } from '../support/stage';
+import { aTrack } from '../support/factories';
+import { raw, requestText } from '../support/raw-http';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { startSupervised } from '../support/supervised';
 
 /**
@@ -25,14 +25,14 @@ interface Answered {
   text: string;
 }
 
-let stage: Stage;
+let stage: StorySystem;
 let shop: Connection;
 let pids: number[][];
 /** all answers of all doors, to be looked through at the end */
 const answers: Answered[] = [];
 
 beforeAll(async () => {
-  stage = await openStage({
+  stage = await openStorySystem({
     env: { WAYPOST_ADMIN_TOKEN: PLANTED.adminToken, WAYPOST_LOG_LEVEL: 'debug', WAYPOST_RETRY_DELAYS: '300ms' },
   });
   shop = await stage.connect({

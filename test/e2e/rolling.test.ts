@@ -3,7 +3,7 @@ import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
-import { openRig, type Rig } from '../../tools/harness/loaded-system';
+import { openLoadedSystem, type LoadedSystem } from '../../tools/harness/loaded-system';
 import { type Service, startBeside } from '../support/service';
 import { openTopics, type Topics } from '../support/topics';
 
@@ -16,7 +16,7 @@ const env = {
   WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
 };
 
-let rig: Rig;
+let rig: LoadedSystem;
 let topics: Topics;
 let tail: Tail;
 /** when a delivery of each partition succeeded, in order */
@@ -26,7 +26,7 @@ let ranOut = 0;
 const beside = new Set<Service>();
 
 beforeAll(async () => {
-  rig = await openRig({ env, slowMs: SLOW_MS });
+  rig = await openLoadedSystem({ env, slowMs: SLOW_MS });
   topics = await openTopics(rig.system);
   tail = await topics.kafka.tail({
     ...{ name: 'rolling', topic: ATTEMPTS, from: 'beginning' },

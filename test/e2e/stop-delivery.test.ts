@@ -1,15 +1,15 @@
 import { eventually } from '../support/eventually';
-import { someTracks } from '../support/make';
-import { openStage, type Stage } from '../support/stage';
+import { someTracks } from '../support/factories';
+import { openStorySystem, type StorySystem } from '../support/story-system';
 
 /** SIGTERM to delivery while its lanes are full: what is in flight ends, and what waits is left to the next process. */
 
 const CALLS = 100;
 const PATH = '/patient';
 
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStage({ env: { WAYPOST_TIMEOUT: '12s' } });
+  stage = await openStorySystem({ env: { WAYPOST_TIMEOUT: '12s' } });
 });
 afterAll(() => stage.close());
 

@@ -1,17 +1,17 @@
-import { type Connection, openStage, type Stage } from '../support/stage';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
 import { type ReceivedRequest } from '../../tools/harness/sink';
 import { type Json } from '../../tools/harness/system';
-import { isSignedBy } from '../support/verify';
+import { isSignedBy } from '../support/verify-signature';
 
 /** What Waypost tells of its own accord: a destination fails, is well again, or gives up. */
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const FAILING_MS = 2_000;
 
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
 });
 afterAll(() => stage.close());
 

@@ -1,13 +1,13 @@
-import { openStage, type Stage } from '../support/stage';
+import { openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
-import { aTrack } from '../support/make';
+import { aTrack } from '../support/factories';
 import { type Json } from '../../tools/harness/system';
 
 /** What people ask afterwards: did it arrive, if not why, and can I have it again. */
 
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms' } });
 });
 afterAll(() => stage.close());
 

@@ -1,9 +1,9 @@
 import { type CircuitEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { eventually } from '../support/eventually';
-import { aTrack } from '../support/make';
+import { aTrack } from '../support/factories';
 import { startSink, type Sink } from '../../tools/harness/sink';
-import { type Connection, openStage, type Stage } from '../support/stage';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /** One endpoint in trouble, beside others that are well. */
 
@@ -12,13 +12,15 @@ const PER_SECOND = 150;
 const HANGS_FOR_MS = 12_000;
 const HEALTHY = ['/a', '/b', '/c', '/d'];
 
-let stage: Stage;
+let stage: StorySystem;
 /** a receiver of its own, so that its connections can be counted */
 let sick: Sink;
 let follow: Tail | undefined;
 beforeAll(async () => {
   sick = await startSink();
-  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '1s,4s,20s', WAYPOST_TIMEOUT: `${String(TIMEOUT_MS)}ms` } });
+  stage = await openStorySystem({
+    env: { WAYPOST_RETRY_DELAYS: '1s,4s,20s', WAYPOST_TIMEOUT: `${String(TIMEOUT_MS)}ms` },
+  });
 });
 afterAll(async () => {
   await follow?.stop();

@@ -1,9 +1,9 @@
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
-import { openStage, type Stage } from '../support/stage';
+import { openStorySystem, type StorySystem } from '../support/story-system';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { makeCertificate } from '../support/certificate';
-import { aTrack } from '../support/make';
+import { aTrack } from '../support/factories';
 
 /**
  * What lies between us and a receiver: networks that are closed to webhooks, certificates, names, ports; and the window
@@ -12,7 +12,7 @@ import { aTrack } from '../support/make';
 
 const WINDOW_MS = 3_000;
 const HOST = '127.0.0.2';
-let stage: Stage;
+let stage: StorySystem;
 const sinks: Sink[] = [];
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
     WAYPOST_RETRY_WINDOW: `${WINDOW_MS / 1_000}s`,
     WAYPOST_TIMEOUT: '2s',
   };
-  stage = await openStage({ env, host: HOST });
+  stage = await openStorySystem({ env, host: HOST });
 });
 afterAll(async () => {
   await stage.close();

@@ -1,11 +1,11 @@
 import { laneOptions } from '../../services/delivery/lanes/tuning';
 import { type AttemptEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
-import { type NameServer, startNameServer } from '../support/dns';
+import { type NameServer, startNameServer } from '../support/name-server';
 import { eventually } from '../support/eventually';
-import { aCall } from '../support/make';
+import { aCall } from '../support/factories';
 import { type CallType } from '../../shared/model/message';
-import { type SickReceiver, sickReceivers } from '../support/sick-receivers';
-import { type Connection, openStage, type Stage } from '../support/stage';
+import { type FailingReceiver, failingReceivers } from '../support/failing-receivers';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
  * Receivers that are unwell, all at once beside two that are well: each costs its own lane and nothing else, and the
@@ -22,7 +22,7 @@ const TIERS_MS = [500, 2_000];
 /** A lane begins with so many; and some receivers see our ends late. */
 const MOST_CONNECTIONS = laneOptions(TIERS_MS).start * 1.5;
 
-const receivers = sickReceivers(SLOW_MS);
+const receivers = failingReceivers(SLOW_MS);
 /** What each attempt may show, as code/phase or outcome; the first one must be seen. */
 const EXPECTED: Record<keyof typeof receivers | keyof typeof NAMES, [string, ...string[]]> = {
   'never answers': ['timeout/headers'],
@@ -58,10 +58,10 @@ const NAMES = {
   'has a name whose server fails': 'failing.test',
 };
 
-let stage: Stage;
+let stage: StorySystem;
 let names: NameServer;
 let connection: Connection;
-const sick = new Map<string, SickReceiver>();
+const sick = new Map<string, FailingReceiver>();
 const destinations = new Map<string, string>();
 const sent: string[] = [];
 let identifies: string[] = [];
@@ -78,7 +78,7 @@ beforeAll(async () => {
     WAYPOST_TIMEOUT: `${TIMEOUT_MS}ms`,
     WAYPOST_DNS_SERVERS: names.address,
   };
-  stage = await openStage({ env });
+  stage = await openStorySystem({ env });
   const { sink, system } = stage;
   connection = await stage.connect({ webhooks: [{ url: sink.url('/well') }] });
   destinations.set('well', connection.destination.id);

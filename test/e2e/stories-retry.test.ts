@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { common, openStage, type Stage } from '../support/stage';
+import { common, openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
-import { hexSha1, isSignedBy, standardSignature } from '../support/verify';
+import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
 /** What becomes of a delivery by what its URLs answer: tried again, settled, or given up. */
 
 const SECRET = 'a secret of the tests';
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
 });
 afterAll(() => stage.close());
 

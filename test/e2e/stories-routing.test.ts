@@ -1,14 +1,14 @@
 import { type CallType, type JsonObject } from '../../shared/model/message';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';
-import { aCall, aTrack, type Call } from '../support/make';
-import { type Connection, openStage, type Stage } from '../support/stage';
+import { aCall, aTrack, type Call } from '../support/factories';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /** Which messages go to which destination, and what exactly arrives there. */
 
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStage();
+  stage = await openStorySystem();
 });
 afterAll(() => stage.close());
 

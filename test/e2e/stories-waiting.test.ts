@@ -1,14 +1,14 @@
-import { standardSignature, hexSha1, isSignedBy } from '../support/verify';
+import { standardSignature, hexSha1, isSignedBy } from '../support/verify-signature';
 import { eventually } from '../support/eventually';
-import { type Call } from '../support/make';
-import { type Connection, openStage, type Stage } from '../support/stage';
+import { type Call } from '../support/factories';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /** What an operator does while deliveries wait for their next try holds for that try. */
 
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
   // Long enough to change something while a delivery waits, short enough to wait for.
-  stage = await openStage({ env: { WAYPOST_RETRY_DELAYS: '1500ms', WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '1500ms', WAYPOST_TIMEOUT: '1s' } });
 });
 afterAll(() => stage.close());
 

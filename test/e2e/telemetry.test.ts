@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { type CollectedSpan, type Collector, startCollector } from '../../tools/harness/collector';
 import { SERVICES } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
-import { aTrack } from '../support/make';
-import { openStage, type Stage } from '../support/stage';
+import { aTrack } from '../support/factories';
+import { openStorySystem, type StorySystem } from '../support/story-system';
 
 /** What an operator sees of messages: one trace each over all services, metrics of every service, and no secret anywhere. */
 
@@ -12,10 +12,10 @@ const SECRET_PATH = 'a-token-in-the-path';
 const SECRET_HEADER = 'a-token-in-a-header';
 
 let collector: Collector;
-let stage: Stage;
+let stage: StorySystem;
 beforeAll(async () => {
   collector = await startCollector();
-  stage = await openStage({
+  stage = await openStorySystem({
     env: {
       WAYPOST_RETRY_DELAYS: '200ms,400ms',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

@@ -23,7 +23,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
-import { aTrack, type Call } from '../support/make';
+import { aTrack, type Call } from '../support/factories';
 import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised } from '../support/supervised';

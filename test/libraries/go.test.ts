@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
-import { signedHeaders } from '../support/signed';
-import { GO, testWith } from '../support/tools';
+import { signedHeaders } from '../support/signed-headers';
+import { GO, testWith } from '../support/external-tools';
 
 /** clients/go and all Go beside it, judged by Go's own tools. */
 

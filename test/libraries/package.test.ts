@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
-import { installExamples, type InstalledExamples } from '../support/installed';
-import { startProgram } from '../support/program';
+import { installExamples, type InstalledExamples } from '../support/installed-examples';
+import { startProgram } from '../support/child-program';
 import { startSink } from '../../tools/harness/sink';
 
 /** @waypost/node as it is installed: what it brings, how it is imported, and how it ends a process. */

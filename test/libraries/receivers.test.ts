@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
-import { installExamples, type InstalledExamples } from '../support/installed';
-import { type Program, startProgram } from '../support/program';
-import { signedHeaders } from '../support/signed';
-import { GO, PYTHON, testWith, type Tool } from '../support/tools';
+import { installExamples, type InstalledExamples } from '../support/installed-examples';
+import { type Program, startProgram } from '../support/child-program';
+import { signedHeaders } from '../support/signed-headers';
+import { GO, PYTHON, testWith, type Tool } from '../support/external-tools';
 
 /** The receivers of examples/ and of docs/guide/receiving.md, given what Waypost signs and what nobody should send. */
 

@@ -5,7 +5,7 @@ import { ROOT } from '../../shared/service/repo-root';
 import { type ClientProgram, PROGRAMS, runClient } from '../clients/programs';
 import { type ReceivedRequest, startSink } from '../../tools/harness/sink';
 import { RECORDED_KEY, type RecordedRequest, recordedRequests } from '../support/recorded';
-import { testWith } from '../support/tools';
+import { testWith } from '../support/external-tools';
 
 /**
  * test/clients/recorded.json holds the requests of real clients, which the fuzz test of ingest mutates. With `RECORD=1`

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-import { type Tool } from './tools';
+import { type Tool } from './external-tools';
 
 /** A real browser, for what only one can show. */
 

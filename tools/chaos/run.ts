@@ -11,7 +11,7 @@ import { callMaker, PARTS, type Role, ROLES } from './scenario';
 import { type Cluster, startCluster } from './cluster';
 import { type Endpoints, openEndpoints } from './endpoints';
 import { Injector } from './injector';
-import { type Evidence, judge, type Verdict } from './verify-run';
+import { type Evidence, verifyRun, type Verdict } from './verify-run';
 import { KafkaView } from './kafka-view';
 import { type ChaosOptions } from './options';
 import { planFaults } from './fault-plan';
@@ -216,7 +216,7 @@ async function conclude(scene: Scene, load: Load, injector: Injector): Promise<O
     commits,
     disturbances,
   };
-  const verdict = judge(evidence);
+  const verdict = verifyRun(evidence);
   const violations = [...violationsOf(verdict), ...injector.failures];
   const suspects = [...Object.values(verdict.crimes), verdict.contradictions].flatMap((found) =>
     found.slice(0, TRACED),

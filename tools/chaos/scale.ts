@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { cpuBetween, readCpu } from '../bench/cpu';
 import { type ServiceName } from '../../deploy/standalone/service-list';
-import { openRig, type Rig } from '../harness/loaded-system';
+import { openLoadedSystem, type LoadedSystem } from '../harness/loaded-system';
 import { type Service, startBeside } from '../../test/support/service';
 
 /**
@@ -30,7 +30,7 @@ async function main(): Promise<boolean> {
   if (!(perSecond > 0 && seconds > 0))
     throw new Error('Usage: npm run scale -- [--rate CALLS_PER_SECOND] [--seconds N]');
   const env = { WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'), WAYPOST_PARTITIONS: '12' };
-  const rig = await openRig({ embedded: true, perSecond, env: { ...env, WAYPOST_TIMEOUT: '5s' } });
+  const rig = await openLoadedSystem({ embedded: true, perSecond, env: { ...env, WAYPOST_TIMEOUT: '5s' } });
   const admin = new KafkaJs({ brokers: [rig.system.brokers], logLevel: logLevel.NOTHING }).admin();
   const crew = new Crew(rig);
   try {
@@ -57,7 +57,7 @@ async function main(): Promise<boolean> {
 class Crew {
   readonly #beside: Record<Scaled, Service[]> = { router: [], delivery: [] };
 
-  constructor(private readonly rig: Rig) {}
+  constructor(private readonly rig: LoadedSystem) {}
 
   /** Starts or gracefully stops as many as are missing or too many. */
   async become(name: Scaled, count: number): Promise<void> {
@@ -87,7 +87,7 @@ class Crew {
 }
 
 /** What flows in so many seconds, and through whom: by the offsets that the owner of each partition has committed. */
-async function watch(rig: Rig, crew: Crew, admin: Admin, seconds: number): Promise<string[]> {
+async function watch(rig: LoadedSystem, crew: Crew, admin: Admin, seconds: number): Promise<string[]> {
   const processes = SCALED.flatMap((name) => crew.processes(name));
   const pids = Object.fromEntries(processes.map(({ title, pid }) => [title, pid]));
   const counts = () => ({ calls: rig.load.acknowledged.size, taken: rig.healthy.taken + rig.failing.taken });

@@ -1,5 +1,5 @@
 import { CALL_TYPES, type CallType } from '../../shared/model/message';
-import { aCall, type Call } from '../../test/support/make';
+import { aCall, type Call } from '../../test/support/factories';
 import { type Random } from '../harness/random';
 
 /** Who plays: the calls that come in, and the endpoints that they go to, well behaved and not. */

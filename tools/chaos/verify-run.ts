@@ -54,7 +54,7 @@ export interface Verdict {
 }
 
 /** Looks at each acknowledged message at each destination, and at each repeat at the healthy ones. */
-export function judge(evidence: Evidence): Verdict {
+export function verifyRun(evidence: Evidence): Verdict {
   const verdict = newVerdict();
   for (const message of evidence.acknowledged) {
     verdict.acknowledged++;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { aCall, type Call } from '../../test/support/make';
+import { aCall, type Call } from '../../test/support/factories';
 
 /**
  * Calls at a steady rate, as real clients make them: some alone and some in batches, and each repeated with the same

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { type ServiceName } from '../../deploy/standalone/service-list';
-import { aCall, type Call } from '../../test/support/make';
+import { aCall, type Call } from '../../test/support/factories';
 import { eventually } from '../../test/support/eventually';
 import { type Load, startLoad } from './load';
 import { type Behaviour, startSink } from './sink';
 import { startSystem, type System, type SystemOptions } from './system';
-import { ORDERS, type ToldOrders } from '../../test/support/told';
+import { ORDERS, type TraitOracle } from '../../test/support/trait-oracle';
 
 /**
  * A system under load, for breaking it: one source, and three destinations: one is well, one fails sometimes, and one, for
  * one call in fifty, never answers. If wanted, a fourth takes long for the same calls, and answers.
  */
-export interface Rig {
+export interface LoadedSystem {
   /** the system as it runs now */
   system: System;
   /** what the endpoints that answer have taken, so far */
@@ -59,16 +59,21 @@ const TOLD = '/told';
 /** Two cores for all of it, and others on them: how long it takes is not the question here. */
 const RECOVERY_MS = 120_000;
 
-export interface RigOptions extends SystemOptions {
+export interface LoadedSystemOptions extends SystemOptions {
   /** what the slow endpoint takes for an answer; without it there is none */
   slowMs?: number;
   /** calls */
   perSecond?: number;
   /** a computed trait is told besides, and heard by this */
-  orders?: ToldOrders;
+  orders?: TraitOracle;
 }
 
-export async function openRig({ slowMs, perSecond = PER_SECOND, orders, ...options }: RigOptions = {}): Promise<Rig> {
+export async function openLoadedSystem({
+  slowMs,
+  perSecond = PER_SECOND,
+  orders,
+  ...options
+}: LoadedSystemOptions = {}): Promise<LoadedSystem> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-crash-'));
   const sink = await startSink();
   const [healthy, failing, slow] = [newTally(), newTally(), newTally()];
@@ -104,7 +109,7 @@ export async function openRig({ slowMs, perSecond = PER_SECOND, orders, ...optio
     await sink.waitFor(1, { path: HANGING, timeoutMs: 250 });
   });
   const load = startLoad({ url: system.ingestUrl, writeKey: source.writeKey, perSecond });
-  const rig: Rig = {
+  const rig: LoadedSystem = {
     system,
     healthy,
     failing,

@@ -4,7 +4,7 @@ import { type Role, ROLES } from '../../../tools/chaos/scenario';
 import { Commits } from '../../../tools/chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-repeats';
 import { History } from '../../../tools/chaos/history';
-import { type Evidence, judge } from '../../../tools/chaos/verify-run';
+import { type Evidence, verifyRun } from '../../../tools/chaos/verify-run';
 import { encodeRuns } from '../../../shared/kafka/consumer/commit-metadata';
 import { Receipts } from '../../../tools/chaos/receipts';
 import { violationsOf } from '../../../tools/chaos/report';
@@ -42,8 +42,8 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     /** Up to an offset in webhooks/0, where all records are at offset 1 as a rule; and what is done above it. */
     committed: (offset: number, at: number, metadata = '') =>
       commits.add({ topic: 'webhooks', partition: 0, offset, metadata }, at),
-    verdict: () => judge(evidence),
-    violations: () => violationsOf(judge(evidence)),
+    verdict: () => verifyRun(evidence),
+    violations: () => violationsOf(verifyRun(evidence)),
   };
   return run;
 }

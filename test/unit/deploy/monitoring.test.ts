@@ -1,4 +1,4 @@
-import { answerable, queriesOf, readDashboards, readRules } from '../../support/asked';
+import { answerable, queriesOf, readDashboards, readRules } from '../../support/promql';
 import { read } from './files';
 
 /** Alerts and dashboards ask for metrics that there are, and each alert leads to a page that says what to do. */

@@ -1,6 +1,6 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { DirectReader } from '../../../shared/kafka/reader';
-import { type BrokerAnswer, oddBroker } from '../../support/broker';
+import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
 
 /** What a direct read takes for the end of a partition. Reads from a real broker: kafka-port.test.ts. */
 
@@ -8,7 +8,7 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 async function read(answers: BrokerAnswer[], at: { offset: number; until?: number }, topic = 'profiles') {
-  const broker = oddBroker(topic, answers, 50);
+  const broker = faultyBroker(topic, answers, 50);
   const client = { [Symbol('private:Kafka:createCluster')]: () => broker.cluster } as unknown as KafkaJs;
   const reading = new DirectReader(client, '').read({ topic, partition: 0, maxBytes: 1_000, ...at });
   const settled = reading.catch((error: unknown) => error);

@@ -1,6 +1,6 @@
 import { KafkaTail } from '../../../shared/kafka/tail';
 import { createLog } from '../../../shared/telemetry/log';
-import { type BrokerAnswer, oddBroker } from '../../support/broker';
+import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
 
 /** What a tail takes for the end of its topic, and when it must be considered stuck. Real brokers: tail-cluster.test.ts. */
 
@@ -8,7 +8,7 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 async function start(answers: BrokerAnswer[], end: number) {
-  const broker = oddBroker('config', answers, end);
+  const broker = faultyBroker('config', answers, end);
   const onFatal = (error: unknown) => {
     throw error;
   };

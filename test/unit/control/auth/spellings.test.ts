@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import supertest from 'supertest';
 import { type Role, ROLES } from '../../../../shared/model/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
-import { spellings } from '../../../support/spellings';
+import { spellings } from '../../../support/path-spellings';
 
 /** The front door over a socket: other clients would correct a path before they send it. */
 

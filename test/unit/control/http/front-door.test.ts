@@ -10,7 +10,7 @@ import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest, SECRET_KEY } from
 import { memoryDatabase } from '../../../support/database';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../../support/fuzz';
 import { type Answering, answering } from '../../../support/profiles';
-import { spellings } from '../../../support/spellings';
+import { spellings } from '../../../support/path-spellings';
 
 /** 10,000 odd requests to control. `FUZZ_SEED=<number>` repeats a run. */
 

@@ -1,5 +1,5 @@
 import { NameResolver } from '../../../../services/delivery/http/resolver';
-import { type NameServer, startNameServer } from '../../../support/dns';
+import { type NameServer, startNameServer } from '../../../support/name-server';
 
 /** Names to addresses, asked of a real name server. */
 

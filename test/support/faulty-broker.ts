@@ -6,7 +6,7 @@ import { type Cluster, type FetchResponse } from '../../shared/kafka/kafkajs/clu
 /** What it answers a fetch with: an error that is thrown, or where its partition ends. */
 export type BrokerAnswer = Error | { throttledMs: number } | 'nothing' | { highWatermark: number; next?: number };
 
-export interface OddBroker {
+export interface FaultyBroker {
   cluster: Cluster;
   admin: Admin;
   /** for the fetches to come, the last repeating */
@@ -17,9 +17,9 @@ export interface OddBroker {
   asked: number[];
 }
 
-export function oddBroker(topic: string, answers: BrokerAnswer[], end: number): OddBroker {
+export function faultyBroker(topic: string, answers: BrokerAnswer[], end: number): FaultyBroker {
   const asked: number[] = [];
-  const broker: OddBroker = {
+  const broker: FaultyBroker = {
     answers,
     end,
     asked,

@@ -1,4 +1,4 @@
-import { type Call, aTrack } from './make';
+import { type Call, aTrack } from './factories';
 import { eventually } from './eventually';
 import { type ReceivedRequest, type Sink, startSink } from '../../tools/harness/sink';
 import {
@@ -14,7 +14,7 @@ import { openTopics, type Topics } from './topics';
  * Where stories are played: a system, a receiver, and the topics in view. Each story has a source and a destination of
  * its own, and paths of its own at the receiver, so that stories do not meet.
  */
-export interface Stage {
+export interface StorySystem {
   system: System;
   sink: Sink;
   topics: Topics;
@@ -37,7 +37,7 @@ export interface Connection {
   change(patch: object): Promise<void>;
 }
 
-export async function openStage(options: SystemOptions & { host?: string } = {}): Promise<Stage> {
+export async function openStorySystem(options: SystemOptions & { host?: string } = {}): Promise<StorySystem> {
   const { host, ...systemOptions } = options;
   const sink = await startSink(host === undefined ? {} : { host });
   const system = await startSystem(systemOptions).catch(async (error: unknown) => {
@@ -60,7 +60,7 @@ export async function openStage(options: SystemOptions & { host?: string } = {})
       { everyMs: 0 },
     );
   };
-  const connect: Stage['connect'] = async (fields) => {
+  const connect: StorySystem['connect'] = async (fields) => {
     const source = await system.createSource();
     const destination = await system.createDestination({ sources: [source.id], ...fields });
     await settled();

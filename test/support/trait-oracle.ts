@@ -1,11 +1,11 @@
-import { type Call } from './make';
+import { type Call } from './factories';
 
 /** A computed trait of a system under load: the orders of each user, as they were told to a receiver, and as they must be. */
 
 /** What makes the trait; its key is `orders`. */
 export const ORDERS = { name: 'Orders', compute: 'count', event: 'Order Completed', syncEvery: '5s' };
 
-export class ToldOrders {
+export class TraitOracle {
   /** users by the ids of their orders */
   readonly #orders = new Map<string, string>();
   /** by user, and by `timestamp` */

@@ -3,7 +3,7 @@ import { onRequests, startNeverAccepting, startRawServer } from '../../tools/har
 import { type Answer, startSink } from '../../tools/harness/sink';
 
 /** Receivers that are unwell, each in its own way and at a port of its own. */
-export interface SickReceiver {
+export interface FailingReceiver {
   url: string;
   /** the most connections that were open at once; 0 where it cannot tell */
   readonly maxConnections: number;
@@ -15,7 +15,7 @@ const DRIP_MS = 100;
 const MANY_HEADERS = `x-padding: ${'x'.repeat(1_000)}\r\n`.repeat(64);
 
 /** @param slowMs what `slow` takes for each answer */
-export function sickReceivers(slowMs: number) {
+export function failingReceivers(slowMs: number) {
   return {
     'never answers': () => http({ misbehave: 'hang' }),
     'is slow': () => http({ delayMs: slowMs }),
@@ -61,28 +61,28 @@ export function sickReceivers(slowMs: number) {
       ),
     'has no TLS': () => at('https', startSink()),
     'proves nothing': () => at('https', startSink({ tls: makeCertificate({ hosts: ['shop.example'] }) })),
-  } satisfies Record<string, () => Promise<SickReceiver>>;
+  } satisfies Record<string, () => Promise<FailingReceiver>>;
 }
 
-async function http(answer: Answer): Promise<SickReceiver> {
+async function http(answer: Answer): Promise<FailingReceiver> {
   const sink = await startSink();
   sink.on('*', answer);
   return at('http', Promise.resolve(sink));
 }
 
-function raw(onConnection: Parameters<typeof startRawServer>[0]): Promise<SickReceiver> {
+function raw(onConnection: Parameters<typeof startRawServer>[0]): Promise<FailingReceiver> {
   return at('http', startRawServer(onConnection));
 }
 
 /** What is not read does not show its end either. */
-function uncounted({ url, close }: SickReceiver): SickReceiver {
+function uncounted({ url, close }: FailingReceiver): FailingReceiver {
   return { url, maxConnections: 0, close };
 }
 
 async function at(
   scheme: string,
   starting: Promise<{ port: number; readonly maxConnections: number; close(): Promise<void> }>,
-): Promise<SickReceiver> {
+): Promise<FailingReceiver> {
   const server = await starting;
   return {
     url: `${scheme}://127.0.0.1:${String(server.port)}/sick`,
