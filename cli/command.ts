@@ -1,21 +1,21 @@
 import { type Command } from 'commander';
 import { type Api, findPlace, openApi } from './connect/api';
-import { type Place } from './connect/resolve';
+import { type Place } from './connect/resolve-place';
 import { createPrinter, type Printer } from './output/print';
-import { usage, type World } from './world';
+import { usage, type ProcessContext } from './process-context';
 
 /** How a command is made: its words, its help with an example, and what it is given to do its work with. */
 
 /** One run of the command line. */
 export interface Cli {
-  world: World;
+  world: ProcessContext;
   /** set by the command that ran */
   exitCode: number;
 }
 
 /** What a command works with. */
 export interface Session {
-  world: World;
+  world: ProcessContext;
   print: Printer;
   /** @throws CliError */
   place: () => Place;
@@ -70,7 +70,7 @@ export function group(parent: Command, name: string, summary: string): Command {
   return parent.command(name).summary(summary).description(summary);
 }
 
-function createSession(world: World, { url, json = false }: Global): Session {
+function createSession(world: ProcessContext, { url, json = false }: Global): Session {
   let place: Place | undefined;
   let api: Api | undefined;
   const findOnce = () => (place ??= findPlace(world, url));

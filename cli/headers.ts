@@ -1,4 +1,4 @@
-import { usage } from './world';
+import { usage } from './process-context';
 
 /** One line of a head. @returns undefined where it is none */
 export function parseHeader(line: string): { name: string; value: string } | undefined {

@@ -26,7 +26,7 @@ import { addTokens } from './commands/tokens';
 import { addTraits } from './commands/traits';
 import { addVerify } from './commands/verify';
 import { bad, plain, wantsColour } from './output/paint';
-import { CliError, FAILED, USAGE, type World } from './world';
+import { CliError, FAILED, USAGE, type ProcessContext } from './process-context';
 
 /** The whole command line: from its arguments to an exit code. */
 
@@ -37,7 +37,7 @@ Where Waypost is and by which token: --url, WAYPOST_URL and WAYPOST_TOKEN; else 
 Exit codes: 0 done; 1 it failed, or a check did; 2 called wrongly. More: docs/guide/cli.md.`;
 
 /** @returns the exit code; never throws for what a person can mend */
-export async function run(argv: string[], world: World): Promise<number> {
+export async function run(argv: string[], world: ProcessContext): Promise<number> {
   const cli: Cli = { world, exitCode: 0 };
   try {
     await createProgram(cli).parseAsync(argv, { from: 'user' });
@@ -74,7 +74,7 @@ function version(): string {
   return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-function explain(error: unknown, world: World): number {
+function explain(error: unknown, world: ProcessContext): number {
   // It has said what it had to say.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   const red = wantsColour(world.env, world.terminal) ? bad : plain;

@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { messageOf } from '../shared/service/errors';
-import { CliError, type World } from './world';
+import { CliError, type ProcessContext } from './process-context';
 
 /** Secrets come by a file, by standard input, by the environment or by a prompt without echo: never as an argument, which `ps` shows. */
 
 /** @param file `-` is standard input. @returns its text without the line break at its end. @throws CliError */
-export async function readSecretFile(world: World, file: string): Promise<string> {
+export async function readSecretFile(world: ProcessContext, file: string): Promise<string> {
   const secret = (await readInput(world, file)).replace(/\r?\n$/, '');
   if (secret === '')
     throw new CliError(`There is no secret in ${file === '-' ? 'standard input' : file}: it is empty.`);
@@ -16,12 +16,12 @@ export async function readSecretFile(world: World, file: string): Promise<string
 }
 
 /** @param file `-` is standard input. @throws CliError */
-export async function readInput(world: World, file: string): Promise<string> {
+export async function readInput(world: ProcessContext, file: string): Promise<string> {
   return (await readBytes(world, file)).toString('utf8');
 }
 
 /** @param file `-` is standard input. @throws CliError */
-export async function readBytes(world: World, file: string): Promise<Buffer> {
+export async function readBytes(world: ProcessContext, file: string): Promise<Buffer> {
   if (file !== '-') {
     try {
       return readFileSync(resolve(world.cwd, file));
@@ -35,7 +35,7 @@ export async function readBytes(world: World, file: string): Promise<Buffer> {
 }
 
 /** Asks at a terminal, without echo; elsewhere it is the first line of standard input. @throws CliError where there is none */
-export async function promptSecret(world: World, question: string): Promise<string> {
+export async function promptSecret(world: ProcessContext, question: string): Promise<string> {
   if (!world.stdin.isTTY) {
     const [line = ''] = (await readInput(world, '-')).split('\n');
     if (line.trim() === '') throw new CliError(`${question}: send it on standard input or run this in a terminal.`);

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { parseDuration } from '../shared/model/duration';
-import { usage } from './world';
+import { usage } from './process-context';
 
 /** Moments as they are typed: `15m` is so long ago, else ISO 8601. @throws CliError */
 export function timeOf(text: string, name: string, nowMs: number): string {

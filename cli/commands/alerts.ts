@@ -2,7 +2,7 @@ import { type Command } from 'commander';
 import { type Alerts, type Operations } from '../../shared/api/operations';
 import { type Cli, group, leaf, type Session } from '../command';
 import { showTest } from '../output/test';
-import { FAILED, usage } from '../world';
+import { FAILED, usage } from '../process-context';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
 

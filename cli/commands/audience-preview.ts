@@ -1,9 +1,9 @@
 import { type Command } from 'commander';
 import { type Preview } from '../../shared/api/operations';
 import { type Cli, leaf, type Session } from '../command';
-import { findSource, idsOf } from '../find';
+import { findSource, idsOf } from '../resolve-by-name';
 import { pause } from '../time';
-import { FAILED, usage } from '../world';
+import { FAILED, usage } from '../process-context';
 import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definition-fields';
 
 /** `waypost audiences preview`: how large an audience would be, and who would be in it, before there is one. */

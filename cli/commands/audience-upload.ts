@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Cli, leaf, type Session } from '../command';
 import { openInput, uploadMembers } from '../connect/upload';
-import { findAudience } from '../find';
+import { findAudience } from '../resolve-by-name';
 import { pause } from '../time';
 
 /** `waypost audiences upload`: members from elsewhere. */

@@ -1,8 +1,8 @@
 import { type Command } from 'commander';
 import { type Operations } from '../../shared/api/operations';
 import { type Cli, group, leaf, type Session } from '../command';
-import { findAudience } from '../find';
-import { usage } from '../world';
+import { findAudience } from '../resolve-by-name';
+import { usage } from '../process-context';
 import { addPreview } from './audience-preview';
 import { addUpload } from './audience-upload';
 import {

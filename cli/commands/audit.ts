@@ -2,7 +2,7 @@ import { type Command } from 'commander';
 import { type Audit, type Operations } from '../../shared/api/operations';
 import { type Cli, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
-import { findToken } from '../find';
+import { findToken } from '../resolve-by-name';
 import { type Column } from '../output/table';
 
 /** `waypost audit`: who changed and did what. */

@@ -1,8 +1,8 @@
 import { type Audience, type ComputedTrait } from '../../shared/api/operations';
 import { type Session } from '../command';
-import { findDestination, findSource, idsOf } from '../find';
+import { findDestination, findSource, idsOf } from '../resolve-by-name';
 import { readInput } from '../secret-input';
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /** What of audiences and computed traits is set by options, and how both are shown. */
 

@@ -2,9 +2,9 @@ import { type Command } from 'commander';
 import { type Audience, type ComputedTrait, type Members, type Syncs } from '../../shared/api/operations';
 import { type Cli, leaf, type Session, whole } from '../command';
 import { all, type Api } from '../connect/api';
-import { allAudiences, allTraits, findAudience, findTrait } from '../find';
+import { allAudiences, allTraits, findAudience, findTrait } from '../resolve-by-name';
 import { type Column } from '../output/table';
-import { FAILED } from '../world';
+import { FAILED } from '../process-context';
 import { phaseOf, showDefinition } from './definition-fields';
 
 /** What `waypost audiences` and `waypost traits` have in common: list, show, members, syncs, delete. */

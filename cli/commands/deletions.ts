@@ -2,10 +2,10 @@ import { type Command } from 'commander';
 import { type Deletion } from '../../shared/api/operations';
 import { type Cli, group, leaf, type Session, whole } from '../command';
 import { all } from '../connect/api';
-import { findSource, idsOf } from '../find';
+import { findSource, idsOf } from '../resolve-by-name';
 import { type Column } from '../output/table';
 import { readInput } from '../secret-input';
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /** `waypost deletions`: users who are to be forgotten. */
 

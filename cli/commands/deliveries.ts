@@ -3,7 +3,7 @@ import { type Delivery, type Operations } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
-import { findDestination, findSource } from '../find';
+import { findDestination, findSource } from '../resolve-by-name';
 import { printable } from '../output/table';
 import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from '../output/deliveries';
 import { timeOf } from '../time';

@@ -1,9 +1,9 @@
 import { type Command } from 'commander';
 import { CALL_TYPES } from '../../shared/model/message';
 import { type Cli, leaf, oneOf } from '../command';
-import { findDestination } from '../find';
+import { findDestination } from '../resolve-by-name';
 import { showTest } from '../output/test';
-import { FAILED } from '../world';
+import { FAILED } from '../process-context';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 
 /** What is done with a destination: test it, rotate its secret, delete it. */

@@ -1,7 +1,7 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { listOf, oneOf, type Session, whole } from '../command';
-import { findSource, idsOf } from '../find';
+import { findSource, idsOf } from '../resolve-by-name';
 import { WEBHOOK_EDITS, type WebhookFields, webhookFieldsOf, type WebhookOptions } from './webhook-fields';
 
 /** What of a destination is set by options, for making and for changing one. */

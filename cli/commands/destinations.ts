@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Destination } from '../../shared/api/operations';
 import { type Cli, group, leaf, type Session } from '../command';
-import { allDestinations, findDestination } from '../find';
+import { allDestinations, findDestination } from '../resolve-by-name';
 import { type Column } from '../output/table';
 import { addDestinationActions } from './destination-actions';
 import { EDITS, type EditOptions, type Fields, fieldsOf } from './destination-fields';

@@ -3,12 +3,12 @@ import { messageOf } from '../../shared/service/errors';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { type Cli, leaf, type Session } from '../command';
 import { reasonOf } from '../connect/api';
-import { allDestinations } from '../find';
+import { allDestinations } from '../resolve-by-name';
 import { type Check, clockCheck, destinationChecks, fail, healthCheck, keyCheck, ok, warn } from '../doctor/check';
-import { askHealth, askIngest, clockAhead, surroundings, type Surroundings } from '../doctor/facts';
+import { askHealth, askIngest, clockAhead, surroundings, type Surroundings } from '../doctor/probes';
 import { kafkaChecks } from '../doctor/kafka';
 import { paintOf } from '../output/paint';
-import { CliError, FAILED } from '../world';
+import { CliError, FAILED } from '../process-context';
 
 /** `waypost doctor`: whether all is well, and what to do where it is not. */
 

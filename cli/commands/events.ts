@@ -3,7 +3,7 @@ import { type Operations } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { type Cli, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
-import { findSource } from '../find';
+import { findSource } from '../resolve-by-name';
 import { EVENT_COLUMNS } from '../output/events';
 
 /** `waypost events`: what sources sent lately. */

@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import { type Command } from 'commander';
 import { type Cli, leaf } from '../command';
 import { writePrivately } from '../connect/files';
-import { allSettings } from '../find';
-import { toFile } from '../settings-file/format';
-import { CliError } from '../world';
+import { allSettings } from '../resolve-by-name';
+import { toFile } from '../export-file/format';
+import { CliError } from '../process-context';
 
 /** `waypost export`: what is set, as a file. */
 

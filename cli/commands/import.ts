@@ -1,13 +1,13 @@
 import { type Command } from 'commander';
 import { type Cli, leaf, type Session } from '../command';
 import { type Api } from '../connect/api';
-import { allSettings } from '../find';
+import { allSettings } from '../resolve-by-name';
 import { type Paint, doubtful, good, plain } from '../output/paint';
 import { readInput } from '../secret-input';
-import { type DefinitionStep } from '../settings-file/definitions';
-import { parseFile, parseSecrets } from '../settings-file/format';
-import { planImport, type Step } from '../settings-file/plan';
-import { FAILED, usage } from '../world';
+import { type DefinitionStep } from '../export-file/definitions';
+import { parseFile, parseSecrets } from '../export-file/format';
+import { planImport, type Step } from '../export-file/plan';
+import { FAILED, usage } from '../process-context';
 
 /** `waypost import`: what a file says is made so. */
 

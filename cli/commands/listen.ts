@@ -3,16 +3,16 @@ import { type Command } from 'commander';
 import { type Destination } from '../../shared/api/operations';
 import { prepareSecrets, type PreparedSecrets } from '../../shared/model/sign';
 import { type Cli, leaf, type Session, whole } from '../command';
-import { findDestination, findSource } from '../find';
+import { findDestination, findSource } from '../resolve-by-name';
 import { parseHeaders } from '../headers';
 import { follow } from '../listen/follow';
 import { Forwarder } from '../listen/forward';
 import { Recent } from '../listen/recent';
 import { Report } from '../listen/report';
-import { choose } from '../listen/select';
+import { choose } from '../listen/choose-events';
 import { parseTarget } from '../listen/target';
 import { readInput, readSecretFile } from '../secret-input';
-import { CliError, FAILED, usage } from '../world';
+import { CliError, FAILED, usage } from '../process-context';
 
 /** `waypost listen`: the live events of a destination, or a source, to a server of this machine. */
 

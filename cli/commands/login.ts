@@ -1,8 +1,8 @@
 import { type Command } from 'commander';
 import { type Cli, leaf } from '../command';
 import { openApi } from '../connect/api';
-import { keptFile, removeKept, writeKept } from '../connect/files';
-import { checkUrl } from '../connect/resolve';
+import { loginFile, removeLogin, writeLogin } from '../connect/files';
+import { checkUrl } from '../connect/resolve-place';
 import { promptSecret } from '../secret-input';
 import { rightsText } from './tokens';
 
@@ -23,7 +23,7 @@ export function addLogin(cli: Cli, program: Command): void {
       const token = await promptSecret(world, `Token for ${url}`);
       const ingest = ingestUrl === undefined ? known : checkUrl(ingestUrl, '--ingest-url');
       const { data } = await openApi({ url, token, ingestUrl: ingest, from: 'login' }).call('GET /session', {});
-      const file = writeKept(world, { url, token, ingestUrl: ingest });
+      const file = writeLogin(world, { url, token, ingestUrl: ingest });
       print.thing({ url, name: data.name, role: data.role, file }, [
         ['logged in', url],
         ['as', `${data.name} (${data.role})`],
@@ -32,8 +32,8 @@ export function addLogin(cli: Cli, program: Command): void {
     },
   );
   leaf(cli, [program, 'logout'], { summary: 'Remove the stored login', example: 'logout' }, ({ world, print }) => {
-    const file = keptFile(world);
-    const removed = removeKept(world);
+    const file = loginFile(world);
+    const removed = removeLogin(world);
     print.thing({ file, removed }, [[removed ? 'removed' : 'no login stored', file]]);
     return Promise.resolve();
   });

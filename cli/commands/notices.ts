@@ -2,7 +2,7 @@ import { type Command } from 'commander';
 import { type Notice, type Operations } from '../../shared/api/operations';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
-import { findDestination } from '../find';
+import { findDestination } from '../resolve-by-name';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 

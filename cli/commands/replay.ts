@@ -3,11 +3,11 @@ import { type Operations, type Replay } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
-import { findDestination } from '../find';
+import { findDestination } from '../resolve-by-name';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 import { pause, timeOf } from '../time';
-import { FAILED, usage } from '../world';
+import { FAILED, usage } from '../process-context';
 import { STATUSES } from './deliveries';
 
 /** `waypost replay`: what was sent is sent once more. */

@@ -1,7 +1,7 @@
 import { type Operations } from '../../shared/api/operations';
 import { type Session } from '../command';
 import { readSecretFile } from '../secret-input';
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /** A new shared secret for what signs: a destination, or alerts. */
 

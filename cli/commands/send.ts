@@ -3,9 +3,9 @@ import { type Command } from 'commander';
 import { CALL_TYPES, type CallType } from '../../shared/model/message';
 import { type Cli, leaf, oneOf, type Session } from '../command';
 import { reasonOf } from '../connect/api';
-import { findSource } from '../find';
+import { findSource } from '../resolve-by-name';
 import { readInput } from '../secret-input';
-import { CliError, usage } from '../world';
+import { CliError, usage } from '../process-context';
 
 /** `waypost send`: a call of any type, as a client would make it. */
 

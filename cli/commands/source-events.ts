@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Source, type SourceEvents } from '../../shared/api/operations';
 import { type Cli, leaf, type Session } from '../command';
-import { findSource } from '../find';
+import { findSource } from '../resolve-by-name';
 import { type Column } from '../output/table';
 
 /** `waypost sources events`, `block` and `unblock`: the track events of a source, each of which may go no further. */

@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Source } from '../../shared/api/operations';
 import { type Cli, group, leaf, type Session } from '../command';
-import { findSource, allSources } from '../find';
+import { findSource, allSources } from '../resolve-by-name';
 import { type Column } from '../output/table';
 import { addSourceEvents } from './source-events';
 

@@ -1,6 +1,6 @@
 import { type Command } from 'commander';
 import { type Cli, leaf, type Session } from '../command';
-import { findDestination } from '../find';
+import { findDestination } from '../resolve-by-name';
 import { follow } from '../listen/follow';
 import { Recent } from '../listen/recent';
 import { type DeliveryRow, type Try } from '../output/deliveries';
@@ -8,7 +8,7 @@ import { eventLine } from '../output/events';
 import { paintOf } from '../output/paint';
 import { printable } from '../output/table';
 import { pause } from '../time';
-import { usage } from '../world';
+import { usage } from '../process-context';
 import { EVENT_FILTERS, type EventOptions, eventQuery } from './events';
 
 /** `waypost tail`: events as they come, or attempts as they are made. */

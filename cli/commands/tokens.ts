@@ -3,9 +3,9 @@ import { type Command } from 'commander';
 import { type NewToken, type Operations, type Token } from '../../shared/api/operations';
 import { type Cli, group, leaf, listOf, oneOf, type Session } from '../command';
 import { writePrivately } from '../connect/files';
-import { allTokens, findToken } from '../find';
+import { allTokens, findToken } from '../resolve-by-name';
 import { type Column } from '../output/table';
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /** `waypost tokens`: who may ask the control API, and what they may do. */
 

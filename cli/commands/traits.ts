@@ -2,8 +2,8 @@ import { type Command } from 'commander';
 import { type Operations } from '../../shared/api/operations';
 import { COMPUTES } from '../../shared/model/audience-definition';
 import { type Cli, group, leaf, oneOf, type Session } from '../command';
-import { findTrait } from '../find';
-import { usage } from '../world';
+import { findTrait } from '../resolve-by-name';
+import { usage } from '../process-context';
 import { COMMON_OPTIONS, commonFields, type CommonOptions, forCreation, showDefinition } from './definition-fields';
 import { addDelete, addReads, TRAITS } from './definitions';
 

@@ -4,7 +4,7 @@ import { parseDuration } from '../../shared/model/duration';
 import { type Cli, leaf } from '../command';
 import { paintOf } from '../output/paint';
 import { readBytes, readSecretFile } from '../secret-input';
-import { FAILED, usage, type World } from '../world';
+import { FAILED, usage, type ProcessContext } from '../process-context';
 import { type CapturedRequest, parseRequest } from '../verify/request';
 
 /** `waypost verify`: whether the signatures of a captured request hold. */
@@ -84,7 +84,7 @@ function toleranceOf({ tolerance, anyTime }: VerifyOptions): number {
   return ms / 1000;
 }
 
-async function secretOf(world: World, { secretFile }: VerifyOptions, file: string): Promise<string> {
+async function secretOf(world: ProcessContext, { secretFile }: VerifyOptions, file: string): Promise<string> {
   if (secretFile === undefined) {
     const secret = world.env.WAYPOST_SHARED_SECRET;
     if (!secret) throw usage('A secret is required. Give --secret-file or set WAYPOST_SHARED_SECRET.');

@@ -2,7 +2,7 @@ import { type Destination, type Operations } from '../../shared/api/operations';
 import { type Session } from '../command';
 import { parseHeaders } from '../headers';
 import { readInput, readSecretFile } from '../secret-input';
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /** Where requests go and what signs them, as options say it: of a destination, and of alerts. */
 

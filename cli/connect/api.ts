@@ -1,8 +1,8 @@
 import { ApiProblem, createClient } from '../../shared/api/client';
 import { messageOf } from '../../shared/service/errors';
-import { CliError, type World } from '../world';
-import { readKept, readLocal } from './files';
-import { type Place, resolvePlace } from './resolve';
+import { CliError, type ProcessContext } from '../process-context';
+import { readLogin, readLocal } from './files';
+import { type Place, resolvePlace } from './resolve-place';
 
 /** The control API, whose refusals are plain sentences. */
 
@@ -15,8 +15,8 @@ export interface Api {
 }
 
 /** @throws CliError where a file that says it cannot be read */
-export function findPlace(world: World, url: string | undefined): Place {
-  return resolvePlace({ url, env: world.env, kept: readKept(world), local: readLocal(world) });
+export function findPlace(world: ProcessContext, url: string | undefined): Place {
+  return resolvePlace({ url, env: world.env, kept: readLogin(world), local: readLocal(world) });
 }
 
 /** @throws CliError where there is no token for it */

@@ -1,41 +1,41 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SYSTEM_FILE } from '../../shared/service/system-file';
-import { CliError, type World } from '../world';
-import { type Kept, type Local } from './resolve';
+import { CliError, type ProcessContext } from '../process-context';
+import { type StoredLogin, type Local } from './resolve-place';
 
 /** The files that say where Waypost is: what `login` kept, and the data dir of `npm start`. */
 
-export function keptFile({ env, home }: Pick<World, 'env' | 'home'>): string {
+export function loginFile({ env, home }: Pick<ProcessContext, 'env' | 'home'>): string {
   return join(env.XDG_CONFIG_HOME || join(home, '.config'), 'waypost', 'login.json');
 }
 
 /** @throws CliError where others may read it: they have the token */
-export function readKept(world: Pick<World, 'env' | 'home'>): Kept | undefined {
-  const file = keptFile(world);
+export function readLogin(world: Pick<ProcessContext, 'env' | 'home'>): StoredLogin | undefined {
+  const file = loginFile(world);
   if (!existsSync(file)) return undefined;
   if ((statSync(file).mode & 0o077) !== 0) {
     throw new CliError(
       `Other users can read ${file}, which contains a token. Run \`chmod 600 ${file}\`, or \`waypost logout\`.`,
     );
   }
-  const kept = parse(readFileSync(file, 'utf8')) as Partial<Kept> | undefined;
+  const kept = parse(readFileSync(file, 'utf8')) as Partial<StoredLogin> | undefined;
   if (typeof kept?.url !== 'string' || typeof kept.token !== 'string') {
     throw new CliError(`${file} cannot be read. Run \`waypost login\` again.`);
   }
   return { url: kept.url, ingestUrl: kept.ingestUrl, token: kept.token };
 }
 
-export function writeKept(world: Pick<World, 'env' | 'home'>, kept: Kept): string {
-  const file = keptFile(world);
+export function writeLogin(world: Pick<ProcessContext, 'env' | 'home'>, kept: StoredLogin): string {
+  const file = loginFile(world);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writePrivately(file, `${JSON.stringify(kept, null, 2)}\n`);
   return file;
 }
 
 /** @returns whether there was one */
-export function removeKept(world: Pick<World, 'env' | 'home'>): boolean {
-  const file = keptFile(world);
+export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolean {
+  const file = loginFile(world);
   const was = existsSync(file);
   rmSync(file, { force: true });
   return was;
@@ -49,7 +49,7 @@ export function writePrivately(file: string, text: string): void {
   renameSync(draft, file);
 }
 
-export function readLocal({ env, cwd }: Pick<World, 'env' | 'cwd'>): Local | undefined {
+export function readLocal({ env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>): Local | undefined {
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   const tokenFile = join(dir, 'admin-token');
   if (!existsSync(tokenFile)) return undefined;

@@ -4,7 +4,7 @@ import { ApiProblem } from '../../shared/api/client';
 import { type Problem, type UploadedMembers } from '../../shared/api/operations';
 import { createMembersNdjson } from '../../shared/model/members-ndjson';
 import { messageOf } from '../../shared/service/errors';
-import { CliError, type World } from '../world';
+import { CliError, type ProcessContext } from '../process-context';
 import { type Api, sentenceOf } from './api';
 
 /** Members out of a file or standard input, sent as they are read: of any length, in constant memory. */
@@ -16,7 +16,7 @@ export interface Input {
 }
 
 /** @param file `-` is standard input. @throws CliError where it cannot be read */
-export function openInput(world: World, file: string): Input {
+export function openInput(world: ProcessContext, file: string): Input {
   if (file === '-') return { stream: world.stdin as AsyncIterable<Buffer>, size: undefined };
   const path = resolve(world.cwd, file);
   try {

@@ -2,7 +2,7 @@ import { type Event, type Operations } from '../../shared/api/operations';
 import { all, type Api, reasonOf, sentenceOf } from '../connect/api';
 import { ApiProblem } from '../../shared/api/client';
 import { pause } from '../time';
-import { CliError } from '../world';
+import { CliError } from '../process-context';
 import { Recent } from './recent';
 import { SseParser, type ServerSent } from './sse';
 

@@ -5,7 +5,7 @@ import { type PreparedSecrets, signHeaders } from '../../shared/model/sign';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { reasonOf } from '../connect/api';
 import { pause } from '../time';
-import { type Forward } from './select';
+import { type Forward } from './choose-events';
 
 /**
  * Makes the requests of a listener. A server that is away, as while it restarts, is waited for: what comes meanwhile is

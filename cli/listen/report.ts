@@ -3,7 +3,7 @@ import { bad, doubtful, good, plain, type Paint } from '../output/paint';
 import { printable } from '../output/table';
 import { userOf, whatOf } from '../output/events';
 import { type Answer } from './forward';
-import { type Forward, type LeftOut } from './select';
+import { type Forward, type LeftOut } from './choose-events';
 
 /** What a listener says while it runs, and at its end. */
 

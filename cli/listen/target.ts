@@ -1,4 +1,4 @@
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /** Where a listener forwards to: `3000`, `3000/hook`, `localhost:3000/hook` or a whole address. @throws CliError */
 export function parseTarget(text: string): URL {

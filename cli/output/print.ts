@@ -1,4 +1,4 @@
-import { type World } from '../world';
+import { type ProcessContext } from '../process-context';
 import { wantsColour } from './paint';
 import { type Column, fields, table } from './table';
 
@@ -16,7 +16,7 @@ export interface Printer {
   note(text: string): void;
 }
 
-export function createPrinter(world: World, json: boolean): Printer {
+export function createPrinter(world: ProcessContext, json: boolean): Printer {
   const colour = wantsColour(world.env, world.terminal);
   const out = (value: unknown) => world.out(`${JSON.stringify(value)}\n`);
   return {

@@ -1,5 +1,5 @@
 import { parseHeader } from '../headers';
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /**
  * A request as it was captured: the head as HTTP has it (with or without its first line), an empty line, and the body byte

@@ -5,7 +5,7 @@ import { BrowserRouter, Route, Routes } from 'react-router';
 import { type Session } from '../../shared/api/operations';
 import { call, createQueries } from './lib/api';
 import { isSignedOut } from './lib/problems';
-import { mayHaveSession, rememberUntil } from './lib/remembered';
+import { mayHaveSession, rememberUntil } from './lib/last-visited';
 import { SessionProvider } from './lib/session';
 import { Connect } from './connect/connect';
 import { Alerts } from './pages/alerts';

@@ -5,7 +5,7 @@ import { useRead } from './lib/api';
 import { type Name } from '../../shared/api/client';
 import { allows } from './lib/access';
 import { useSession } from './lib/session';
-import { counted } from './lib/words';
+import { counted } from './lib/labels';
 
 /** What is around every page: where one can go, and who one is. */
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { run } from '../../cli/run';
-import { type World } from '../../cli/world';
+import { type ProcessContext } from '../../cli/process-context';
 import { eventually, Final } from './eventually';
 
 /** Runs a command line in this process, with a world of its own. */
@@ -23,7 +23,9 @@ export interface Running {
   ended: Promise<Ran>;
 }
 
-export type Surroundings = Partial<Pick<World, 'env' | 'cwd' | 'home' | 'terminal'>> & { input?: string | Buffer };
+export type Surroundings = Partial<Pick<ProcessContext, 'env' | 'cwd' | 'home' | 'terminal'>> & {
+  input?: string | Buffer;
+};
 
 export function begin(argv: string[], around: Surroundings = {}): Running {
   const { input = '', env = {}, cwd = process.cwd(), home = '/nonexistent', terminal = false } = around;

@@ -6,7 +6,7 @@ import { type AudienceDraft, conditionOf } from './draft';
 import { DestinationsField, NameField, SourcesField, SyncField } from './fields';
 import { PreviewView } from './preview';
 import { type Previewing, usePreview } from './use-preview';
-import { useSeen } from './use-seen';
+import { useEventNames } from './use-event-names';
 
 /** The fields of an audience with a preview beside them: of a new one, and of one that is there. */
 
@@ -52,7 +52,7 @@ export function AudienceForm({ draft, onChange, problems, counting, stored, chil
 
 /** The condition, and beside it, on a phone below it, who matches. */
 function Condition({ draft, onChange, problems, counting, children }: Omit<Props, 'stored'>) {
-  const seen = useSeen(draft.sources);
+  const seen = useEventNames(draft.sources);
   const { counted, condition, previewing, mistake } = counting;
   const said = mistake ?? (condition === undefined ? undefined : problems.get('condition'));
   return (

@@ -1,19 +1,19 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Code } from '../ui/ui';
-import { celOf } from './cel';
+import { celOf } from './rows-to-cel';
 import { type AudienceDraft } from './draft';
-import { rowsOf } from './read-rows';
+import { rowsOf } from './rows-from-cel';
 import { type Group as Rows, rowProblems } from './rows';
 import { RowsEditor } from './rows-editor';
-import { type Seen } from './suggest';
+import { type SeenNames } from './suggestions';
 
 /** The condition: as rows, with the text that they make beside them, or as that text. */
 
 interface Props {
   draft: AudienceDraft;
   onChange: (draft: AudienceDraft) => void;
-  seen: Seen;
+  seen: SeenNames;
   /** what the API says of the text */
   mistake: string | undefined;
 }

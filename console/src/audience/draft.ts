@@ -2,7 +2,7 @@ import { type Audience, type ComputedTrait, type Operations } from '../../../sha
 import { keyOf } from '../../../shared/model/audience-definition';
 import { parseDuration } from '../../../shared/model/duration';
 import { same } from '../destination/draft';
-import { celOf } from './cel';
+import { celOf } from './rows-to-cel';
 import { emptyGroup, type Group } from './rows';
 
 /** An audience, or a computed trait, while somebody edits it, and what is sent of it. Pure: the forms only show this. */

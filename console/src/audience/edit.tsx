@@ -17,7 +17,7 @@ import {
   traitPatch,
   traitProblems,
 } from './draft';
-import { rowsOf } from './read-rows';
+import { rowsOf } from './rows-from-cel';
 import { TraitForm } from './trait-form';
 
 /** The settings of an audience, and of a computed trait. */

@@ -3,8 +3,8 @@ import { type Members as Answer } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { FilterBar, type Filters, Pager, TextFilter } from '../ui/filters';
 import { Section, Table, Unread, When } from '../ui/ui';
-import { type Kind } from './past';
-import { valueInWords } from './words';
+import { type Kind } from './history';
+import { valueInWords } from './labels';
 
 /** Who is in it, in pages; or whether one user is. */
 export function Members({ kind, id, filters }: { kind: Kind; id: string; filters: Filters }) {

@@ -2,7 +2,7 @@ import { Alert, Button, Progress, Stack, Text } from '@mantine/core';
 import { type Preview } from '../../../shared/api/operations';
 import { Code, Failure, json, Table } from '../ui/ui';
 import { type Previewing } from './use-preview';
-import { basisInWords, sizeInWords, valueInWords } from './words';
+import { basisInWords, sizeInWords, valueInWords } from './labels';
 
 /** How large it would be, and who would be in it, before anything is made. */
 export function PreviewView({ previewing, asked, idle }: { previewing: Previewing; asked: boolean; idle: string }) {

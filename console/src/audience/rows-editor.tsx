@@ -17,15 +17,15 @@ import {
   withRow,
   withSubject,
 } from './rows';
-import { type Seen } from './suggest';
-import { KIND_WORDS, SUBJECT_WORDS, testInWords, UNIT_WORDS, valueHint } from './words';
+import { type SeenNames } from './suggestions';
+import { KIND_WORDS, SUBJECT_WORDS, testInWords, UNIT_WORDS, valueHint } from './labels';
 
 /** Rows of conditions, in groups of which all or any must hold. */
 
 interface Props {
   group: Group;
   onChange: (group: Group) => void;
-  seen: Seen;
+  seen: SeenNames;
   problems: ReadonlyMap<string, string>;
 }
 
@@ -41,7 +41,7 @@ interface Common {
   /** where it stands: `[2, 0]` is the first row of the third, a group */
   place: readonly number[];
   set: (place: readonly number[], row: AnyRow | undefined) => void;
-  seen: Seen;
+  seen: SeenNames;
   problems: ReadonlyMap<string, string>;
 }
 

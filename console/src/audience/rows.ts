@@ -1,4 +1,4 @@
-/** The condition of an audience as rows that a person fills in. Pure: the form shows them, `cel.ts` makes the text of them. */
+/** The condition of an audience as rows that a person fills in. Pure: the form shows them, `rows-to-cel.ts` makes the text of them. */
 
 /** What a row asks for. */
 export const SUBJECTS = ['trait', 'count', 'sum', 'last', 'first'] as const;

@@ -1,7 +1,7 @@
 import { LineChart } from '@mantine/charts';
 import { type Sizes } from '../../../shared/api/operations';
 import { stepLabel } from '../lib/series';
-import { count, counted } from '../lib/words';
+import { count, counted } from '../lib/labels';
 import { ACCESSIBLE, Figure, LOOK, WHOLE } from '../ui/charts';
 
 const DAY_SECONDS = 86_400;

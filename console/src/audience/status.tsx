@@ -1,8 +1,8 @@
 import { Progress, Text } from '@mantine/core';
 import { type Audience } from '../../../shared/api/operations';
-import { count } from '../lib/words';
+import { count } from '../lib/labels';
 import { Pill, When } from '../ui/ui';
-import { phaseInWords, progressOf, statusInWords } from './words';
+import { phaseInWords, progressOf, statusInWords } from './labels';
 
 /** How far it is: the first sync, and those that follow. */
 export function StatusView({ status }: { status: Audience['status'] }) {

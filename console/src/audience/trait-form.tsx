@@ -4,8 +4,8 @@ import { COMPUTES } from '../../../shared/model/audience-definition';
 import { Suggested } from '../ui/suggested';
 import { needsProperty, type TraitDraft } from './draft';
 import { DestinationsField, NameField, SourcesField, SyncField } from './fields';
-import { useSeen } from './use-seen';
-import { COMPUTE_WORDS } from './words';
+import { useEventNames } from './use-event-names';
+import { COMPUTE_WORDS } from './labels';
 
 /** The fields of a computed trait: of a new one, and of one that is there. */
 
@@ -19,7 +19,7 @@ interface Props {
 }
 
 export function TraitForm({ draft, onChange, problems, stored, children }: Props) {
-  const seen = useSeen(draft.sources);
+  const seen = useEventNames(draft.sources);
   const fields = { draft, onChange, problems };
   const problemOf = (field: 'event' | 'property') => (draft[field] === '' ? undefined : problems.get(field));
   return (

@@ -2,9 +2,9 @@ import { Alert, Button, FileInput, Group, Progress, Radio, Stack, Text } from '@
 import { useRef, useState } from 'react';
 import { type Audience, type UploadedMembers } from '../../../shared/api/operations';
 import { Cancelled, type Upload, uploadMembers } from '../lib/upload';
-import { count, counted } from '../lib/words';
+import { count, counted } from '../lib/labels';
 import { Failure, Section } from '../ui/ui';
-import { membersOf } from './lines';
+import { membersOf } from './members-file';
 
 /** Members from elsewhere: a file of them, with its progress. */
 

@@ -3,7 +3,7 @@ import { useParams, useSearchParams } from 'react-router';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { AdminsOnly, Page, TextLink, Unread } from '../ui/ui';
-import { ChooseIntegration } from './choose';
+import { ChooseIntegration } from './choose-integration';
 import { FirstEvent } from './first-event';
 import { SettingsStep } from './settings-step';
 import { ChooseSources } from './sources-step';

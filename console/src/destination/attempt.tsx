@@ -1,6 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import { type Delivery } from '../../../shared/api/operations';
-import { latency } from '../lib/words';
+import { latency } from '../lib/labels';
 import { Code, json, Pill, When } from '../ui/ui';
 
 /** One attempt: what was sent to each URL, and what came back. */

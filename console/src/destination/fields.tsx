@@ -1,7 +1,7 @@
 import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import { useNames } from '../lib/api';
 import { useTelling } from '../lib/sources';
-import { TYPES } from '../lib/words';
+import { TYPES } from '../lib/labels';
 import { AllOrSome } from '../ui/all-or-some';
 import { type Draft } from './draft';
 

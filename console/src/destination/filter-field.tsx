@@ -2,8 +2,8 @@ import { Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { type Trial } from '../../../shared/api/operations';
-import { useTrial } from '../lib/trial';
-import { count, counted } from '../lib/words';
+import { useTrial } from '../lib/filter-trial';
+import { count, counted } from '../lib/labels';
 import { Failure, Pill, Table, When } from '../ui/ui';
 import { type Draft } from './draft';
 

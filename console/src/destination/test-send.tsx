@@ -2,7 +2,7 @@ import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Destination, type Test } from '../../../shared/api/operations';
 import { useChange } from '../lib/api';
-import { CALL_TYPES, reasonInWords } from '../lib/words';
+import { CALL_TYPES, reasonInWords } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { AttemptView } from './attempt';
 

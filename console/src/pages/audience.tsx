@@ -4,7 +4,7 @@ import { useNavigate, useParams } from 'react-router';
 import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
 import { EditAudience, type EditProps, EditTrait } from '../audience/edit';
 import { Members } from '../audience/members';
-import { type Kind, SizeOverTime, Syncs } from '../audience/past';
+import { type Kind, SizeOverTime, Syncs } from '../audience/history';
 import { StatusView } from '../audience/status';
 import { UploadMembers } from '../audience/upload';
 import { type Read } from '../destination/save';

@@ -3,10 +3,10 @@ import { type ReactNode } from 'react';
 import { NavLink } from 'react-router';
 import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
 import { Phase } from '../audience/status';
-import { COMPUTE_WORDS } from '../audience/words';
+import { COMPUTE_WORDS } from '../audience/labels';
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count } from '../lib/words';
+import { count } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Table, TextLink, Unread, When } from '../ui/ui';
 

@@ -1,7 +1,7 @@
 import { type Audit as Answer } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { placeOf } from '../lib/words';
+import { placeOf } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Filters, Pager, SelectFilter, TextFilter, useFilters } from '../ui/filters';
 import { AdminsOnly, Empty, json, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 

@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useLiveEvents } from '../lib/live';
-import { count, CALL_TYPES } from '../lib/words';
+import { count, CALL_TYPES } from '../lib/labels';
 import { EventList } from '../ui/event-list';
 import { ChoiceFilter, type Filters, NameFilter, TextFilter, useFilters } from '../ui/filters';
 import { Page, Pill } from '../ui/ui';

@@ -2,7 +2,7 @@ import { Alert, Button, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count } from '../lib/words';
+import { count } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
 

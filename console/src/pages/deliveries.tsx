@@ -1,7 +1,7 @@
 import { Text, TextInput } from '@mantine/core';
 import { type Deliveries as Answer } from '../../../shared/api/operations';
 import { useNames, useRead } from '../lib/api';
-import { isoOfLocal, localOfIso, reasonInWords, STATUSES, TYPES } from '../lib/words';
+import { isoOfLocal, localOfIso, reasonInWords, STATUSES, TYPES } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 

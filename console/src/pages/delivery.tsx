@@ -5,7 +5,7 @@ import { type Delivery } from '../../../shared/api/operations';
 import { AttemptView, BodyView } from '../destination/attempt';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { placeOf, reasonInWords } from '../lib/words';
+import { placeOf, reasonInWords } from '../lib/labels';
 import { Confirmed, Empty, Failure, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 
 /** While a delivery is under way its page follows it; its body is read from Kafka each time. */

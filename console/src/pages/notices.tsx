@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { type Notice } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { counted, NOTICE_KINDS, placeOf } from '../lib/words';
+import { counted, NOTICE_KINDS, placeOf } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, SelectFilter, useFilters } from '../ui/filters';
 import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 

@@ -1,7 +1,7 @@
 import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
 import { type Calls, type Overview } from '../../../shared/api/operations';
 import { everyStep, stepLabel } from '../lib/series';
-import { count, counted, latency } from '../lib/words';
+import { count, counted, latency } from '../lib/labels';
 import { ACCESSIBLE, Figure, LEGEND, LOOK, WHOLE } from '../ui/charts';
 import { Unread } from '../ui/ui';
 

@@ -3,7 +3,7 @@ import { type Calls, type Overview as Answer } from '../../../shared/api/operati
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
-import { count, latency } from '../lib/words';
+import { count, latency } from '../lib/labels';
 import { Charts } from './overview-charts';
 import { NameFilter, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';

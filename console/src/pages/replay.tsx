@@ -3,7 +3,7 @@ import { useParams } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count } from '../lib/words';
+import { count } from '../lib/labels';
 import { isOver } from '../replay/new-replay';
 import { Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
 

@@ -1,6 +1,6 @@
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count } from '../lib/words';
+import { count } from '../lib/labels';
 import { NewReplay } from '../replay/new-replay';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';

@@ -4,7 +4,7 @@ import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useNames, useRead } from '../lib/api';
-import { count, STATUSES, TYPES } from '../lib/words';
+import { count, STATUSES, TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { bodyOf, type Scope, scopeFor, scopeProblem } from './scope';
 

@@ -1,5 +1,5 @@
 import { type Operations } from '../../../shared/api/operations';
-import { isoOfLocal } from '../lib/words';
+import { isoOfLocal } from '../lib/labels';
 
 /** The scope of a replay while somebody chooses it, and what is asked of the API. Pure. */
 

@@ -2,7 +2,7 @@ import { Button, Text } from '@mantine/core';
 import { type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count } from '../lib/words';
+import { count } from '../lib/labels';
 import { Failure, Pill, Section, Table, Unread, When } from '../ui/ui';
 
 /** The track events that a source has sent, each of which can be blocked. */

@@ -5,7 +5,7 @@ import { useChange, useRead } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
-import { counted } from '../lib/words';
+import { counted } from '../lib/labels';
 import { Failure, Section } from '../ui/ui';
 import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems, sameLimits } from './limits-draft';
 

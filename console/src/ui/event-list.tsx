@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { type SourceEvent } from '../lib/live';
 import { useNames } from '../lib/api';
-import { outcomeInWords } from '../lib/words';
+import { outcomeInWords } from '../lib/labels';
 import { Code, json, Pill, TextLink, When } from './ui';
 
 /** Calls as sources sent them: accepted, or rejected and why. Each opens to what was sent. */

@@ -2,7 +2,7 @@ import { ActionIcon, Alert, Button, CopyButton, Group, Loader, Modal, Stack, Tex
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
-import { relative } from '../lib/words';
+import { relative } from '../lib/labels';
 
 /** What all pages are made of. */
 

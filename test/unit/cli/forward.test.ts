@@ -1,5 +1,5 @@
 import { type Answer, Forwarder, type ForwarderOptions } from '../../../cli/listen/forward';
-import { type Forward } from '../../../cli/listen/select';
+import { type Forward } from '../../../cli/listen/choose-events';
 import { verifyWebhook } from '../../../clients/node/src/webhook';
 import { prepareSecrets } from '../../../shared/model/sign';
 import { eventually } from '../../support/eventually';

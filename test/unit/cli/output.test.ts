@@ -1,7 +1,7 @@
 import { wantsColour } from '../../../cli/output/paint';
 import { createPrinter } from '../../../cli/output/print';
 import { type Column, fields, printable, table } from '../../../cli/output/table';
-import { type World } from '../../../cli/world';
+import { type ProcessContext } from '../../../cli/process-context';
 
 /** What people, and programs, read. */
 
@@ -45,7 +45,7 @@ test.each([
 test('for programs a list is a text a line, and what is said beside it stays beside it', () => {
   const said = { out: '', err: '' };
   const world = { env: {}, terminal: true, out: (t: string) => (said.out += t), err: (t: string) => (said.err += t) };
-  const print = createPrinter(world as unknown as World, true);
+  const print = createPrinter(world as unknown as ProcessContext, true);
   print.rows(COLUMNS, [{ name: 'a\nb', n: 1 }], 'nothing');
   print.rows(COLUMNS, [], 'nothing');
   print.note('by the way');

@@ -1,5 +1,5 @@
-import { parseFile, toFile } from '../../../cli/settings-file/format';
-import { planImport } from '../../../cli/settings-file/plan';
+import { parseFile, toFile } from '../../../cli/export-file/format';
+import { planImport } from '../../../cli/export-file/plan';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
 
 /** Export and import: what a file says, and what would be done of it. */

@@ -1,4 +1,4 @@
-import { type Given, resolvePlace } from '../../../cli/connect/resolve';
+import { type Given, resolvePlace } from '../../../cli/connect/resolve-place';
 
 /** Where Waypost is, and that a token goes nowhere else. */
 

@@ -1,4 +1,4 @@
-import { choose } from '../../../cli/listen/select';
+import { choose } from '../../../cli/listen/choose-events';
 import { type Event } from '../../../shared/api/operations';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { deliveryId } from '../../../shared/model/delivery';

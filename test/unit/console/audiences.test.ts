@@ -13,11 +13,11 @@ import {
   traitPatch,
   traitProblems,
 } from '../../../console/src/audience/draft';
-import { membersOf } from '../../../console/src/audience/lines';
-import { rowsOf } from '../../../console/src/audience/read-rows';
+import { membersOf } from '../../../console/src/audience/members-file';
+import { rowsOf } from '../../../console/src/audience/rows-from-cel';
 import { aRule } from '../../../console/src/audience/rows';
-import { suggestionsOf } from '../../../console/src/audience/suggest';
-import { basisInWords, progressOf, sizeInWords, statusInWords, valueHint } from '../../../console/src/audience/words';
+import { suggestionsOf } from '../../../console/src/audience/suggestions';
+import { basisInWords, progressOf, sizeInWords, statusInWords, valueHint } from '../../../console/src/audience/labels';
 import { AUDIENCE_FIELDS, differences } from '../../../console/src/destination/conflict';
 import { type Audience, type ComputedTrait, type Preview } from '../../../shared/api/operations';
 

@@ -2,7 +2,7 @@ import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
 import { fieldProblems, isSignedOut, sayProblem } from '../../../console/src/lib/problems';
 import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
 import { everyStep, sinceOf, stepLabel } from '../../../console/src/lib/series';
-import { counted, isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/words';
+import { counted, isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/labels';
 import { bodyOf, scopeFor, scopeProblem } from '../../../console/src/replay/scope';
 import { ApiProblem } from '../../../shared/api/client';
 

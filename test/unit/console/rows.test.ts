@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { celOf } from '../../../console/src/audience/cel';
-import { rowsOf } from '../../../console/src/audience/read-rows';
+import { celOf } from '../../../console/src/audience/rows-to-cel';
+import { rowsOf } from '../../../console/src/audience/rows-from-cel';
 import {
   aRule,
   emptyGroup,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SYSTEM_FILE, type SystemFile } from '../../shared/service/system-file';
-import { type World } from '../world';
+import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
 
 /** What a doctor looks at outside the API: the environment, the data dir, and what answers at addresses. */
@@ -16,7 +16,7 @@ export interface Surroundings {
 }
 
 /** @param url the control API that is asked: what another system wrote down does not count */
-export function surroundings({ env, cwd }: Pick<World, 'env' | 'cwd'>, url: string): Surroundings {
+export function surroundings({ env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>, url: string): Surroundings {
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   const said = readJson(join(dir, SYSTEM_FILE)) as SystemFile | undefined;
   const local = said?.control === url ? said : undefined;

@@ -1,7 +1,7 @@
 import { type Readable } from 'node:stream';
 
 /** What a command sees of the process that it runs in, so that tests can give another. */
-export interface World {
+export interface ProcessContext {
   env: Record<string, string | undefined>;
   cwd: string;
   home: string;

@@ -1,5 +1,5 @@
 import { type Audience, type ComputedTrait, type Preview } from '../../../shared/api/operations';
-import { count, counted } from '../lib/words';
+import { count, counted } from '../lib/labels';
 import { type Kind, type Rule, type Subject, type Test, type Unit } from './rows';
 
 /** Audiences in words for people. Pure. */

@@ -2,7 +2,7 @@ import { useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call, useRead } from '../lib/api';
 import { useOwnSources } from '../lib/sources';
-import { type Seen, suggestionsOf } from './suggest';
+import { type SeenNames, suggestionsOf } from './suggestions';
 
 /** So many sources are asked what they have sent: each is a question of its own. */
 const MAX_SOURCES = 20;
@@ -10,7 +10,7 @@ const LATELY = 200;
 const MINUTE_MS = 60_000;
 
 /** What was seen of events and traits, to choose from. Nothing waits for it, and nothing fails without it. */
-export function useSeen(sources: readonly string[] | null): Seen {
+export function useEventNames(sources: readonly string[] | null): SeenNames {
   const own = useOwnSources();
   const asked = (sources ?? [...own.keys()]).slice(0, MAX_SOURCES);
   const counted = useQueries({

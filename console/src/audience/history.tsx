@@ -2,7 +2,7 @@ import { NativeSelect, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
-import { count } from '../lib/words';
+import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
 import { Section, Table, Unread, Waiting, When } from '../ui/ui';
 

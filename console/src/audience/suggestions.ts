@@ -2,7 +2,7 @@ import { type Event as SourceEvent } from '../../../shared/api/operations';
 
 /** Names and values that were seen lately, to choose from. Pure. */
 
-export interface Seen {
+export interface SeenNames {
   /** of track calls, the most frequent first */
   events: string[];
   traits: string[];
@@ -22,7 +22,7 @@ const MAX_VALUE_LENGTH = 60;
 export function suggestionsOf(
   counted: readonly { name: string; count: number }[],
   calls: readonly Pick<SourceEvent, 'accepted' | 'call'>[],
-): Seen {
+): SeenNames {
   const events = new Map<string, number>();
   const add = (name: string, n: number) => events.set(name, (events.get(name) ?? 0) + n);
   for (const { name, count } of counted) add(name, count);

@@ -1,4 +1,4 @@
-import { usage } from '../world';
+import { usage } from '../process-context';
 
 /**
  * Where Waypost is, and by which token it is asked. A token is given only to the place that it was meant for: one that was
@@ -6,7 +6,7 @@ import { usage } from '../world';
  */
 
 /** What `waypost login` keeps. */
-export interface Kept {
+export interface StoredLogin {
   url: string;
   ingestUrl?: string | undefined;
   token: string;
@@ -25,7 +25,7 @@ export interface Given {
   /** `--url` */
   url?: string | undefined;
   env: Record<string, string | undefined>;
-  kept?: Kept | undefined;
+  kept?: StoredLogin | undefined;
   local?: Local | undefined;
 }
 
@@ -71,7 +71,7 @@ export function resolvePlace({ url, env, kept, local }: Given): Place {
   };
 }
 
-function localKept(local: Local | undefined): Kept | undefined {
+function localKept(local: Local | undefined): StoredLogin | undefined {
   if (!local?.token) return undefined;
   const url = local.url ?? DEFAULT_CONTROL;
   // Its file could have been written by anybody who may write there.

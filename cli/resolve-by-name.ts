@@ -1,8 +1,8 @@
 import { type Audience, type ComputedTrait, type Destination, type Source, type Token } from '../shared/api/operations';
 import { ApiProblem } from '../shared/api/client';
 import { all, type Api } from './connect/api';
-import { type Present } from './settings-file/format';
-import { CliError } from './world';
+import { type Present } from './export-file/format';
+import { CliError } from './process-context';
 
 /** Sources, destinations, audiences, computed traits and tokens by their id, or by their name where that is one's alone. */
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../shared/api/operations';
 import { TRUSTS } from '../../shared/model/config';
 import { MESSAGE_TYPES } from '../../shared/model/message';
-import { CliError } from '../world';
+import { CliError } from '../process-context';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**

@@ -1,5 +1,5 @@
 import { type Expr, parseExpression, textOf } from '../../../shared/cel/syntax';
-import { mayLack } from './cel';
+import { mayLack } from './rows-to-cel';
 import {
   aRule,
   type Group,
