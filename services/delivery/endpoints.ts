@@ -91,7 +91,7 @@ export class Endpoints {
         destination: { enabled, paused, targets, secrets: secrets && prepareSecrets(secrets) },
       };
     }
-    this.log.error({ destination: id, reason: why }, 'destination.sealed');
+    this.log.error({ destination: id, reason: why }, 'destination.undecryptable');
     return { kind: 'sealed', version, why };
   }
 }

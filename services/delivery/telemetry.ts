@@ -94,7 +94,10 @@ export function unreadable(): void {
 /** A URL's circuit opened, or closed again. */
 export function circuitTurned(log: Log, { target, state, why }: CircuitTransition): void {
   deliveryMetrics[state === 'open' ? 'opened' : 'closed'].value++;
-  log.info({ destination: target.destinationId, url: target.id, state, why }, 'circuit.turned');
+  log.info(
+    { destination: target.destinationId, url: target.id, state, why },
+    state === 'open' ? 'circuit.opened' : 'circuit.closed',
+  );
 }
 
 function count({ delivery }: DeliveryInHand, { kind, reason = '' }: StepOutcome, nowMs: number): void {

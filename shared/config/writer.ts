@@ -134,7 +134,7 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
   try {
     await withDeadline(producer.send([tombstone(key)]), WRITE_DEADLINE_MS);
   } catch (error) {
-    log.warn({ key, reason: messageOf(error) }, 'config.not_buried');
+    log.warn({ key, reason: messageOf(error) }, 'config.tombstone_failed');
   }
 }
 

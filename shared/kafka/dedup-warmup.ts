@@ -35,9 +35,9 @@ export async function warmDedupWindow(
     } finally {
       await tail.stop();
     }
-    log.info({ records, durationMs: Date.now() - startedAt }, 'seen.recalled');
+    log.info({ records, durationMs: Date.now() - startedAt }, 'dedup.warmed');
   } catch (error) {
-    log.warn({ records, reason: messageOf(error) }, 'seen.partly_recalled');
+    log.warn({ records, reason: messageOf(error) }, 'dedup.partly_warmed');
   }
 }
 

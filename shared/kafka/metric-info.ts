@@ -78,7 +78,7 @@ export const KAFKA_METRICS = {
   open: { name: 'waypost.consumer.open', help: 'Records that were read and are unfinished.', labels: GROUP },
   joined: { name: 'waypost.consumer.joined', help: '1 while the process is a member of its group.', labels: GROUP },
   turned: {
-    name: 'waypost.consumer.turned',
+    name: 'waypost.consumer.poll.age',
     help: 'Time since the last turn of the consumer loop. Beyond 60, `/livez` fails.',
     unit: 's',
     labels: GROUP,

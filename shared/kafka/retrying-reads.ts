@@ -19,7 +19,7 @@ export function retryingReads(kafka: Asked, log: Log, pauseMs = PAUSE_MS): Asked
         return await ask();
       } catch (error) {
         if (!(error instanceof AppError && error.retriable)) throw error;
-        if (tries === 1) log.warn({ reason: error.message }, 'kafka.waited_for');
+        if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
       }
       await pause(pauseMs);
     }

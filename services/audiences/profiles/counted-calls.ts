@@ -85,7 +85,7 @@ export async function recallCalls(
   const at = { partition, nowMs: now() };
   let records = await calls.live.recall(kafka, { ...at, before: meta.live.next });
   if (meta.fill) records += await calls.fill.recall(kafka, { ...at, before: meta.fill.cursor.next });
-  log.info({ partition, records, durationMs: now() - at.nowMs }, 'seen.recalled');
+  log.info({ partition, records, durationMs: now() - at.nowMs }, 'dedup.warmed');
 }
 
 async function rangeOf(kafka: Pick<Kafka, 'ranges'>, partition: number, sinceMs?: number) {

@@ -69,7 +69,7 @@ test.each([
   lookup();
   // Said once, not for each delivery.
   expect(logged).toHaveLength(1);
-  expect(logged[0]).toContain('destination.sealed');
+  expect(logged[0]).toContain('destination.undecryptable');
 });
 
 test('a new version is opened anew', () => {

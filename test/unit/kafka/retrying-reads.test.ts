@@ -19,7 +19,7 @@ test('a broker that is away is waited for, and that is said once', async () => {
   const { kafka, committed, lines } = asked([away, away, away, [7]]);
   expect(await kafka.committed('audiences', 'messages')).toEqual([7]);
   expect(committed).toHaveBeenCalledTimes(4);
-  expect(lines).toEqual([expect.objectContaining({ msg: 'kafka.waited_for', reason: away.message })]);
+  expect(lines).toEqual([expect.objectContaining({ msg: 'kafka.unavailable', reason: away.message })]);
 });
 
 test('what will not be otherwise the next time is thrown', async () => {
