@@ -34,7 +34,7 @@ module.exports = {
       name: 'shared-knows-no-service',
       severity: 'error',
       from: { path: '^shared' },
-      to: { path: '^(services|deploy|cli|bench|test|tools|clients|console)/' },
+      to: { path: '^(services|deploy|cli|test|tools|clients|console)/' },
     },
     {
       name: 'tools-for-tests-only',

@@ -50,19 +50,7 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
               'Counts bodies after decompression. Leave empty for the default',
             )}
             {field('burst', 'Burst', 'How much unused allowance a source may accumulate. Leave empty for 10s')}
-            <NativeSelect
-              label="Write key"
-              description="Only servers know a secret key"
-              data={[
-                { value: 'server', label: 'server: secret' },
-                { value: 'browser', label: 'browser: public' },
-              ]}
-              value={draft.trust}
-              onChange={(event) =>
-                setDraft({ ...draft, trust: event.target.value === 'browser' ? 'browser' : 'server' })
-              }
-              disabled={!operator}
-            />
+            <Trust trust={draft.trust} onChange={(trust) => setDraft({ ...draft, trust })} disabled={!operator} />
             {operator && (
               <Button type="submit" loading={change.isPending} disabled={Object.keys(body).length === 0}>
                 Save the limits
@@ -74,6 +62,29 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
         </Stack>
       </form>
     </Section>
+  );
+}
+
+interface TrustProps {
+  trust: LimitsDraft['trust'];
+  onChange: (trust: LimitsDraft['trust']) => void;
+  disabled: boolean;
+}
+
+/** Chooses whether the write key of a source is secret or public. */
+function Trust({ trust, onChange, disabled }: TrustProps) {
+  return (
+    <NativeSelect
+      label="Write key"
+      description="Only servers know a secret key"
+      data={[
+        { value: 'server', label: 'server: secret' },
+        { value: 'browser', label: 'browser: public' },
+      ]}
+      value={trust}
+      onChange={(event) => onChange(event.target.value === 'browser' ? 'browser' : 'server')}
+      disabled={disabled}
+    />
   );
 }
 

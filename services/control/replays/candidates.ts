@@ -132,3 +132,12 @@ export function replayRecords(
     { topic: DUE, key, value: body, headers: encodeDelivery(again) },
   ];
 }
+
+/** Returns the event of a delivery, as the history takes it to tell whether its user was deleted. */
+export function asEvent({ userId, anonymousId, sourceId, acceptedAt }: Delivery) {
+  return {
+    ...(userId !== undefined && { userId }),
+    ...(anonymousId !== undefined && { anonymousId }),
+    ...{ source: sourceId, acceptedAt: new Date(acceptedAt).toISOString() },
+  };
+}

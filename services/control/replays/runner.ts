@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/types';
-import { type Delivery } from '../../../shared/model/delivery';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
-import { ATTEMPTS, DEAD, MESSAGES } from '../../../shared/kafka/topics';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { addJob, cancelJob, claimJobs, getJob, isFree, knownOf, resumeJob } from './store';
 import { Periodic } from '../../../shared/service/periodic';
 import { sentSinceCheckpoint } from './sent-since-checkpoint';
-import { type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
+import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
 import { chunkOf, currentPlace, isActive, type Job, newJob, nextPass, type Place } from './job';
 import { HeldJob, LEASE_MS } from './held-job';
 import { RateLimiter } from './rate-limiter';
-import { requireOn, type Scope, type Wanted } from './scope';
+import { requireOn, type Scope, topicOf, type Wanted } from './scope';
 
 /**
  * Runs replays. Where a job stands is written down after each piece, so that a process that takes over goes on there;
@@ -292,19 +291,6 @@ export class Replays {
       return { partition, low: Math.min(low, end), next: Math.min(low, end), end };
     });
   }
-}
-
-function topicOf({ origin }: Scope): string {
-  return origin === 'dead_letters' ? DEAD : MESSAGES;
-}
-
-/** As the history asks whether its user was deleted. */
-function asEvent({ userId, anonymousId, sourceId, acceptedAt }: Delivery) {
-  return {
-    ...(userId !== undefined && { userId }),
-    ...(anonymousId !== undefined && { anonymousId }),
-    ...{ source: sourceId, acceptedAt: new Date(acceptedAt).toISOString() },
-  };
 }
 
 function isPassing(error: unknown): boolean {

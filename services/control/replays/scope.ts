@@ -1,3 +1,4 @@
+import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { z } from 'zod';
 import { type ConfigView } from '../../../shared/config/types';
 import { MESSAGE_TYPES, type MessageType } from '../../../shared/model/message';
@@ -72,4 +73,9 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
 export function requireOn(config: Pick<ConfigView, 'destination'>, id: string): void {
   if (config.destination(id)?.data.enabled) return;
   throw new Problem('conflict', 'The destination is off and would cancel its deliveries. Switch it on first');
+}
+
+/** Returns the topic that a replay of this scope reads. */
+export function topicOf({ origin }: Scope): string {
+  return origin === 'dead_letters' ? DEAD : MESSAGES;
 }
