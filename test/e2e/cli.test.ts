@@ -322,7 +322,7 @@ test('doctor finds all well, and says what is not', async () => {
   );
   const env = { ...around.env, WAYPOST_SECRET_KEY: Buffer.alloc(32).toString('base64'), WAYPOST_TIMEOUT: '5' };
   expect(await waypost(['doctor', '--url', 'http://127.0.0.1:9'], { ...around, env })).toMatchObject({
-    ...{ code: 1, out: expect.stringMatching(/fail +settings +.*WAYPOST_TIMEOUT[^]*fail +control +nothing answers/) },
+    ...{ code: 1, out: expect.stringMatching(/fail +settings +.*WAYPOST_TIMEOUT[^]*fail +control +no response/) },
   });
 });
 

@@ -62,7 +62,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     const condition = await written.inputValue();
     expect(condition).toContain('&& count("Order Completed", duration("720h")) >= 2');
     await written.fill(`${condition} &&`);
-    await page.getByText(/^Line 2, column \d+: It ends too early/).waitFor();
+    await page.getByText(/^Line 2, column \d+: The expression ends too early/).waitFor();
     await isRefused(scene);
     await written.fill(`${condition} && user.traits.plan in ["pro"]`);
     await page.getByText('This condition cannot be shown as rows').waitFor();

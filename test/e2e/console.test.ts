@@ -295,7 +295,7 @@ story(
     await page.getByText('Line 1, column 7').waitFor();
     await isGood();
     await filter.fill('event == "Cart Viewed" && properties.total > 100');
-    await page.getByText(/Of the last \d+ events? it matches \d/).waitFor();
+    await page.getByText(/It matches \d+ of the last \d+ events?/).waitFor();
     await page.getByRole('button', { name: 'Show events' }).click();
     await page.getByRole('region', { name: 'Filter results' }).getByText('track: Cart Viewed').first().waitFor();
     await isGood('destination-filter');

@@ -590,7 +590,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     it('where the deletion is old enough to be of no event any more', async () => {
       await recordDeletion(database, deletion);
       const forgotten = new Forgotten();
-      await forgotten.refresh(database, START + 9 * 86_400_000);
+      await forgotten.refresh(database, START + 39 * 86_400_000);
       expect(forgotten.has(kim)).toBe(false);
       expect(forgotten.latestSeq).toBeGreaterThan(0);
     });
