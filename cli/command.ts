@@ -4,7 +4,7 @@ import { type Place } from './connect/resolve-place';
 import { createPrinter, type Printer } from './output/print';
 import { usage, type ProcessContext } from './process-context';
 
-/** How a command is made: its words, its help with an example, and what it is given to do its work with. */
+/** Builds a command: its name and arguments, its help with an example, and its session. */
 
 /** One run of the command line. */
 export interface Cli {
@@ -13,13 +13,13 @@ export interface Cli {
   exitCode: number;
 }
 
-/** What a command works with. */
+/** The inputs of a command. */
 export interface Session {
   world: ProcessContext;
   print: Printer;
   /** @throws CliError */
   place: () => Place;
-  /** @throws CliError where there is no token */
+  /** @throws CliError if no token is known */
   api: () => Api;
 }
 
@@ -34,12 +34,12 @@ export interface About {
   example: string;
   /** flags as commander reads them, and what they do */
   options?: [flags: string, description: string][];
-  /** a paragraph more for its help */
+  /** an additional paragraph of its help */
   more?: string;
 }
 
-/** `list`, or `show <id>`. What the action returns is the exit code, 0 where it is nothing. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- a command says what its options are
+/** `list`, or `show <id>`. The action returns the exit code; undefined means 0. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- each command declares its options
 export function leaf<O extends object = object>(
   cli: Cli,
   [parent, syntax]: [parent: Command, syntax: string],
@@ -52,20 +52,22 @@ export function leaf<O extends object = object>(
   command.addHelpText('after', `${more}\nExample:\n  $ waypost ${about.example}`);
   command.action(async (...given: unknown[]) => {
     const options = command.optsWithGlobals<Global & O>();
-    // Behind the arguments commander gives the options and the command.
+    // Commander passes the options and the command after the arguments.
     const args = given.slice(0, -2) as string[];
     cli.exitCode = (await act(createSession(cli.world, options), options, ...args)) ?? 0;
   });
 }
 
-/** `<x...>` may be given several times. It takes one word each time: as commander has it, it would take the arguments too. */
+/**
+ * `<x...>` can be repeated and takes one word each time. Commander itself would also take the arguments that follow.
+ */
 function addOption(command: Command, flags: string, description: string): void {
   if (!flags.includes('...')) return void command.option(flags, description);
   const collect = (value: string, before: string[] | undefined) => [...(before ?? []), value];
   command.option(flags.replace('...', ''), `${description}; may be repeated`, collect);
 }
 
-/** A word that has others below it, such as `destinations`. */
+/** Adds a command that has subcommands, such as `destinations`. */
 export function group(parent: Command, name: string, summary: string): Command {
   return parent.command(name).summary(summary).description(summary);
 }
@@ -82,7 +84,7 @@ function createSession(world: ProcessContext, { url, json = false }: Global): Se
   };
 }
 
-/** @throws CliError where it is no whole number of that range */
+/** @throws CliError if the text is not a whole number in that range */
 export function whole(text: string, name: string, [min, max]: [min: number, max: number]): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
   if (!(number >= min && number <= max)) {
@@ -91,14 +93,14 @@ export function whole(text: string, name: string, [min, max]: [min: number, max:
   return number;
 }
 
-/** @throws CliError where it is none of these */
+/** @throws CliError if the text is not one of the choices */
 export function oneOf<T extends string>(text: string, name: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === text);
   if (found === undefined) throw usage(`${name} must be one of ${choices.join(', ')}, not "${text}".`);
   return found;
 }
 
-/** `a,b , c`. */
+/** Splits `a,b , c`. */
 export function listOf(text: string): string[] {
   return text
     .split(',')

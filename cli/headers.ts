@@ -1,12 +1,18 @@
 import { usage } from './process-context';
 
-/** One line of a head. @returns undefined where it is none */
+/**
+ * Parses one header line.
+ * @returns undefined for any other text
+ */
 export function parseHeader(line: string): { name: string; value: string } | undefined {
   const [, name, value] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
   return name === undefined || value === undefined ? undefined : { name, value };
 }
 
-/** `Name: value`, one a line; empty lines and lines that begin with # are left out. @throws CliError, which repeats no value */
+/**
+ * Parses `Name: value` lines, and skips empty lines and lines that begin with #.
+ * @throws CliError, which repeats no value
+ */
 export function parseHeaders(text: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [i, line] of text.split(/\r?\n/).entries()) {

@@ -4,15 +4,18 @@ import { run } from './run';
 /** The process of the command line. */
 
 const stop = new AbortController();
-/** the command that runs ends by itself when it is told to */
+/** the running command handles the stop signal itself */
 let watched = false;
 let askedAt: number | undefined;
-/** npx passes on the Ctrl-C that a terminal gives to all: a second signal within this time is the same one. */
+/**
+ * npx forwards a Ctrl-C that the terminal already sent to every process: a second signal within this time is the same
+ * one.
+ */
 const SAME_MS = 2_000;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     const first = (askedAt ??= Date.now());
-    // The second time somebody is in a hurry.
+    // On the second Ctrl-C, exit immediately.
     if (!watched || Date.now() - first > SAME_MS) process.exit(130);
     stop.abort();
   });
@@ -20,7 +23,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // `waypost … | head` has what it wanted.
+    // `waypost … | head` has read enough.
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
 }
@@ -39,7 +42,7 @@ void run(process.argv.slice(2), {
   },
 }).then((code) => {
   process.exitCode = code;
-  // Whatever keeps the process alive now (a socket that waits for its server) is of no use to anybody. What was written to a
-  // pipe must still go out.
+  // Exit even if something, such as a socket that waits for its server, still keeps the process alive. Flush pipes
+  // first.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

@@ -1,26 +1,26 @@
 import { type Readable } from 'node:stream';
 
-/** What a command sees of the process that it runs in, so that tests can give another. */
+/** The parts of the process that a command uses, so that tests can replace them. */
 export interface ProcessContext {
   env: Record<string, string | undefined>;
   cwd: string;
   home: string;
-  /** standard output: what was asked for */
+  /** standard output: the result */
   out(text: string): void;
-  /** standard error: all that is said beside it */
+  /** standard error: everything else */
   err(text: string): void;
   /** standard output is a terminal */
   terminal: boolean;
   stdin: Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
-  /** Ctrl-C, SIGTERM. Who asks for it ends by it; a command that does not is ended at once. */
+  /** Ctrl-C, SIGTERM. A command that reads this handles the signal; any other command is ended immediately. */
   stop: AbortSignal;
 }
 
-/** Exit codes: 0 done, and what follows. */
+/** Exit codes: 0 for success, and these. */
 export const FAILED = 1;
 export const USAGE = 2;
 
-/** One plain sentence for the person at the terminal, that says what to do. */
+/** One plain sentence for the person at the terminal, with the remedy. */
 export class CliError extends Error {
   constructor(
     message: string,
@@ -32,7 +32,7 @@ export class CliError extends Error {
   }
 }
 
-/** It was called wrongly. */
+/** Wrong usage. */
 export function usage(message: string): CliError {
   return new CliError(message, USAGE);
 }

@@ -4,7 +4,7 @@ import { all, type Api } from './connect/api';
 import { type Present } from './export-file/format';
 import { CliError } from './process-context';
 
-/** Sources, destinations, audiences, computed traits and tokens by their id, or by their name where that is one's alone. */
+/** Finds sources, destinations, audiences, computed traits and tokens by id, or by name if the name is unique. */
 
 export async function findSource(api: Api, idOrName: string): Promise<Source> {
   return find('source', idOrName, {
@@ -54,8 +54,8 @@ export function allSources(api: Api): Promise<Source[]> {
 }
 
 /**
- * All that a file of settings can hold. Sources are those that clients send to: not those by which audiences and computed
- * traits are told, which come and go with them.
+ * Reads everything that an export file can hold. Sources of audiences and computed traits are left out: they come and
+ * go with these.
  */
 export async function allSettings(api: Api): Promise<Present> {
   const [sources, destinations, audiences, traits] = await Promise.all([
@@ -76,7 +76,10 @@ export function allTokens(api: Api): Promise<Token[]> {
   return all((query) => api.call('GET /tokens', { query }));
 }
 
-/** The ids of all that are named. @throws CliError where one of them is not there, or not alone */
+/**
+ * Returns the ids of all names.
+ * @throws CliError if a name does not exist or is not unique
+ */
 export async function idsOf(
   find: (api: Api, idOrName: string) => Promise<{ id: string }>,
   api: Api,
@@ -104,7 +107,7 @@ async function find<T extends { id: string; name: string }>(
   return theOne(kind, idOrName, await list());
 }
 
-/** @throws CliError where none, or more than one, has that name */
+/** @throws CliError if no entry, or more than one, has that name */
 function theOne<T extends { id: string; name: string }>(kind: string, name: string, from: T[]): T {
   const found = from.filter((one) => one.name === name);
   const [first] = found;

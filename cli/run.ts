@@ -28,7 +28,7 @@ import { addVerify } from './commands/verify';
 import { bad, plain, wantsColour } from './output/paint';
 import { CliError, FAILED, USAGE, type ProcessContext } from './process-context';
 
-/** The whole command line: from its arguments to an exit code. */
+/** Runs the command line, from its arguments to an exit code. */
 
 const MORE = `
 Where Waypost is and by which token: --url, WAYPOST_URL and WAYPOST_TOKEN; else what \`waypost login\` kept; else the
@@ -36,7 +36,7 @@ Where Waypost is and by which token: --url, WAYPOST_URL and WAYPOST_TOKEN; else 
 
 Exit codes: 0 done; 1 it failed, or a check did; 2 called wrongly. More: docs/guide/cli.md.`;
 
-/** @returns the exit code; never throws for what a person can mend */
+/** @returns the exit code; never throws for a mistake of the user */
 export async function run(argv: string[], world: ProcessContext): Promise<number> {
   const cli: Cli = { world, exitCode: 0 };
   try {
@@ -47,7 +47,7 @@ export async function run(argv: string[], world: ProcessContext): Promise<number
   }
 }
 
-/** Builds the commands. The reference (docs/reference/cli.md) is made of their help. */
+/** Builds the commands. The reference (docs/reference/cli.md) is generated from their help. */
 export function createProgram(cli: Cli): Command {
   const { world } = cli;
   const program = new Command('waypost')
@@ -75,14 +75,14 @@ function version(): string {
 }
 
 function explain(error: unknown, world: ProcessContext): number {
-  // It has said what it had to say.
+  // Commander has printed the message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   const red = wantsColour(world.env, world.terminal) ? bad : plain;
   if (error instanceof CliError || error instanceof AppError) {
     world.err(`${red(error.message)}\n`);
     return error instanceof CliError ? error.exitCode : FAILED;
   }
-  // A fault of ours: its stack is what finds it.
+  // A bug: its stack helps to find it.
   world.err(`${red('The command failed because of a bug:')} ${String((error as Error).stack)}\n`);
   return FAILED;
 }

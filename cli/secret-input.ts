@@ -5,9 +5,16 @@ import { Writable } from 'node:stream';
 import { messageOf } from '../shared/service/errors';
 import { CliError, type ProcessContext } from './process-context';
 
-/** Secrets come by a file, by standard input, by the environment or by a prompt without echo: never as an argument, which `ps` shows. */
+/**
+ * Reads secrets from a file, standard input, the environment or a prompt without echo. Never from an argument, which
+ * `ps` shows.
+ */
 
-/** @param file `-` is standard input. @returns its text without the line break at its end. @throws CliError */
+/**
+ * @param file `-` is standard input
+ * @returns its text without the line break at its end
+ * @throws CliError
+ */
 export async function readSecretFile(world: ProcessContext, file: string): Promise<string> {
   const secret = (await readInput(world, file)).replace(/\r?\n$/, '');
   if (secret === '')
@@ -15,12 +22,18 @@ export async function readSecretFile(world: ProcessContext, file: string): Promi
   return secret;
 }
 
-/** @param file `-` is standard input. @throws CliError */
+/**
+ * @param file `-` is standard input
+ * @throws CliError
+ */
 export async function readInput(world: ProcessContext, file: string): Promise<string> {
   return (await readBytes(world, file)).toString('utf8');
 }
 
-/** @param file `-` is standard input. @throws CliError */
+/**
+ * @param file `-` is standard input
+ * @throws CliError
+ */
 export async function readBytes(world: ProcessContext, file: string): Promise<Buffer> {
   if (file !== '-') {
     try {
@@ -34,7 +47,10 @@ export async function readBytes(world: ProcessContext, file: string): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** Asks at a terminal, without echo; elsewhere it is the first line of standard input. @throws CliError where there is none */
+/**
+ * Prompts at a terminal, without echo; otherwise reads the first line of standard input.
+ * @throws CliError if there is none
+ */
 export async function promptSecret(world: ProcessContext, question: string): Promise<string> {
   if (!world.stdin.isTTY) {
     const [line = ''] = (await readInput(world, '-')).split('\n');
@@ -42,7 +58,7 @@ export async function promptSecret(world: ProcessContext, question: string): Pro
     return line.trim();
   }
   world.err(`${question}: `);
-  // What is typed goes to an output that shows nothing.
+  // Discards the echo.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: world.stdin, output: silent, terminal: true });
   lines.on('SIGINT', () => lines.close());

@@ -2,7 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { parseDuration } from '../shared/model/duration';
 import { usage } from './process-context';
 
-/** Moments as they are typed: `15m` is so long ago, else ISO 8601. @throws CliError */
+/**
+ * Parses a time: `15m` means 15 minutes ago; otherwise ISO 8601.
+ * @throws CliError
+ */
 export function timeOf(text: string, name: string, nowMs: number): string {
   const ago = parseDuration(text);
   const at = ago === undefined ? (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : NaN) : nowMs - ago;
@@ -11,7 +14,7 @@ export function timeOf(text: string, name: string, nowMs: number): string {
   return new Date(at).toISOString();
 }
 
-/** Resolves after so many ms, or when the signal comes. */
+/** Resolves after this many ms, or on the signal. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-// `npx waypost`: runs the command line as it was built. In a clone where it was not, or not since a change, it is built first.
+// `npx waypost`: runs the compiled command line. In a clone that was not compiled, or not since a change, it compiles
+// first.
 const { spawnSync } = require('node:child_process');
 const { existsSync, readdirSync, statSync, utimesSync } = require('node:fs');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..');
 const built = join(root, 'dist', 'cli', 'main.js');
-// What is compiled again unchanged keeps its file: this one of tsc's tells when it last looked.
+// tsc leaves unchanged output files alone, but it always updates this one.
 const mark = join(root, 'dist', '.tsbuildinfo');
 const SOURCES = ['cli', 'shared', 'clients/node/src'];
 
@@ -16,7 +17,7 @@ function newestIn(folder) {
     .reduce((newest, entry) => Math.max(newest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs), 0);
 }
 
-/** A container or a package carries dist alone, and nothing to build it from. */
+/** A container or a package contains only dist, and no sources to compile. */
 function isStale() {
   if (!existsSync(join(root, 'tsconfig.build.json'))) return false;
   const builtAt = existsSync(built) ? statSync(built).mtimeMs : 0;

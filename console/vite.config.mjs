@@ -4,19 +4,19 @@ import { defineConfig } from 'vite';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** The console as files that control serves. Its CSP allows nothing inline: every script and style is a file. */
+/** Builds the console as files that control serves. Its CSP allows nothing inline: every script and style is a file. */
 export default defineConfig({
   root: here,
   build: {
     outDir: join(here, '..', 'dist', 'console'),
     emptyOutDir: true,
-    // A data: address in a style or script would be something inline.
+    // A data: URL in a style or script would be inline.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2022',
-    // The charts are loaded by the one page that shows them.
+    // Only one page loads the charts.
     chunkSizeWarningLimit: 800,
-    // Each file of the component library says that it is for browsers, which is what this is.
+    // Each file of the component library has a "use client" directive, which is redundant here.
     rolldownOptions: { onwarn: (warning, warn) => void (warning.code === 'MODULE_LEVEL_DIRECTIVE' || warn(warning)) },
   },
   server: { proxy: { '/api': 'http://127.0.0.1:8090' } },

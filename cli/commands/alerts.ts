@@ -6,7 +6,7 @@ import { FAILED, usage } from '../process-context';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
 
-/** `waypost alerts`: when somebody is told that a destination is in trouble, and where. */
+/** `waypost alerts`: when Waypost raises an alert about a destination, and where it sends the alert. */
 
 interface EditOptions extends WebhookOptions {
   webhooks?: boolean;

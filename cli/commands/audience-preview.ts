@@ -6,7 +6,7 @@ import { pause } from '../time';
 import { FAILED, usage } from '../process-context';
 import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definition-fields';
 
-/** `waypost audiences preview`: how large an audience would be, and who would be in it, before there is one. */
+/** `waypost audiences preview`: estimates the size of an audience and lists sample members before you create it. */
 
 const POLL_MS = 500;
 
@@ -46,7 +46,7 @@ async function preview(session: Session, options: Options): Promise<number> {
       ({ data } = await api().call('GET /audiences/previews/{id}', { id }));
     }
   } finally {
-    // Where it cannot be ended it expires.
+    // If the call fails, the preview expires by itself.
     await api()
       .call('DELETE /audiences/previews/{id}', { id })
       .catch(() => undefined);

@@ -4,7 +4,7 @@ import { openInput, uploadMembers } from '../connect/upload';
 import { findAudience } from '../resolve-by-name';
 import { pause } from '../time';
 
-/** `waypost audiences upload`: members from elsewhere. */
+/** `waypost audiences upload`: uploads members from a file. */
 
 const SAY_EVERY_MS = 1_000;
 const POLL_MS = 500;

@@ -17,7 +17,7 @@ import {
 } from './definition-fields';
 import { addDelete, addReads, AUDIENCES } from './definitions';
 
-/** `waypost audiences`: sets of users that receivers are told of. */
+/** `waypost audiences`: sets of users that destinations receive. */
 
 type EditOptions = CommonOptions & ConditionOptions;
 

@@ -5,13 +5,13 @@ import { all } from '../connect/api';
 import { findToken } from '../resolve-by-name';
 import { type Column } from '../output/table';
 
-/** `waypost audit`: who changed and did what. */
+/** `waypost audit`: the log of changes and actions, with their authors. */
 
 type Entry = Audit['data'][number];
 type Query = NonNullable<Operations['GET /audit']['query']>;
 
 const KINDS = ['source', 'destination', 'token', 'deletion', 'replay', 'delivery', 'notice', 'session'] as const;
-/** Who acts without a token of the list: that of the settings, and Waypost itself. */
+/** Authors without a token in the list: the admin token of the settings, and Waypost itself. */
 const NO_TOKENS = ['admin', 'waypost'];
 
 const COLUMNS: Column<Entry>[] = [
@@ -63,7 +63,7 @@ async function queryOf(session: Session, { kind, entry, by }: AuditOptions): Pro
   };
 }
 
-/** A token that was revoked is in the list no more, and its deeds are: an id is taken as it is. */
+/** Accepts any id as it is: a revoked token is no longer in the list, but its actions still are. */
 async function actor(session: Session, by: string): Promise<string> {
   if (NO_TOKENS.includes(by) || by.startsWith('tok_')) return by;
   return (await findToken(session.api(), by)).id;

@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Cli, leaf, oneOf } from '../command';
 
-/** `waypost completion`: a script by which a shell completes the words of the commands. */
+/** `waypost completion`: a script with which a shell completes commands. */
 
 export function addCompletion(cli: Cli, program: Command): void {
   leaf(
@@ -18,7 +18,7 @@ export function addCompletion(cli: Cli, program: Command): void {
   );
 }
 
-/** For each path of commands what may follow it. */
+/** Lists the possible next words for each path of commands. */
 function wordsOf(command: Command, path = ''): [path: string, words: string[]][] {
   const names = command.commands.map((one) => one.name());
   const options = command.options.flatMap(({ long }) => long ?? []);

@@ -4,7 +4,7 @@ import { findDestination, findSource, idsOf } from '../resolve-by-name';
 import { readInput } from '../secret-input';
 import { usage } from '../process-context';
 
-/** What of audiences and computed traits is set by options, and how both are shown. */
+/** The options that audiences and computed traits share, and how the commands print both. */
 
 export interface CommonOptions {
   source?: string[];
@@ -52,7 +52,7 @@ export const CONDITION_OPTIONS: [string, string][] = [
   ['--condition-file <file>', 'read the condition from a file; - for standard input'],
 ];
 
-/** @throws CliError where both are given, or the file cannot be read */
+/** @throws CliError if both are given, or the file cannot be read */
 export async function conditionOf(session: Session, options: ConditionOptions): Promise<string | undefined> {
   const { condition, conditionFile } = options;
   if (condition !== undefined && conditionFile !== undefined) {
@@ -61,7 +61,7 @@ export async function conditionOf(session: Session, options: ConditionOptions): 
   return conditionFile === undefined ? condition : (await readInput(session.world, conditionFile)).trim();
 }
 
-/** Without those that may not be null when something is made. */
+/** Removes the fields that may not be null at creation. */
 export function forCreation({
   sources,
   ...rest

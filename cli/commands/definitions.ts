@@ -7,13 +7,13 @@ import { type Column } from '../output/table';
 import { FAILED } from '../process-context';
 import { phaseOf, showDefinition } from './definition-fields';
 
-/** What `waypost audiences` and `waypost traits` have in common: list, show, members, syncs, delete. */
+/** The subcommands that `waypost audiences` and `waypost traits` share: list, show, members, syncs, delete. */
 
 type Definition = Audience | ComputedTrait;
 
-/** Which of the two. */
+/** Audience or computed trait. */
 interface Kind {
-  /** the word of its commands, and of one */
+  /** the word of its commands, and its singular */
   word: 'audiences' | 'traits';
   one: 'audience' | 'trait';
   path: 'audiences' | 'computed-traits';

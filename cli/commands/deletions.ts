@@ -7,7 +7,7 @@ import { type Column } from '../output/table';
 import { readInput } from '../secret-input';
 import { usage } from '../process-context';
 
-/** `waypost deletions`: users who are to be forgotten. */
+/** `waypost deletions`: users whose data Waypost deletes. */
 
 const COLUMNS: Column<Deletion>[] = [
   { title: 'ID', of: ({ id }) => id },

@@ -8,7 +8,7 @@ import { printable } from '../output/table';
 import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from '../output/deliveries';
 import { timeOf } from '../time';
 
-/** `waypost deliveries`: what became of each message. */
+/** `waypost deliveries`: the outcome of each message. */
 
 export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
 type Query = NonNullable<Operations['GET /deliveries']['query']>;
@@ -105,6 +105,6 @@ function showDelivery({ print, world }: Session, delivery: Delivery): void {
     }
   }
   const body = delivery.body === null ? 'Kafka no longer has its body' : JSON.stringify(delivery.body, null, 2);
-  // Line by line: what somebody sent must not steer the terminal.
+  // Filter each line, so that a sender cannot control the terminal.
   world.out(`\n${body.split('\n').map(printable).join('\n')}\n`);
 }

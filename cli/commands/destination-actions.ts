@@ -6,7 +6,7 @@ import { showTest } from '../output/test';
 import { FAILED } from '../process-context';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 
-/** What is done with a destination: test it, rotate its secret, delete it. */
+/** Actions on a destination: test, rotate its secret, delete. */
 
 export function addDestinationActions(cli: Cli, destinations: Command): void {
   leaf<{ type?: string }>(

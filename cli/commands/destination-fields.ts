@@ -4,7 +4,7 @@ import { listOf, oneOf, type Session, whole } from '../command';
 import { findSource, idsOf } from '../resolve-by-name';
 import { WEBHOOK_EDITS, type WebhookFields, webhookFieldsOf, type WebhookOptions } from './webhook-fields';
 
-/** What of a destination is set by options, for making and for changing one. */
+/** The options of a destination, for `create` and `edit`. */
 
 type Patch = Operations['PATCH /destinations/{id}']['body'];
 export type Fields = WebhookFields & Pick<Patch, 'sources' | 'types' | 'maxPerSecond'>;

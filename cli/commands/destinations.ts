@@ -7,7 +7,7 @@ import { addDestinationActions } from './destination-actions';
 import { EDITS, type EditOptions, type Fields, fieldsOf } from './destination-fields';
 import { webhookLines } from './webhook-fields';
 
-/** `waypost destinations`: where calls go. */
+/** `waypost destinations`: the receivers of calls. */
 
 const COLUMNS: Column<Destination>[] = [
   { title: 'ID', of: ({ id }) => id },
@@ -51,7 +51,7 @@ function addMaking(cli: Cli, destinations: Command): void {
     async (session, options, name = '') => {
       const fields = await fieldsOf(session, options);
       const { sources = [], webhooks = [], types, ...rest } = fields;
-      // Where nothing was there before, null says the same as nothing.
+      // At creation null means the same as an absent field.
       const { sharedSecret, maxPerSecond } = rest;
       const body = {
         ...{ name, type: 'webhooks' as const, sources, webhooks, enabled: options.enable ?? false },

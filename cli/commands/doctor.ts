@@ -10,7 +10,7 @@ import { kafkaChecks } from '../doctor/kafka';
 import { paintOf } from '../output/paint';
 import { CliError, FAILED } from '../process-context';
 
-/** `waypost doctor`: whether all is well, and what to do where it is not. */
+/** `waypost doctor`: checks the installation and says how to fix a problem. */
 
 export function addDoctor(cli: Cli, program: Command): void {
   leaf(
@@ -92,7 +92,7 @@ async function controlChecks(session: Session): Promise<Check[]> {
           look === historyChecks ? 'Deliveries continue without it. See the log of control.' : '',
         ),
       );
-      // Without a token the others would say the same.
+      // Without a token the other checks would fail for the same reason.
       if (look === tokenCheck) break;
     }
   }

@@ -6,7 +6,7 @@ import { all } from '../connect/api';
 import { findSource } from '../resolve-by-name';
 import { EVENT_COLUMNS } from '../output/events';
 
-/** `waypost events`: what sources sent lately. */
+/** `waypost events`: recent events of the sources. */
 
 export interface EventOptions {
   source?: string;

@@ -6,7 +6,7 @@ import { allSettings } from '../resolve-by-name';
 import { toFile } from '../export-file/format';
 import { CliError } from '../process-context';
 
-/** `waypost export`: what is set, as a file. */
+/** `waypost export`: writes the configuration to a file. */
 
 export function addExport(cli: Cli, program: Command): void {
   leaf<{ out?: string }>(

@@ -9,7 +9,7 @@ import { parseFile, parseSecrets } from '../export-file/format';
 import { planImport, type Step } from '../export-file/plan';
 import { FAILED, usage } from '../process-context';
 
-/** `waypost import`: what a file says is made so. */
+/** `waypost import`: applies a configuration file. */
 
 interface ImportOptions {
   secretsFile?: string;
@@ -62,7 +62,7 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
       { title: 'KIND', of: ({ kind }) => kind },
       { title: 'NAME', of: ({ name: named }) => named },
     ],
-    // What is for programs has no body: it may hold secrets.
+    // The JSON output omits the body: it may hold secrets.
     steps.map(({ act, kind, name: named }) => ({ act, kind, name: named, dryRun })),
     'The file is empty.',
   );
@@ -72,7 +72,7 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
 const DONE = { create: 'created', change: 'changed', keep: 'kept' };
 const PAINTS: Record<Step['act'], Paint> = { create: good, change: doubtful, keep: plain };
 
-/** By name; those made are added. */
+/** Ids by name, including newly created entries. */
 interface Ids {
   sources: Map<string, string>;
   destinations: Map<string, string>;

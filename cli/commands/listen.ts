@@ -14,7 +14,7 @@ import { parseTarget } from '../listen/target';
 import { readInput, readSecretFile } from '../secret-input';
 import { CliError, FAILED, usage } from '../process-context';
 
-/** `waypost listen`: the live events of a destination, or a source, to a server of this machine. */
+/** `waypost listen`: forwards the live events of a destination or a source to a local server. */
 
 interface ListenOptions {
   to?: string;
@@ -27,10 +27,10 @@ interface ListenOptions {
   quiet?: boolean;
 }
 
-/** As production does; and the router remembers two million ids, of which a terminal needs the last. */
+/** Same timeout as in production. The router remembers two million ids; a terminal needs only the latest. */
 const TIMEOUT_MS = 5_000;
 const MESSAGES_KNOWN = 100_000;
-/** How long Ctrl-C waits for answers. */
+/** How long Ctrl-C waits for responses. */
 const END_MS = 5_000;
 
 export function addListen(cli: Cli, program: Command): void {
@@ -92,7 +92,7 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
       onAway: (why) => report.stream(why),
       onBack: () => report.stream(undefined),
     });
-  // Of several sources one that cannot go on ends all: half a stream looks like a whole one.
+  // If one of several sources cannot continue, all end: a partial stream would look complete.
   const failure = await Promise.all(sources.map(one)).then(
     () => undefined,
     (error: unknown) => error,

@@ -6,7 +6,7 @@ import { checkUrl } from '../connect/resolve-place';
 import { promptSecret } from '../secret-input';
 import { rightsText } from './tokens';
 
-/** `waypost login`, `logout`, `whoami`: which Waypost, by which token. */
+/** `waypost login`, `logout`, `whoami`: the stored address and token. */
 
 export function addLogin(cli: Cli, program: Command): void {
   leaf<{ ingestUrl?: string }>(

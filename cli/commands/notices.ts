@@ -6,12 +6,12 @@ import { findDestination } from '../resolve-by-name';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 
-/** `waypost notices`: what was noticed of destinations in trouble. */
+/** `waypost notices`: notices about destinations in trouble. */
 
 type Query = NonNullable<Operations['GET /notices']['query']>;
 
 const KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
-/** What alerts themselves are sent by is no destination of the list. */
+/** The webhook of the alerts is not in the list of destinations. */
 const ALERTS = 'alerts';
 
 const COLUMNS: Column<Notice>[] = [

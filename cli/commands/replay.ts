@@ -10,7 +10,7 @@ import { pause, timeOf } from '../time';
 import { FAILED, usage } from '../process-context';
 import { STATUSES } from './deliveries';
 
-/** `waypost replay`: what was sent is sent once more. */
+/** `waypost replay`: sends deliveries again. */
 
 const POLL_MS = 500;
 
@@ -140,7 +140,7 @@ function showOrFollow(session: Session, replay: Replay, options: { follow?: bool
   return Promise.resolve(0);
 }
 
-/** Ctrl-C ends the looking on, not the replay. */
+/** Ctrl-C stops following the replay. The replay itself continues. */
 async function follow(session: Session, id: string): Promise<number> {
   const { api, print, world } = session;
   for (let shown = ''; ;) {

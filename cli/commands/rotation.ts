@@ -3,7 +3,7 @@ import { type Session } from '../command';
 import { readSecretFile } from '../secret-input';
 import { usage } from '../process-context';
 
-/** A new shared secret for what signs: a destination, or alerts. */
+/** Rotates the shared secret of a destination or of the alerts. */
 
 type Body = Operations['POST /destinations/{id}/rotate-secret']['body'];
 type Rotated = Pick<Operations['POST /destinations/{id}/rotate-secret']['answer'], 'sharedSecret' | 'secretRotation'>;
@@ -38,7 +38,7 @@ export function showRotated({ world, print }: Session, rotated: Rotated): void {
     print.thing(rotated, []);
     return;
   }
-  // Alone on standard output, so that it can go to a file.
+  // The only line on standard output, so that it can be redirected to a file.
   if (rotated.sharedSecret !== undefined) world.out(`${rotated.sharedSecret}\n`);
   const until = rotated.secretRotation?.overlapUntil;
   print.note(until ? `Both secrets sign webhook-signature until ${until}.` : 'The old secret no longer signs.');

@@ -7,7 +7,7 @@ import { findSource } from '../resolve-by-name';
 import { readInput } from '../secret-input';
 import { CliError, usage } from '../process-context';
 
-/** `waypost send`: a call of any type, as a client would make it. */
+/** `waypost send`: sends a call of any type, as a client would. */
 
 interface SendOptions {
   source?: string;
@@ -56,7 +56,7 @@ export function addSend(cli: Cli, program: Command): void {
   );
 }
 
-/** A call has an id of its own from here on: sent again after a failure it would be the same. */
+/** Assigns the message id here, so that a call that is sent again counts once. */
 async function callOf({ world }: Session, type: CallType, options: SendOptions): Promise<Record<string, unknown>> {
   const whole = options.body === undefined ? {} : objectOf(await readInput(world, options.body), '--body');
   const given: Record<string, unknown> = {
@@ -80,7 +80,7 @@ async function send(session: Session, options: SendOptions, call: Record<string,
   const writeKey = await writeKeyOf(session, options.source);
   const { ingestUrl } = session.place();
   if (ingestUrl === undefined) throw new CliError('The address of ingest is unknown. Set WAYPOST_INGEST_URL.');
-  // A batch of one: its answer tells of each call why it was rejected.
+  // A batch of one: its response names the reason of each rejected call.
   const answer = await post(`${ingestUrl}/v1/batch`, writeKey, { batch: [call] });
   const [fault] = answer.rejected ?? [];
   if (fault) throw new CliError(`The call was rejected, ${fault.code}: ${fault.message}.`);
@@ -110,7 +110,7 @@ interface IngestAnswer {
   rejected?: { code: string; message: string }[];
 }
 
-/** Longer than ingest takes to give up. */
+/** Longer than ingest's own timeout. */
 const PATIENCE_MS = 10_000;
 
 async function post(url: string, writeKey: string, body: unknown): Promise<IngestAnswer> {

@@ -5,7 +5,7 @@ import { findSource, allSources } from '../resolve-by-name';
 import { type Column } from '../output/table';
 import { addSourceEvents } from './source-events';
 
-/** `waypost sources`: where calls come from. */
+/** `waypost sources`: the senders of calls. */
 
 const COLUMNS: Column<Source>[] = [
   { title: 'ID', of: ({ id }) => id },

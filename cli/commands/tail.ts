@@ -11,14 +11,14 @@ import { pause } from '../time';
 import { usage } from '../process-context';
 import { EVENT_FILTERS, type EventOptions, eventQuery } from './events';
 
-/** `waypost tail`: events as they come, or attempts as they are made. */
+/** `waypost tail`: prints events or attempts as they happen. */
 
 interface TailOptions extends EventOptions {
   attempts?: boolean;
   destination?: string;
 }
 
-/** Attempts are asked for, since nothing streams them. */
+/** Attempts have no stream, so they are polled. */
 const POLL_MS = 1_000;
 const TRIES_KNOWN = 50_000;
 
@@ -84,7 +84,7 @@ async function tailAttempts(session: Session, options: TailOptions): Promise<voi
 
 type Row = Try & { delivery: DeliveryRow };
 
-/** What was not seen before, in order. */
+/** Returns the attempts that are new, in order. */
 function newTries(deliveries: DeliveryRow[], known: Recent): Row[] {
   return deliveries
     .flatMap((delivery) =>

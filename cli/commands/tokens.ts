@@ -7,7 +7,7 @@ import { allTokens, findToken } from '../resolve-by-name';
 import { type Column } from '../output/table';
 import { usage } from '../process-context';
 
-/** `waypost tokens`: who may ask the control API, and what they may do. */
+/** `waypost tokens`: who has access to the control API, and with which role and rights. */
 
 type Right = NonNullable<Token['rights']>[number];
 const RIGHTS = 'restrict the role, such as events:read,deliveries:read';
@@ -104,7 +104,7 @@ async function create(session: Session, options: Fields & { out?: string }, name
   } else if (print.json) {
     print.thing(data, []);
   } else {
-    // Alone on standard output, so that it can be given on.
+    // The only line on standard output, so that it can be piped.
     world.out(`${data.token}\n`);
     print.note(`${data.id} is ${data.role}. Its secret is not stored and cannot be shown again.`);
   }
@@ -124,7 +124,7 @@ async function edit(session: Session, options: Fields, given = ''): Promise<void
   show(session, (await session.api().call('PATCH /tokens/{id}', { id, body, ifMatch })).data);
 }
 
-/** The server checks them: it has the list. */
+/** Unchecked: the server has the list of rights. */
 function rightsOf(text: string): Right[] {
   return listOf(text) as Right[];
 }

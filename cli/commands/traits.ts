@@ -7,7 +7,7 @@ import { usage } from '../process-context';
 import { COMMON_OPTIONS, commonFields, type CommonOptions, forCreation, showDefinition } from './definition-fields';
 import { addDelete, addReads, TRAITS } from './definitions';
 
-/** `waypost traits`: a value for each user, computed from what they did. */
+/** `waypost traits`: values computed for each user from their events. */
 
 interface EditOptions extends CommonOptions {
   compute?: string;

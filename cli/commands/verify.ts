@@ -7,7 +7,7 @@ import { readBytes, readSecretFile } from '../secret-input';
 import { FAILED, usage, type ProcessContext } from '../process-context';
 import { type CapturedRequest, parseRequest } from '../verify/request';
 
-/** `waypost verify`: whether the signatures of a captured request hold. */
+/** `waypost verify`: verifies the signatures of a captured request. */
 
 interface VerifyOptions {
   secretFile?: string;

@@ -4,7 +4,7 @@ import { parseHeaders } from '../headers';
 import { readInput, readSecretFile } from '../secret-input';
 import { usage } from '../process-context';
 
-/** Where requests go and what signs them, as options say it: of a destination, and of alerts. */
+/** The options for URLs, headers and secret of a destination or of the alerts. */
 
 type Patch = Operations['PATCH /destinations/{id}']['body'];
 export type WebhookFields = Pick<Patch, 'webhooks' | 'sharedSecret'>;
@@ -25,7 +25,10 @@ export const WEBHOOK_EDITS: [string, string][] = [
   ['--no-secret', 'remove the shared secret'],
 ];
 
-/** @param before undefined: it is being made. @throws CliError */
+/**
+ * @param before undefined at creation
+ * @throws CliError
+ */
 export async function webhookFieldsOf(
   session: Session,
   options: WebhookOptions,
@@ -47,7 +50,10 @@ async function urlsOf({ world }: Session, given: string): Promise<string[]> {
   return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
-/** The headers of a URL that stays are kept, unless new ones are given. @throws CliError for headers without a URL */
+/**
+ * Keeps the headers of each URL that stays, unless new ones are given.
+ * @throws CliError for headers without a URL
+ */
 function webhooksOf(
   urls: string[] | undefined,
   headers: Record<string, string> | undefined,
@@ -68,11 +74,11 @@ async function secretOf(
 ): Promise<string | null | undefined> {
   if (secret === false) return null;
   if (secretFile !== undefined) return readSecretFile(world, secretFile);
-  // In an edit of something else a variable that happens to be set must change nothing.
+  // A variable that happens to be set must not change the secret during another edit.
   return before ? undefined : world.env.WAYPOST_SHARED_SECRET || undefined;
 }
 
-/** Each URL with the names of its headers, for `Printer.thing`. */
+/** Lists each URL with the names of its headers, for `Printer.thing`. */
 export function webhookLines(webhooks: Destination['webhooks']): [string, string][] {
   return webhooks.map(({ url, headers }) => [
     'webhook',

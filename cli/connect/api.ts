@@ -4,7 +4,7 @@ import { CliError, type ProcessContext } from '../process-context';
 import { readLogin, readLocal } from './files';
 import { type Place, resolvePlace } from './resolve-place';
 
-/** The control API, whose refusals are plain sentences. */
+/** The client of the control API. It turns problem details into plain sentences. */
 
 type Call = ReturnType<typeof createClient>;
 
@@ -14,12 +14,12 @@ export interface Api {
   call: Call;
 }
 
-/** @throws CliError where a file that says it cannot be read */
+/** @throws CliError if a file with the address cannot be read */
 export function findPlace(world: ProcessContext, url: string | undefined): Place {
   return resolvePlace({ url, env: world.env, kept: readLogin(world), local: readLocal(world) });
 }
 
-/** @throws CliError where there is no token for it */
+/** @throws CliError if no token is known for it */
 export function openApi(place: Place): Api {
   const { token } = place;
   if (token === undefined) {
@@ -42,7 +42,7 @@ export function openApi(place: Place): Api {
   };
 }
 
-/** @param error whatever a call has thrown */
+/** @param error any value that a call has thrown */
 export function sentenceOf(error: unknown, url: string): string {
   if (!(error instanceof ApiProblem)) {
     return `No response at ${url} (${reasonOf(error)}). Is it running? Set its address with --url, WAYPOST_URL or \`waypost login\`.`;
@@ -58,7 +58,7 @@ export function sentenceOf(error: unknown, url: string): string {
   return endSentence(problem.detail ?? problem.title ?? `The response status is ${String(status)}`) + faults.join('');
 }
 
-/** `fetch` says "fetch failed" and why beneath it. */
+/** `fetch` says "fetch failed" and puts the reason in `cause`. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code: unknown = (cause as { code?: unknown } | undefined)?.code;
@@ -69,14 +69,14 @@ function endSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** How many a page holds at most. */
+/** Largest page size of the API. */
 const PAGE = 200;
 
 interface Page<T> {
   data: { data: T[]; next: string | null };
 }
 
-/** All of a list, or its first `limit`. */
+/** Reads a whole list, or its first `limit` entries. */
 export async function all<T>(
   page: (query: { limit: number; after?: string }) => Promise<Page<T>>,
   limit = Infinity,

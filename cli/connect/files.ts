@@ -4,13 +4,13 @@ import { SYSTEM_FILE } from '../../shared/service/system-file';
 import { CliError, type ProcessContext } from '../process-context';
 import { type StoredLogin, type Local } from './resolve-place';
 
-/** The files that say where Waypost is: what `login` kept, and the data dir of `npm start`. */
+/** The files with the address of Waypost: the stored login, and the data dir of `npm start`. */
 
 export function loginFile({ env, home }: Pick<ProcessContext, 'env' | 'home'>): string {
   return join(env.XDG_CONFIG_HOME || join(home, '.config'), 'waypost', 'login.json');
 }
 
-/** @throws CliError where others may read it: they have the token */
+/** @throws CliError if other users may read it: it contains the token */
 export function readLogin(world: Pick<ProcessContext, 'env' | 'home'>): StoredLogin | undefined {
   const file = loginFile(world);
   if (!existsSync(file)) return undefined;
@@ -33,7 +33,7 @@ export function writeLogin(world: Pick<ProcessContext, 'env' | 'home'>, kept: St
   return file;
 }
 
-/** @returns whether there was one */
+/** @returns whether the file existed */
 export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolean {
   const file = loginFile(world);
   const was = existsSync(file);
@@ -41,7 +41,7 @@ export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolea
   return was;
 }
 
-/** Readable by its owner only, whoever might read what stood there before. */
+/** Writes a file that only its owner can read, even if it existed with wider permissions. */
 export function writePrivately(file: string, text: string): void {
   const draft = `${file}.${String(process.pid)}`;
   writeFileSync(draft, text, { mode: 0o600 });

@@ -1,21 +1,21 @@
 import { usage } from '../process-context';
 
 /**
- * Where Waypost is, and by which token it is asked. A token is given only to the place that it was meant for: one that was
- * kept for an address is never sent to another, and that of a data dir to this machine alone.
+ * Resolves the address of Waypost and the token for it. A token goes only to its own address: a stored token is never
+ * sent to another address, and the token of a data dir goes only to this machine.
  */
 
-/** What `waypost login` keeps. */
+/** The stored login. */
 export interface StoredLogin {
   url: string;
   ingestUrl?: string | undefined;
   token: string;
 }
 
-/** What a system of this machine says of itself in its data dir. */
+/** Addresses and token that a local system writes to its data dir. */
 export interface Local {
   dir: string;
-  /** undefined: it wrote none down, or they cannot be read */
+  /** undefined: the file is missing or unreadable */
   url?: string | undefined;
   ingestUrl?: string | undefined;
   token?: string | undefined;
@@ -32,18 +32,18 @@ export interface Given {
 export interface Place {
   /** control, without a path */
   url: string;
-  /** undefined: not known */
+  /** undefined: unknown */
   ingestUrl: string | undefined;
-  /** undefined: nobody gave one that is meant for this place */
+  /** undefined: no token is known for this address */
   token: string | undefined;
-  /** for people: where these come from */
+  /** for people: the origin of the address and the token */
   from: string;
 }
 
 const DEFAULT_CONTROL = 'http://127.0.0.1:8090';
 const DEFAULT_INGEST = 'http://127.0.0.1:8080';
 
-/** @throws CliError for an address that is none */
+/** @throws CliError for an invalid address */
 export function resolvePlace({ url, env, kept, local }: Given): Place {
   const named = url ?? (env.WAYPOST_URL || undefined);
   const envToken = env.WAYPOST_TOKEN || env.WAYPOST_ADMIN_TOKEN || undefined;
@@ -59,7 +59,7 @@ export function resolvePlace({ url, env, kept, local }: Given): Place {
     };
   }
   if (kept) {
-    // A token of the environment belongs to an address of the environment.
+    // A token from the environment belongs to an address from the environment.
     return { ...kept, ingestUrl: envIngest ?? kept.ingestUrl ?? ingestBeside(kept.url), from: 'waypost login' };
   }
   const here = localKept(local);
@@ -74,17 +74,20 @@ export function resolvePlace({ url, env, kept, local }: Given): Place {
 function localKept(local: Local | undefined): StoredLogin | undefined {
   if (!local?.token) return undefined;
   const url = local.url ?? DEFAULT_CONTROL;
-  // Its file could have been written by anybody who may write there.
+  // Anyone with write access to the directory could have written this file.
   return isLoopback(url) ? { url, ingestUrl: local.ingestUrl, token: local.token } : undefined;
 }
 
-/** Where control listens at its usual port, so does ingest. */
+/** If control listens on its default port, assume that ingest does too. */
 function ingestBeside(url: string): string | undefined {
   const { protocol, hostname, port } = new URL(url);
   return port === '8090' ? `${protocol}//${hostname}:8080` : undefined;
 }
 
-/** @returns its origin and path, without a slash at the end. @throws CliError */
+/**
+ * @returns origin and path, without a trailing slash
+ * @throws CliError
+ */
 export function checkUrl(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {

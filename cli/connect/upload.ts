@@ -7,15 +7,18 @@ import { messageOf } from '../../shared/service/errors';
 import { CliError, type ProcessContext } from '../process-context';
 import { type Api, sentenceOf } from './api';
 
-/** Members out of a file or standard input, sent as they are read: of any length, in constant memory. */
+/** Streams members from a file or standard input, of any length, in constant memory. */
 
 export interface Input {
   stream: AsyncIterable<Buffer | string>;
-  /** bytes; undefined where nobody knows */
+  /** bytes; undefined if unknown */
   size: number | undefined;
 }
 
-/** @param file `-` is standard input. @throws CliError where it cannot be read */
+/**
+ * @param file `-` is standard input
+ * @throws CliError if the file cannot be read
+ */
 export function openInput(world: ProcessContext, file: string): Input {
   if (file === '-') return { stream: world.stdin as AsyncIterable<Buffer>, size: undefined };
   const path = resolve(world.cwd, file);
@@ -32,15 +35,15 @@ const NOBODY = 'The input is empty, which would remove all members. Nothing was 
 interface Uploading {
   /** of the audience */
   id: string;
-  /** PUT: these are the members; PATCH: these come and go */
+  /** PUT replaces all members; PATCH adds and removes some */
   method: 'PUT' | 'PATCH';
   input: Input;
-  /** whether there may be no line at all: a full set of nobody takes all members out */
+  /** allows an input without lines: an empty full set removes all members */
   mayBeEmpty: boolean;
   onProgress: (sent: { bytes: number; lines: number }) => void;
 }
 
-/** @throws CliError where the API refuses: then nothing was changed */
+/** @throws CliError if the API refuses; then nothing has changed */
 export async function uploadMembers(api: Api, uploading: Uploading): Promise<UploadedMembers> {
   const { id, method, input, mayBeEmpty, onProgress } = uploading;
   let failed: unknown;
@@ -54,13 +57,13 @@ export async function uploadMembers(api: Api, uploading: Uploading): Promise<Upl
         const part = typeof chunk === 'string' ? encoder.encode(chunk) : chunk;
         bytes += part.length;
         const made = lines.add(decoder.decode(part, { stream: true }));
-        // For an empty part fetch would wait for ever.
+        // fetch hangs on an empty chunk.
         if (made !== '') yield encoder.encode(made);
         onProgress({ bytes, lines: lines.count });
       }
       const last = lines.end();
       if (last !== '') yield encoder.encode(last);
-      // What breaks off changes nothing.
+      // An aborted upload changes nothing.
       if (lines.count === 0 && !mayBeEmpty) throw new CliError(NOBODY);
       onProgress({ bytes, lines: lines.count });
     } catch (error) {
@@ -75,7 +78,7 @@ export async function uploadMembers(api: Api, uploading: Uploading): Promise<Upl
     duplex: 'half',
   };
   const url = `${api.base}/audiences/${encodeURIComponent(id)}/members`;
-  // The types know bodies of browsers alone: Node's own takes what can be read step by step.
+  // The types cover only browser bodies. Node's fetch also accepts an async iterable.
   const response = await fetch(url, request as unknown as RequestInit).catch((error: unknown) => {
     if (failed instanceof CliError) throw failed;
     if (failed !== undefined) throw new CliError(`The input cannot be read: ${messageOf(failed)}.`);

@@ -1,6 +1,6 @@
 import { type OffsetFindings, type TopicFindings } from '../../shared/kafka/topic-report';
 
-/** What a doctor says: one thing looked at, how it is, and what to do where it is not well. Pure. */
+/** The result of one check: the finding, and how to fix it. Pure. */
 
 export interface Check {
   name: string;
@@ -13,11 +13,11 @@ export const ok = (name: string, found: string): Check => ({ name, result: 'ok',
 export const warn = (name: string, found: string, todo: string): Check => ({ name, result: 'warn', found, todo });
 export const fail = (name: string, found: string, todo: string): Check => ({ name, result: 'fail', found, todo });
 
-/** `webhook-timestamp` is refused beyond five minutes; long before that something is wrong with a clock. */
+/** Receivers refuse a `webhook-timestamp` more than five minutes off. A clock is wrong long before that. */
 const CLOCK_WARN_MS = 5_000;
 const CLOCK_FAIL_MS = 120_000;
 
-/** @param aheadMs how far the other clock is before ours, at least */
+/** @param aheadMs lower bound of how far the other clock is ahead */
 export function clockCheck(name: string, aheadMs: number): Check {
   const seconds = `${String(Math.round(Math.abs(aheadMs) / 1000))} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
   const off = Math.abs(aheadMs);
@@ -26,14 +26,14 @@ export function clockCheck(name: string, aheadMs: number): Check {
   return off >= CLOCK_WARN_MS ? warn(name, seconds, todo) : ok(name, 'same as this machine');
 }
 
-/** What `/readyz` answered; `undefined`: nothing did. */
+/** The response of `/readyz`; `undefined`: none. */
 export interface Health {
   status: number;
   reasons: string[];
   degraded: string[];
 }
 
-/** @param here the system is known to be of this machine, where a port that does not answer is a service that is down */
+/** @param here the system runs on this machine, so a port that does not respond means that the service is down */
 export function healthCheck(service: string, at: string, health: Health | undefined, here: boolean): Check {
   if (health === undefined) {
     return here
@@ -52,7 +52,7 @@ export function healthCheck(service: string, at: string, health: Health | undefi
   return ok(service, `ready at ${at}`);
 }
 
-/** Settings whose difference loses records, or makes them late; others only differ. */
+/** A difference in these settings loses or delays records. Other differences are only reported. */
 const GRAVE = new Set(['cleanup.policy', 'message.timestamp.type', 'unclean.leader.election.enable']);
 
 export function topicChecks({ missing, differences, count }: TopicFindings): Check[] {
@@ -101,7 +101,7 @@ export function offsetChecks({ uncommitted, retentionMinutes, longestMinutes }: 
   return [...checks, retentionMinutes < longestMinutes ? warn(name, found, todo) : ok(name, found)];
 }
 
-/** @param lost names of destinations with something that the key does not open */
+/** @param lost names of destinations with a value that the key cannot decrypt */
 export function keyCheck(lost: string[], of: number): Check {
   const name = 'secret key';
   if (lost.length === 0) return ok(name, `decrypts the settings of ${String(of)} destinations`);

@@ -11,7 +11,7 @@ import { type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Check, clockCheck, fail, keyCheck, offsetChecks, ok, topicChecks, warn } from './check';
 
-/** Brokers, topics, `config` and its key, as services find them. Nothing is made or changed. */
+/** Checks brokers, topics, `config` and its key from the view of a service. It changes nothing. */
 
 export async function kafkaChecks(settings: Settings): Promise<Check[]> {
   if (!settings.KAFKA_BROKERS?.length) {
@@ -32,7 +32,7 @@ export async function kafkaChecks(settings: Settings): Promise<Check[]> {
   }
   const findings = await inspectTopics(settings);
   const checks = [ok('kafka', `responds at ${brokers}`), ...topicChecks(findings)];
-  // Services make what is missing as they connect, and so would this.
+  // Services create missing topics when they connect, and so would the next check.
   if (findings.missing.length > 0) return checks;
   return [...checks, ...offsetChecks(await inspectOffsets(settings)), ...(await lookInside(settings))];
 }
@@ -82,7 +82,7 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
   }
 }
 
-/** A broker says its time only with what it writes: of its newest record we know that it cannot be of tomorrow. */
+/** A broker reveals its clock only through records: its newest record cannot be from the future. */
 async function clockOf(kafka: Kafka): Promise<Check[]> {
   let newestMs = 0;
   for (const topic of [CONFIG, MESSAGES, ATTEMPTS]) {

@@ -4,18 +4,18 @@ import { SYSTEM_FILE, type SystemFile } from '../../shared/service/system-file';
 import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
 
-/** What a doctor looks at outside the API: the environment, the data dir, and what answers at addresses. */
+/** The checks outside the API: environment, data dir, and health ports. */
 
 const PATIENCE_MS = 5_000;
 
 export interface Surroundings {
-  /** the environment that services of this system have, as far as it is known here */
+  /** the environment of this system's services, as far as it is known here */
   env: Record<string, string | undefined>;
-  /** what `npm start` wrote down, where it runs on this machine */
+  /** the system file of `npm start`, if it runs on this machine */
   local: SystemFile | undefined;
 }
 
-/** @param url the control API that is asked: what another system wrote down does not count */
+/** @param url the control API in use: the file of another system does not count */
 export function surroundings({ env, cwd }: Pick<ProcessContext, 'env' | 'cwd'>, url: string): Surroundings {
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   const said = readJson(join(dir, SYSTEM_FILE)) as SystemFile | undefined;
@@ -39,7 +39,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** @returns undefined where nothing answers */
+/** @returns undefined if nothing responds */
 export async function askHealth(at: string): Promise<Health | undefined> {
   try {
     const response = await fetch(`${at}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) });
@@ -50,7 +50,7 @@ export async function askHealth(at: string): Promise<Health | undefined> {
   }
 }
 
-/** How far the clock of what answers there is ahead of ours, at least; its answers tell whole seconds. */
+/** Returns a lower bound of how far the server's clock is ahead; its `Date` header has whole seconds. */
 export async function clockAhead(url: string): Promise<number | undefined> {
   const sentAt = Date.now();
   const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
@@ -58,12 +58,16 @@ export async function clockAhead(url: string): Promise<number | undefined> {
   const receivedAt = Date.now();
   const date = Date.parse(response.headers.get('date') ?? '');
   if (Number.isNaN(date)) return undefined;
-  // It was some moment of that second, between our two.
+  // The header was set at some point of that second, between our two readings.
   if (date + 1_000 < sentAt) return date + 1_000 - sentAt;
   return Math.max(0, date - receivedAt);
 }
 
-/** A request that ingest answers and throws away. @returns its status. @throws what fetch throws */
+/**
+ * Sends a request that ingest answers and discards.
+ * @returns its status
+ * @throws any error of fetch
+ */
 export async function askIngest(url: string): Promise<number> {
   const response = await fetch(`${url}/v1/m`, { method: 'POST', body: '{}', signal: AbortSignal.timeout(PATIENCE_MS) });
   await response.arrayBuffer();

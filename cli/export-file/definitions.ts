@@ -4,8 +4,8 @@ import { type Audience, type ComputedTrait, type Operations } from '../../shared
 import { COMPUTES, keyOf } from '../../shared/model/audience-definition';
 
 /**
- * Audiences and computed traits in a file of settings. Their sources and destinations stand there by their names; their
- * members do not: those of a condition are counted anew, and lists are uploaded.
+ * Audiences and computed traits in an export file. The file has names in place of source and destination ids. It has
+ * no members: the target system computes the members of a condition again, and you upload lists.
  */
 
 const common = {
@@ -28,7 +28,7 @@ export const trait = z.strictObject({
 type FileAudience = z.output<typeof audience>;
 type FileTrait = z.output<typeof trait>;
 
-/** Names of sources and of destinations by their ids. */
+/** Names of sources and destinations by id. */
 export interface Names {
   sources: ReadonlyMap<string, string>;
   destinations: ReadonlyMap<string, string>;
@@ -56,7 +56,7 @@ type TraitBody = Operations['POST /computed-traits']['body'];
 type AudiencePatch = Operations['PATCH /audiences/{id}']['body'];
 type TraitPatch = Operations['PATCH /computed-traits/{id}']['body'];
 
-/** What is to be done of one; names take the place of the ids that bodies lack. */
+/** The planned change of one definition; it has names where the body lacks ids. */
 interface Told {
   name: string;
   sources: string[] | null;
@@ -69,7 +69,7 @@ export type DefinitionStep =
   | (Told & { kind: 'trait'; act: 'change'; id: string; body: TraitPatch })
   | { kind: 'audience' | 'trait'; act: 'keep'; name: string };
 
-/** @param faults is told why something cannot be done as the file says */
+/** @param faults collects the reasons why a definition cannot be applied */
 export function planAudience(wanted: FileAudience, here: readonly Audience[], names: Names, faults: string[]) {
   const { condition } = wanted;
   return plan<FileAudience, Audience>(wanted, here, faults, {
@@ -83,7 +83,7 @@ export function planAudience(wanted: FileAudience, here: readonly Audience[], na
   });
 }
 
-/** @param faults as of `planAudience` */
+/** @param faults as in `planAudience` */
 export function planTrait(wanted: FileTrait, here: readonly ComputedTrait[], names: Names, faults: string[]) {
   const { compute, event, property, window } = wanted;
   return plan<FileTrait, ComputedTrait>(wanted, here, faults, {
@@ -108,7 +108,7 @@ export function planTrait(wanted: FileTrait, here: readonly ComputedTrait[], nam
 
 interface Made {
   body: { name: string; syncEvery: string };
-  /** the key follows from the first name, and the name was changed since */
+  /** the key derives from the first name, and the name has changed since */
   rename: boolean;
 }
 

@@ -6,9 +6,9 @@ import { CliError } from '../process-context';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**
- * Sources, destinations, audiences and computed traits as a file that can be kept, compared and brought to another system.
- * Names take the place of ids. Shared secrets and the values of headers are not in it (nobody can read them): `***` says that
- * there is one. Write keys are made anew by the system that it is brought to.
+ * Sources, destinations, audiences and computed traits as a file that you can store, compare and apply to another
+ * system. The file has names in place of ids. It contains neither shared secrets nor header values, because the API
+ * does not return them: `***` marks each. The target system creates new write keys.
  */
 
 export const HIDDEN = '***';
@@ -37,7 +37,7 @@ const file = z.strictObject({
       name: z.string().min(1),
       enabled: z.boolean().default(true),
       blockedEvents: z.array(z.string()).default([]),
-      // Files of earlier versions have neither of these two: an import leaves them as they are.
+      // Files of earlier versions lack these two fields: an import leaves them unchanged.
       limits: z
         .strictObject({
           maxPerSecond: z.number().nullable().default(null),
@@ -64,12 +64,12 @@ const secretsFile = z.record(
 export type SettingsFile = z.output<typeof file>;
 export type FileSource = SettingsFile['sources'][number];
 export type FileDestination = SettingsFile['destinations'][number];
-/** by the name of the destination; header values by the name of the header */
+/** by name of the destination; header values by name of the header */
 export type SecretsFile = z.output<typeof secretsFile>;
 
-/** What there is in a system. */
+/** The current configuration of a system. */
 export interface Present {
-  /** those that clients send to */
+  /** the sources that clients send to */
   sources: Source[];
   destinations: Destination[];
   audiences: Audience[];
@@ -81,7 +81,10 @@ export function namesOf({ sources, destinations }: Present): Names {
   return { sources: names(sources), destinations: names(destinations) };
 }
 
-/** @throws CliError for two of one name, which an import could not tell apart, and for a URL that is lost */
+/**
+ * @throws CliError for two entries with the same name, which an import could not distinguish, and for an unreadable
+ * URL
+ */
 export function toFile(present: Present, at: Date): SettingsFile {
   const { sources, destinations, audiences, traits } = present;
   eachOnce(present);
@@ -106,7 +109,7 @@ export function toFile(present: Present, at: Date): SettingsFile {
   };
 }
 
-/** The fields of a source that a file holds, in a fixed order. */
+/** Returns the fields of a source in a file, in a fixed order. */
 export function sourceFields({ enabled, blockedEvents, limits, trust }: Omit<FileSource, 'name'>) {
   return { enabled, blockedEvents, ...(limits !== undefined && { limits }), ...(trust !== undefined && { trust }) };
 }
@@ -134,14 +137,14 @@ function oneOfEach(kind: string, all: Named): void {
     throw new CliError(`Two ${kind}s are named "${twice.name}". A file cannot distinguish them. Rename one of them.`);
 }
 
-/** @throws CliError that names every fault */
+/** @throws CliError that lists every fault */
 export function parseFile(text: string): SettingsFile {
   const parsed = parse(file, text, 'The file');
   eachOnce(parsed);
   return parsed;
 }
 
-/** @throws CliError that names every fault, and repeats no value */
+/** @throws CliError that lists every fault, without any value */
 export function parseSecrets(text: string): SecretsFile {
   return parse(secretsFile, text, 'The secrets file');
 }

@@ -11,7 +11,7 @@ import {
   type SourceFields,
 } from './format';
 
-/** What an import would do, before it does anything. What the file does not name stays as it is. */
+/** Computes the changes of an import before it makes any. Entries that the file does not name stay unchanged. */
 
 type Body = Operations['POST /destinations']['body'];
 type Patch = Operations['PATCH /destinations/{id}']['body'];
@@ -33,17 +33,17 @@ interface ChangedDestination {
   body: Omit<Patch, 'sources'>;
   /** names */
   sources: string[];
-  /** ids of the sources by which audiences tell it: no file has them, and they stay */
+  /** ids of the sources of audiences: no file has them, and they stay */
   telling: string[];
 }
 
 export interface Plan {
   steps: Step[];
-  /** what cannot be done as the file says, one sentence each: nothing is done where there is any */
+  /** reasons why the file cannot be applied, one sentence each; with any, the import changes nothing */
   faults: string[];
 }
 
-/** @param without makes destinations whose secrets are not given: without them, and switched off */
+/** @param without creates destinations without their missing secrets, disabled */
 export function planImport(file: SettingsFile, present: Present, secrets: SecretsFile, without: boolean): Plan {
   const faults: string[] = [];
   const steps: Step[] = file.sources.map(({ name, ...own }) => {
@@ -161,7 +161,7 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
     sources: [...wanted.sources].sort(),
     webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
   };
-  // A value in the clear is one that may differ from the stored one.
+  // A value in the clear may differ from the stored one.
   const hasValues = wanted.webhooks.some(({ headers }) => Object.values(headers).some((value) => value !== HIDDEN));
   return !hasValues && JSON.stringify(asFile) === JSON.stringify(asWanted);
 }

@@ -5,13 +5,13 @@ import { parseMessage } from '../../shared/model/message-codec';
 import { wantsWebhooks } from '../../shared/model/route';
 
 /**
- * Which events a listener forwards, and as which request: by the rules and with the bytes of the router. Whether the
- * destination is on does not matter here: who listens wants to see.
+ * Decides which events a listener forwards, and renders each request, with the rules and the bytes of the router. A
+ * disabled destination counts too: its owner wants to see the events.
  */
 
-/** A request to be made, but for what is of the moment it is sent. */
+/** A request to forward, without its timestamp and signature. */
 export interface Forward {
-  /** `webhook-id`: the one that production has for it */
+  /** `webhook-id`: the same as in production */
   id: string;
   body: Buffer;
   event: Event;
@@ -21,13 +21,13 @@ export type Choice = { kind: 'forward'; forward: Forward } | { kind: 'left_out';
 export type LeftOut = 'rejected' | 'blocked' | 'filter' | 'integrations' | 'type' | 'duplicate' | 'unreadable';
 
 export interface Wanted {
-  /** whose rules hold; undefined: a source alone is listened to */
+  /** its rules apply; undefined: the listener follows a source alone */
   destination: Pick<Destination, 'id' | 'types'> | undefined;
-  /** whether this message of this source is seen for the first time */
+  /** returns whether this message of this source is new */
   isNew: (source: string, messageId: string) => boolean;
 }
 
-/** Stands in the place of a destination where there is none. */
+/** Stands in for a destination when there is none. */
 const NOBODY = 'listen';
 
 export function choose(event: Event, { destination, isNew }: Wanted): Choice {
@@ -43,7 +43,10 @@ export function choose(event: Event, { destination, isNew }: Wanted): Choice {
   return { kind: 'forward', forward: { id, body: Buffer.from(renderBody(message)), event } };
 }
 
-/** What the router says of it, as the event tells. A destination that is off is not asked for its filter. */
+/**
+ * Returns the router's reason against it, from the event. The router does not evaluate the filter of a disabled
+ * destination.
+ */
 function keptBack({ destinations }: Event, id: string): LeftOut | undefined {
   const outcome = destinations?.find(({ destination }) => destination === id)?.outcome;
   if (outcome === 'blocked') return 'blocked';

@@ -7,8 +7,9 @@ import { Recent } from './recent';
 import { SseParser, type ServerSent } from './sse';
 
 /**
- * Follows the events of control, each once. What a broken connection, or a reader slower than its stream, has missed is
- * fetched from the list of recent events: lost is only what the server no longer keeps, and that is said.
+ * Follows the events of control, each once. After a broken connection, or if the reader was too slow for the stream,
+ * it fetches missed events from the list of recent events. Only events that the server no longer keeps are lost, and
+ * the listener reports them.
  */
 
 type StreamQuery = NonNullable<Operations['GET /events/stream']['query']>;
@@ -16,34 +17,37 @@ type StreamQuery = NonNullable<Operations['GET /events/stream']['query']>;
 export interface FollowOptions {
   api: Api;
   query: StreamQuery;
-  /** so many that were before are given first */
+  /** number of earlier events to deliver first */
   replay?: number;
   onEvent: (event: Event) => void;
-  /** the server no longer has what was missed; how many those were where it said so */
+  /** the server no longer has the missed events; with their number if the server reported one */
   onGap: (atLeast: number) => void;
   onAway: (why: string) => void;
   onBack: () => void;
   stop: AbortSignal;
 }
 
-/** More than the server keeps of a source. */
+/** More than the server keeps for each source. */
 const KNOWN = 20_000;
 const PAGE = 200;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
-/** It says something every 15 s, if only that it is there. */
+/** The server sends at least a comment every 15 s. */
 const SILENCE_MS = 40_000;
 
-/** Resolves when it is told to stop. @throws CliError where asking again would change nothing */
+/**
+ * Resolves on stop.
+ * @throws CliError if a retry would fail the same way
+ */
 export async function follow(options: FollowOptions): Promise<void> {
   await new Follower(options).run();
 }
 
 class Follower {
   readonly #known = new Recent(KNOWN);
-  /** the id of the last event that was given */
+  /** the id of the last delivered event */
   #last: string | undefined;
-  /** what is older was there before we came; undefined: there was nothing */
+  /** older events were there before this listener; undefined: there were none */
   #floor: string | undefined;
 
   constructor(private readonly options: FollowOptions) {}
@@ -70,8 +74,8 @@ class Follower {
   }
 
   /**
-   * Learns what there is already, so that nothing between now and the first event can be missed. A page of it: the newest
-   * is not always the last that was accepted, and what was there before must not come as new after a restart.
+   * Reads the existing events, so that none is missed between now and the first event. It reads a page: the newest
+   * event is not always the last accepted one, and earlier events must not appear as new after a restart.
    */
   async #begin(): Promise<void> {
     const { api, query, replay = 0 } = this.options;
@@ -86,7 +90,10 @@ class Follower {
     }
   }
 
-  /** @returns why it ended. @throws CliError */
+  /**
+   * @returns why it ended
+   * @throws CliError
+   */
   async #connectOnce(again: boolean, connected: () => void): Promise<string> {
     const { stop } = this.options;
     const silence = new AbortController();
@@ -94,7 +101,7 @@ class Follower {
     try {
       const body = await this.#open(AbortSignal.any([stop, silence.signal]));
       connected();
-      // Without an event to go on from, the stream begins now, which is later than we did.
+      // Without an event to resume from, the stream begins now, which is later than this listener did.
       if (again || this.#last === undefined) await this.#catchUp({ whole: true, missed: 0 });
       const [parser, decoder] = [new SseParser(), new TextDecoder()];
       for await (const chunk of body) {
@@ -137,14 +144,14 @@ class Follower {
 
   #give(event: Event): void {
     this.#last = event.id;
-    // A stream that no longer knows where we were begins somewhat before.
+    // If the stream does not know our position, it begins somewhat earlier.
     if (this.#floor !== undefined && event.at < this.#floor) return;
     if (this.#known.add(event.id)) this.options.onEvent(event);
   }
 
   /**
-   * Gives what is on the list and was not given yet. After a restart the server may have its events in another order, so
-   * that all of the list is looked at; else what is behind the first that is known is known too.
+   * Delivers the events of the list that were not delivered yet. After a restart the server may order its events
+   * differently, so the whole list is read. Otherwise everything behind the first known event is known too.
    */
   async #catchUp({ whole, missed }: { whole: boolean; missed: number }): Promise<void> {
     const { api, query, onGap } = this.options;
@@ -164,7 +171,7 @@ class Follower {
   }
 }
 
-/** Control restarts, is overloaded, or a proxy before it finds it away. */
+/** Control restarts or is overloaded, or a proxy in front of it cannot reach it. */
 function mayPass({ cause }: CliError): boolean {
   if (!(cause instanceof ApiProblem)) return true;
   return cause.status >= 500 || cause.status === 429 || cause.status === 408;

@@ -8,16 +8,16 @@ import { pause } from '../time';
 import { type Forward } from './choose-events';
 
 /**
- * Makes the requests of a listener. A server that is away, as while it restarts, is waited for: what comes meanwhile is
- * queued, within a bound, and what finds no room is said. A request whose connection broke is made again with the same
- * `webhook-id`; one that was answered, or not within 5 s, is not.
+ * Sends the requests of a listener. While the local server is away, for example during a restart, new events wait in
+ * a bounded queue, and dropped events are reported. A request whose connection broke is sent again with the same
+ * `webhook-id`. A request with a response, or with none within 5 s, is not.
  */
 
 export interface Answer {
-  /** undefined: it did not answer in time */
+  /** undefined: no response in time */
   status: number | undefined;
   ms: number;
-  /** how many connections it took */
+  /** number of connections tried */
   tries: number;
 }
 
@@ -33,7 +33,7 @@ export interface ForwarderOptions {
   onAway(why: string | undefined): void;
 }
 
-/** The bodies that wait: calls are 32 KB at most. */
+/** Limit of the waiting bodies: calls are 32 KB at most. */
 const MAX_BYTES = 128 * 1024 * 1024;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -55,12 +55,12 @@ export class Forwarder {
     this.#agent = target.protocol === 'https:' ? new TlsAgent(pool) : new Agent(pool);
   }
 
-  /** What has been taken and not been answered. */
+  /** Number of accepted requests without a response. */
   get open(): number {
     return this.#queue.length + this.#running;
   }
 
-  /** @returns false where there is no room for it */
+  /** @returns false if the queue is full */
   offer(forward: Forward): boolean {
     const { maxQueued, concurrency } = this.options;
     if (this.#queue.length >= maxQueued || this.#bytes >= MAX_BYTES) {
@@ -73,7 +73,10 @@ export class Forwarder {
     return true;
   }
 
-  /** Makes no new request, and waits for those under way. @returns how many were not made, or not answered */
+  /**
+   * Starts no new request, and waits for those in flight.
+   * @returns how many were not sent, or got no response
+   */
   async close(deadlineMs: number): Promise<number> {
     this.#stop.abort();
     this.#unsent += this.#queue.splice(0).length;
@@ -83,7 +86,7 @@ export class Forwarder {
     return this.#unsent + left;
   }
 
-  /** Resolves when nothing is open. */
+  /** Resolves when no request is open. */
   async #settled(): Promise<void> {
     while (this.#running > 0) await new Promise<void>((resolve) => this.#idle.add(resolve));
   }
@@ -108,7 +111,7 @@ export class Forwarder {
         this.options.onAnswer(forward, { status, ms: performance.now() - startedAt, tries });
         return;
       }
-      // A kept connection that its server has closed meanwhile says nothing about the server.
+      // If the server closed an idle connection, that says nothing about the server.
       if (tries > 1) this.#tell(broke);
       await pause(pauseMs, this.#stop.signal);
       if (this.#stop.signal.aborted) {
@@ -136,7 +139,7 @@ export class Forwarder {
         headers: {
           'content-type': 'application/json',
           'user-agent': 'Waypost/1.0',
-          // Its delivery's own is nobody's to know here.
+          // The delivery's own trace is unknown here.
           traceparent: newTraceparent(),
           ...headers,
           ...signed,
@@ -162,7 +165,7 @@ export class Forwarder {
   }
 }
 
-/** Name and value in turn, as signHeaders gives them. */
+/** Turns the flat list of signHeaders (name, value, name, …) into an object. */
 function pairs(flat: string[]): Record<string, string> {
   return Object.fromEntries(
     Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? '']),

@@ -1,4 +1,4 @@
-/** The last so many texts that were seen. */
+/** The most recent distinct texts, up to a limit. */
 export class Recent {
   readonly #texts = new Set<string>();
 

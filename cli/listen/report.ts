@@ -5,7 +5,7 @@ import { userOf, whatOf } from '../output/events';
 import { type Answer } from './forward';
 import { type Forward, type LeftOut } from './choose-events';
 
-/** What a listener says while it runs, and at its end. */
+/** Prints the progress of a listener and its final counts. */
 
 export interface Counts {
   received: number;
@@ -13,13 +13,13 @@ export interface Counts {
   answered2xx: number;
   otherAnswers: number;
   timeouts: number;
-  /** requests beyond the first of each, since their connection broke */
+  /** requests beyond the first for an event, after a broken connection */
   repeated: number;
-  /** found no room while the local server was away or slow */
+  /** dropped because the queue was full while the local server was away or slow */
   dropped: number;
-  /** taken, and not sent or not answered when it was stopped */
+  /** accepted, but not sent or without a response at the end */
   unsent: number;
-  /** the server no longer had them; at least so many */
+  /** no longer stored by the server; a lower bound */
   missed: number;
   leftOut: Partial<Record<LeftOut, number>>;
 }
@@ -32,7 +32,7 @@ export class Report {
 
   constructor(
     private readonly print: Printer,
-    /** only what did not go well is shown */
+    /** print only failures */
     private readonly quiet: boolean,
   ) {}
 
@@ -41,7 +41,7 @@ export class Report {
   }
 
   dropped(): void {
-    // Each by itself would be thousands of lines of one sentence.
+    // One line for each would be thousands of equal lines.
     if (this.counts.dropped++ === 0) this.#say('The queue is full; new events are dropped. Increase it with --queue.');
   }
 

@@ -1,20 +1,23 @@
-/** Server-Sent Events out of the chunks of a connection. */
+/** Parses Server-Sent Events from the chunks of a connection. */
 
 export interface ServerSent {
-  /** `message` where the server names none */
+  /** `message` if the server names none */
   event: string;
   data: string;
   id: string | undefined;
 }
 
-/** An event is 32 KB at most; whoever sends this much without an end is no Waypost. */
+/** An event is 32 KB at most. A server that sends this much without an end is not Waypost. */
 const MAX_PENDING = 4 * 1024 * 1024;
 
 export class SseParser {
   #pending = '';
   #event: Partial<ServerSent> & { lines?: string[] } = {};
 
-  /** @returns the events that are complete now. @throws RangeError for a line without an end */
+  /**
+   * @returns the events that are now complete
+   * @throws RangeError for an endless line
+   */
   push(chunk: string): ServerSent[] {
     const lines = (this.#pending + chunk).split('\n');
     this.#pending = lines.pop() ?? '';

@@ -1,6 +1,9 @@
 import { usage } from '../process-context';
 
-/** Where a listener forwards to: `3000`, `3000/hook`, `localhost:3000/hook` or a whole address. @throws CliError */
+/**
+ * Parses the target of a listener: `3000`, `3000/hook`, `localhost:3000/hook` or a full URL.
+ * @throws CliError
+ */
 export function parseTarget(text: string): URL {
   const [, port, path = '/'] = /^(\d{1,5})(\/.*)?$/.exec(text) ?? [];
   const spelt =

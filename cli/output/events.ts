@@ -19,7 +19,7 @@ export function eventLine(event: Event, colour: boolean): string {
   return [at, shown, ...rest].filter((text) => text !== '').join('  ');
 }
 
-/** What happened, in one word or a few: the event of a track, the name of a page, the group. */
+/** Names an event in a few words: the event of a track, the name of a page, the group. */
 export function whatOf({ call }: { call: unknown }): string | undefined {
   return ['event', 'name', 'groupId', 'previousId'].map((key) => textOf(call, key)).find((text) => text !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Colours, where the other side is a person at a terminal. */
+/** Colours for a terminal. */
 
 export type Paint = (text: string) => string;
 
@@ -12,7 +12,7 @@ export const good = escape(32);
 export const bad = escape(31);
 export const doubtful = escape(33);
 
-/** https://no-color.org: set to anything but nothing, it means no. */
+/** Follows https://no-color.org: any non-empty value disables colours. */
 export function wantsColour(env: Record<string, string | undefined>, terminal: boolean): boolean {
   return terminal && !env.NO_COLOR && env.TERM !== 'dumb';
 }
@@ -35,7 +35,7 @@ const PAINTS: Record<string, Paint> = {
   warn: doubtful,
 };
 
-/** The colour of a state, by the word for it. */
+/** Returns the colour of a state. */
 export function paintOf(state: string): Paint {
   return PAINTS[state] ?? plain;
 }

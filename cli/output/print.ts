@@ -2,17 +2,17 @@ import { type ProcessContext } from '../process-context';
 import { wantsColour } from './paint';
 import { type Column, fields, table } from './table';
 
-/** Says what a command found: to people, or with `--json` to programs, one JSON text a line. */
+/** Prints the result of a command as text, or with `--json` as one JSON text a line. */
 export interface Printer {
   readonly json: boolean;
   readonly colour: boolean;
   /** a list */
   rows<Row>(columns: Column<Row>[], rows: Row[], empty: string): void;
-  /** one thing, as it is for programs and as pairs for people */
+  /** one object: as JSON, or as pairs for people */
   thing(value: unknown, pairs: [string, string | number | boolean | null | undefined][]): void;
-  /** a thing of a stream */
+  /** one element of a stream */
   line(value: unknown, text: string): void;
-  /** for people alone, beside what was asked for */
+  /** for people only, on standard error */
   note(text: string): void;
 }
 

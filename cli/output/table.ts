@@ -5,20 +5,20 @@ import { type Paint } from './paint';
 export interface Column<Row> {
   title: string;
   of(row: Row): string | number | null | undefined;
-  /** how the text of a row is coloured */
+  /** the colour of a row's text */
   paint?(row: Row): Paint;
   right?: boolean;
 }
 
-/** What a terminal would obey, and what would break a line, in texts that anybody may have written. */
-// eslint-disable-next-line no-control-regex -- they are what it looks for
+/** Control characters, which a terminal would obey, and line breaks, in texts from strangers. */
+// eslint-disable-next-line no-control-regex -- it removes control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 export function printable(text: string): string {
   return text.replace(CONTROL, '\ufffd');
 }
 
-/** @param colour false: no row is coloured */
+/** @param colour false: no colour in any row */
 export function table<Row>(columns: Column<Row>[], rows: Row[], colour: boolean): string {
   const texts = rows.map((row) => columns.map((column) => cell(column.of(row))));
   const widths = columns.map((column, i) => Math.max(...[column.title, ...texts.map((t) => t[i] ?? '')].map(length)));
@@ -44,7 +44,7 @@ export function table<Row>(columns: Column<Row>[], rows: Row[], colour: boolean)
   return [head, ...body].map((text) => `${text}\n`).join('');
 }
 
-/** A thing by itself: a name and a value a line. What is undefined is left out. */
+/** One object: a name and a value a line. Undefined values are left out. */
 export function fields(pairs: [string, string | number | boolean | null | undefined][]): string {
   const shown = pairs.filter(([, value]) => value !== undefined);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
@@ -55,7 +55,7 @@ function cell(value: string | number | boolean | null | undefined): string {
   return value === null || value === undefined || value === '' ? '-' : printable(String(value));
 }
 
-/** In characters: an emoji is one, though its width may be two. */
+/** Counts characters: an emoji counts as one, though it may be two columns wide. */
 function length(text: string): number {
   return Array.from(text).length;
 }

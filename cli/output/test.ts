@@ -1,7 +1,7 @@
 import { type Test } from '../../shared/api/operations';
 import { type Printer } from './print';
 
-/** What became of a test send. */
+/** Prints the result of a test send. */
 
 export function showTest(print: Printer, test: Test): void {
   print.thing(test, [

@@ -2,17 +2,17 @@ import { parseHeader } from '../headers';
 import { usage } from '../process-context';
 
 /**
- * A request as it was captured: the head as HTTP has it (with or without its first line), an empty line, and the body byte
- * for byte. Where the head says how long the body is, what is behind that is not part of it: editors add a line break.
+ * Parses a captured request: the head as in HTTP (with or without its first line), an empty line, and the exact body.
+ * Bytes beyond Content-Length are not part of the body: editors add a line break.
  */
 export interface CapturedRequest {
   headers: Record<string, string>;
   body: Buffer;
-  /** bytes behind the end that Content-Length names */
+  /** bytes after the end that Content-Length names */
   leftOver: number;
 }
 
-/** @throws CliError where it is no such text */
+/** @throws CliError for any other text */
 export function parseRequest(bytes: Buffer): CapturedRequest {
   const { head, body } = split(bytes);
   const headers: Record<string, string> = {};
@@ -20,7 +20,7 @@ export function parseRequest(bytes: Buffer): CapturedRequest {
     if (line === '') continue;
     const header = parseHeader(line);
     if (header) headers[header.name.toLowerCase()] = header.value;
-    // `POST /hook HTTP/1.1`, which nothing is signed over.
+    // The request line `POST /hook HTTP/1.1` is not signed.
     else if (i > 0 || !/^[A-Z]+ \S+/.test(line))
       throw usage(`Line ${String(i + 1)} of the request is not a header. It must be "Name: value".`);
   }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Object is what JSON calls an object. Any map[string]interface{} can be given for one.
+// Object is a JSON object. It accepts any map[string]interface{}.
 type Object = map[string]interface{}
 
 // Call is an Identify, Track, Page, Screen, Group or Alias.
 //
-// All of them take a Context (what is known of the surroundings), Integrations (which destinations get the call, for
-// example {"All": false, "Webhooks": true}), a Timestamp (ISO 8601, for what happened earlier; else the moment of the
-// call, by the server's clock) and a MessageId (less than 100 characters; else one is made). What is sent again under
-// the same MessageId counts once.
+// All of them have a Context (facts about the environment), Integrations (the destinations of the call, for example
+// {"All": false, "Webhooks": true}), a Timestamp (ISO 8601, for an event in the past; otherwise the time of the call,
+// by the server's clock) and a MessageId (less than 100 characters; otherwise a random one). The server counts calls
+// with the same MessageId once.
 type Call interface {
-	// read tells what is sent; the text says what is missing.
+	// read returns the fields to send, and a text that names a missing field.
 	read() (fields, string)
 }
 
-// Identify ties a user to what is known of them.
+// Identify ties a user to their traits.
 type Identify struct {
 	UserId       string // this or AnonymousId
 	AnonymousId  string
@@ -49,7 +49,7 @@ type Page struct {
 	AnonymousId  string
 	Category     string
 	Name         string
-	Traits       Object // url, title, referrer, path and what else there is; sent as properties
+	Traits       Object // url, title, referrer, path and others; sent as properties
 	Context      Object
 	Integrations Object
 	Timestamp    string
@@ -80,7 +80,7 @@ type Group struct {
 	MessageId    string
 }
 
-// Alias says that two ids are one user's.
+// Alias says that two ids belong to one user.
 type Alias struct {
 	UserId       string // required
 	PreviousId   string // required
@@ -188,14 +188,14 @@ func first(faults ...string) string {
 }
 
 const (
-	// What every ingest of this format takes; what is larger would be refused there, where nobody sees it.
+	// Every ingest of this format accepts this size. It would refuse a larger call later, unseen by the caller.
 	maxCallBytes       = 32 * 1024
 	maxMessageIdLength = 99
 
 	timeLayout = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// encode makes a call ready to be sent, or says why it cannot be.
+// encode serializes a call, or returns why it is invalid.
 func encode(call Call, now time.Time) (Message, error) {
 	if call == nil {
 		return Message{}, fmt.Errorf("%w: it is nil", ErrInvalidCall)
@@ -229,7 +229,7 @@ func encode(call Call, now time.Time) (Message, error) {
 	return message, nil
 }
 
-// withIntegrations is the context with the integrations in it. The caller's maps stay as they are.
+// withIntegrations returns the context with the integrations in it. The caller's maps stay unchanged.
 func withIntegrations(context, integrations Object) Object {
 	merged := Object{}
 	if inContext, ok := context["integrations"].(Object); ok {
@@ -248,7 +248,7 @@ func withIntegrations(context, integrations Object) Object {
 	return with
 }
 
-// What ingest can read; another text would silently become the moment of arrival.
+// The formats that ingest can read. It would silently replace another text with the time of arrival.
 var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999",
 	"2006-01-02T15:04Z07:00", "2006-01-02"}
 

@@ -1,4 +1,4 @@
-// Package analytics sends analytics calls to a Waypost, or to any ingest of the same wire format.
+// Package analytics sends analytics calls to Waypost, or to any ingest of the same wire format.
 //
 //	client := analytics.New("WRITE_KEY")
 //	client.Endpoint = "https://ingest.example.com"
@@ -6,9 +6,10 @@
 //	...
 //	err = client.Close(ctx)
 //
-// A call returns at once: it is queued, and sent in the background with others, gzipped. What fails in a way that may
-// pass is sent again under the same MessageId for as long as RetryFor. Memory is bounded by QueueBytes: beyond it a call
-// returns ErrQueueFull, and Enqueue waits. Nothing is dropped silently: OnFailed hears of each message that is given up.
+// A call returns immediately: the client queues it and sends it in the background with others, gzipped. It sends a
+// temporary failure again with the same MessageId for up to RetryFor. QueueBytes bounds the memory: beyond it a call
+// returns ErrQueueFull, and Enqueue waits. The client drops nothing silently: OnFailed receives each message that it
+// gives up.
 package analytics
 
 import (
@@ -25,35 +26,35 @@ import (
 // Version of this library.
 const Version = "0.1.0"
 
-// Client queues calls and sends them. Its settings are read at the first call; changes after that have no effect. Its
-// methods may be used by many goroutines at once.
+// Client queues calls and sends them. It reads its settings at the first call; later changes have no effect. Its
+// methods are safe for concurrent use.
 type Client struct {
-	// Endpoint is where ingest is. Default http://localhost:8080.
+	// Endpoint is the address of ingest. Default http://localhost:8080.
 	Endpoint string
-	// FlushAt is how many queued calls are sent at once, without waiting for FlushAfter. Default 20; 1 sends each call by
-	// itself. More go together where more have gathered: up to 500 KB.
+	// FlushAt is the number of queued calls that are sent without waiting for FlushAfter. Default 20; 1 sends each call
+	// by itself. If more have gathered, more are sent together: up to 500 KB.
 	FlushAt int
 	// Size is the older name of FlushAt, used where that is 0.
 	Size int
 	// FlushAfter is how long a call waits for others. Default 5 s.
 	FlushAfter time.Duration
-	// QueueBytes bounds what is held in memory, being sent or waiting. Default 32 MiB: some 60,000 calls of usual size.
+	// QueueBytes limits the memory of calls that wait or are in flight. Default 32 MiB: some 60,000 calls of usual size.
 	QueueBytes int
-	// MaxInFlight is how many requests are made at a time. Default 4.
+	// MaxInFlight is the number of concurrent requests. Default 4.
 	MaxInFlight int
-	// RetryFor is how long a batch is tried before it is given up. Default 1 h.
+	// RetryFor is the time after which the client gives up a batch. Default 1 h.
 	RetryFor time.Duration
-	// NoGzip sends bodies as they are.
+	// NoGzip sends bodies uncompressed.
 	NoGzip bool
-	// OnDelivered, if set, hears of each message that the server has taken. Called from a goroutine of the client, which
-	// sends nothing more meanwhile.
+	// OnDelivered, if set, receives each message that the server has accepted. It runs in a goroutine of the client,
+	// which sends nothing until it returns.
 	OnDelivered func(Message)
-	// OnFailed, if set, hears of each message that was given up, and why: *StatusError, *RejectedError, or what the
-	// network said. If not set it is logged.
+	// OnFailed, if set, receives each message that the client gave up, and why: *StatusError, *RejectedError, or a
+	// network error. If it is not set, the client logs the failure.
 	OnFailed func(Message, error)
 	// HTTPClient makes the requests. Default: one with a timeout of 10 s.
 	HTTPClient *http.Client
-	// Logger gets failures, and with DEBUG=analytics in the environment all that is done. Default: the log package's.
+	// Logger receives failures, and with DEBUG=analytics in the environment every request. Default: the log package's.
 	Logger *log.Logger
 
 	writeKey string
@@ -62,31 +63,31 @@ type Client struct {
 	engine   *engine
 }
 
-// New makes a client for the source with this write key. Settings may be changed until the first call.
+// New creates a client for the source with this write key. You may change settings until the first call.
 func New(writeKey string) *Client {
 	return &Client{writeKey: writeKey, backoff: backoff}
 }
 
-// Identify queues the call, or says why not.
+// Identify queues the call, or returns why it cannot.
 func (c *Client) Identify(call *Identify) error { return c.queueOrRefuse(call) }
 
-// Track queues the call, or says why not.
+// Track queues the call, or returns why it cannot.
 func (c *Client) Track(call *Track) error { return c.queueOrRefuse(call) }
 
-// Page queues the call, or says why not.
+// Page queues the call, or returns why it cannot.
 func (c *Client) Page(call *Page) error { return c.queueOrRefuse(call) }
 
-// Screen queues the call, or says why not.
+// Screen queues the call, or returns why it cannot.
 func (c *Client) Screen(call *Screen) error { return c.queueOrRefuse(call) }
 
-// Group queues the call, or says why not.
+// Group queues the call, or returns why it cannot.
 func (c *Client) Group(call *Group) error { return c.queueOrRefuse(call) }
 
-// Alias queues the call, or says why not.
+// Alias queues the call, or returns why it cannot.
 func (c *Client) Alias(call *Alias) error { return c.queueOrRefuse(call) }
 
-// Enqueue queues a call of any type. Where the queue is full it waits for room until ctx is done, and then returns the
-// error of ctx: for imports and all else that would rather be slow than lose a call.
+// Enqueue queues a call of any type. If the queue is full, it waits for room until ctx is done, and then returns the
+// error of ctx. Use it for imports and other work that should slow down rather than lose a call.
 func (c *Client) Enqueue(ctx context.Context, call Call) error {
 	message, err := c.encoded(call)
 	if err != nil {
@@ -122,14 +123,14 @@ func (c *Client) encoded(call Call) (Message, error) {
 	return encode(call, time.Now())
 }
 
-// Flush sends what is queued and waits until all of it is delivered or given up. With an error of ctx it is sent on in
-// the background.
+// Flush sends the queued calls and waits until each is delivered or given up. If ctx ends first, Flush returns its
+// error and the client continues to send.
 func (c *Client) Flush(ctx context.Context) error {
 	return c.drained(ctx, false)
 }
 
-// Close takes no more calls, sends what is queued, and waits until all of it is delivered or given up. When ctx is done
-// before, the rest is given up (OnFailed hears of it) and its error is returned. The client cannot be used again.
+// Close accepts no more calls, sends the queued ones, and waits until each is delivered or given up. If ctx ends
+// first, Close gives up the rest (OnFailed receives them) and returns its error. The client cannot be used again.
 func (c *Client) Close(ctx context.Context) error {
 	e := c.started()
 	e.hurryOnce.Do(func() { close(e.hurry) })
@@ -157,7 +158,7 @@ func (c *Client) drained(ctx context.Context, closing bool) error {
 	}
 }
 
-// started gives the running part of the client, made at the first call from the settings of that moment.
+// started returns the running part of the client. The first call creates it from the current settings.
 func (c *Client) started() *engine {
 	c.once.Do(func() {
 		e := &engine{
@@ -190,10 +191,10 @@ func (c *Client) started() *engine {
 	return c.engine
 }
 
-// or is the value, or what stands for it where it is not set.
+// or returns the value, or its default if it is not set.
 func or[T int | string | time.Duration](value, otherwise T) T {
 	var unset T
-	// Nothing below it makes sense either.
+	// Negative values make no sense either.
 	if value <= unset {
 		return otherwise
 	}

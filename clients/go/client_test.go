@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// ingest is a server that answers as told and keeps what it was sent.
+// ingest is a server with scripted responses that records its requests.
 type ingest struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -100,7 +100,7 @@ func status(code int, headers ...string) func(int, http.ResponseWriter, request)
 	}
 }
 
-// heard collects what the callbacks are told.
+// heard collects the messages that the callbacks receive.
 type heard struct {
 	mu        sync.Mutex
 	delivered []string
@@ -559,7 +559,7 @@ func TestRetryAfterHoldsEveryBatch(t *testing.T) {
 	}
 	must(t, c.Track(aTrack("two")))
 	must(t, c.Flush(context.Background()))
-	// Not a measure of speed: the server asked for at least this.
+	// This does not measure speed: the server asked for at least this delay.
 	if passed := time.Duration(time.Now().UnixNano() - first.Load()); passed < time.Second {
 		t.Errorf("sent again after %v", passed)
 	}

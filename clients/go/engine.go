@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxHurriedBackoff is the longest wait between tries once Close has begun: its caller's time is short.
+// maxHurriedBackoff is the longest wait between tries after Close has begun: its caller has little time.
 const maxHurriedBackoff = time.Second
 
 // engine is the running part of a client: one loop that takes batches from the queue, and a goroutine for each request.
@@ -28,8 +28,8 @@ type engine struct {
 	backoff    func(failed int) time.Duration
 
 	queue *queue
-	slots chan struct{} // one for each request that may be made at a time
-	// notBefore, in Unix nanoseconds: the server asked for silence until then, which holds for every batch.
+	slots chan struct{} // one for each concurrent request
+	// notBefore, in Unix nanoseconds: the server asked for no request before then, which holds for every batch.
 	notBefore atomic.Int64
 
 	hurryOnce sync.Once
@@ -44,7 +44,7 @@ func (e *engine) run() {
 	defer close(e.ended)
 	defer sending.Wait()
 	for e.untilDue() {
-		// The slot first, the batch then: while all slots are taken, calls gather into larger batches.
+		// Take the slot before the batch: while all slots are busy, calls gather into larger batches.
 		select {
 		case e.slots <- struct{}{}:
 		case <-e.ctx.Done():
@@ -60,7 +60,7 @@ func (e *engine) run() {
 	}
 }
 
-// untilDue waits until there is something to send; false when the client ends.
+// untilDue waits until a batch is due; false when the client ends.
 func (e *engine) untilDue() bool {
 	for {
 		wait := e.queue.due(time.Now(), e.flushAfter)
@@ -68,7 +68,7 @@ func (e *engine) untilDue() bool {
 			return true
 		}
 		if wait < 0 {
-			wait = time.Hour // nothing waits: it will be told
+			wait = time.Hour // nothing waits: the wake channel reports new calls
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -83,7 +83,7 @@ func (e *engine) untilDue() bool {
 	}
 }
 
-// stop ends what still runs and gives up what is left.
+// stop ends all requests and gives up the rest.
 func (e *engine) stop() {
 	e.cancel()
 	<-e.ended
@@ -96,7 +96,7 @@ func (e *engine) stop() {
 	}
 }
 
-// deliver sends a batch until it is taken or given up.
+// deliver sends a batch until the server accepts it or the client gives it up.
 func (e *engine) deliver(batch []Message) {
 	began := time.Now()
 	for tries := 1; ; tries++ {
@@ -122,11 +122,11 @@ func (e *engine) deliver(batch []Message) {
 	}
 }
 
-// judge tells whether to send again, and after how long.
+// judge returns whether to send again, and after how long.
 func (e *engine) judge(err error, tries int) (time.Duration, bool) {
 	var refused *refusal
 	if !errors.As(err, &refused) {
-		// No answer: the network, or a server that is away.
+		// No response: a network failure, or the server is away.
 		return e.backoff(tries), e.ctx.Err() == nil
 	}
 	if !canSucceedLater(refused.status.Status) {
@@ -148,7 +148,7 @@ func (e *engine) holdUntil(t time.Time) {
 	}
 }
 
-// rest waits before the next try; at most a moment once Close has begun. False when the client ends.
+// rest waits before the next try; after Close has begun, at most maxHurriedBackoff. False when the client ends.
 func (e *engine) rest(wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -176,7 +176,7 @@ func (e *engine) pause(wait time.Duration) bool {
 	}
 }
 
-// conclude tells of a batch that the server has taken, but for those that it names.
+// conclude reports a batch that the server has accepted, except the calls that it rejected.
 func (e *engine) conclude(batch []Message, rejected map[int]*RejectedError) {
 	e.debugf("%d calls delivered, %d rejected", len(batch)-len(rejected), len(rejected))
 	for i, m := range batch {

@@ -8,20 +8,20 @@ import (
 	"fmt"
 )
 
-// Message is a call as it is queued and sent.
+// Message is a queued call.
 type Message struct {
 	Type      string
 	MessageId string
 	// JSON is the call as sent, without its sentAt.
 	JSON json.RawMessage
 
-	// live: it happened when it was made, so that its time is corrected by the server's clock. A Timestamp given by the
-	// caller comes from elsewhere and stands as it is.
+	// live: the client set the time of the call, so the server corrects it by its own clock. A Timestamp from the caller
+	// stays as it is.
 	live bool
 }
 
-// sentAt is written into each live message anew with every try: the server corrects the time of a call by how long
-// before sending it was made.
+// Each try writes a new sentAt into each live message: the server corrects the time of a call by its age when it was
+// sent.
 const sentAtBytes = len(`,"sentAt":"2006-01-02T15:04:05.000Z"`)
 
 func (m Message) sentBytes() int {
@@ -42,19 +42,19 @@ func (m Message) appendTo(body []byte, sentAt string) []byte {
 	return append(body, `"}`...)
 }
 
-// What a call returns.
+// Errors of a call.
 var (
-	// ErrInvalidCall: it lacks what its type needs, or has what JSON cannot hold. It was not queued.
+	// ErrInvalidCall: a required field is missing, or a value cannot be JSON. The call was not queued.
 	ErrInvalidCall = errors.New("analytics: invalid call")
 	// ErrTooLarge: the call has more than 32 KB. It was not queued.
 	ErrTooLarge = errors.New("analytics: call too large")
-	// ErrQueueFull: QueueBytes are waiting to be delivered. The call was not queued.
+	// ErrQueueFull: calls of QueueBytes wait for delivery. The call was not queued.
 	ErrQueueFull = errors.New("analytics: queue full")
-	// ErrClosed: Close was called before. The call was not queued.
+	// ErrClosed: the client is closed. The call was not queued.
 	ErrClosed = errors.New("analytics: client closed")
 )
 
-// RejectedError is why the server took the batch and not this call.
+// RejectedError is the reason why the server accepted the batch but not this call.
 type RejectedError struct {
 	Code    string
 	Message string
@@ -64,7 +64,7 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("analytics: rejected (%s): %s", e.Code, e.Message)
 }
 
-// StatusError is an answer other than success.
+// StatusError is a response other than success.
 type StatusError struct {
 	Status  int
 	Code    string
@@ -78,10 +78,10 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("analytics: status %d (%s): %s", e.Status, e.Code, e.Message)
 }
 
-// newId makes a random UUID.
+// newId returns a random UUID.
 func newId() string {
 	var id [16]byte
-	// It cannot fail on any system that Go runs on today.
+	// This cannot fail on any system that Go supports today.
 	if _, err := rand.Read(id[:]); err != nil {
 		panic("analytics: no randomness: " + err.Error())
 	}

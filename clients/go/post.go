@@ -13,16 +13,16 @@ import (
 
 const (
 	requestTimeout = 10 * time.Second
-	// Below this gzip costs more than it saves: such a body fits into one packet.
+	// Below this size gzip costs more than it saves: such a body fits into one packet.
 	minGzipBytes = 1_000
-	// An answer names at most every call of a batch.
+	// A response names at most every call of a batch.
 	maxAnswerBytes = 1 << 20
 
 	envelopeHead = `{"batch":[`
 	envelopeTail = `],"context":{"library":{"name":"waypost-go","version":"` + Version + `"}}}`
 )
 
-// refusal is an answer that is no success.
+// refusal is a response other than success.
 type refusal struct {
 	status     *StatusError
 	retryAfter time.Duration
@@ -40,8 +40,8 @@ func defaultHTTPClient(connections int) *http.Client {
 	return client
 }
 
-// post sends a batch once. It returns which calls of it were not taken; or *refusal for another answer than success, or
-// what the network said.
+// post sends a batch once. It returns the rejected calls of the batch; *refusal for a response other than success; or
+// a network error.
 func (e *engine) post(batch []Message) (map[int]*RejectedError, error) {
 	body := envelope(batch, time.Now())
 	e.debugf("POST %s: %d calls, %d bytes", e.url, len(batch), len(body))
@@ -74,7 +74,8 @@ func (e *engine) post(batch []Message) (map[int]*RejectedError, error) {
 	return rejectedCalls(text), nil
 }
 
-// unredirected never follows: a POST that is redirected arrives as a GET somewhere, which then says 200.
+// unredirected returns a client that follows no redirect: a redirected POST would arrive elsewhere as a GET, and get
+// a 200.
 func (e *engine) unredirected() *http.Client {
 	client := *e.http
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -97,11 +98,11 @@ func envelope(batch []Message, now time.Time) []byte {
 	return append(body, envelopeTail...)
 }
 
-// A writer is 800 KB: too much to make for each request.
+// A writer takes 800 KB: too much to allocate for each request.
 var zippers = sync.Pool{New: func() any {
 	zipper, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
-		panic(err) // there is no such level
+		panic(err) // the level is valid
 	}
 	return zipper
 }}
@@ -112,7 +113,7 @@ func compress(body []byte) []byte {
 	var zipped bytes.Buffer
 	zipped.Grow(len(body) / 4)
 	zipper.Reset(&zipped)
-	// A bytes.Buffer takes whatever it is given.
+	// A bytes.Buffer returns no error.
 	_, _ = zipper.Write(body)
 	_ = zipper.Close()
 	return zipped.Bytes()
@@ -121,14 +122,14 @@ func compress(body []byte) []byte {
 func refused(response *http.Response, text []byte) *refusal {
 	status := &StatusError{Status: response.StatusCode}
 	var told struct{ Code, Message string }
-	// Whoever answered may not be ingest: then the status is all there is.
+	// A response may come from another server: then only the status counts.
 	if json.Unmarshal(text, &told) == nil {
 		status.Code, status.Message = told.Code, told.Message
 	}
 	return &refusal{status: status, retryAfter: retryAfter(response.Header.Get("Retry-After"), time.Now())}
 }
 
-// rejectedCalls reads which calls of the batch the server did not take. Another ingest than Waypost may not say.
+// rejectedCalls reads the rejected calls of a batch from a response. Ingests other than Waypost may not list them.
 func rejectedCalls(text []byte) map[int]*RejectedError {
 	if !bytes.Contains(text, []byte(`"rejected"`)) {
 		return nil

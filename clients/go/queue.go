@@ -6,34 +6,35 @@ import (
 )
 
 const (
-	// 500 KB is what an ingest of this format takes; the envelope is counted in.
+	// An ingest of this format accepts 500 KB; this leaves room for the envelope.
 	maxBatchBytes = 500_000 - 1_000
 	maxBatchCalls = 2_500
-	// What a queued message costs beside its text.
+	// Memory of a queued message beyond its text.
 	messageOverhead = 100
 )
 
-// queue holds what waits to be sent, and counts it until it is delivered or given up: that is what bounds the memory.
+// queue holds the calls that wait. It counts each until it is delivered or given up, and so bounds the memory.
 type queue struct {
 	maxBytes int
 	flushAt  int
 
 	mu       sync.Mutex
 	waiting  []Message
-	since    time.Time // when the first of waiting came
-	bytes    int       // of all that is held, in flight too
-	held     int       // how many these are
-	flushing bool      // what waits is due now, however little it is
+	since    time.Time // when the first waiting call came
+	bytes    int       // size of every call, also in flight
+	held     int       // number of these calls
+	flushing bool      // every waiting call is due now
 	closed   bool
-	changed  chan struct{} // closed when something has left, and made anew
-	wake     chan struct{} // tells the loop that something may be due
+	changed  chan struct{} // closed when a call has left, then replaced
+	wake     chan struct{} // wakes the loop when a batch may be due
 }
 
 func newQueue(maxBytes, flushAt int) *queue {
 	return &queue{maxBytes: maxBytes, flushAt: flushAt, changed: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
-// push takes the message, or says why not. With ErrQueueFull comes a channel that is closed when there may be room.
+// push queues the message, or returns why it cannot. With ErrQueueFull it also returns a channel that is closed when
+// there may be room.
 func (q *queue) push(m Message, now time.Time) (<-chan struct{}, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,7 +42,7 @@ func (q *queue) push(m Message, now time.Time) (<-chan struct{}, error) {
 		return nil, ErrClosed
 	}
 	size := m.sentBytes() + messageOverhead
-	// One message fits always, else a small limit would refuse it for ever.
+	// One message always fits, because a small limit would refuse it forever.
 	if q.held > 0 && q.bytes+size > q.maxBytes {
 		q.flushing = len(q.waiting) > 0
 		q.rouse()
@@ -59,7 +60,7 @@ func (q *queue) push(m Message, now time.Time) (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// due tells how long until something is to be sent; negative where nothing waits.
+// due returns the time until the next batch is due; negative if nothing waits.
 func (q *queue) due(now time.Time, flushAfter time.Duration) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,7 +73,7 @@ func (q *queue) due(now time.Time, flushAfter time.Duration) time.Duration {
 	return max(0, flushAfter-now.Sub(q.since))
 }
 
-// take gives the next batch: all that waits, up to what one request may carry. FlushAt 1 means each call by itself.
+// take returns the next batch: all waiting calls, up to the limits of a request. FlushAt 1 sends each call by itself.
 func (q *queue) take() []Message {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,13 +97,13 @@ func (q *queue) take() []Message {
 	return batch
 }
 
-// settle forgets a batch that was delivered or given up.
+// settle removes a batch that was delivered or given up.
 func (q *queue) settle(batch []Message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, m := range batch {
 		q.bytes -= m.sentBytes() + messageOverhead
-		// The batch lies in the same memory as what still waits: its texts would live as long.
+		// The batch shares its array with the calls that still wait: its texts would stay in memory as long.
 		batch[i] = Message{}
 	}
 	q.held -= len(batch)
@@ -110,8 +111,8 @@ func (q *queue) settle(batch []Message) {
 	q.changed = make(chan struct{})
 }
 
-// flush makes all that waits due, and with closing takes nothing more. The channel is closed at the next change, nil
-// where nothing is held.
+// flush makes all waiting calls due; with closing the queue accepts no more. The returned channel is closed at the
+// next change; it is nil if the queue is empty.
 func (q *queue) flush(closing bool) <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,7 +125,7 @@ func (q *queue) flush(closing bool) <-chan struct{} {
 	return q.changed
 }
 
-// count tells how many are held.
+// count returns the number of calls that wait or are in flight.
 func (q *queue) count() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -134,6 +135,6 @@ func (q *queue) count() int {
 func (q *queue) rouse() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it has been told already
+	default: // the loop is already awake
 	}
 }

@@ -10,12 +10,12 @@ import (
 const (
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 30 * time.Second
-	// A server that asks for more is broken or hostile; it is asked again after this.
+	// A server that asks for more is broken or hostile: the client retries after this.
 	maxRetryAfter = 5 * time.Minute
 )
 
-// canSucceedLater tells whether the same request may be taken another time. All other refusals are final: 400 and 401
-// would be the same answer again.
+// canSucceedLater returns whether the same request can succeed later. All other refusals are final: 400 and 401 would
+// only repeat.
 func canSucceedLater(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -26,8 +26,8 @@ func canSucceedLater(status int) bool {
 	return status >= 500
 }
 
-// backoff is how long to wait after that many failed tries: 0.5 s doubling to 30 s, of which a random half is left out
-// so that many clients do not come back at once.
+// backoff returns the wait after this many failed tries: 0.5 s, doubling to 30 s, minus a random half so that many
+// clients do not return together.
 func backoff(failed int) time.Duration {
 	full := maxBackoff
 	if doublings := failed - 1; doublings < 6 {
@@ -36,7 +36,7 @@ func backoff(failed int) time.Duration {
 	return full/2 + time.Duration(rand.Int63n(int64(full/2)))
 }
 
-// retryAfter reads the header: seconds or a date. 0 where it says nothing.
+// retryAfter parses the header: seconds or a date. 0 if it is absent or invalid.
 func retryAfter(header string, now time.Time) time.Duration {
 	var wait time.Duration
 	if seconds, err := strconv.Atoi(header); err == nil {

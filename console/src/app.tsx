@@ -27,10 +27,10 @@ import { Tokens } from './pages/tokens';
 import { Shell } from './shell';
 import { Empty, Failure, Page, TextLink, Waiting } from './ui/ui';
 
-// The charts are most of the console's weight, and on one page.
+// The charts are most of the console's weight, and only one page needs them.
 const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
 
-// What reads and writes conditions is on these alone.
+// Only these pages need the code that reads and writes conditions.
 const Builder = {
   NewAudience: lazy(() => import('./pages/new-audience').then((module) => ({ default: module.NewAudience }))),
   NewTrait: lazy(() => import('./pages/new-audience').then((module) => ({ default: module.NewTrait }))),
@@ -40,11 +40,11 @@ const Builder = {
 
 const THEME = { respectReducedMotion: true };
 
-/** Everything: who is signed in, and which page the address names. */
+/** The whole application: session and routes. */
 export function App() {
   const queries = useMemo(createQueries, []);
   return (
-    // What Mantine would write into style elements is in style.css: the CSP allows files alone.
+    // style.css contains the styles that Mantine would write into style elements: the CSP allows only files.
     <MantineProvider theme={THEME} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
         <BrowserRouter>
@@ -55,7 +55,10 @@ export function App() {
   );
 }
 
-/** Who is not signed in, or no more, is asked in the place of the page: the address stays as it is, and is shown after. */
+/**
+ * Shows the sign-in in place of the page while the session is missing. The address stays, so the page appears
+ * afterwards.
+ */
 function Gate() {
   const { state, setSession, askAgain, signOut } = useGate();
   if (state.at === 'asking') return <Waiting for="your session" />;
@@ -93,14 +96,14 @@ function useGate() {
     call('GET /session', {}).then(
       ({ data }) => setSession(data),
       (error: unknown) => {
-        // Where control is away the session is not over: it is asked again.
+        // An unreachable control does not end the session: the page asks again.
         if (isSignedOut(error)) expire();
         else setState({ at: 'away', error });
       },
     );
   }, [state.at, setSession, expire]);
   useEffect(() => {
-    // Whatever page asks: the API's word that nobody is signed in is the end of the session.
+    // On any page, a response that says "not signed in" ends the session.
     const heed = ({ type, action }: { type: string; action?: { type: string; error?: unknown } }) => {
       if (type === 'updated' && action?.type === 'error' && isSignedOut(action.error)) expire();
     };
@@ -118,7 +121,7 @@ function useGate() {
         queries.clear();
         setSession(null);
       },
-      // The cookie is still there: to say that one is signed out would be wrong.
+      // The cookie is still valid: do not claim that the user is signed out.
       (error: unknown) => {
         setState({ at: 'away', error });
       },

@@ -7,9 +7,9 @@ import { allows } from './lib/access';
 import { useSession } from './lib/session';
 import { counted } from './lib/labels';
 
-/** What is around every page: where one can go, and who one is. */
+/** The frame of every page: navigation and session. */
 
-/** The third: shown to those who may do it. */
+/** The third element: the operation that a user needs for this page. */
 const PLACES: [path: string, name: string, needed: Name][] = [
   ['/', 'Overview', 'GET /overview'],
   ['/destinations', 'Destinations', 'GET /destinations'],
@@ -33,7 +33,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const shown = useRef(pathname);
   useEffect(() => {
     setOpen(false);
-    // Another page: who reads by ear or by keyboard begins at its top. The first one is the browser's own affair.
+    // After a navigation, screen readers and the keyboard start at the top of the page. The browser handles the first
+    // page.
     if (shown.current !== pathname) main.current?.focus();
     shown.current = pathname;
   }, [pathname]);
@@ -68,10 +69,10 @@ export function Shell({ children }: { children: ReactNode }) {
 }
 
 const LOOK_MS = 15_000;
-/** Beyond it the number says no more. */
+/** A larger number is not more useful. */
 const MANY = 20;
 
-/** What was noticed and nobody has seen yet: on every page, as soon as it is known. */
+/** The number of unseen notices, on every page. */
 function Unseen() {
   const query = { acknowledged: 'false' as const, limit: MANY + 1 };
   const read = useRead('GET /notices', { query }, { every: LOOK_MS });

@@ -1,4 +1,4 @@
-// Serves the page, the client as it is installed, and the page's settings.
+// Serves the page, the installed client, and the page's settings.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
@@ -10,7 +10,7 @@ if (!WRITE_KEY) throw new Error('Set WRITE_KEY to the write key of a source.');
 const CLIENT = new URL('.', import.meta.resolve('@waypost/node'));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json' };
 
-/** The file at a path; none but these are served. */
+/** Returns the file for a path; undefined for any other path. */
 function fileAt(path) {
   if (path === '/') return new URL('index.html', import.meta.url);
   if (path === '/page.js') return new URL('page.js', import.meta.url);

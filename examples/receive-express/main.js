@@ -3,21 +3,21 @@ import express from 'express';
 
 const { WEBHOOK_SECRET, PORT = '3000' } = process.env;
 if (!WEBHOOK_SECRET) throw new Error('Set WEBHOOK_SECRET to the shared secret of the destination.');
-// In a rotation: both secrets, by a comma.
+// During a rotation: both secrets, separated by a comma.
 const secret = WEBHOOK_SECRET.split(',');
 
-/** Ids of what was handled: a repeat carries the same one. A real receiver keeps them where it keeps its data. */
+/** Ids of handled events: a repeat has the same id. A real receiver stores them with its data. */
 const seen = new Set();
 
 const app = express();
-// The raw body, whatever its type: the signature covers its bytes.
+// Read the raw body for every content type: the signature covers its bytes.
 app.post('/hook', express.raw({ type: () => true, limit: '1mb' }), (request, response) => {
   const { id, event } = verifyWebhook({ headers: request.headers, body: request.body ?? '', secret });
   if (!seen.has(id)) {
     seen.add(id);
     console.log(`${event.type} of ${event.userId ?? event.anonymousId}`);
   }
-  // Within five seconds, or it is sent again: what takes longer is done afterwards.
+  // Respond within five seconds, or Waypost sends it again. Do slow work afterwards.
   response.sendStatus(204);
 });
 app.use((error, _request, response, next) => {

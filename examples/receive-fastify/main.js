@@ -3,14 +3,14 @@ import fastify from 'fastify';
 
 const { WEBHOOK_SECRET, PORT = '3000' } = process.env;
 if (!WEBHOOK_SECRET) throw new Error('Set WEBHOOK_SECRET to the shared secret of the destination.');
-// In a rotation: both secrets, by a comma.
+// During a rotation: both secrets, separated by a comma.
 const secret = WEBHOOK_SECRET.split(',');
 
-/** Ids of what was handled: a repeat carries the same one. A real receiver keeps them where it keeps its data. */
+/** Ids of handled events: a repeat has the same id. A real receiver stores them with its data. */
 const seen = new Set();
 
 const app = fastify();
-// The raw body, whatever its type: the signature covers its bytes.
+// Read the raw body for every content type: the signature covers its bytes.
 app.removeAllContentTypeParsers();
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
@@ -20,7 +20,7 @@ app.post('/hook', async (request, reply) => {
     seen.add(id);
     console.log(`${event.type} of ${event.userId ?? event.anonymousId}`);
   }
-  // Within five seconds, or it is sent again: what takes longer is done afterwards.
+  // Respond within five seconds, or Waypost sends it again. Do slow work afterwards.
   return reply.code(204).send();
 });
 app.setErrorHandler((error, _request, reply) => {

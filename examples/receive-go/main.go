@@ -14,7 +14,7 @@ import (
 	"github.com/waypost/waypost/clients/go/webhook"
 )
 
-// receiver keeps the ids of what was handled: a repeat carries the same one. A real one keeps them where it keeps its data.
+// receiver stores the ids of handled events: a repeat has the same id. A real receiver stores them with its data.
 type receiver struct {
 	verifier *webhook.Verifier
 	seen     sync.Map
@@ -34,7 +34,7 @@ func (rec *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, repeat := rec.seen.LoadOrStore(event.Id, true); !repeat {
 		fmt.Printf("%s of %s%s\n", call.Type, call.UserId, call.AnonymousId)
 	}
-	// Within five seconds, or it is sent again: what takes longer is done afterwards.
+	// Respond within five seconds, or Waypost sends it again. Do slow work afterwards.
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -48,7 +48,7 @@ func main() {
 		port = "3000"
 	}
 	mux := http.NewServeMux()
-	// In a rotation: both secrets, by a comma.
+	// During a rotation: both secrets, separated by a comma.
 	mux.Handle("/hook", &receiver{verifier: webhook.New(strings.Split(secret, ",")...)})
 	listener, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {

@@ -32,7 +32,7 @@ func main() {
 	check(client.Group(&analytics.Group{UserId: user, GroupId: "group-1", Traits: analytics.Object{"seats": 3}}))
 	check(client.Alias(&analytics.Alias{UserId: user, PreviousId: user + "-before"}))
 
-	// Sends what is queued; a server does this when it is told to stop.
+	// Sends the queued calls; a server does this on shutdown.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	check(client.Close(ctx))

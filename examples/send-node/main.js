@@ -17,6 +17,6 @@ analytics.screen({ userId: USER_ID, name: 'Home', properties: { dark: true } });
 analytics.group({ userId: USER_ID, groupId: 'group-1', traits: { seats: 3 } });
 analytics.alias({ userId: USER_ID, previousId: `${USER_ID}-before` });
 
-// Sends what is queued; a server does this when it is told to stop.
+// Sends the queued calls; a server does this on shutdown.
 const undelivered = await analytics.close();
 process.exitCode = undelivered === 0 ? 0 : 1;

@@ -36,7 +36,7 @@ export interface Destination {
 }
 
 /** Whatever an API answers: each test says what it expects of it. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the one place; a type here would only be believed
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the only place; a type here would be unchecked
 export type Json = any;
 
 /** An answer of an API, parsed. */

@@ -1,4 +1,4 @@
-// Package webhook checks that a webhook was sent by whoever knows the shared secret.
+// Package webhook verifies that the sender of a webhook knows the shared secret.
 //
 //	verifier := webhook.New("the shared secret")
 //	http.HandleFunc("/hook", func(w http.ResponseWriter, r *http.Request) {
@@ -10,8 +10,8 @@
 //		...
 //	})
 //
-// A request carries two proofs. `webhook-signature` (https://www.standardwebhooks.com) covers the body, its id and its
-// time; `X-Signature` covers the body alone, so that who once saw such a request can send it again for ever.
+// A request carries two signatures. `webhook-signature` (https://www.standardwebhooks.com) covers the body, its id and
+// its timestamp; `X-Signature` covers only the body, so a captured request can be replayed forever.
 package webhook
 
 import (
@@ -30,28 +30,29 @@ import (
 	"time"
 )
 
-// Scheme is which proof counts.
+// Scheme selects the signature that counts.
 type Scheme int
 
 const (
-	// Standard: `webhook-signature`, within the tolerance. X-Signature is not looked at.
+	// Standard: `webhook-signature`, within the tolerance. X-Signature is ignored.
 	Standard Scheme = iota
-	// XSignature: `X-Signature` alone, for requests that lost their other headers on the way. They can be replayed.
+	// XSignature: `X-Signature` alone, for requests that lost their other headers on the way. An attacker can replay
+	// them.
 	XSignature
-	// Any: `webhook-signature` where the request has one, else `X-Signature`. As weak as XSignature.
+	// Any: `webhook-signature` if the request has one, otherwise `X-Signature`. As weak as XSignature.
 	Any
 )
 
 const (
 	defaultTolerance = 5 * time.Minute
-	// A call has at most 32 KB; what surrounds it is far from this.
+	// A call has at most 32 KB; the rest of the body is far smaller than this.
 	maxBodyBytes = 1 << 20
 
 	secretPrefix    = "whsec_"
 	signaturePrefix = "v1,"
 )
 
-// Why a request was refused.
+// Reasons to refuse a request.
 var (
 	ErrNoSecret     = errors.New("webhook: there is no secret to check with")
 	ErrNoSignature  = errors.New("webhook: the request has no signature of the wanted scheme")
@@ -62,9 +63,9 @@ var (
 	ErrBodyTooLarge = errors.New("webhook: the body is too large")
 )
 
-// Verifier checks requests. It may be used by many goroutines at once.
+// Verifier verifies requests. It is safe for concurrent use.
 type Verifier struct {
-	// Secrets that are taken: the current one, and in a rotation the one before or after it.
+	// Secrets that verify: the current one, and during a rotation the one before or after it.
 	Secrets []string
 	// Tolerance is how far webhook-timestamp may be from now. Zero or less means the default of 5 minutes.
 	Tolerance time.Duration
@@ -75,19 +76,19 @@ type Verifier struct {
 
 // Event is a request that was verified.
 type Event struct {
-	// Id is the same each time this event is sent: drop what you have seen. Empty where only X-Signature was checked,
-	// which does not cover it.
+	// Id is the same each time this event is sent: drop an id that you have handled. Empty if only X-Signature was
+	// verified, which does not cover it.
 	Id string
-	// Body is exactly what was signed.
+	// Body is exactly the signed bytes.
 	Body json.RawMessage
 }
 
-// New makes a verifier for Standard signatures by any of the secrets.
+// New creates a verifier for Standard signatures by any of the secrets.
 func New(secrets ...string) *Verifier {
 	return &Verifier{Secrets: secrets}
 }
 
-// Read takes the body of a request and verifies it.
+// Read reads the body of a request and verifies it.
 func (v *Verifier) Read(r *http.Request) (Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
 	if err != nil {
@@ -99,14 +100,14 @@ func (v *Verifier) Read(r *http.Request) (Event, error) {
 	return v.Verify(r.Header, body)
 }
 
-// Verify checks a request. The body is that which arrived, byte by byte: parsed and written again it has another
+// Verify verifies a request. Pass the body exactly as it arrived: parsed and serialized again it has another
 // signature.
 func (v *Verifier) Verify(header http.Header, body []byte) (Event, error) {
 	if len(v.Secrets) == 0 {
 		return Event{}, ErrNoSecret
 	}
 	for _, secret := range v.Secrets {
-		// By an empty key anybody could sign.
+		// Anyone could sign with an empty key.
 		if secret == "" {
 			return Event{}, ErrNoSecret
 		}
@@ -176,7 +177,7 @@ func (v *Verifier) checkTime(timestamp string) error {
 	return nil
 }
 
-// standardKey is what a secret means: `whsec_…` is base64, any other text is itself.
+// standardKey decodes a secret: `whsec_…` is base64, any other secret is its own text.
 func standardKey(secret string) []byte {
 	if text, is := strings.CutPrefix(secret, secretPrefix); is {
 		key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))

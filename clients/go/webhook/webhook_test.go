@@ -39,7 +39,7 @@ func xSignature(secret, body string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// signed is the head of a request as Waypost sends it.
+// signed returns the headers of a request as Waypost sends it.
 func signed(secret, body string) http.Header {
 	timestamp := strconv.FormatInt(sent.Unix(), 10)
 	header := http.Header{}
@@ -138,7 +138,7 @@ func TestReadRefusesAnEndlessBody(t *testing.T) {
 	}
 }
 
-// Requests signed by Waypost itself, one JSON object a line: {secret, headers, body}. Set by the repository's tests.
+// Requests signed by Waypost itself, one JSON object a line: {secret, headers, body}. The repository's tests set it.
 func TestWhatWaypostSigned(t *testing.T) {
 	file := os.Getenv("WAYPOST_SIGNED_REQUESTS")
 	if file == "" {

@@ -17,25 +17,25 @@ import { detectPlatform, type Platform } from './platform.js';
 import { Queue } from './queue.js';
 import { later } from './rest.js';
 
-/** 500 KB is what an ingest of this format takes, the envelope counted in. */
+/** An ingest of this format accepts 500 KB, including the envelope. */
 const MAX_BATCH_BYTES = 499_000;
-/** Browsers let 64 KB outlive their page. */
+/** Browsers send up to 64 KB after their page has closed. */
 const MAX_PAGE_BYTES = 60_000;
 const MAX_MESSAGE_BYTES = 33_000;
 const LEAVE_MS = 10_000;
-/** As long as any: it is cleared when what it waits for has come. */
+/** Any value works: the timer is cleared when the awaited promise settles. */
 const HOLD_MS = 60_000;
 
-/** Not part of what is promised: what tests put in the place of the real thing. */
+/** Not part of the public API: replacements for tests. */
 interface Around {
   platform?: Platform;
   backoffMs?: (failed: number) => number;
 }
 
 /**
- * Queues calls and sends them in the background. A call throws `InvalidCallError` where no server would take it, and
- * returns whether it was queued. What fails in a way that may pass is sent again under the same `messageId`; nothing is
- * dropped silently: `onFailed` hears of it.
+ * Queues calls and sends them in the background. A call throws `InvalidCallError` if no server would accept it, and
+ * returns whether it was queued. The client sends a temporary failure again with the same `messageId`. It drops
+ * nothing silently: `onFailed` receives each message that it gives up.
  */
 export class Analytics {
   readonly #options: Options;
@@ -47,7 +47,7 @@ export class Analytics {
   readonly #maxInFlight: number;
   readonly #stopListening: () => void;
   #inFlight = 0;
-  /** what waits is due, however little it is */
+  /** every waiting call is due now */
   #flushing = false;
   #pumping = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -67,7 +67,7 @@ export class Analytics {
     this.#stopListening = platform.onLeave(() => this.#leave());
   }
 
-  /** Ties a user to what is known of them. */
+  /** Ties a user to their traits. */
   identify(call: IdentifyCall): boolean {
     return this.#call('identify', call);
   }
@@ -92,12 +92,15 @@ export class Analytics {
     return this.#call('group', call);
   }
 
-  /** Says that two ids are one user's. */
+  /** Says that two ids belong to one user. */
   alias(call: AliasCall): boolean {
     return this.#call('alias', call);
   }
 
-  /** Resolves when the queue has room for a call: for imports and all else that would rather be slow than lose one. */
+  /**
+   * Resolves when the queue has room for a call. Use it for imports and other work that should slow down rather than
+   * lose a call.
+   */
   async room(): Promise<void> {
     while (!this.#queue.roomFor(MAX_MESSAGE_BYTES)) {
       this.#sendNow();
@@ -105,7 +108,7 @@ export class Analytics {
     }
   }
 
-  /** Sends what is queued. Resolves when all of it is delivered or given up. */
+  /** Sends the queued calls. Resolves when each is delivered or given up. */
   async flush(): Promise<void> {
     while (this.#queue.held > 0) {
       this.#sendNow();
@@ -114,8 +117,8 @@ export class Analytics {
   }
 
   /**
-   * Takes no more calls and sends what is queued. What is not delivered after `timeoutMs` (default 10,000) is given up.
-   * @returns how many that were
+   * Accepts no more calls and sends the queued ones. After `timeoutMs` (default 10,000) it gives up the rest.
+   * @returns the number of calls given up
    */
   close({ timeoutMs = LEAVE_MS }: { timeoutMs?: number } = {}): Promise<number> {
     this.#closed ??= this.#end(timeoutMs);
@@ -160,7 +163,7 @@ export class Analytics {
     this.#pump();
   }
 
-  /** After the caller is done: calls made together go together. */
+  /** Waits until the caller's code has run: calls made together go together. */
   #pumpSoon(): void {
     if (this.#pumping) return;
     this.#pumping = true;
@@ -209,14 +212,14 @@ export class Analytics {
     }
   }
 
-  /** A page that is hidden may not come back, and a process with nothing left to do ends. */
+  /** A hidden page may not come back, and an idle process ends. */
   #leave(): void {
     if (this.#queue.held === 0) return;
     if (!this.#platform.browser) {
       void this.close();
       return;
     }
-    // Side by side: whoever waits for an answer first may not be there to see it.
+    // In parallel: the page may be gone before the first response.
     while (this.#queue.waiting > 0) {
       const batch = this.#take();
       if (this.#courier.beacon(batch)) this.#queue.settle(batch);
@@ -224,7 +227,7 @@ export class Analytics {
     }
   }
 
-  /** Keeps the process alive until then: neither a promise nor a timer of this client does. */
+  /** Keeps the process alive until then, because neither a promise nor a timer of this client does. */
   async #alive(until: Promise<void>): Promise<void> {
     const hold = setInterval(() => undefined, HOLD_MS);
     await until;

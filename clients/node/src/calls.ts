@@ -1,20 +1,20 @@
-/** What can be called, and how it looks on the wire. */
+/** The types of calls, and their form on the wire. */
 
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** Who did it: at least one of the two. */
+/** The user: at least one of the two ids. */
 type Someone =
   | { userId: string | number; anonymousId?: string | undefined }
   | { anonymousId: string; userId?: string | number | undefined };
 
 interface Common {
-  /** what is known of the surroundings */
+  /** facts about the environment */
   context?: Properties | undefined;
-  /** which destinations get it, e.g. `{ All: false, Webhooks: true }` */
+  /** the destinations of the call, e.g. `{ All: false, Webhooks: true }` */
   integrations?: Readonly<Record<string, boolean | Properties>> | undefined;
-  /** for what happened earlier; else the moment of the call, by the server's clock */
+  /** for an event in the past; otherwise the time of the call, by the server's clock */
   timestamp?: Date | string | undefined;
-  /** less than 100 characters; else one is made. What is sent again under the same id counts once */
+  /** less than 100 characters; default: a random id. The server counts calls with the same id once */
   messageId?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export type ScreenCall = PageCall;
 export type GroupCall = Common & Someone & { groupId: string | number; traits?: Properties | undefined };
 export type AliasCall = Common & { userId: string | number; previousId: string | number };
 
-/** The call that each type takes. */
+/** The arguments of each type of call. */
 export interface Calls {
   identify: IdentifyCall;
   track: TrackCall;
@@ -37,7 +37,7 @@ export interface Calls {
 }
 export type CallType = keyof Calls;
 
-/** A call as it is sent, but for `sentAt`. */
+/** A call on the wire, without `sentAt`. */
 export interface Message {
   type: CallType;
   messageId: string;
@@ -54,11 +54,11 @@ export interface Message {
   integrations?: Readonly<Record<string, boolean | Properties>>;
   /** as the caller gave it */
   timestamp?: string;
-  /** the moment of the call, where the caller gave none */
+  /** the time of the call, if the caller gave none */
   originalTimestamp?: string;
 }
 
-/** Thrown by a call that no server would take. */
+/** Thrown by a call that no server would accept. */
 export class InvalidCallError extends Error {
   override readonly name = 'InvalidCallError';
   constructor(
@@ -75,9 +75,9 @@ const IDS = ['userId', 'anonymousId', 'previousId', 'groupId'] as const;
 const TEXTS = ['event', 'name', 'category'] as const;
 const OBJECTS = ['traits', 'properties', 'context', 'integrations'] as const;
 
-/** @throws InvalidCallError, which says what is wrong with it */
+/** @throws InvalidCallError with the reason */
 export function toMessage(type: CallType, call: object, now: number, makeId: () => string): Message {
-  // Callers in JavaScript give whatever they have: each field is looked at.
+  // JavaScript callers can pass anything: validate each field.
   const given = call as Readonly<Record<string, unknown>>;
   if (typeof call !== 'object' || (call as unknown) === null) throw invalid(type, 'takes an object');
   const message: Record<string, unknown> = { type, messageId: idOf(type, given, makeId) };
@@ -115,7 +115,7 @@ function idOf(type: CallType, given: Readonly<Record<string, unknown>>, makeId: 
 function id(type: CallType, field: string, value: unknown): string | undefined {
   if (value == null || value === '') return undefined;
   if (typeof value === 'string') return value;
-  // A whole number beyond 2^53 has already become another one: two users would be one.
+  // A whole number beyond 2^53 has already been rounded: two users would become one.
   if (
     typeof value === 'number' &&
     (!Number.isInteger(value) || Number.isSafeInteger(value)) &&
@@ -140,14 +140,14 @@ function object(type: CallType, field: string, value: unknown): unknown {
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?<zone>Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** What ingest could not read would silently become the moment of arrival. */
+/** Ingest would silently replace an unreadable text with the time of arrival. */
 function time(type: CallType, value: unknown): string {
   const date = value instanceof Date ? value : typeof value === 'string' ? readTime(value) : undefined;
   if (date === undefined || Number.isNaN(date.getTime())) throw invalid(type, 'takes a Date or ISO 8601 as timestamp');
   return date.toISOString();
 }
 
-/** Without an offset it is UTC: the zone of this machine must not matter. */
+/** A text without an offset is UTC: this machine's time zone must not matter. */
 function readTime(text: string): Date | undefined {
   const found = ISO.exec(text);
   if (!found) return undefined;

@@ -6,7 +6,7 @@ import { Rests } from './rest.js';
 import { backoffMs } from './retry.js';
 import { createSender, type Outcome, type Sender } from './send.js';
 
-/** Brings batches to the server: tries each until it is taken or given up, and tells what became of it. */
+/** Sends batches: retries each until the server accepts it or the client gives it up, and reports the outcome. */
 
 export interface CourierOptions extends Pick<Options, 'onDelivered' | 'onFailed'> {
   endpoint: string;
@@ -23,7 +23,7 @@ export class Courier {
   readonly #sender: Sender;
   readonly #rests = new Rests();
   readonly #backoffMs: (failed: number) => number;
-  /** ms since 1970: the server asked for silence until then, which holds for every batch */
+  /** ms since 1970: the server asked for no request before then, which holds for every batch */
   #notBefore = 0;
 
   constructor(
@@ -34,14 +34,14 @@ export class Courier {
     this.#backoffMs = options.backoffMs ?? ((failed) => backoffMs(failed, Math.random()));
   }
 
-  /** Resolves when the batch was taken or given up. */
+  /** Resolves when the batch was accepted or given up. */
   async deliver(batch: readonly Queued[]): Promise<void> {
     const end = await this.#end(batch);
     if (end.kind === 'taken') this.#taken(batch, end.rejected);
     else this.fail(batch, this.#rests.ended() ? CLOSED : end.failure);
   }
 
-  /** Sends until nothing more is to be hoped for. */
+  /** Sends until a final outcome. */
   async #end(batch: readonly Queued[]): Promise<Outcome> {
     const began = Date.now();
     let outcome: Outcome = { kind: 'never', failure: CLOSED };
@@ -61,19 +61,19 @@ export class Courier {
     }
   }
 
-  /** Hands a batch to the browser, which sends it when the page is gone; false where it cannot. */
+  /** Passes a batch to the browser, which sends it after the page has closed; false if it cannot. */
   beacon(batch: readonly Queued[]): boolean {
     if (this.platform.beacon?.(this.#sender.url, this.#sender.body(batch)) !== true) return false;
     this.#taken(batch, new Map());
     return true;
   }
 
-  /** Tries at once what waits for its next try. */
+  /** Retries all waiting batches now. */
   hurry(): void {
     this.#rests.hurry();
   }
 
-  /** Gives up all that is not delivered yet. */
+  /** Gives up every undelivered batch. */
   end(): void {
     this.#rests.end();
     this.#sender.abort();
@@ -93,7 +93,7 @@ export class Courier {
     if (onDelivered && delivered.length > 0) this.#tell(onDelivered, delivered);
   }
 
-  /** What a listener throws is its own trouble: it must not cost the batch. */
+  /** An exception of a listener must not cost the batch. */
   #tell<More extends unknown[]>(
     listener: (messages: Message[], ...more: More) => void,
     batch: readonly Queued[],

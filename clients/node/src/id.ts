@@ -1,6 +1,6 @@
 /** A random UUID. */
 export function newId(): string {
-  // Pages that did not come over TLS have no randomUUID.
+  // Pages without TLS have no randomUUID.
   const { randomUUID } = crypto as { randomUUID?: () => string };
   return randomUUID === undefined ? uuidOf(crypto.getRandomValues(new Uint8Array(16))) : crypto.randomUUID();
 }

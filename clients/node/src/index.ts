@@ -1,4 +1,4 @@
-/** Analytics calls from Node and browsers to a Waypost, or to any ingest of the same wire format. */
+/** Analytics calls from Node and browsers to Waypost, or to any ingest of the same wire format. */
 export { Analytics } from './analytics.js';
 export {
   type AliasCall,

@@ -1,22 +1,25 @@
 import { InvalidCallError, type Message } from './calls.js';
 
-/** A message as text, ready to be sent; and the bodies that texts make. */
+/** Serializes messages, and joins them into bodies. */
 
 export const VERSION = '0.1.0';
 
-/** What every ingest of this format takes; what is larger would be refused there, where nobody sees it. */
+/** Every ingest of this format accepts this size. It would refuse a larger call later, unseen by the caller. */
 const MAX_CALL_BYTES = 32 * 1024;
 const SENT_AT_BYTES = ',"sentAt":"2006-01-02T15:04:05.000Z"'.length;
 
 export interface Queued {
   json: string;
-  /** as sent */
+  /** size of the message on the wire */
   bytes: number;
-  /** It happened when it was made, so that its time is corrected by the server's clock; a timestamp that was given stands. */
+  /**
+   * The client set the time of the call, so the server corrects it by its own clock. A timestamp from the caller
+   * stays as it is.
+   */
   live: boolean;
 }
 
-/** @throws InvalidCallError where it is too large, or is nothing that JSON can hold */
+/** @throws InvalidCallError if it is too large or cannot be JSON */
 export function toQueued(message: Message): Queued {
   let json: string;
   try {
@@ -33,8 +36,8 @@ export function toQueued(message: Message): Queued {
 }
 
 /**
- * The body of a request. `sentAt` is written into each live message anew with every try: the server corrects the time of
- * a call by how long before sending it was made.
+ * Returns the body of a request. Each try writes a new `sentAt` into each live message: the server corrects the time
+ * of a call by its age when it was sent.
  */
 export function toBody(batch: readonly Queued[], now: number, writeKeyInBody?: string): string {
   const sentAt = `,"sentAt":"${new Date(now).toISOString()}"}`;
@@ -43,9 +46,9 @@ export function toBody(batch: readonly Queued[], now: number, writeKeyInBody?: s
   return `{"batch":[${calls}],"context":{"library":{"name":"@waypost/node","version":"${VERSION}"}}${key}}`;
 }
 
-/** How many bytes a text has as UTF-8, without writing it. */
+/** Counts the bytes of a text in UTF-8 without encoding it. */
 function byteLength(text: string): number {
-  // Only Node has it, and it is ten times as fast.
+  // Node only, and ten times as fast.
   const buffer = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer;
   return buffer ? buffer.byteLength(text) : utf8Length(text);
 }
@@ -55,7 +58,7 @@ export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    // Each half of a surrogate pair counts for two of the four bytes; JSON.stringify leaves no half alone.
+    // Each half of a surrogate pair counts for two of the four bytes; JSON.stringify escapes a lone half.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
   return bytes;

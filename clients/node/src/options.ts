@@ -1,6 +1,6 @@
 import { type Message } from './calls.js';
 
-/** What `fetch` must be able to do: that of Node and browsers can. */
+/** The required part of `fetch`: Node and browsers have it. */
 export type Fetch = (
   url: string,
   init: {
@@ -13,40 +13,41 @@ export type Fetch = (
   },
 ) => Promise<{ status: number; headers: { get(name: string): string | null }; text(): Promise<string> }>;
 
-/** Why messages were given up. */
+/** The reason why the client gave up messages. */
 export interface Failure {
   /**
-   * `network`: no answer. `status`: another answer than success, which is in `status`. `rejected`: the server took the
-   * batch and not this call. `queue_full`, `closed`: it was not even queued, or `close` could not wait for it.
+   * `network`: no response. `status`: a response other than success, with its `status`. `rejected`: the server
+   * accepted the batch but not this call. `queue_full`, `closed`: the call was not queued, or `close` could not wait
+   * for it.
    */
   code: 'network' | 'status' | 'rejected' | 'queue_full' | 'closed';
-  /** what the server or the network said */
+  /** the text of the server or of the network error */
   message: string;
   status?: number;
 }
 
 export interface Options {
   writeKey: string;
-  /** where ingest is (default `http://localhost:8080`) */
+  /** address of ingest (default `http://localhost:8080`) */
   endpoint?: string;
-  /** how many queued calls are sent at once, without waiting for `flushAfterMs` (default 20); 1 sends each by itself */
+  /** number of queued calls that are sent without waiting for `flushAfterMs` (default 20); 1 sends each by itself */
   flushAt?: number;
-  /** how long a call waits for others (default 5,000) */
+  /** time that a call waits for others (default 5,000) */
   flushAfterMs?: number;
-  /** bounds what is held in memory, being sent or waiting (default 32 MiB, in browsers 4 MiB) */
+  /** memory limit of calls that wait or are in flight (default 32 MiB, in browsers 4 MiB) */
   queueBytes?: number;
-  /** how many requests are made at a time (default 4, in browsers 1) */
+  /** number of concurrent requests (default 4, in browsers 1) */
   maxInFlight?: number;
-  /** how long a batch is tried before it is given up (default an hour) */
+  /** time after which the client gives up a batch (default one hour) */
   retryForMs?: number;
   /** gzip bodies (default true; never in browsers, where it would cost a preflight) */
   gzip?: boolean;
-  /** Sees each message as it is queued and returns what is sent instead, or null to send nothing. */
+  /** Receives each message before it is queued. Returns the message to send, or null to drop it. */
   beforeSend?: (message: Message) => Message | null;
-  /** hears of messages that the server has taken */
+  /** receives messages that the server has accepted */
   onDelivered?: (messages: Message[]) => void;
-  /** hears of messages that were given up; by default a line on the console */
+  /** receives messages that the client gave up; by default it prints a line on the console */
   onFailed?: (messages: Message[], failure: Failure) => void;
-  /** default: the one of the surroundings */
+  /** default: the global `fetch` */
   fetch?: Fetch;
 }

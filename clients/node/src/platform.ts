@@ -1,24 +1,27 @@
 import { type Fetch } from './options.js';
 
-/** What differs between Node and browsers. */
+/** The differences between Node and browsers. */
 
 export interface Platform {
   /**
-   * Requests must be simple ones in the sense of CORS (text/plain, no header of our own) or each costs a preflight; and
-   * must be small enough to outlive their page.
+   * CORS must consider each request simple (text/plain, no custom header), because a preflight costs a round trip.
+   * Requests must be small enough to be sent after the page has closed.
    */
   browser: boolean;
   fetch: Fetch;
   gzip?: (text: string) => Promise<Uint8Array<ArrayBuffer>>;
-  /** where `fetch` cannot outlive its page; false where it was not taken */
+  /** if `fetch` cannot outlive its page; returns false if the browser refused it */
   beacon?: (url: string, body: string) => boolean;
-  /** Calls when there may be no other moment to send; returns what ends that. */
+  /**
+   * Calls the listener when this may be the last chance to send.
+   * @returns a function that removes the listener
+   */
   onLeave(listener: () => void): () => void;
   warn(text: string): void;
   debug?: (text: string) => void;
 }
 
-/** What this file uses of the globals, which Node and browsers have in part. */
+/** The globals that this file uses. Node and browsers each have a part of them. */
 interface Globals {
   process?: {
     versions?: { node?: string };
@@ -50,9 +53,9 @@ interface Zlib {
 export function detectPlatform(globals: object = globalThis): Platform {
   const here = globals as Globals;
   const common = {
-    // Looked up with each request: tracing and tests put their own in its place.
+    // Read at each request: tracing and tests replace it.
     fetch: ((url, init) => (globalThis as unknown as { fetch: Fetch }).fetch(url, init)) satisfies Fetch,
-    // eslint-disable-next-line no-console -- a library has no log; whoever has one sets `onFailed`
+    // eslint-disable-next-line no-console -- a library has no log; applications set `onFailed`
     warn: (text: string) => console.warn(`@waypost/node: ${text}`),
   };
   const { process } = here;
@@ -61,7 +64,7 @@ export function detectPlatform(globals: object = globalThis): Platform {
 }
 
 function node(process: NonNullable<Globals['process']>): Omit<Platform, 'fetch' | 'warn'> {
-  // Neither an import nor a require: the same file is loaded by browsers.
+  // Neither import nor require, because browsers load the same file.
   const zlib = process.getBuiltinModule?.('node:zlib') as Zlib | undefined;
   return {
     browser: false,
@@ -71,7 +74,7 @@ function node(process: NonNullable<Globals['process']>): Omit<Platform, 'fetch' 
       return () => process.off('beforeExit', listener);
     },
     ...((process.env?.DEBUG ?? '').includes('analytics') && {
-      // eslint-disable-next-line no-console -- this is what DEBUG asks for
+      // eslint-disable-next-line no-console -- DEBUG enables it
       debug: (text: string) => console.error(`analytics: ${text}`),
     }),
   };
@@ -79,7 +82,7 @@ function node(process: NonNullable<Globals['process']>): Omit<Platform, 'fetch' 
 
 function gzip(zlib: Zlib, text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
-    // The fastest level: JSON shrinks to a tenth by any.
+    // The fastest level: every level shrinks this JSON to a tenth.
     zlib.gzip(text, { level: 1 }, (error, zipped) => (error ? reject(error) : resolve(zipped)));
   });
 }
@@ -95,7 +98,8 @@ function browser(here: Globals): Omit<Platform, 'fetch' | 'warn'> {
       const hidden = () => {
         if (document?.visibilityState === 'hidden') listener();
       };
-      // Phones end a page without pagehide, and some browsers hide one without telling: each alone misses pages.
+      // Phones close a page without pagehide, and some browsers hide one without visibilitychange. Either event alone
+      // misses pages.
       document?.addEventListener('visibilitychange', hidden);
       here.addEventListener?.('pagehide', listener);
       return () => {

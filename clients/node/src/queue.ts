@@ -1,8 +1,8 @@
 import { type Queued } from './message.js';
 
-/** What waits to be sent. It counts a message until it is delivered or given up: that is what bounds the memory. */
+/** The calls that wait. The queue counts each until it is delivered or given up, and so bounds the memory. */
 
-/** What a queued message costs beside its text. */
+/** Memory of a queued message beyond its text. */
 const OVERHEAD_BYTES = 100;
 const MAX_BATCH_CALLS = 2_500;
 
@@ -15,22 +15,22 @@ export class Queue {
 
   constructor(private readonly maxBytes: number) {}
 
-  /** how many wait to be sent */
+  /** number of calls that wait */
   get waiting(): number {
     return this.#waiting.length - this.#taken;
   }
 
-  /** how many are neither delivered nor given up */
+  /** number of calls that are neither delivered nor given up */
   get held(): number {
     return this.#held;
   }
 
-  /** One message fits always, else a small limit would refuse it for ever. */
+  /** One message always fits, because a small limit would refuse it forever. */
   roomFor(bytes: number): boolean {
     return this.#held === 0 || this.#bytes + bytes <= this.maxBytes;
   }
 
-  /** False where there is no room. */
+  /** Returns false if the queue is full. */
   push(message: Queued): boolean {
     const bytes = message.bytes + OVERHEAD_BYTES;
     if (!this.roomFor(bytes)) return false;
@@ -40,7 +40,7 @@ export class Queue {
     return true;
   }
 
-  /** The next batch: all that waits, up to what one request may carry. */
+  /** Returns the next batch: all waiting calls, up to the limits of a request. */
   take(limits: { maxBytes: number; maxCalls?: number }): Queued[] {
     const { maxBytes, maxCalls = MAX_BATCH_CALLS } = limits;
     const from = this.#taken;
@@ -51,7 +51,7 @@ export class Queue {
       this.#taken++;
     }
     const batch = this.#waiting.slice(from, this.#taken);
-    // Moving what is left for each batch would cost with the square of it.
+    // Moving the rest for each batch would take quadratic time.
     if (this.#taken * 2 >= this.#waiting.length) {
       this.#waiting.splice(0, this.#taken);
       this.#taken = 0;
@@ -59,7 +59,7 @@ export class Queue {
     return batch;
   }
 
-  /** Forgets a batch that was delivered or given up. */
+  /** Removes a batch that was delivered or given up. */
   settle(batch: readonly Queued[]): void {
     for (const message of batch) this.#bytes -= message.bytes + OVERHEAD_BYTES;
     this.#held -= batch.length;
@@ -68,7 +68,7 @@ export class Queue {
     for (const listener of listeners) listener();
   }
 
-  /** Resolves when something was settled. */
+  /** Resolves when a batch was delivered or given up. */
   settled(): Promise<void> {
     return new Promise((resolve) => this.#listeners.push(resolve));
   }

@@ -1,6 +1,6 @@
-/** Waiting, which `close` cuts short. None of it keeps a process alive. */
+/** Timers that `close` can shorten. They do not keep a process alive. */
 
-/** The longest rest once somebody waits for the end. */
+/** The longest wait while `close` is pending. */
 const MAX_HURRIED_MS = 1_000;
 
 export class Rests {
@@ -9,17 +9,17 @@ export class Rests {
   readonly #resting = new Set<() => void>();
   readonly #pausing = new Set<() => void>();
 
-  /** Resolves after so long, or soon once hurried. */
+  /** Resolves after this time, or soon after `hurry`. */
   rest(ms: number): Promise<void> {
     return wait(this.#hurried ? Math.min(ms, MAX_HURRIED_MS) : ms, this.#resting);
   }
 
-  /** Resolves after so long: what a server asked for is no matter of hurry. */
+  /** Resolves after this time even when hurried: the server asked for it. */
   pause(ms: number): Promise<void> {
     return wait(this.#ended ? 0 : ms, this.#pausing);
   }
 
-  /** Ends the rests there are, and makes those to come short. */
+  /** Ends the current waits, and shortens later ones. */
   hurry(): void {
     this.#hurried = true;
     for (const end of [...this.#resting]) end();
@@ -29,7 +29,7 @@ export class Rests {
     return this.#ended;
   }
 
-  /** Ends all waiting, for good. */
+  /** Ends all waits for good. */
   end(): void {
     this.#ended = true;
     for (const end of [...this.#resting, ...this.#pausing]) end();
@@ -51,7 +51,7 @@ function wait(ms: number, among: Set<() => void>): Promise<void> {
 /** A timer that does not keep a process alive. */
 export function later(ms: number, then: () => void): ReturnType<typeof setTimeout> {
   const timer = setTimeout(then, ms);
-  // Browsers' timers are numbers.
+  // Timers of browsers are numbers.
   (timer as { unref?: () => void }).unref?.();
   return timer;
 }

@@ -3,27 +3,30 @@ import { type Failure } from './options.js';
 import { type Platform } from './platform.js';
 import { canSucceedLater, retryAfterMs } from './retry.js';
 
-/** One request. What became of it is a value. */
+/** Sends one request and returns its outcome as a value. */
 
 export type Outcome =
-  /** the server has taken all but those that it names, by their place in the batch */
+  /** the server accepted the batch, except the rejected calls, which are keyed by their position */
   | { kind: 'taken'; rejected: ReadonlyMap<number, Failure> }
-  /** to be tried again, after a time that the server named (0: it named none) */
+  /** retry after the time that the server requested (0: none) */
   | { kind: 'later'; failure: Failure; waitMs: number }
   | { kind: 'never'; failure: Failure };
 
-/** As all clients of this format: a slower answer is not waited for, and the server drops the repeat. */
+/**
+ * Same as all clients of this format: the client does not wait for a slower response, and the server drops the
+ * repeat.
+ */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Below this gzip costs more than it saves: such a body fits into one packet. */
+/** Below this size gzip costs more than it saves: such a body fits into one packet. */
 const MIN_GZIP_LENGTH = 1_000;
 const ALL_TAKEN: Outcome = { kind: 'taken', rejected: new Map() };
 
 export interface Sender {
   readonly url: string;
-  /** the body as `send` makes it */
+  /** the body that `send` sends */
   body(batch: readonly Queued[]): string;
   send(batch: readonly Queued[]): Promise<Outcome>;
-  /** ends all requests in flight */
+  /** aborts all requests in flight */
   abort(): void;
 }
 
@@ -61,7 +64,7 @@ export function createSender(
           method: 'POST',
           headers: zipped ? { ...headers, 'Content-Encoding': 'gzip' } : headers,
           body: zipped ?? text,
-          // A POST that is redirected arrives as a GET somewhere, which then says 200.
+          // A redirected POST would arrive elsewhere as a GET, and get a 200.
           redirect: 'manual',
           keepalive: platform.browser,
           signal: controller.signal,
@@ -84,13 +87,13 @@ function outcomeOf(status: number, retryAfter: string | null, text: string): Out
   }
   const told = parsed(text);
   const said = typeof told?.message === 'string' ? `: ${told.message}` : '';
-  // Browsers show a redirect that is not followed as status 0.
+  // Browsers report status 0 for a redirect that is not followed.
   const failure: Failure = { code: 'status', status, message: `status ${status || 'of a redirect'}${said}` };
   if (!canSucceedLater(status)) return { kind: 'never', failure };
   return { kind: 'later', failure, waitMs: retryAfterMs(retryAfter, Date.now()) };
 }
 
-/** Another ingest than Waypost may not say. */
+/** Ingests other than Waypost may not list rejected calls. */
 function rejectedIn(text: string): Map<number, Failure> {
   const rejected = new Map<number, Failure>();
   const list = text.includes('"rejected"') ? parsed(text)?.rejected : undefined;
@@ -101,7 +104,7 @@ function rejectedIn(text: string): Map<number, Failure> {
   return rejected;
 }
 
-/** Whoever answered may not be ingest: then there is nothing to read. */
+/** The response may come from another server and contain no JSON. */
 function parsed(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -111,13 +114,13 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Node's fetch says only "fetch failed", and why in the cause. */
+/** Node's fetch says only "fetch failed" and puts the reason in `cause`. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
-/** `btoa` takes bytes as characters. */
+/** `btoa` reads each character as a byte. */
 function utf8AsLatin1(text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }

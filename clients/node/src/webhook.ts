@@ -1,44 +1,46 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Checks that a webhook was sent by whoever knows the shared secret. A request carries two proofs: `webhook-signature`
- * (https://www.standardwebhooks.com) covers the body, its id and its time; `X-Signature` covers the body alone, so that
- * who once saw such a request can send it again for ever.
+ * Verifies that the sender of a webhook knows the shared secret. A request carries two signatures:
+ * `webhook-signature` (https://www.standardwebhooks.com) covers the body, its id and its timestamp; `X-Signature`
+ * covers only the body, so a captured request can be replayed forever.
  */
 
 /**
- * Which proof counts. `standard`: `webhook-signature`, within the tolerance; X-Signature is not looked at. `x-signature`:
- * that one alone, for requests that lost their other headers on the way; they can be replayed. `any`: the first where the
- * request has it, else the second; as weak as that.
+ * Selects the signature that counts. `standard`: `webhook-signature`, within the tolerance; X-Signature is ignored.
+ * `x-signature`: only X-Signature, for requests that lost their other headers on the way; an attacker can replay
+ * them. `any`: the first if the request has it, otherwise the second; as weak as the second.
  */
 export type Scheme = 'standard' | 'x-signature' | 'any';
 
-/** Headers as Node's http has them, or as `fetch` does. */
+/** Headers of Node's http, or of `fetch`. */
 export type HeadersLike =
   Readonly<Record<string, string | readonly string[] | undefined>> | { get(name: string): string | null };
 
 export interface WebhookRequest {
   headers: HeadersLike;
-  /** the bytes that arrived: parsed and written again they have another signature */
+  /** the exact bytes: a body parsed and serialized again has another signature */
   body: string | Uint8Array;
-  /** the shared secret; in a rotation the one before or after it too */
+  /** the shared secret; during a rotation also the one before or after it */
   secret: string | readonly string[];
-  /** how far `webhook-timestamp` may be from now (default 300 s): a finite number, 0 or more */
+  /** allowed distance of `webhook-timestamp` from now (default 300 s): a finite number, 0 or more */
   toleranceS?: number;
   scheme?: Scheme;
   /** ms since 1970 (default: now) */
   now?: number;
 }
 
-/** A request that was verified. */
+/** A verified request. */
 export interface VerifiedWebhook {
-  /** the same each time this event is sent: drop what you have seen. Absent where only X-Signature was checked */
+  /**
+   * the same each time this event is sent: drop an id that you have handled. Absent if only X-Signature was verified
+   */
   id?: string;
   /** the body, parsed */
   event: WebhookEvent;
 }
 
-/** A call as it is delivered. */
+/** A delivered call. */
 export interface WebhookEvent {
   type: string;
   userId?: string;
@@ -55,7 +57,7 @@ export interface WebhookEvent {
 export type WebhookErrorCode =
   'no_signature' | 'no_timestamp' | 'too_old' | 'too_new' | 'bad_signature' | 'invalid_body';
 
-/** Why a request was refused: answer it with 401, or 400 for `invalid_body`. */
+/** The reason to refuse a request: respond with 401, or with 400 for `invalid_body`. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
   constructor(
@@ -70,8 +72,9 @@ const DEFAULT_TOLERANCE_S = 300;
 const SECRET_PREFIX = 'whsec_';
 
 /**
- * Checks the signature in constant time.
- * @throws WebhookError where the request is not to be trusted; TypeError where it was called wrongly
+ * Verifies the signature in constant time.
+ * @throws WebhookError if the request cannot be trusted
+ * @throws TypeError for wrong arguments
  */
 export function verifyWebhook(request: WebhookRequest): VerifiedWebhook {
   const { body, scheme = 'standard' } = request;
@@ -79,7 +82,7 @@ export function verifyWebhook(request: WebhookRequest): VerifiedWebhook {
     throw new TypeError('verifyWebhook needs the raw body, as text or bytes: parsed, it cannot be verified');
   }
   const secrets = typeof request.secret === 'string' ? [request.secret] : request.secret;
-  // By an empty key anybody could sign.
+  // Anyone could sign with an empty key.
   if (secrets.length === 0 || secrets.includes('')) throw new TypeError('verifyWebhook needs a secret');
   requireTimes(request);
 
@@ -133,7 +136,7 @@ function checkTime(timestamp: string, { toleranceS = DEFAULT_TOLERANCE_S, now = 
   if (aheadMs > toleranceS * 1000) throw new WebhookError('too_new', 'the request is from the future');
 }
 
-/** `whsec_…` is base64, any other secret is its text. */
+/** `whsec_…` is base64, any other secret is its own text. */
 function standardKey(secret: string): Buffer {
   const text = Buffer.from(secret, 'utf8');
   const key = secret.startsWith(SECRET_PREFIX) ? Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64') : text;
@@ -142,7 +145,7 @@ function standardKey(secret: string): Buffer {
 
 function isSame(given: string, wanted: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
-  // How long a signature is, is no secret.
+  // The length of a signature is not secret.
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

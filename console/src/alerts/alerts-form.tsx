@@ -16,7 +16,7 @@ interface Props {
   onSaved: (answer: Read<Alerts>) => void;
 }
 
-/** When alerts are raised, and where they are sent. */
+/** The rules of alerts, and the URLs that receive them. */
 export function AlertsForm({ alerts, etag, onSaved }: Props) {
   const admin = useMay('PATCH /alerts');
   const [draft, setDraft] = useState(() => alertsDraftOf(alerts));

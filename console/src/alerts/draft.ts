@@ -9,12 +9,12 @@ import {
   webhookProblems,
 } from '../destination/draft';
 
-/** What alerts are set to while somebody edits it, and what is sent of it. Pure. */
+/** The alert settings while somebody edits them, and the patch to send. Pure. */
 
 export interface AlertsDraft {
   enabled: boolean;
   webhooks: WebhookDraft[];
-  /** a new one; empty: as it is */
+  /** a new secret; empty: unchanged */
   sharedSecret: string;
   failingFor: string;
   deadLettersEvery: string;
@@ -30,7 +30,7 @@ export function alertsDraftOf(alerts: Alerts): AlertsDraft {
   return { enabled, webhooks, sharedSecret: '', failingFor, deadLettersEvery, switchOffAfter: switchOffAfter ?? '' };
 }
 
-/** What is wrong with it, by field as the API names fields. */
+/** Validates the draft. Returns a sentence by API field. */
 export function alertsProblems(draft: AlertsDraft): Map<string, string> {
   const problems = webhookProblems(draft.webhooks);
   for (const field of ['failingFor', 'deadLettersEvery', 'switchOffAfter'] as const) {
@@ -41,7 +41,7 @@ export function alertsProblems(draft: AlertsDraft): Map<string, string> {
   return problems;
 }
 
-/** Only what differs, so that nobody else's change is touched. */
+/** Contains only changed fields, so that it overwrites no change of others. */
 export function alertsPatch(before: Alerts, draft: AlertsDraft): AlertsPatch {
   const old = alertsDraftOf(before);
   return {

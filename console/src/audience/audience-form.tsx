@@ -8,16 +8,16 @@ import { PreviewView } from './preview';
 import { type Previewing, usePreview } from './use-preview';
 import { useEventNames } from './use-event-names';
 
-/** The fields of an audience with a preview beside them: of a new one, and of one that is there. */
+/** The fields of a new or existing audience, with a preview beside them. */
 
 interface Props {
   draft: AudienceDraft;
   onChange: (draft: AudienceDraft) => void;
   problems: ReadonlyMap<string, string>;
   counting: Counting;
-  /** the trait of one that is there already */
+  /** the trait of an existing audience */
   stored?: string;
-  /** what stands at the end: what went wrong, and the button */
+  /** the end of the form: the error, and the button */
   children: ReactNode;
 }
 
@@ -50,7 +50,7 @@ export function AudienceForm({ draft, onChange, problems, counting, stored, chil
   );
 }
 
-/** The condition, and beside it, on a phone below it, who matches. */
+/** The condition, with the matching users beside it (on a phone, below it). */
 function Condition({ draft, onChange, problems, counting, children }: Omit<Props, 'stored'>) {
   const seen = useEventNames(draft.sources);
   const { counted, condition, previewing, mistake } = counting;
@@ -74,20 +74,20 @@ function Condition({ draft, onChange, problems, counting, children }: Omit<Props
   );
 }
 
-/** The condition of a draft while it is counted. */
+/** The condition of a draft during its preview. */
 export interface Counting {
   counted: boolean;
   condition: string | undefined;
   previewing: Previewing;
-  /** what is wrong with the condition, and where */
+  /** the mistake in the condition, with its position */
   mistake: string | undefined;
 }
 
-/** @param counted whether it is to be counted: of one that is there, where something else would be */
+/** @param counted starts a preview: for an existing audience, only if its condition differs */
 export function useCounting(draft: AudienceDraft, counted: boolean): Counting {
   const condition = draft.by === 'condition' ? conditionOf(draft) : undefined;
   const previewing = usePreview(counted ? condition : undefined, draft.sources);
-  // The preview checks the condition, and says where its mistake is.
+  // The preview validates the condition and reports the position of a mistake.
   const said = fieldProblems(previewing.error).get('condition');
   return { counted, condition, previewing, mistake: said && sentence(said) };
 }

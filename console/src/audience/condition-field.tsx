@@ -8,13 +8,13 @@ import { type Group as Rows, rowProblems } from './rows';
 import { RowsEditor } from './rows-editor';
 import { type SeenNames } from './suggestions';
 
-/** The condition: as rows, with the text that they make beside them, or as that text. */
+/** The condition: as rows with their CEL text beside them, or as editable CEL text. */
 
 interface Props {
   draft: AudienceDraft;
   onChange: (draft: AudienceDraft) => void;
   seen: SeenNames;
-  /** what the API says of the text */
+  /** the API's error for the text */
   mistake: string | undefined;
 }
 

@@ -5,26 +5,26 @@ import { same } from '../destination/draft';
 import { celOf } from './rows-to-cel';
 import { emptyGroup, type Group } from './rows';
 
-/** An audience, or a computed trait, while somebody edits it, and what is sent of it. Pure: the forms only show this. */
+/** An audience or computed trait while somebody edits it, and the request to send. Pure: the forms only show it. */
 
-/** What both have. */
+/** The fields of both. */
 export interface CommonDraft {
   name: string;
   /** null: all */
   sources: string[] | null;
   destinations: string[];
-  /** as written */
+  /** as entered */
   syncEvery: string;
 }
 
 export interface AudienceDraft extends CommonDraft {
-  /** by a condition, or a list from elsewhere */
+  /** computed from a condition, or an uploaded list */
   by: 'condition' | 'list';
-  /** the condition as rows, or as a text where somebody writes it */
+  /** the condition as rows, or as text that somebody edits */
   as: 'rows' | 'text';
   rows: Group;
   text: string;
-  /** what the rows say that were read from the stored condition, which may be written in another way */
+  /** the text of the rows when they were read from the stored condition, which may be written differently */
   readAs?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface TraitDraft extends CommonDraft {
   compute: ComputedTrait['compute'];
   event: string;
   property: string;
-  /** as written; empty: all that is known */
+  /** as entered; empty: all known events */
   window: string;
 }
 
@@ -60,7 +60,7 @@ function commonOf({ name, sources, destinations, syncEvery }: Audience | Compute
   return { name, sources: sources && [...sources], destinations: [...destinations], syncEvery };
 }
 
-/** @param rows of its condition, where rows can say it */
+/** @param rows of its condition, if rows can represent it */
 export function audienceDraftOf(audience: Audience, rows: Group | undefined): AudienceDraft {
   const { condition } = audience;
   return {
@@ -78,13 +78,13 @@ export function traitDraftOf(trait: ComputedTrait): TraitDraft {
   return { ...commonOf(trait), compute, event, property: property ?? '', window: window ?? '' };
 }
 
-/** @returns the text of it; undefined while something is missing */
+/** @returns its text; undefined while a field is missing */
 export function conditionOf({ as, rows, text }: AudienceDraft): string | undefined {
   if (as === 'rows') return celOf(rows);
   return text.trim() === '' ? undefined : text.trim();
 }
 
-/** Another definition, as far as names go. */
+/** The names of another definition. */
 export interface Known {
   id: string;
   name: string;
@@ -93,7 +93,10 @@ export interface Known {
 
 export type Naming = { key: string; problem?: undefined } | { key?: string; problem: string | undefined };
 
-/** The trait that receivers will know it by, while its name is typed. @param others those that there are */
+/**
+ * Returns the name of the trait in webhooks, while somebody types the audience's name.
+ * @param others existing definitions
+ */
 export function namingOf(name: string, others: readonly Known[]): Naming {
   if (name.trim() === '') return { problem: undefined };
   const key = keyOf(name.trim());
@@ -113,7 +116,7 @@ function commonProblems({ name, sources, syncEvery }: CommonDraft): Map<string, 
   return problems;
 }
 
-/** What is wrong with it, by field as the API names fields. What a condition says is judged by the API. */
+/** Validates the draft. Returns a sentence by API field. The API validates the condition. */
 export function audienceProblems(draft: AudienceDraft): Map<string, string> {
   const problems = commonProblems(draft);
   if (draft.by === 'condition' && conditionOf(draft) === undefined) {
@@ -132,7 +135,7 @@ export function traitProblems(draft: TraitDraft): Map<string, string> {
   return problems;
 }
 
-/** `first` and `last` without one are the time of the event. */
+/** Without a property, `first` and `last` return the time of the event. */
 export function needsProperty(compute: TraitDraft['compute']): boolean {
   return compute !== 'count' && compute !== 'first' && compute !== 'last';
 }
@@ -161,7 +164,7 @@ export function traitBody(draft: TraitDraft): TraitBody {
   };
 }
 
-/** The merge patch from what was read to what was written: only what differs. */
+/** Returns the merge patch from the stored entry to the draft: only changed fields. */
 export function audiencePatch(before: Audience, draft: AudienceDraft): AudiencePatch {
   const { condition, ...body } = audienceBody(draft);
   const stands = condition === before.condition || (draft.as === 'rows' && condition === draft.readAs);
@@ -195,7 +198,7 @@ function commonPatch(
   };
 }
 
-/** Whether saving it counts all anew, from the beginning. */
+/** Returns whether saving computes everything again from the start. */
 export function countsAnew(patch: AudiencePatch | TraitPatch): boolean {
   return ['condition', 'sources', 'compute', 'event', 'property', 'window'].some((field) => field in patch);
 }

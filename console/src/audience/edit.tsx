@@ -20,7 +20,7 @@ import {
 import { rowsOf } from './rows-from-cel';
 import { TraitForm } from './trait-form';
 
-/** The settings of an audience, and of a computed trait. */
+/** The settings of an audience or a computed trait. */
 
 export interface EditProps<T> {
   entry: T;
@@ -107,7 +107,7 @@ interface EndProps<T, P> {
   onDrop: (theirs: Read<T>) => void;
 }
 
-/** What saving means, what went wrong, and the button. */
+/** The consequence of saving, the error, and the button. */
 function End<T extends object, P extends object>(props: EndProps<T, P>) {
   const { saving, patch, valid, before, names, disabled, onDrop } = props;
   return (

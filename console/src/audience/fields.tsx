@@ -5,7 +5,7 @@ import { AllOrSome } from '../ui/all-or-some';
 import { TextLink } from '../ui/ui';
 import { type CommonDraft, namingOf } from './draft';
 
-/** Fields that audiences and computed traits have in common. */
+/** Fields that audiences and computed traits share. */
 
 interface Props<D extends CommonDraft> {
   draft: D;
@@ -13,7 +13,7 @@ interface Props<D extends CommonDraft> {
   problems: ReadonlyMap<string, string>;
 }
 
-/** @param stored the trait of one that is there already: it stays, whatever its name becomes */
+/** @param stored the trait of an existing entry: a new name does not change it */
 export function NameField<D extends CommonDraft>({
   draft,
   onChange,
@@ -34,14 +34,14 @@ export function NameField<D extends CommonDraft>({
       description={description}
       value={draft.name}
       onChange={(event) => onChange({ ...draft, name: event.target.value })}
-      // An empty field is not wrong yet: it has not been reached.
+      // Show no error for an empty field: the user may not have reached it yet.
       error={problem ?? (draft.name === '' ? undefined : problems.get('name'))}
       required
     />
   );
 }
 
-/** The trait that a name makes, held against those that there are. */
+/** The trait that a name yields, compared with existing traits. */
 export function useNaming(name: string) {
   const [audiences, traits] = [useAll('audiences'), useAll('computed-traits')];
   return namingOf(name, [...(audiences ?? []), ...(traits ?? [])]);

@@ -6,7 +6,7 @@ import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
 import { Section, Table, Unread, Waiting, When } from '../ui/ui';
 
-/** What became of an audience, or of a computed trait: its size over time, and its syncs. */
+/** The history of an audience or computed trait: its size over time, and its syncs. */
 
 // Charts are most of the console's weight.
 const SizeChart = lazy(() => import('./size-chart').then((module) => ({ default: module.SizeChart })));

@@ -2,7 +2,7 @@ import { type Audience, type ComputedTrait, type Preview } from '../../../shared
 import { count, counted } from '../lib/labels';
 import { type Kind, type Rule, type Subject, type Test, type Unit } from './rows';
 
-/** Audiences in words for people. Pure. */
+/** Labels for audiences. Pure. */
 
 export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
   trait: 'a trait',
@@ -38,7 +38,7 @@ export function testInWords(subject: Subject, test: Test): string {
 export const KIND_WORDS: Readonly<Record<Kind, string>> = { text: 'text', number: 'a number', boolean: 'yes or no' };
 export const UNIT_WORDS: Readonly<Record<Unit, string>> = { days: 'days', hours: 'hours', minutes: 'minutes' };
 
-/** What looks like something else than it is taken for. */
+/** Returns a hint for a value that looks like another type. */
 export function valueHint({ value, kind }: Pick<Rule, 'value' | 'kind'>): string | undefined {
   const text = value.trim();
   if (kind !== 'text' || text === '') return undefined;
@@ -48,7 +48,7 @@ export function valueHint({ value, kind }: Pick<Rule, 'value' | 'kind'>): string
     : undefined;
 }
 
-/** How large it would be, as far as it is counted. */
+/** Describes the size in a preview, as far as it is computed. */
 export function sizeInWords({ phase, members, exact, plusMinus, of, looked }: Preview): string {
   if (phase === 'counting' && looked === 0) return 'Counting …';
   const size = exact && phase === 'done' ? counted(members, 'user') : `about ${counted(members, 'user')}`;
@@ -57,7 +57,7 @@ export function sizeInWords({ phase, members, exact, plusMinus, of, looked }: Pr
   return exact || of === 0 ? size : `${size}${give} (estimate)`;
 }
 
-/** What stands behind the size. */
+/** Describes how much data the size is based on. */
 export function basisInWords({ phase, looked, of, failed, detail }: Preview): string {
   const seen = phase === 'counting' ? `${count(looked)} of ${counted(of, 'profile')}` : counted(looked, 'profile');
   const without = failed === 0 ? '' : ` ${count(failed)} could not be evaluated and do not match.`;
@@ -77,7 +77,7 @@ export function phaseInWords(phase: Status['phase']): string {
   return PHASES[phase];
 }
 
-/** What it is doing, and what comes next. */
+/** Describes the current phase and the next one. */
 export function statusInWords({ phase, counted: looked, of }: Status): string {
   switch (phase) {
     case 'none':
@@ -91,7 +91,7 @@ export function statusInWords({ phase, counted: looked, of }: Status): string {
   }
 }
 
-/** @returns 0 to 100, undefined where there is nothing to show */
+/** @returns 0 to 100, undefined if there is no progress to show */
 export function progressOf({ phase, counted: looked, of }: Status): number | undefined {
   if (phase !== 'first_sync') return undefined;
   return of === 0 ? 0 : Math.min(100, Math.floor((looked / of) * 100));
@@ -108,7 +108,7 @@ export const COMPUTE_WORDS: Readonly<Record<ComputedTrait['compute'], string>> =
   unique: 'all values of a property, each once',
 };
 
-/** A value as a line. */
+/** Formats a value on one line. */
 export function valueInWords(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

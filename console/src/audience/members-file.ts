@@ -3,8 +3,8 @@ import { createMembersNdjson } from '../../../shared/model/members-ndjson';
 const CHUNK = 1 << 20;
 
 /**
- * A file of members as the API takes it, in parts that the browser keeps where it likes.
- * @returns also how many lines there are
+ * Converts a file of members to the API's format, in blobs that the browser can keep on disk.
+ * @returns the body and its number of lines
  */
 export async function membersOf(file: Blob): Promise<{ body: Blob; lines: number }> {
   const parts: Blob[] = [];

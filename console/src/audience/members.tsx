@@ -6,7 +6,7 @@ import { Section, Table, Unread, When } from '../ui/ui';
 import { type Kind } from './history';
 import { valueInWords } from './labels';
 
-/** Who is in it, in pages; or whether one user is. */
+/** The members in pages, or whether one user is a member. */
 export function Members({ kind, id, filters }: { kind: Kind; id: string; filters: Filters }) {
   const query = { limit: 50, ...filters.query(['after', 'user']) };
   const read = useRead(`GET /${kind}/{id}/members`, { id, query }, { keep: true });

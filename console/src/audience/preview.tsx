@@ -4,7 +4,7 @@ import { Code, Failure, json, Table } from '../ui/ui';
 import { type Previewing } from './use-preview';
 import { basisInWords, sizeInWords, valueInWords } from './labels';
 
-/** How large it would be, and who would be in it, before anything is made. */
+/** The size and sample members of an audience before it exists. */
 export function PreviewView({ previewing, asked, idle }: { previewing: Previewing; asked: boolean; idle: string }) {
   const { preview, error, settled, again } = previewing;
   return (

@@ -20,7 +20,7 @@ import {
 import { type SeenNames } from './suggestions';
 import { KIND_WORDS, SUBJECT_WORDS, testInWords, UNIT_WORDS, valueHint } from './labels';
 
-/** Rows of conditions, in groups of which all or any must hold. */
+/** Rows of conditions in groups. All, or any, rows of a group must hold. */
 
 interface Props {
   group: Group;
@@ -38,7 +38,7 @@ export function RowsEditor({ group, onChange, ...rest }: Props) {
 }
 
 interface Common {
-  /** where it stands: `[2, 0]` is the first row of the third, a group */
+  /** its position: `[2, 0]` is the first row of the third row, a group */
   place: readonly number[];
   set: (place: readonly number[], row: AnyRow | undefined) => void;
   seen: SeenNames;
@@ -67,7 +67,7 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
         />
         {group.rows.map((row, i) => {
           const at = [...place, i];
-          // The place is what tells rows apart: all else is being written.
+          // The key is the position, because every other field is being edited.
           return isGroup(row) ? (
             <GroupEditor key={i} {...common} group={row} place={at} />
           ) : (
@@ -149,7 +149,7 @@ function RuleEditor(props: RuleProps) {
 
 type Changing = RuleProps & { change: (fields: Partial<Rule>) => void };
 
-/** Of what: the trait, or the event and its property. */
+/** The fields that name the trait, or the event and its property. */
 function Names(props: Changing) {
   const { rule, seen } = props;
   const uses = usesOf(rule);
@@ -177,7 +177,7 @@ function NameField({ rule, place, problems, change, field, label, options }: Nam
       options={options}
       value={rule[field]}
       onChange={(text) => change({ [field]: text })}
-      // An empty field is not wrong yet: it has not been reached.
+      // Show no error for an empty field: the user may not have reached it yet.
       error={rule[field] === '' ? undefined : problems.get(`${place.join('/')}/${field}`)}
     />
   );

@@ -15,13 +15,13 @@ import {
 } from './rows';
 
 /**
- * A condition in CEL → rows, where rows can say the same. Pure.
+ * Converts a CEL condition to rows, if rows can represent it. Pure.
  *
- * The rows let in exactly whom the text lets in. They may be written in another way: a comparison of what a user may lack is
- * read with or without the question for it, since a failure is no match.
+ * The rows match exactly the same users as the text. They may be written differently: a comparison with a value that
+ * a user may lack is read with or without `has`, because a failure does not match.
  */
 
-/** @returns undefined where rows cannot say it, or it cannot be read */
+/** @returns undefined if rows cannot represent the text, or the text is invalid */
 export function rowsOf(text: string): Group | undefined {
   const tree = parseExpression(text);
   if (tree.kind === 'mistake') return undefined;
@@ -51,7 +51,7 @@ function readAll(parts: Expr[], depth: number): Row | undefined {
       rows.push(after);
       i++;
     } else if (rule?.test === 'set' && after && sameValue(rule, after) && after.subject === 'trait') {
-      // Of a trait "is not" means, in a row, that it may be missing: here it may not.
+      // In a row, "is not" matches a missing trait. This text requires the trait.
       rows.push(rule, after);
       i++;
     } else {
@@ -67,7 +67,7 @@ function groupOf(join: Group['join'], read: (Row | undefined)[]): Row | undefine
   return rows.length === 1 ? rows[0] : { join, rows };
 }
 
-/** What `a && b && c` joins, however it is nested. */
+/** Lists the operands of `a && b && c`, however nested. */
 function flat(expr: Expr, operator: string): Expr[] {
   const call = callOf(expr);
   return call?.name === operator ? call.args.flatMap((arg) => flat(arg, operator)) : [expr];
@@ -80,7 +80,7 @@ function readRule(expr: Expr): Rule | undefined {
   const [arg] = call?.args ?? [];
   if (call?.name === '!_' && arg) return readNot(arg);
   const found = readComparison(expr);
-  // Without the question for it, a trait that is missing fails: for a row it would match.
+  // Without `has`, a missing trait fails. As a row it would match.
   return found?.subject === 'trait' && found.test === 'is_not' ? undefined : found;
 }
 
@@ -105,7 +105,7 @@ const TESTS: Readonly<Record<string, Test>> = {
 
 type Value = Pick<Rule, 'subject'> & Partial<Rule>;
 
-/** A value with an operator and a literal, as rows have them. */
+/** Reads a value, an operator and a literal, in the forms that rows have. */
 function readComparison(expr: Expr): Rule | undefined {
   const call = callOf(expr);
   if (!call) return undefined;
@@ -130,7 +130,7 @@ function ruleOf(value: Value, test: Test, { kind, text }: Literal): Rule | undef
   if (kind === 'null') return aRule({ ...value, test: test === 'is' ? 'unset' : 'set' });
   if (value.subject === 'count' && !/^\d{1,15}$/.test(text)) return undefined;
   const rule = aRule({ ...value, test, value: text });
-  // Where a row has no choice it says none.
+  // If a row has no choice of kind, keep its default.
   return kindOf({ ...rule, kind }) === kindOf(rule) ? rule : { ...rule, kind };
 }
 
@@ -167,7 +167,7 @@ function windowed(value: Value, [window, more]: Expr[]): Value | undefined {
   return { ...value, window: String(seconds / UNIT_SECONDS[unit]), unit };
 }
 
-/** `1h30m` and the like, in whole seconds. */
+/** Parses durations like `1h30m`, in whole seconds. */
 function secondsOf(text: string): number | undefined {
   const parts = /^(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9})s)?$/.exec(text);
   if (!parts) return undefined;
@@ -203,7 +203,7 @@ function isTraits(expr: Expr | undefined): boolean {
   return user?.case === 'identExpr' && user.value.name === 'user';
 }
 
-/** Names are taken without space around them: others are for the text. */
+/** Accept only names without surrounding space. Others need the text form. */
 function plainText(expr: Expr | undefined): string | undefined {
   const text = textOf(expr);
   return text === undefined || text === '' || text.trim() !== text ? undefined : text;
@@ -223,7 +223,7 @@ function literalOf(expr: Expr | undefined): Literal | undefined {
   if (constant.case === 'nullValue') return { kind: 'null', text: '' };
   if (constant.case !== 'int64Value' && constant.case !== 'doubleValue') return undefined;
   const number = Number(constant.value);
-  // Whole numbers that a double does not hold exactly are for the text.
+  // Whole numbers that a double cannot hold exactly need the text form.
   const exact = constant.case === 'int64Value' ? Number.isSafeInteger(number) : Number.isFinite(number);
   return exact ? { kind: 'number', text: String(number) } : undefined;
 }

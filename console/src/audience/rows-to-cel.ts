@@ -1,10 +1,10 @@
 import { type Group, isGroup, kindOf, rowProblems, type Rule, type Test, windowSeconds } from './rows';
 
 /**
- * Rows → a condition in CEL. Pure.
+ * Converts rows to a CEL condition. Pure.
  *
- * What a user lacks is no failure in it: each row asks first whether there is a value. So "is not" holds for those, too, who
- * have none.
+ * A value that a user lacks is not a failure: each row first tests whether the value exists. So "is not" also matches
+ * users without the value.
  */
 
 const OPERATORS: Readonly<Partial<Record<Test, string>>> = {
@@ -16,18 +16,18 @@ const OPERATORS: Readonly<Partial<Record<Test, string>>> = {
   at_most: '<=',
 };
 
-/** @returns undefined while something is missing */
+/** @returns undefined while a field is missing */
 export function celOf(group: Group): string | undefined {
   return rowProblems(group).size > 0 ? undefined : groupText(group, '\n').text;
 }
 
-/** A text, and the operator that it would have to be put in parentheses for beside another one. */
+/** A text, and its operator, which needs parentheses beside another operator. */
 interface Part {
   text: string;
   joins: '&&' | '||' | undefined;
 }
 
-/** @param gap between a row and the operator of the next */
+/** @param gap between a row and the operator of the next row */
 function groupText({ join, rows }: Group, gap: string): Part {
   const parts = rows.map((row) => (isGroup(row) ? groupText(row, ' ') : ruleText(row)));
   const [only] = parts;
@@ -68,7 +68,10 @@ function eventText(rule: Rule): string {
   return mayLack(rule) ? `${value} != null && ${compared(value, rule)}` : compared(value, rule);
 }
 
-/** Whether it must be asked first if there is a value: what never was is null, which is equal to nothing and not compared. */
+/**
+ * Returns whether the condition must first test that a value exists: a missing value is null, which equals nothing
+ * and cannot be compared.
+ */
 export function mayLack({ subject, test }: Pick<Rule, 'subject' | 'test'>): boolean {
   if (subject === 'count' || subject === 'sum' || test === 'set' || test === 'unset') return false;
   return subject === 'trait' ? test !== 'is_not' : test !== 'is' && test !== 'is_not';
@@ -91,13 +94,13 @@ function literalOf(rule: Rule): string {
   }
 }
 
-/** A whole number beyond the integers that are exact is a double, as it is in JSON. */
+/** Formats a whole number beyond the exact integers as a double, as in JSON. */
 function numberText(number: number): string {
   if (!Number.isInteger(number) || Number.isSafeInteger(number)) return String(Object.is(number, -0) ? 0 : number);
   return number.toExponential();
 }
 
-/** Text as CEL takes it: JSON's escapes are some of CEL's. Half a character is none there. */
+/** Quotes a text for CEL: JSON's escapes are a subset of CEL's. CEL has no lone surrogates. */
 function quoted(text: string): string {
   return JSON.stringify(text.replace(/\p{Cs}/gu, '\ufffd'));
 }
@@ -106,7 +109,7 @@ function durationText(seconds: number): string {
   return seconds % 3_600 === 0 ? `${seconds / 3_600}h` : `${seconds / 60}m`;
 }
 
-/** Words that are no names of fields. */
+/** Reserved words, which cannot be names of fields. */
 const RESERVED = new Set(
   'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(
     ' ',

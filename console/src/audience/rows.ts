@@ -1,10 +1,13 @@
-/** The condition of an audience as rows that a person fills in. Pure: the form shows them, `rows-to-cel.ts` makes the text of them. */
+/**
+ * The condition of an audience as rows that a person fills in. Pure: the form shows them, `rows-to-cel.ts` converts
+ * them to text.
+ */
 
-/** What a row asks for. */
+/** The value that a row tests. */
 export const SUBJECTS = ['trait', 'count', 'sum', 'last', 'first'] as const;
 export type Subject = (typeof SUBJECTS)[number];
 
-/** How it is compared. */
+/** The comparison of a row. */
 export type Test = 'is' | 'is_not' | 'contains' | 'greater' | 'at_least' | 'less' | 'at_most' | 'set' | 'unset';
 const NUMBER_TESTS: readonly Test[] = ['at_least', 'greater', 'at_most', 'less', 'is'];
 const VALUE_TESTS: readonly Test[] = [
@@ -19,7 +22,7 @@ const VALUE_TESTS: readonly Test[] = [
   'at_most',
 ];
 
-/** A value is text unless somebody says that it is not: "42" and 42 are never equal. */
+/** A value is text unless the user chooses another kind: "42" and 42 are never equal. */
 export const KINDS = ['text', 'number', 'boolean'] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -27,7 +30,10 @@ export const UNITS = ['days', 'hours', 'minutes'] as const;
 export type Unit = (typeof UNITS)[number];
 export const UNIT_SECONDS: Readonly<Record<Unit, number>> = { days: 86_400, hours: 3_600, minutes: 60 };
 
-/** One row, as written. What its subject does not use stays, so that nothing is lost while somebody tries another one. */
+/**
+ * One row, as entered. It keeps fields that its subject does not use, so that nothing is lost while the user tries
+ * another subject.
+ */
 export interface Rule {
   subject: Subject;
   trait: string;
@@ -36,12 +42,12 @@ export interface Rule {
   test: Test;
   value: string;
   kind: Kind;
-  /** how far back, of `count` and `sum`; empty: all that is known */
+  /** length of the time window of `count` and `sum`; empty: all known events */
   window: string;
   unit: Unit;
 }
 
-/** Rows of which all, or any one, must hold. */
+/** Rows that must all hold, or any one of them. */
 export interface Group {
   join: 'all' | 'any';
   rows: Row[];
@@ -49,13 +55,13 @@ export interface Group {
 
 export type Row = Rule | Group;
 
-/** A group within a group within a group: more is written as text. */
+/** The deepest nesting of groups. Deeper conditions need the text form. */
 export const MAX_DEPTH = 3;
 
 const MAX_NAME = 200;
 const MAX_WINDOW_SECONDS = 366 * 86_400;
 
-/** A row of its own, with what is given. */
+/** Returns a new row with these fields. */
 export function aRule(given: Partial<Rule> = {}): Rule {
   const empty = { trait: '', event: '', property: '', value: '', kind: 'text', window: '', unit: 'days' } as const;
   const subject = given.subject ?? 'trait';
@@ -70,18 +76,18 @@ export function isGroup(row: Row): row is Group {
   return 'join' in row;
 }
 
-/** What a subject can be compared by. */
+/** Lists the comparisons of a subject. */
 export function testsOf(subject: Subject): readonly Test[] {
   return subject === 'count' || subject === 'sum' ? NUMBER_TESTS : VALUE_TESTS;
 }
 
-/** Another subject keeps the comparison where it has the same ones. */
+/** Changes the subject, and keeps the comparison if the new subject has it. */
 export function withSubject(rule: Rule, subject: Subject): Rule {
   const tests = testsOf(subject);
   return { ...rule, subject, test: tests === testsOf(rule.subject) ? rule.test : (tests[0] ?? 'is') };
 }
 
-/** What the value of a row must be. */
+/** Returns the required kind of the value. */
 export function kindOf({ subject, test, kind }: Rule): Kind | 'none' {
   if (test === 'set' || test === 'unset') return 'none';
   if (subject === 'count' || subject === 'sum') return 'number';
@@ -89,7 +95,7 @@ export function kindOf({ subject, test, kind }: Rule): Kind | 'none' {
   return test === 'is' || test === 'is_not' ? kind : 'number';
 }
 
-/** Which of its fields a row uses. */
+/** Returns which fields a row uses. */
 export function usesOf({ subject }: Pick<Rule, 'subject'>) {
   return {
     event: subject !== 'trait',
@@ -99,8 +105,8 @@ export function usesOf({ subject }: Pick<Rule, 'subject'>) {
 }
 
 /**
- * What is wrong with the rows.
- * @returns by place and field, such as `0/event` or `2/1/value`, a sentence
+ * Validates the rows.
+ * @returns a sentence by position and field, such as `0/event` or `2/1/value`
  */
 export function rowProblems(group: Group, place = ''): Map<string, string> {
   const problems = new Map<string, string>();
@@ -142,21 +148,24 @@ function valueProblem(rule: Rule): string | undefined {
     case 'boolean':
       return value === 'true' || value === 'false' ? undefined : 'Choose yes or no';
     case 'text':
-      // Empty is what has not been reached yet. Who means an empty text writes it in CEL.
+      // An empty field means that the user has not reached it. An empty text as a value needs the text form.
       return rule.value === '' ? 'Enter a value' : undefined;
     case 'none':
       return undefined;
   }
 }
 
-/** @returns seconds; undefined where it cannot be read, or is none */
+/** @returns seconds; undefined if it is invalid or empty */
 export function windowSeconds({ window, unit }: Pick<Rule, 'window' | 'unit'>): number | undefined {
   if (!/^\d{1,8}$/.test(window.trim())) return undefined;
   const seconds = Number(window) * UNIT_SECONDS[unit];
   return seconds > 0 && seconds <= MAX_WINDOW_SECONDS ? seconds : undefined;
 }
 
-/** The row at a place (`[2, 0]` is the first row of the third, a group) becomes another, or goes where there is none. */
+/**
+ * Replaces the row at a position (`[2, 0]` is the first row of the third row, a group), or removes it if there is no
+ * new row.
+ */
 export function withRow(group: Group, [first, ...rest]: readonly number[], row: Row | undefined): Group {
   const rows = group.rows.flatMap((old, i) => {
     if (i !== first) return [old];

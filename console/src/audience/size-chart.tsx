@@ -7,9 +7,9 @@ import { ACCESSIBLE, Figure, LOOK, WHOLE } from '../ui/charts';
 const DAY_SECONDS = 86_400;
 const SERIES = [{ name: 'Users', color: 'blue.6' }];
 
-/** How many were in it over time. What it says stands in words beside it, for who cannot see a chart. */
+/** The number of members over time. Text beside the chart repeats its content for people who cannot see it. */
 export function SizeChart({ sizes, spanMs }: { sizes: Sizes['data']; spanMs: number }) {
-  // Hours alone would not say of which day they are.
+  // Hours alone would not name the day.
   const labelled = spanMs > DAY_SECONDS * 1_000 ? DAY_SECONDS / 4 : 60;
   const points = sizes.map(({ at, members }) => ({ at: stepLabel(at, labelled), Users: members }));
   const all = sizes.map(({ members }) => members);

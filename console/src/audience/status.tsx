@@ -4,7 +4,7 @@ import { count } from '../lib/labels';
 import { Pill, When } from '../ui/ui';
 import { phaseInWords, progressOf, statusInWords } from './labels';
 
-/** How far it is: the first sync, and those that follow. */
+/** The progress of the first sync and of later ones. */
 export function StatusView({ status }: { status: Audience['status'] }) {
   const { members, full, sent, waiting, lastSync } = status;
   const percent = progressOf(status);

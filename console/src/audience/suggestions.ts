@@ -1,23 +1,23 @@
 import { type Event as SourceEvent } from '../../../shared/api/operations';
 
-/** Names and values that were seen lately, to choose from. Pure. */
+/** Suggests names and values from recent events. Pure. */
 
 export interface SeenNames {
-  /** of track calls, the most frequent first */
+  /** of track calls, most frequent first */
   events: string[];
   traits: string[];
-  /** of an event */
+  /** of one event */
   propertiesOf: (event: string) => string[];
   valuesOf: (trait: string) => string[];
 }
 
-/** More than that nobody looks through. */
+/** People do not read longer lists. */
 const MAX = 50;
 const MAX_VALUE_LENGTH = 60;
 
 /**
- * @param counted events with how often they were seen; of several sources a name may come more than once
- * @param calls what sources sent lately, of any shape
+ * @param counted events with their frequency; a name may appear once for each source
+ * @param calls recent calls, of any shape
  */
 export function suggestionsOf(
   counted: readonly { name: string; count: number }[],
@@ -54,7 +54,7 @@ export function suggestionsOf(
   };
 }
 
-/** Properties, and those within objects: `a.b`. */
+/** Lists properties, and those of nested objects: `a.b`. */
 function namesIn(properties: Record<string, unknown>): string[] {
   return Object.entries(properties).flatMap(([name, value]) => {
     const inner = Object.keys(objectOf(value)).map((key) => `${name}.${key}`);

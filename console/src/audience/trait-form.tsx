@@ -7,13 +7,13 @@ import { DestinationsField, NameField, SourcesField, SyncField } from './fields'
 import { useEventNames } from './use-event-names';
 import { COMPUTE_WORDS } from './labels';
 
-/** The fields of a computed trait: of a new one, and of one that is there. */
+/** The fields of a new or existing computed trait. */
 
 interface Props {
   draft: TraitDraft;
   onChange: (draft: TraitDraft) => void;
   problems: ReadonlyMap<string, string>;
-  /** the trait of one that is there already */
+  /** the trait of an existing entry */
   stored?: string;
   children: ReactNode;
 }

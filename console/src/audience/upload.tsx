@@ -6,7 +6,7 @@ import { count, counted } from '../lib/labels';
 import { Failure, Section } from '../ui/ui';
 import { membersOf } from './members-file';
 
-/** Members from elsewhere: a file of them, with its progress. */
+/** Uploads a file of members and shows the progress. */
 
 type Method = 'PUT' | 'PATCH';
 

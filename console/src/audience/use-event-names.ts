@@ -4,12 +4,12 @@ import { call, useRead } from '../lib/api';
 import { useOwnSources } from '../lib/sources';
 import { type SeenNames, suggestionsOf } from './suggestions';
 
-/** So many sources are asked what they have sent: each is a question of its own. */
+/** Limits the requests: each source needs one. */
 const MAX_SOURCES = 20;
 const LATELY = 200;
 const MINUTE_MS = 60_000;
 
-/** What was seen of events and traits, to choose from. Nothing waits for it, and nothing fails without it. */
+/** Reads recent names of events and traits as suggestions. Nothing waits for it, and nothing fails without it. */
 export function useEventNames(sources: readonly string[] | null): SeenNames {
   const own = useOwnSources();
   const asked = (sources ?? [...own.keys()]).slice(0, MAX_SOURCES);

@@ -3,7 +3,10 @@ import { useCallback, useEffect, useState } from 'react';
 import { type Preview } from '../../../shared/api/operations';
 import { call } from '../lib/api';
 
-/** A condition counted while it is written: asked for when the writing pauses, looked at as it goes on, ended when it is left. */
+/**
+ * Previews a condition while the user edits it: starts when typing pauses, polls while it runs, and ends when the
+ * user leaves.
+ */
 
 const TYPING_MS = 500;
 const LOOK_MS = 700;
@@ -11,12 +14,12 @@ const LOOK_MS = 700;
 export interface Previewing {
   preview: Preview | undefined;
   error: unknown;
-  /** what is shown is of the condition as it is now */
+  /** the shown result belongs to the current condition */
   settled: boolean;
   again: () => void;
 }
 
-/** @param condition undefined: there is nothing to count yet */
+/** @param condition undefined: no condition to preview yet */
 export function usePreview(condition: string | undefined, sources: readonly string[] | null): Previewing {
   const asked = condition === undefined ? undefined : JSON.stringify({ condition, ...(sources && { sources }) });
   const [body] = useDebouncedValue(asked, TYPING_MS);
@@ -40,7 +43,7 @@ export function usePreview(condition: string | undefined, sources: readonly stri
   };
 }
 
-/** @returns what ends it, also at the service */
+/** @returns a function that ends the preview, also in the service */
 function follow(
   body: { condition: string; sources?: string[] },
   show: (result: { preview?: Preview; error?: unknown }) => void,
@@ -49,11 +52,11 @@ function follow(
   let id: string | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const end = () => {
-    // Nobody waits for the answer: where it does not arrive the preview expires.
+    // Ignore the response: if the request is lost, the preview expires.
     if (id !== undefined) void call('DELETE /audiences/previews/{id}', { id }).catch(() => undefined);
   };
   const take = ({ data: preview }: { data: Preview }) => {
-    // One that is done has ended by itself.
+    // A finished preview has ended by itself.
     id = preview.phase === 'counting' ? preview.id : undefined;
     if (ended) {
       end();
@@ -68,7 +71,7 @@ function follow(
   const fail = (error: unknown) => {
     if (!ended) show({ error });
   };
-  // Not aborted when it is left: the answer names what is to be ended.
+  // Do not abort the request when the user leaves: its response has the id of the preview to end.
   call('POST /audiences/preview', { body }).then(take, fail);
   return () => {
     ended = true;

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { useRead } from '../lib/api';
 import { Empty, LinkButton, Unread } from '../ui/ui';
 
-/** Which integration: what the catalog offers. */
+/** Step 1: choose an integration from the catalog. */
 export function ChooseIntegration() {
   const read = useRead('GET /catalog', {});
   if (!read.data) return <Unread read={read} what="the catalog" />;

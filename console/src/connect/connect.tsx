@@ -12,8 +12,8 @@ import { TestStep } from './test-step';
 import { UrlsStep } from './urls-step';
 
 /**
- * The first-time path: from nothing to the first event. Where one is stands in the address, and as soon as there are URLs the
- * destination is stored, switched off: a reload, or tomorrow, goes on at the same step.
+ * The first-time path, up to the first event. The address holds the step. As soon as there are URLs, the destination
+ * is stored, disabled: a reload, or a visit tomorrow, continues at the same step.
  */
 
 const STEPS = ['integration', 'sources', 'urls', 'test', 'settings', 'switch', 'live'] as const;
@@ -49,7 +49,7 @@ export function Connect() {
   );
 }
 
-/** Before there is a destination, the address holds what was chosen. */
+/** Before the destination exists, the address holds the choices. */
 function early(search: URLSearchParams): Step {
   if (search.get('type') === null) return 'integration';
   return search.get('sources') === null ? 'sources' : 'urls';

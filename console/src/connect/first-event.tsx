@@ -6,7 +6,7 @@ import { useRead } from '../lib/api';
 import { useLiveEvents } from '../lib/live';
 import { LinkButton, Pill, TextLink, When } from '../ui/ui';
 
-/** Waiting for the first event together: what to send, and the moment when it arrives. */
+/** Shows how to send the first event, and waits for it. */
 export function FirstEvent({ destination }: { destination: Destination }) {
   const live = useLiveEvents({});
   const events = live.events.filter(({ source }) => destination.sources.includes(source));

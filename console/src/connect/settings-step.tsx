@@ -15,9 +15,9 @@ interface Props {
   etag: string;
 }
 
-/** How: headers, secret, types and rate. Each may be left as it is. */
+/** Headers, secret, types and rate. The user can skip each. */
 export function SettingsStep(stored: Props) {
-  // It goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
+  // The form keeps its initial version: changes by others appear as a conflict, never silently.
   const [begun, setBegun] = useState({ ...stored, times: 0 });
   const restart = ({ data, etag = '' }: Read) =>
     setBegun(({ times }) => ({ destination: data, etag, times: times + 1 }));

@@ -4,7 +4,7 @@ import { useNavigate, useSearchParams } from 'react-router';
 import { useChange, useRead } from '../lib/api';
 import { Failure, Unread } from '../ui/ui';
 
-/** Whose messages: sources that are there, or a new one made here. */
+/** Chooses existing sources, or creates a new one. */
 export function ChooseSources() {
   const read = useRead('GET /sources', { query: { limit: 200 } });
   const [chosen, setChosen] = useState<string[]>([]);

@@ -6,9 +6,9 @@ import { DESTINATION_FIELDS } from '../destination/conflict';
 import { Unsaved, useSaveDestination } from '../destination/save';
 import { LinkButton } from '../ui/ui';
 
-/** The moment from which real messages are sent; or held. */
+/** Enables the destination, so that Waypost sends or holds real messages. */
 export function SwitchStep(stored: { destination: Destination; etag: string }) {
-  // What is switched on is what was there when this was shown: else what has changed is shown first.
+  // Enables the version that was shown: if it has changed since, the step shows the change first.
   const [{ destination, etag }, setBegun] = useState(stored);
   const [paused, setPaused] = useState(false);
   const navigate = useNavigate();

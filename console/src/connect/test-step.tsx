@@ -3,7 +3,7 @@ import { type Destination } from '../../../shared/api/operations';
 import { TestSend } from '../destination/test-send';
 import { LinkButton } from '../ui/ui';
 
-/** Whether the URLs take what is sent, before anything real is. */
+/** Tests whether the URLs accept a sample before Waypost sends any real message. */
 export function TestStep({ destination }: { destination: Destination }) {
   return (
     <Stack>

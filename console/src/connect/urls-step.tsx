@@ -8,7 +8,7 @@ import { useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { Failure } from '../ui/ui';
 
-/** Where to: up to five URLs. What is stored after this step is switched off, and can be tested. */
+/** Enters up to five URLs. This step stores the destination disabled, so that it can be tested. */
 export function UrlsStep({ sources }: { sources: string[] }) {
   const [draft, setDraft] = useState(() => emptyDraft(sources));
   const navigate = useNavigate();

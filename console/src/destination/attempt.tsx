@@ -3,7 +3,7 @@ import { type Delivery } from '../../../shared/api/operations';
 import { latency } from '../lib/labels';
 import { Code, json, Pill, When } from '../ui/ui';
 
-/** One attempt: what was sent to each URL, and what came back. */
+/** One attempt: the request to each URL, and the response. */
 
 type Attempt = Delivery['attempts'][number];
 type Try = Attempt['urls'][number];

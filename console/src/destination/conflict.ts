@@ -1,8 +1,8 @@
 import { same } from './draft';
 
-/** Two people changed one entry: what each did, field by field. Pure. */
+/** Compares two edits of the same entry, field by field. Pure. */
 
-/** Field → what people call it. */
+/** Field → its label. */
 export type FieldNames = Readonly<Record<string, string>>;
 
 export const DESTINATION_FIELDS: FieldNames = {
@@ -44,7 +44,7 @@ export const TRAIT_FIELDS: FieldNames = {
   window: 'Within the last',
 };
 
-/** What stands for a field that is not set. */
+/** Labels of unset fields. */
 const UNSET: FieldNames = {
   sources: 'all',
   window: 'ever',
@@ -57,19 +57,19 @@ const UNSET: FieldNames = {
 export interface Difference {
   field: string;
   name: string;
-  /** as this page had read it */
+  /** the value that this page had read */
   before: string;
   theirs: string;
-  /** undefined where only they changed it */
+  /** undefined if only the other user changed it */
   mine: string | undefined;
 }
 
 interface Versions {
-  /** what this page had read */
+  /** the entry that this page had read */
   before: object;
-  /** how it is now */
+  /** the current entry */
   theirs: object;
-  /** what this page wanted to change */
+  /** the change of this page */
   patch: object;
 }
 
@@ -92,7 +92,7 @@ function wanted(field: string, patch: object): string | undefined {
   return value === undefined ? undefined : say(field, value);
 }
 
-/** Values are for people; those of headers are never shown, whoever wrote them. */
+/** Formats a value for people. It never shows header values. */
 function say(field: string, value: unknown): string {
   if (value === null || value === undefined) return UNSET[field] ?? 'none';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

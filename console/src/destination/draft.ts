@@ -3,12 +3,12 @@ import { parseDuration } from '../../../shared/model/duration';
 import { checkStaticHeaders } from '../../../shared/model/static-headers';
 import { checkWebhookUrl } from '../../../shared/model/webhook-url';
 
-/** A destination while somebody edits it, and what is sent of it. Pure: the form only shows this. */
+/** A destination while somebody edits it, and the request to send. Pure: the form only shows it. */
 
 export interface HeaderDraft {
   name: string;
   value: string;
-  /** its value is stored, and stays unless another is written */
+  /** its value is stored, and stays unless the user enters another */
   kept: boolean;
 }
 
@@ -22,15 +22,15 @@ export interface Draft {
   name: string;
   sources: string[];
   webhooks: WebhookDraft[];
-  /** a new one; empty: as it is */
+  /** a new secret; empty: unchanged */
   sharedSecret: string;
   /** null: all */
   types: NonNullable<Destination['types']> | null;
-  /** as written; empty: none */
+  /** as entered; empty: none */
   filter: string;
-  /** as written; empty: no limit */
+  /** as entered; empty: no limit */
   maxPerSecond: string;
-  /** as written; empty: as the alerts are set */
+  /** as entered; empty: as in the alert settings */
   switchOffAfter: string;
 }
 
@@ -58,7 +58,7 @@ export function draftOf(destination: Destination): Draft {
   };
 }
 
-/** Values of headers are never read: they stay as they are stored. */
+/** The API never returns header values: they stay as stored. */
 export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[] {
   return webhooks.map(({ id, url, headers }) => ({
     id,
@@ -67,7 +67,7 @@ export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[]
   }));
 }
 
-/** What is wrong with it, by field as the API names fields: `webhooks/0/url` → the sentence. */
+/** Validates the draft. Returns a sentence by API field, such as `webhooks/0/url`. */
 export function problemsOf(draft: Draft): Map<string, string> {
   const problems = new Map<string, string>();
   if (draft.name.trim() === '') problems.set('name', 'Enter a name');
@@ -97,7 +97,7 @@ export function webhookProblems(webhooks: readonly WebhookDraft[]): Map<string, 
   return problems;
 }
 
-/** As the API judges it, while it is typed. */
+/** Validates a URL with the rules of the API while the user types it. */
 export function urlProblem(url: string): string | undefined {
   if (url === '') return 'Enter a URL';
   const check = checkWebhookUrl(url);
@@ -113,7 +113,7 @@ function headerProblem(header: HeaderDraft, all: HeaderDraft[], at: number): str
   return !header.kept && header.value === '' ? 'Enter a value' : undefined;
 }
 
-/** The body that makes it: switched off, until its maker switches it on. */
+/** Returns the body that creates the destination, disabled until the user enables it. */
 export function creationOf(draft: Draft): Creation {
   return {
     name: draft.name.trim(),
@@ -128,7 +128,10 @@ export function creationOf(draft: Draft): Creation {
   };
 }
 
-/** The merge patch from what was read to what was written: only what differs, so that nobody else's change is touched. */
+/**
+ * Returns the merge patch from the stored entry to the draft: only changed fields, so that it overwrites no change of
+ * others.
+ */
 export function patchOf(before: Destination, draft: Draft): Patch {
   const old = draftOf(before);
   const rate = draft.maxPerSecond === '' ? null : Number(draft.maxPerSecond);
@@ -144,7 +147,7 @@ export function patchOf(before: Destination, draft: Draft): Patch {
   };
 }
 
-/** As the API takes it. */
+/** Converts a webhook to the API's format. */
 export function webhookOf({ id, url, headers }: WebhookDraft): Creation['webhooks'][number] {
   return {
     ...(id !== undefined && { id }),

@@ -24,7 +24,7 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
   const admin = useIsAdmin();
   const patch = patchOf(destination, draft);
   const save = useSaveDestination(destination.id, onSaved);
-  // Who may not change URLs cannot mend them either.
+  // Users without the right to change URLs cannot fix them either.
   const own = new Map([...problemsOf(draft)].filter(([field]) => admin || !field.startsWith('webhooks/')));
   const changed = Object.keys(patch).length > 0;
   const problems = new Map([...fieldProblems(save.error), ...own]);

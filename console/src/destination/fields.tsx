@@ -5,7 +5,7 @@ import { TYPES } from '../lib/labels';
 import { AllOrSome } from '../ui/all-or-some';
 import { type Draft } from './draft';
 
-/** Fields of a destination, for the first-time path and for its own page. */
+/** Fields of a destination, for the first-time path and the destination's page. */
 
 interface Props {
   draft: Draft;
@@ -51,7 +51,7 @@ interface SecretProps {
   value: string;
   onChange: (secret: string) => void;
   problem: string | undefined;
-  /** one is stored */
+  /** a secret is stored */
   has: boolean;
 }
 

@@ -7,7 +7,10 @@ import { count, counted } from '../lib/labels';
 import { Failure, Pill, Table, When } from '../ui/ui';
 import { type Draft } from './draft';
 
-/** The filter of a destination: checked as it is typed, and tried on what its sources sent lately. */
+/**
+ * The filter of a destination. The field validates it while the user types, and tries it on recent events of the
+ * sources.
+ */
 
 const TYPING_MS = 300;
 const TRIED = 50;

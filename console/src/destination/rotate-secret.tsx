@@ -9,7 +9,7 @@ interface Props<T> {
   onRotated: (answer: { data: T; etag: string | undefined }) => void;
 }
 
-/** Of a destination. */
+/** Rotates the secret of a destination. */
 export function RotateSecret({ destination, etag, onRotated }: Props<Destination> & { destination: Destination }) {
   const rotate = useChange('POST /destinations/{id}/rotate-secret', {
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
@@ -18,7 +18,7 @@ export function RotateSecret({ destination, etag, onRotated }: Props<Destination
   return <Rotation rotate={rotate} under={destination.secretRotation} onBegin={begin} />;
 }
 
-/** Of the alerts. */
+/** Rotates the secret of the alerts. */
 export function RotateAlertsSecret({ alerts, etag, onRotated }: Props<Alerts> & { alerts: Alerts }) {
   const rotate = useChange('POST /alerts/rotate-secret', {
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
@@ -34,17 +34,20 @@ interface RotationProps {
     isPending: boolean;
     reset: () => void;
   };
-  /** the rotation that is under way */
+  /** the current rotation */
   under: Destination['secretRotation'];
   onBegin: (overlap: string) => void;
 }
 
-/** A new secret, with the old one good beside it for a while. The new one is seen once, until this is closed. */
+/**
+ * Creates a new secret while the old one stays valid for a time. The new secret is visible once, until the dialog
+ * closes.
+ */
 function Rotation({ rotate, under, onBegin }: RotationProps) {
   const [open, setOpen] = useState(false);
   const close = () => {
     setOpen(false);
-    // The answer holds the secret: it goes with the dialog.
+    // The response holds the secret, so drop it with the dialog.
     rotate.reset();
   };
   const made = rotate.data?.data.sharedSecret;
@@ -78,7 +81,7 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
 }
 
 interface AskProps {
-  /** of the rotation that is under way */
+  /** end of the current rotation */
   until: string | undefined;
   busy: boolean;
   error: Error | null;

@@ -7,20 +7,23 @@ import { Failure, Table } from '../ui/ui';
 import { type Difference, differences, type FieldNames } from './conflict';
 import { type Patch } from './draft';
 
-/** Saving what others may change too. What somebody else changed meanwhile is shown, and nothing of it is overwritten unseen. */
+/**
+ * Saves an entry that others may change too. If somebody else changed it first, the page shows their change and
+ * overwrites nothing unseen.
+ */
 
 export type Read<T = Destination> = { data: T; etag: string | undefined };
 
 export interface Saving<T, P> {
   error: Error | null;
   busy: boolean;
-  /** how it is now, where somebody else was quicker */
+  /** the current version, if somebody else saved first */
   theirs: Read<T> | undefined;
   send: (patch: P, ifMatch: string) => void;
   forget: () => void;
 }
 
-/** A change that is made to the version that one has read. */
+/** A change to the version that the page has read. */
 interface Change<P> {
   error: Error | null;
   isPending: boolean;
@@ -28,7 +31,7 @@ interface Change<P> {
   reset: () => void;
 }
 
-/** Saves, or, where somebody else was quicker, reads what they have made of it. */
+/** Saves, or reads the other user's version if they saved first. */
 export function useSaving<T, P>(change: Change<P>, read: () => Promise<Read<T>>): Saving<T, P> {
   const [theirs, setTheirs] = useState<Read<T>>();
   return {
@@ -58,15 +61,15 @@ export function useSaveDestination(id: string, onSaved: (answer: Read) => void):
 interface Props<T, P> {
   saving: Saving<T, P>;
   names: FieldNames;
-  /** as this page had read it */
+  /** the version that this page had read */
   before: T;
   patch: P;
-  /** what was to be saved */
+  /** name of the entry */
   what: string;
   onDrop: (theirs: Read<T>) => void;
 }
 
-/** Why it was not saved, and the way forward: see both, and choose. */
+/** Says why saving failed, shows both versions, and lets the user choose. */
 export function Unsaved<T extends object, P extends object>({ saving, ...props }: Props<T, P>) {
   const { error, theirs } = saving;
   if (error && !isStale(error)) return <Failure error={error} what={props.what} />;
@@ -100,7 +103,7 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
   );
 }
 
-/** The button of a form, and why there is nothing to do for it. */
+/** The submit button of a form, with the reason if it is disabled. */
 export function SaveButton({ busy, changed, valid }: { busy: boolean; changed: boolean; valid: boolean }) {
   return (
     <Group>

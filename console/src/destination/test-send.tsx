@@ -6,7 +6,7 @@ import { CALL_TYPES, reasonInWords } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { AttemptView } from './attempt';
 
-/** A sample through the real pipeline, tried once, and what each URL answered. */
+/** Sends a sample once through the real pipeline, and shows the response of each URL. */
 export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
   const [type, setType] = useState<(typeof CALL_TYPES)[number]>('track');
   const send = useChange('POST /destinations/{id}/test', { refresh: false });
@@ -53,7 +53,7 @@ export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
   );
 }
 
-/** With the whole address of each URL, as far as one may see it: several are often of one host. */
+/** Adds the full address of each URL if the user may see it, because several URLs often share a host. */
 function named(attempt: NonNullable<Test['attempt']>, webhooks: Destination['webhooks']) {
   const address = (id: string) => webhooks.find((webhook) => webhook.id === id)?.url ?? null;
   return { ...attempt, urls: attempt.urls.map((url) => ({ ...url, address: address(url.url) })) };

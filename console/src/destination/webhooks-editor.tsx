@@ -1,16 +1,16 @@
 import { Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
 import { type HeaderDraft, MAX_WEBHOOKS, urlProblem, type WebhookDraft } from './draft';
 
-/** URLs, five at most, each judged as it is typed; and the static headers of each. */
+/** Up to five URLs, validated while the user types, and their static headers. */
 
 interface Props {
   webhooks: WebhookDraft[];
   onChange: (webhooks: WebhookDraft[]) => void;
   problems: ReadonlyMap<string, string>;
-  /** what part of a webhook is asked for here */
+  /** the parts of a webhook to show */
   show: 'urls' | 'headers' | 'both';
   disabled?: boolean;
-  /** so many there must be: else 1 */
+  /** minimum number of URLs; default 1 */
   least?: number;
 }
 
@@ -89,7 +89,7 @@ function UrlField({ webhook: { url }, at, problems, onChange }: UrlProps) {
       description={description}
       value={url}
       onChange={(event) => onChange(event.target.value.trim())}
-      // An empty field is not wrong yet: it has not been reached.
+      // Show no error for an empty field: the user may not have reached it yet.
       error={url === '' ? undefined : problem}
       required
     />
@@ -109,7 +109,7 @@ function Headers({ headers, at, problems, onChange }: HeadersProps) {
   return (
     <Stack gap="xs">
       {headers.map((header, j) => (
-        // The place is what tells headers apart: the name is being typed.
+        // The key is the position, because the user edits the name.
         <Group key={`header-${j}`} align="flex-start" gap="xs">
           <TextInput
             label="Header"

@@ -2,16 +2,16 @@ import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } 
 import { type Answer, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
 import { type Operations } from '../../../shared/api/operations';
 
-/** The control API for pages: reads that are kept and refreshed, and changes after which reads are made anew. */
+/** The control API for pages: cached reads, and changes that refresh them. */
 
-/** The session's cookie is all that is sent: no page ever holds a token. */
+/** The session's cookie authenticates: no page ever holds a token. */
 export const call = createClient({ base: '/api/v1' });
 
-/** Reads fail at once where the API has refused; where it was away, once more. */
+/** A read that the API refused is not retried. If the API was unreachable, it is retried once. */
 export function createQueries(): QueryClient {
   return new QueryClient({
     defaultOptions: {
-      // An answer may hold a secret that is shown once: it goes with what shows it.
+      // A response may hold a secret that is shown once: drop it with its component.
       mutations: { gcTime: 0 },
       queries: { retry: (count, error) => !(error instanceof ApiProblem) && count < 1, staleTime: 2_000 },
     },
@@ -22,14 +22,14 @@ type GetName = Extract<Name, `GET ${string}`>;
 type ChangeName = Exclude<Name, GetName>;
 
 interface ReadOptions<N extends Name> {
-  /** asks again after so many ms, or as long as the last answer deserves it */
+  /** repeats after this many ms, or after an interval that depends on the last response */
   every?: number | ((last: Answer<N>['data'] | undefined) => number | false);
   enabled?: boolean;
-  /** shows the last answer until this one is there: of a list whose filters change, or of a time that moves on */
+  /** shows the last response until the next one arrives, for lists whose filters or time range change */
   keep?: boolean;
 }
 
-/** One read. Its key is the operation and what it was asked with, so that a change can name what it makes old. */
+/** Reads once. The key is the operation and its input, so that a change can name the reads that it makes stale. */
 export function useRead<N extends GetName>(name: N, input: Input<N>, options: ReadOptions<N> = {}) {
   const { every } = options;
   return useQuery<Answer<N>>({
@@ -41,7 +41,7 @@ export function useRead<N extends GetName>(name: N, input: Input<N>, options: Re
   });
 }
 
-/** One change; all reads are made anew when it has succeeded, since what it touches is seen on many pages. */
+/** Makes one change. On success all reads are repeated, because many pages show its effects. */
 export function useChange<N extends ChangeName>(
   name: N,
   { onDone, refresh = true }: { onDone?: (answer: Answer<N>) => void; refresh?: boolean } = {},
@@ -50,8 +50,8 @@ export function useChange<N extends ChangeName>(
   return useMutation<Answer<N>, Error, Input<N>>({
     mutationFn: (input) => call(name, input),
     onSuccess: (answer, input) => {
-      // What was changed is known at once, so that who goes on does so with its new version. Never of a rotation: its answer
-      // holds a secret, and must not be kept.
+      // Stores the response of a change immediately, so that the next change has the new version. Never for a
+      // rotation: its response holds a secret and must not be cached.
       const { id }: { id?: string; ifMatch?: string } = input;
       if (name.startsWith('PATCH ')) queries.setQueryData([name.replace('PATCH', 'GET'), { id }], answer);
       if (refresh) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'GET /session' });
@@ -63,17 +63,17 @@ export function useChange<N extends ChangeName>(
 type Kind = 'sources' | 'destinations' | 'audiences' | 'computed-traits';
 type EntryOf<K extends Kind> = Operations[`GET /${K}`]['answer']['data'][number];
 
-/** All of a kind, as far as a person would choose from; undefined until they are read. */
+/** Reads all entries of a kind, up to a number that a person can choose from; undefined until then. */
 export function useAll<K extends Kind>(kind: K): EntryOf<K>[] | undefined {
   return useQuery({ queryKey: [`GET /${kind}`, 'all'], queryFn: () => allOf(kind), staleTime: 10_000 }).data;
 }
 
-/** Names to be shown in place of ids. */
+/** Names by id. */
 export function useNames(kind: Kind): ReadonlyMap<string, string> {
   return new Map(useAll(kind)?.map(({ id, name }) => [id, name]));
 }
 
-/** Beyond this a list is no longer something to choose from. */
+/** Longer lists are not useful to choose from. */
 const MAX_PAGES = 5;
 
 async function allOf<K extends Kind>(kind: K): Promise<EntryOf<K>[]> {

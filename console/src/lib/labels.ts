@@ -1,4 +1,4 @@
-/** What the API names by codes, in words for people. Pure. */
+/** Labels for the codes of the API. Pure. */
 
 /** Statuses of deliveries. */
 export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
   destination_deleted: 'The destination was deleted',
 };
 
-/** A code that is not known yet is shown as it is: better than nothing. */
+/** An unknown code appears as it is. */
 export function reasonInWords(reason: string | null): string {
   if (reason === null) return '';
   return REASONS[reason] ?? reason.replaceAll('_', ' ');
@@ -40,16 +40,16 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   filter_failed: 'its filter cannot be evaluated and does not match',
 };
 
-/** What became of a message at a destination. */
+/** Labels the outcome of a message at a destination. */
 export function outcomeInWords(outcome: string): string {
   return OUTCOMES[outcome] ?? outcome.replaceAll('_', ' ');
 }
 
-/** `2026-01-01T…` → how far from now: "3 min ago", "in 12 s". */
+/** Formats the distance of `2026-01-01T…` from now: "3 min ago", "in 12 s". */
 export function relative(iso: string, nowMs: number): string {
   const ms = Date.parse(iso) - nowMs;
   const span = spanOf(Math.abs(ms));
-  // A second or two apart are also the clocks of two machines.
+  // The clocks of two machines may differ by a second or two.
   if (Math.abs(ms) < 1_500) return 'now';
   return ms < 0 ? `${span} ago` : `in ${span}`;
 }
@@ -64,7 +64,7 @@ function spanOf(ms: number): string {
   return `${Math.round(hours / 24)} days`;
 }
 
-/** ms as people read latencies. */
+/** Formats a latency in ms. */
 export function latency(ms: number | null | undefined): string {
   if (ms == null) return '–';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -75,12 +75,12 @@ export function count(n: number): string {
   return n.toLocaleString('en');
 }
 
-/** 1 notice, 2 notices. */
+/** Formats a count: 1 notice, 2 notices. */
 export function counted(n: number, what: string): string {
   return `${count(n)} ${what}${n === 1 ? '' : 's'}`;
 }
 
-/** The value of `<input type="datetime-local">` ↔ ISO; empty and unreadable: undefined. */
+/** Converts the value of `<input type="datetime-local">` to ISO and back; undefined if it is empty or invalid. */
 export function isoOfLocal(local: string): string | undefined {
   const ms = local === '' ? NaN : new Date(local).getTime();
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
@@ -95,10 +95,10 @@ export function localOfIso(iso: string | null | undefined): string {
 
 export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
 
-/** Waypost's own webhook, which tells of the others, is no destination that one could edit as such. */
+/** The webhook of the alerts is not a destination that the user can edit. */
 const ALERTS = 'alerts';
 
-/** The page of a destination. */
+/** Returns the path of a destination's page. */
 export function placeOf(destination: string): string {
   return destination === ALERTS ? '/alerts' : `/destinations/${destination}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether this browser has a session, as far as the page can know: the cookie itself is hidden from scripts. Until when it
- * holds is no secret; by it a page knows without a refused request that it must ask for the token.
+ * Stores when the session ends, because scripts cannot read the cookie. The time is not secret. With it the page
+ * knows, without a refused request, that it must ask for the token.
  */
 
 const KEY = 'waypost.session.until';
@@ -10,7 +10,7 @@ export function rememberUntil(iso: string | null): void {
     if (iso === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, iso);
   } catch {
-    // Storage is switched off: the page then asks at each load.
+    // Storage is disabled: the page then asks at each load.
   }
 }
 

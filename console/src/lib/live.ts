@@ -4,7 +4,7 @@ import { type Event as SourceEvent } from '../../../shared/api/operations';
 import { call } from './api';
 import { withNew, withPast } from './merge';
 
-/** Events: those of late, and each that comes. The browser itself comes back after a break, and is given what it missed. */
+/** Streams recent and new events. After a break the browser reconnects by itself and receives the missed events. */
 
 export type { SourceEvent };
 
@@ -13,15 +13,15 @@ const PAST = 50;
 interface Live {
   events: SourceEvent[];
   state: 'connecting' | 'live' | 'lost';
-  /** those left out, since more came than can be read */
+  /** number of events that were left out because more came than a person can read */
   skipped: number;
 }
 
 const NOTHING: Live = { events: [], state: 'connecting', skipped: 0 };
 
 /**
- * @param query as the API filters
- * @param held while true, what comes is kept aside, and shown when it is false again
+ * @param query filters of the API
+ * @param held true buffers new events until it is false again
  */
 export function useLiveEvents(query: Record<string, string>, held = false): Live {
   const search = new URLSearchParams(query).toString();
@@ -31,7 +31,7 @@ export function useLiveEvents(query: Record<string, string>, held = false): Live
   useEffect(() => {
     setLive(NOTHING);
     const lost = () => {
-      // A stream does not say why it was refused; a question does, and where the session is over leads to the sign-in.
+      // A stream does not report why it was refused. A request does, and leads to the sign-in if the session is over.
       const session = { queryKey: ['GET /session'], queryFn: () => call('GET /session', {}), staleTime: 0 };
       queries.query(session).catch(() => undefined);
     };
@@ -45,18 +45,18 @@ export function useLiveEvents(query: Record<string, string>, held = false): Live
 
 type Change = (change: (before: Live) => Live) => void;
 
-/** @returns what ends it */
+/** @returns a function that ends it */
 function follow(search: string, change: Change, onLost: () => void): () => void {
   const stream = new EventSource(`/api/v1/events/stream${search === '' ? '' : `?${search}`}`);
   let ended = false;
   const read = () => {
-    // Once the stream has begun: nothing can fall between the two.
+    // Read the past once the stream has begun: no event can fall between the two.
     const query = { ...Object.fromEntries(new URLSearchParams(search)), limit: PAST };
     call('GET /events', { query }).then(
       ({ data: { data: past } }) => {
         if (!ended) change((before) => ({ ...before, events: withPast(before.events, past) }));
       },
-      // The stream goes on without it, or says itself that it cannot.
+      // The stream continues without it, or reports its own failure.
       () => undefined,
     );
   };

@@ -1,6 +1,6 @@
 import { ApiProblem } from '../../../shared/api/client';
 
-/** What went wrong, in words that a person can use. */
+/** Describes an error in a sentence for users. */
 
 export function sayProblem(error: unknown): string {
   if (error instanceof ApiProblem) return error.problem.detail ?? error.message;
@@ -8,8 +8,8 @@ export function sayProblem(error: unknown): string {
 }
 
 /**
- * Whether control says that there is no session. It limits only requests without one, by their address, which may be that of a
- * proxy for many people. A 429 of another kind is the proxy's own.
+ * Returns whether control reports a missing session. Control rate-limits only requests without a session, by their
+ * address, which may be a proxy's for many people. Any other 429 comes from a proxy.
  */
 export function isSignedOut(error: unknown): boolean {
   if (!(error instanceof ApiProblem)) return false;
@@ -25,8 +25,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * What the API said of each field.
- * @returns `webhooks/0/url` → the sentence; a query parameter by its name
+ * Lists the API's errors by field.
+ * @returns a sentence by field, such as `webhooks/0/url`; a query parameter by its name
  */
 export function fieldProblems(error: unknown): ReadonlyMap<string, string> {
   if (!(error instanceof ApiProblem)) return new Map();
@@ -38,7 +38,7 @@ export function fieldProblems(error: unknown): ReadonlyMap<string, string> {
   );
 }
 
-/** `#/webhooks/0/url` → `webhooks/0/url`: RFC 6901 as a URI fragment. */
+/** Converts a JSON pointer: `#/webhooks/0/url` → `webhooks/0/url` (RFC 6901 as a URI fragment). */
 function fieldOf(pointer: string): string {
   const parts = pointer.replace(/^#?\//, '').split('/');
   return parts.map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')).join('/');

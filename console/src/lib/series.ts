@@ -1,8 +1,8 @@
-/** What was counted in steps of time, made ready for a chart. Pure. */
+/** Prepares counts over time for a chart. Pure. */
 
 const MINUTE_MS = 60_000;
 
-/** So long ago, to the minute: what is asked for again within a minute is the same question. */
+/** Returns the start of a time span, rounded to the minute, so that requests within a minute are equal. */
 export function sinceOf(spanMs: number, nowMs: number): string {
   return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - spanMs).toISOString();
 }
@@ -12,7 +12,7 @@ interface Span {
   stepSeconds: number;
 }
 
-/** One for each step until now: where nothing was counted the chart shows a gap, and not another time. */
+/** Returns one element for each step until now: the chart shows a gap if a step has no count. */
 export function everyStep<T extends { at: string }>(
   { since, stepSeconds }: Span,
   series: readonly T[],
@@ -27,10 +27,10 @@ export function everyStep<T extends { at: string }>(
 }
 
 const DAY_SECONDS = 86_400;
-/** Steps of hours are of days: the hour alone would not say which. */
+/** Longer steps span days: the hour alone would not name the day. */
 const LONG_STEP_SECONDS = 3_600;
 
-/** What stands below a step. */
+/** Returns the label of a step. */
 export function stepLabel(at: string, stepSeconds: number): string {
   const date = new Date(at);
   const day = date.toLocaleDateString('en', { day: 'numeric', month: 'short' });

@@ -3,7 +3,7 @@ import { type Name } from '../../../shared/api/client';
 import { type Session } from '../../../shared/api/operations';
 import { allows } from './access';
 
-/** Who is signed in. The page knows a name and a role; the token is in no script's reach. */
+/** The current session. The page knows a name and a role; scripts cannot reach the token. */
 
 export type Role = Session['role'];
 
@@ -24,12 +24,12 @@ export function useSession(): SignedIn {
   return value;
 }
 
-/** Whether the reader may do this. */
+/** Returns whether the user may call this operation. */
 export function useMay(name: Name): boolean {
   return allows(useSession().session, name);
 }
 
-/** Whether the reader sees and sets secrets. */
+/** Returns whether the user may see and set secrets. */
 export function useIsAdmin(): boolean {
   return useSession().session.role === 'admin';
 }

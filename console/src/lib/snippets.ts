@@ -1,13 +1,13 @@
 import { type About } from '../../../shared/api/operations';
 
-/** Ready-made code for the common clients, with the write key of a source. Pure. */
+/** Ready-made code for common clients, with the write key of a source. Pure. */
 
 interface Snippet {
   name: string;
   code: string;
 }
 
-/** @param ingest the address that clients send to */
+/** @param ingest the address of ingest for clients */
 export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
   const [host, key] = [ingest.replace(/\/$/, ''), writeKey];
   return [
@@ -65,7 +65,10 @@ export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
   ];
 }
 
-/** Where clients reach ingest: as the installation says; else beside control, at the port that ingest listens on. */
+/**
+ * Returns the address of ingest for clients: the configured one, otherwise the host of control with the port of
+ * ingest.
+ */
 export function ingestAddress({ url, port }: About['ingest'], origin: string): string {
   if (url !== null) return url;
   const beside = new URL(origin);

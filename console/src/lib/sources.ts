@@ -1,14 +1,14 @@
 import { useMemo } from 'react';
 import { useAll } from './api';
 
-/** Of a source by which an audience, or a computed trait, is told: what it tells of. */
+/** The audience or computed trait behind a source that Waypost itself feeds. */
 export interface Telling {
   name: string;
-  /** its page */
+  /** path of its page */
   to: string;
 }
 
-/** Sources that nobody sends to: they come and go with an audience or a computed trait. By their ids. */
+/** Returns, by id, the sources that no client sends to: they come and go with an audience or a computed trait. */
 export function useTelling(): ReadonlyMap<string, Telling> {
   const [audiences, traits] = [useAll('audiences'), useAll('computed-traits')];
   return useMemo(
@@ -21,7 +21,7 @@ export function useTelling(): ReadonlyMap<string, Telling> {
   );
 }
 
-/** Sources that clients send to: their names by their ids. */
+/** Returns the names of the other sources, by id. */
 export function useOwnSources(): ReadonlyMap<string, string> {
   const [sources, telling] = [useAll('sources'), useTelling()];
   return useMemo(

@@ -1,26 +1,26 @@
 import { ApiProblem } from '../../../shared/api/client';
 import { type Problem, type UploadedMembers } from '../../../shared/api/operations';
 
-/** An upload with its progress, of which `fetch` says nothing. */
+/** An upload that reports progress, which `fetch` cannot do. */
 
 export interface Upload {
   done: Promise<UploadedMembers>;
   cancel: () => void;
 }
 
-/** It was ended by whoever began it: nothing was changed. */
+/** The user cancelled it: nothing has changed. */
 export class Cancelled extends Error {}
 
 interface Uploading {
   id: string;
-  /** PUT: these are the members; PATCH: these come and go */
+  /** PUT replaces all members; PATCH adds and removes some */
   method: 'PUT' | 'PATCH';
   body: Blob;
-  /** 0 to 1, of what has left the browser */
+  /** 0 to 1, the part that has left the browser */
   onProgress: (part: number) => void;
 }
 
-/** @returns what is done: rejected with ApiProblem where the API refuses */
+/** @returns the running upload; rejects with ApiProblem if the API refuses */
 export function uploadMembers({ id, method, body, onProgress }: Uploading): Upload {
   const request = new XMLHttpRequest();
   const done = new Promise<UploadedMembers>((resolve, reject) => {

@@ -9,7 +9,10 @@ import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { LinkButton, Page, Section, Unread } from '../ui/ui';
 
-/** By what Waypost itself tells of destinations that fail, recover or give up: rules, where to, and a sample. */
+/**
+ * The settings of alerts: rules, URLs, and a sample. Waypost sends alerts about destinations that fail, recover or
+ * have dead letters.
+ */
 export function Alerts() {
   const read = useRead('GET /alerts', {});
   return (
@@ -30,7 +33,7 @@ export function Alerts() {
 function Loaded({ alerts, etag }: { alerts: Answer; etag: string }) {
   const mayRotate = useMay('POST /alerts/rotate-secret');
   const mayTest = useMay('POST /alerts/test');
-  // As of a destination: the form goes on with what it was begun with.
+  // Same as for a destination: the form keeps its initial version.
   const [begun, setBegun] = useState({ alerts, etag, times: 0 });
   const restart = ({ data, etag: tag = '' }: Read<Answer>) =>
     setBegun(({ times }) => ({ alerts: data, etag: tag, times: times + 1 }));

@@ -14,14 +14,14 @@ import { useFilters } from '../ui/filters';
 import { Deletion } from '../ui/deletion';
 import { LinkButton, Page, Section, Unread } from '../ui/ui';
 
-/** One audience, and one computed trait: how far it is, who is in it, what it was, its settings, and its end. */
+/** One audience or computed trait: progress, members, history, settings, and deletion. */
 
 const SOON_MS = 1_500;
 const LATER_MS = 5_000;
 
 type Definition = Audience | ComputedTrait;
 
-/** Often while something is on its way. */
+/** Polls often while the status changes. */
 function every(last: Definition | undefined): number {
   return last?.status.phase === 'live' && last.status.waiting === 0 ? LATER_MS : SOON_MS;
 }
@@ -109,11 +109,11 @@ function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>
   const filters = useFilters();
   const operator = useMay(`PATCH /${kind}/{id}`);
   const admin = useMay(`DELETE /${kind}/{id}`);
-  // A form goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
+  // The form keeps its initial version: changes by others appear as a conflict, never silently.
   const [begun, setBegun] = useState({ entry, etag, times: 0 });
   const restart = ({ data, etag: tag = '' }: Read<T>) =>
     setBegun(({ times }) => ({ entry: data, etag: tag, times: times + 1 }));
-  // An upload of one's own is no conflict, and costs nothing of what is being written.
+  // The user's own upload is not a conflict, and keeps the edits of the form.
   const beside = ({ data, etag: tag = '' }: Read<T>) =>
     setBegun((before) => (data.version === before.entry.version + 1 ? { ...before, entry: data, etag: tag } : before));
   const shown = { kind, id: entry.id, filters };

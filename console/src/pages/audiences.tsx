@@ -10,7 +10,7 @@ import { count } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Table, TextLink, Unread, When } from '../ui/ui';
 
-/** All audiences, and all computed traits: two lists in one place. */
+/** All audiences and all computed traits, in two lists. */
 
 const LOOK_AGAIN_MS = 5_000;
 
@@ -92,7 +92,7 @@ function NoTrait() {
 
 interface ListsProps {
   make: { to: string; label: string };
-  /** where there is none yet, the empty list itself leads to the first */
+  /** if there are none, the empty list itself links to the first */
   any: boolean;
   children: ReactNode;
 }

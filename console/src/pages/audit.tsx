@@ -7,7 +7,7 @@ import { AdminsOnly, Empty, json, Page, Pill, Table, TextLink, Unread, When } fr
 
 const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
 
-/** Who changed what. Secrets read *** before and after. */
+/** The audit log. Secrets read *** before and after. */
 export function Audit() {
   const filters = useFilters();
   const admin = useMay('GET /audit');
@@ -41,7 +41,7 @@ export function Audit() {
   );
 }
 
-/** Those who can be chosen; one whose token was deleted since stays in an address that names it. */
+/** Filters by author. An author whose token was deleted stays in an address that names it. */
 function ByFilter({ filters }: { filters: Filters }) {
   const tokens = useRead('GET /tokens', { query: { limit: 200 } });
   const by = filters.get('by');
@@ -56,7 +56,7 @@ function ByFilter({ filters }: { filters: Filters }) {
 
 type Change = Answer['data'][number];
 
-/** Where it can be seen as it is now. */
+/** Returns the page that shows the entry now. */
 function pageOf({ action, kind, entry }: Change): string | undefined {
   if (action === 'deleted') return undefined;
   if (kind === 'destination') return placeOf(entry);

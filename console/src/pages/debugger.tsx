@@ -8,7 +8,7 @@ import { Page, Pill } from '../ui/ui';
 
 const FILTERS = ['source', 'type', 'user', 'accepted'] as const;
 
-/** What sources send, as it comes: accepted, or rejected and why. */
+/** Live calls of the sources: accepted, or rejected with the reason. */
 export function Debugger() {
   const filters = useFilters();
   const [held, setHeld] = useState(false);

@@ -6,7 +6,7 @@ import { count } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
 
-/** Deletions of users: those there were, and a new one. */
+/** Deletions of users: the past ones, and a new one. */
 export function Deletions() {
   const filters = useFilters();
   const may = { read: useMay('GET /deletions'), write: useMay('POST /deletions') };

@@ -7,7 +7,7 @@ import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = ['destination', 'source', 'status', 'type', 'user', 'message', 'since', 'until', 'after'] as const;
 
-/** What became of each message, by any filter; the address holds them. */
+/** The outcome of each message, with filters that the address holds. */
 export function Deliveries() {
   const filters = useFilters();
   const read = useRead('GET /deliveries', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });

@@ -8,14 +8,14 @@ import { useMay } from '../lib/session';
 import { placeOf, reasonInWords } from '../lib/labels';
 import { Confirmed, Empty, Failure, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 
-/** While a delivery is under way its page follows it; its body is read from Kafka each time. */
+/** The page polls an open delivery. Each request reads its body from Kafka. */
 const FOLLOW_MS = 1_500;
 const isUnderWay = (status: string | undefined) => status === 'waiting' || status === 'retrying';
 
-/** One delivery: whether it arrived, if not why, and once more if wanted. */
+/** One delivery: its state, its attempts, and a replay. */
 export function DeliveryPage() {
   const { id = '' } = useParams();
-  // The history hears of a replay a moment later: until then its page would show the state before.
+  // The history learns of a replay later: until then the page would show the old state.
   const [awaited, setAwaited] = useState(0);
   const every = (last?: Delivery) => (isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : 10_000);
   const read = useRead('GET /deliveries/{id}', { id }, { every });
@@ -91,7 +91,7 @@ function Facts({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** What is left to a delivery that is under way. */
+/** The remaining attempts and time of an open delivery. */
 function Budget({ delivery: { budget, status } }: { delivery: Delivery }) {
   if (!isUnderWay(status)) return null;
   return (
@@ -107,7 +107,7 @@ function Budget({ delivery: { budget, status } }: { delivery: Delivery }) {
 
 interface ReplayProps {
   delivery: Delivery;
-  /** with the number that this replay has */
+  /** receives the number of this replay */
   onSent: (replay: number) => void;
 }
 

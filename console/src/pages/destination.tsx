@@ -11,7 +11,7 @@ import { Deletion } from '../ui/deletion';
 import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
 import { State } from './destinations';
 
-/** One destination: its state, its settings, a test, and its end. */
+/** One destination: state, settings, test, and deletion. */
 export function DestinationPage() {
   const { id = '' } = useParams();
   const admin = useMay('GET /audit');
@@ -49,12 +49,12 @@ function Loaded({ destination, etag }: Props) {
   const mayTest = useMay('POST /destinations/{id}/test');
   const mayChange = useMay('PATCH /destinations/{id}');
   const admin = useMay('DELETE /destinations/{id}');
-  // A form goes on with what it was begun with: what others change meanwhile comes as a conflict, never silently.
+  // The form keeps its initial version: changes by others appear as a conflict, never silently.
   const [begun, setBegun] = useState({ destination, etag, times: 0 });
   const restart: Saved = ({ data, etag: tag = '' }) => {
     setBegun(({ times }) => ({ destination: data, etag: tag, times: times + 1 }));
   };
-  // What this page itself has changed beside the form is no conflict, and costs nothing of what is being written.
+  // Changes that this page makes beside the form are not a conflict, and keep the edits of the form.
   const beside: Saved = ({ data, etag: tag = '' }) => {
     setBegun((before) => {
       const onlyOurs = data.version === before.destination.version + 1;
@@ -88,7 +88,7 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
   const operator = useMay('PATCH /destinations/{id}');
   const change = useChange('PATCH /destinations/{id}', { onDone: onChanged });
   const { id, enabled, paused } = destination;
-  // Without If-Match: to stop something is meant whatever else was changed.
+  // Without If-Match: a stop applies regardless of other changes.
   const set = (body: { enabled?: boolean; paused?: boolean }) => change.mutate({ id, body });
   return (
     <section className="card" aria-label="State">

@@ -18,7 +18,7 @@ import { fieldProblems } from '../lib/problems';
 import { useMay } from '../lib/session';
 import { AdminsOnly, Failure, Page } from '../ui/ui';
 
-/** The builders: of an audience, and of a computed trait. */
+/** The builders of an audience and of a computed trait. */
 
 const FOR_ADMINS = 'An audience or trait sends user data to destinations.';
 

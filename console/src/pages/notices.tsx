@@ -8,7 +8,7 @@ import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When }
 
 const FILTERS = ['kind', 'destination', 'open', 'acknowledged', 'after'] as const;
 
-/** What Waypost noticed of destinations: those that fail, and what became of it. */
+/** Notices about failing destinations, and how each ended. */
 export function Notices() {
   const filters = useFilters();
   const read = useRead('GET /notices', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });

@@ -10,7 +10,7 @@ interface Props {
   calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
 }
 
-/** Over time. The sums are said below each chart, and in the table, for who cannot see one. */
+/** Charts over time. Text below each chart and a table repeat the sums for people who cannot see it. */
 export function Charts({ overview, calls }: Props) {
   return (
     <div className="charts">
@@ -21,7 +21,7 @@ export function Charts({ overview, calls }: Props) {
   );
 }
 
-/** Numbers of a step, one above the other. */
+/** Stacked numbers of each step. */
 function Bars(shown: Pick<BarChartProps, 'data' | 'series'>) {
   return (
     <BarChart {...LOOK} {...shown} type="stacked" yAxisProps={WHOLE} barChartProps={ACCESSIBLE} legendProps={LEGEND} />
@@ -52,7 +52,7 @@ function CallsChart({ calls }: { calls: Calls }) {
   );
 }
 
-/** Failed attempts stand beside what has ended: those of one delivery may be many. */
+/** Failed attempts are not stacked on finished deliveries: one delivery may have many. */
 function DeliveriesChart({ overview }: { overview: Overview }) {
   const points = everyStep(overview, overview.series, Date.now()).map(({ at, found }) => ({
     at: stepLabel(at, overview.stepSeconds),

@@ -16,7 +16,7 @@ const SPANS: readonly { value: string; label: string; ms: number }[] = [
   { value: '7d', label: 'the last 7 days', ms: 7 * DAY_MS },
 ];
 
-/** How everything fares: at a glance, over time, and for each destination. */
+/** The state of the system: at a glance, over time, and for each destination. */
 export function Overview() {
   const filters = useFilters();
   const admin = useMay('POST /destinations');

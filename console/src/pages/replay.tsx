@@ -7,7 +7,7 @@ import { count } from '../lib/labels';
 import { isOver } from '../replay/new-replay';
 import { Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
 
-/** One replay, as far as it is. */
+/** One replay and its progress. */
 export function ReplayPage() {
   const { id = '' } = useParams();
   const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last && isOver(last) ? false : 1_000) });

@@ -5,7 +5,7 @@ import { NewReplay } from '../replay/new-replay';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
-/** Replays of a scope: those there were, and a new one. */
+/** Replays: the past ones, and a new one. */
 export function Replays() {
   const filters = useFilters();
   const operator = useMay('POST /replays');

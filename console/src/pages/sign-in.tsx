@@ -5,7 +5,10 @@ import { type Session } from '../../../shared/api/operations';
 import { call } from '../lib/api';
 import { sayProblem } from '../lib/problems';
 
-/** The token goes from its field to the API once, and is then forgotten: what stays is a cookie that no script can read. */
+/**
+ * The token goes from its field to the API once, and the page forgets it. Only a cookie remains, which scripts cannot
+ * read.
+ */
 export function SignIn({ expired, onSignedIn }: { expired: boolean; onSignedIn: (session: Session) => void }) {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string>();

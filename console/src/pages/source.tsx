@@ -16,7 +16,7 @@ interface Props {
   etag: string;
 }
 
-/** One source: its key, and how to send with it. */
+/** One source: its key, and code that sends with it. */
 export function SourcePage() {
   const { id = '' } = useParams();
   const read = useRead('GET /sources/{id}', { id });

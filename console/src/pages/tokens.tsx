@@ -6,7 +6,7 @@ import { type Role, useMay } from '../lib/session';
 import { Pager, useFilters } from '../ui/filters';
 import { AdminsOnly, Code, Confirmed, Empty, Failure, Page, Table, TextLink, Unread, When } from '../ui/ui';
 
-/** Who may use the API and this console. */
+/** The tokens for the API and this console. */
 export function Tokens() {
   const filters = useFilters();
   const admin = useMay('GET /tokens');
@@ -39,7 +39,7 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
     <tr>
       <td>{name}</td>
       <td>
-        {/* Another token of this place in the list has a choice of its own. */}
+        {/* Another token at this position in the list needs its own choice. */}
         <RoleChoice key={version} token={{ id, name, role, version }} />
       </td>
       <td>{rights === null ? 'all rights of the role' : rights.join(', ')}</td>
@@ -64,7 +64,10 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
   );
 }
 
-/** What it may do from now on: also in the sessions that it has. Who has changed it meanwhile is not overwritten. */
+/**
+ * Changes the role of a token, also for its open sessions. It does not overwrite a change that somebody else made
+ * first.
+ */
 function RoleChoice({
   token: { id, name, role, version },
 }: {
@@ -105,7 +108,7 @@ const ROLES: { value: Role; label: string }[] = [
   { value: 'admin', label: 'admin: everything' },
 ];
 
-/** The server checks the rights, and says which it does not know. */
+/** Sends the rights unchecked: the server names unknown ones. */
 function limitsOf(expires: string, rights: string): Pick<Operations['POST /tokens']['body'], 'expiresAt' | 'rights'> {
   const list = rights.split(/[\s,]+/).filter((right) => right !== '');
   return {

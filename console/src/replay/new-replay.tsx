@@ -8,7 +8,7 @@ import { count, STATUSES, TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { bodyOf, type Scope, scopeFor, scopeProblem } from './scope';
 
-/** A replay begins with a count: what would be sent is seen before anything is. */
+/** A replay begins with a count, so that the user sees how many deliveries it would send before it sends any. */
 export function NewReplay({ destination }: { destination: string }) {
   const [scope, setScope] = useState(() => scopeFor(destination));
   const navigate = useNavigate();
@@ -17,7 +17,7 @@ export function NewReplay({ destination }: { destination: string }) {
   const problem = scopeProblem(scope);
   const change = (next: Scope) => {
     setScope(next);
-    // What was counted was another scope.
+    // The count belongs to another scope.
     preview.reset();
   };
   const counted = preview.data?.data;
@@ -63,7 +63,7 @@ function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: ()
   const over = replay !== undefined && isOver(replay);
   const queries = useQueryClient();
   useEffect(() => {
-    // The list below shows it too.
+    // The list below shows the replay too.
     if (over) void queries.invalidateQueries({ queryKey: ['GET /replays'] });
   }, [over, queries]);
   if (!replay || !isOver(replay)) return <Text role="status">Counting … {replay ? count(replay.matched) : ''}</Text>;

@@ -1,14 +1,14 @@
 import { type Operations } from '../../../shared/api/operations';
 import { isoOfLocal } from '../lib/labels';
 
-/** The scope of a replay while somebody chooses it, and what is asked of the API. Pure. */
+/** The scope of a replay while the user chooses it, and the request to send. Pure. */
 
 type Body = Operations['POST /replays']['body'];
 
 export interface Scope {
   destination: string;
   origin: 'dead_letters' | 'messages';
-  /** as `<input type="datetime-local">` has it */
+  /** in the format of `<input type="datetime-local">` */
   from: string;
   to: string;
   status: string;

@@ -1,6 +1,6 @@
 import { type Operations, type Source } from '../../../shared/api/operations';
 
-/** The limits of a source as a person edits them. */
+/** The limits of a source while somebody edits them. */
 export interface LimitsDraft {
   maxPerSecond: string;
   maxBytesPerSecond: string;
@@ -17,13 +17,13 @@ export function limitsDraft({ limits, trust }: Source): LimitsDraft {
   };
 }
 
-/** What control cannot say, since a text in place of a number is not sent. */
+/** Validates what control cannot: the page does not send a text in place of a number. */
 export function limitsProblems(draft: LimitsDraft): ReadonlyMap<string, string> {
   const wrong = (['maxPerSecond', 'maxBytesPerSecond'] as const).filter((field) => Number.isNaN(Number(draft[field])));
   return new Map(wrong.map((field) => [`limits/${field}`, 'Must be a number']));
 }
 
-/** The fields that differ from those of the source that the draft began with: others' changes of the rest stay. */
+/** Returns the fields that differ from the source at the start of the edit, so that changes by others stay. */
 export function limitsBody(draft: LimitsDraft, begun: Source): Operations['PATCH /sources/{id}']['body'] {
   const before = limitsDraft(begun);
   const number = (text: string) => (text === '' ? null : Number(text));
@@ -38,7 +38,7 @@ export function limitsBody(draft: LimitsDraft, begun: Source): Operations['PATCH
   };
 }
 
-/** Whether a source still has the limits that a draft began with. */
+/** Returns whether a source still has the limits from the start of the edit. */
 export function sameLimits(source: Source, begun: Source): boolean {
   return JSON.stringify(limitsDraft(source)) === JSON.stringify(limitsDraft(begun));
 }

@@ -11,7 +11,7 @@ import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems, sameLimits }
 
 /** Sets how much a source may send, and whether its write key is public. */
 export function SourceLimits({ source, etag }: { source: Source; etag: string }) {
-  // A draft keeps the source that it began with: a change of the limits by others is a conflict, and is never undone silently.
+  // A draft keeps its initial source: a change of the limits by others is a conflict, and is never undone silently.
   const [begun, setBegun] = useState<{ draft: LimitsDraft; source: Source; etag: string }>();
   const operator = useMay('PATCH /sources/{id}');
   const change = useChange('PATCH /sources/{id}', { onDone: () => setBegun(undefined) });
@@ -36,7 +36,7 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
         onSubmit={(event) => {
           event.preventDefault();
           if (unsent.size > 0) return;
-          // Another part of this page may have changed the source beside.
+          // Another part of this page may have changed the source.
           const ifMatch = sameLimits(source, start.source) ? etag : start.etag;
           change.mutate({ id: source.id, ifMatch, body });
         }}

@@ -2,9 +2,9 @@ import { Checkbox, Fieldset, Group, Stack } from '@mantine/core';
 
 interface AllOrSomeProps {
   legend: string;
-  /** of the box for all */
+  /** label of the box for all */
   all: string;
-  /** of the group of those to choose, for who cannot see it */
+  /** label of the group of options, for screen readers */
   label: string;
   /** value and label */
   options: readonly (readonly [string, string])[];
@@ -12,11 +12,11 @@ interface AllOrSomeProps {
   value: readonly string[] | null;
   onChange: (value: string[] | null) => void;
   error: string | undefined;
-  /** beside each other, where labels are short */
+  /** options in one line, for short labels */
   inline?: boolean;
 }
 
-/** All, also those to come, or the ones that are chosen: at first each of them. */
+/** A choice of all, including future ones, or of some: initially every one is selected. */
 export function AllOrSome({ legend, all, label, options, value, onChange, error, inline }: AllOrSomeProps) {
   const boxes = options.map(([id, name]) => <Checkbox key={id} value={id} label={name} />);
   return (

@@ -2,16 +2,16 @@ import { type ReactNode } from 'react';
 import { Confirmed, Failure } from './ui';
 
 interface Props {
-  /** of what is to go */
+  /** name of the entry to delete */
   name: string;
-  /** the change that deletes it */
+  /** the mutation that deletes it */
   remove: { isPending: boolean; error: Error | null };
   onConfirm: () => void;
-  /** what it means */
+  /** the consequences */
   children: ReactNode;
 }
 
-/** The button by which something is deleted for good, which says first what that means. */
+/** A button that deletes an entry for good, after it has shown the consequences. */
 export function Deletion({ name, remove, onConfirm, children }: Props) {
   return (
     <div>

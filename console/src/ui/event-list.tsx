@@ -4,7 +4,7 @@ import { useNames } from '../lib/api';
 import { outcomeInWords } from '../lib/labels';
 import { Code, json, Pill, TextLink, When } from './ui';
 
-/** Calls as sources sent them: accepted, or rejected and why. Each opens to what was sent. */
+/** Calls of the sources: accepted, or rejected with the reason. Each expands to its content. */
 export function EventList({ events, empty }: { events: SourceEvent[]; empty: string }) {
   const names = useNames('sources');
   if (events.length === 0) return <Text size="sm">{empty}</Text>;
@@ -31,7 +31,7 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
   );
 }
 
-/** Where it goes, or why it goes no further: by the configuration as it is now. */
+/** The destinations of a call, and the reasons against others, by the current configuration. */
 function Reached({ destinations }: { destinations: NonNullable<SourceEvent['destinations']> }) {
   if (destinations.length === 0) return <Text size="sm">No destinations are connected to this source.</Text>;
   return (
@@ -46,7 +46,7 @@ function Reached({ destinations }: { destinations: NonNullable<SourceEvent['dest
   );
 }
 
-/** What was sent may be of any shape: it was perhaps rejected for that. */
+/** A call may have any shape: it may have been rejected for that. */
 function field(call: unknown, name: string): string {
   const value: unknown =
     typeof call === 'object' && call !== null ? (call as Record<string, unknown>)[name] : undefined;

@@ -3,18 +3,18 @@ import { type ReactNode, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { useNames } from '../lib/api';
 
-/** Filters and pages live in the address, so that what is seen can be kept and shared. */
+/** Filters and pages live in the address, so that a view can be bookmarked and shared. */
 
 export function useFilters() {
   const [search, setSearch] = useSearchParams();
   return {
     get: (name: string) => search.get(name) ?? '',
-    /** Those of these that are set, for any query: what an address says may be wrong, and the API judges it. */
+    /** Returns these filters if they are set. The address may hold invalid values: the API validates them. */
     query: <N extends string>(names: readonly N[]) => {
       const set = names.map((name) => [name, search.get(name) ?? ''] as const).filter(([, value]) => value !== '');
       return Object.fromEntries(set) as Partial<Record<N, never>>;
     },
-    /** A filter that changes leads back to the first page. */
+    /** A changed filter returns to the first page. */
     set: (name: string, value: string) => {
       setSearch(
         (before) => {
@@ -34,7 +34,7 @@ export function useFilters() {
   };
 }
 
-/** Of two lists on one page each has a place of its own in the address. */
+/** Two lists on one page have separate positions in the address. */
 type PageName = 'after' | 'syncs';
 
 function isPage(name: string): boolean {
@@ -50,7 +50,7 @@ export interface Named {
   label: string;
 }
 
-/** The filters of a list, and how to be rid of them. */
+/** The filters of a list, and a way to clear them. */
 export function FilterBar({ filters, label, children }: { filters: Filters; label: string; children: ReactNode }) {
   return (
     <form className="filters" aria-label={label} onSubmit={(event) => event.preventDefault()}>
@@ -64,7 +64,7 @@ export function FilterBar({ filters, label, children }: { filters: Filters; labe
   );
 }
 
-/** One of these, or all. */
+/** Selects one option, or all. */
 export function SelectFilter({
   filters,
   name,
@@ -90,7 +90,7 @@ export function NameFilter({ kind, ...named }: Named & { kind: 'sources' | 'dest
   return <SelectFilter {...named} options={[...names].map(([value, label]) => ({ value, label }))} />;
 }
 
-/** Asks when one is done with typing, not for each letter. */
+/** Applies the filter after typing ends, not for each letter. */
 export function TextFilter({ filters, name, label }: Named) {
   const [text, setText] = useState(filters.get(name));
   const use = () => {

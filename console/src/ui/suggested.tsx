@@ -11,7 +11,7 @@ interface SuggestedProps {
   inputMode?: 'decimal';
 }
 
-/** A text with what was seen to choose from; any other may be written. */
+/** A text field with suggestions; any other text is valid too. */
 export function Suggested({ options, onChange, value, ...rest }: SuggestedProps) {
   const list = useId();
   return (

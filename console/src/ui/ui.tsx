@@ -4,7 +4,7 @@ import { Link, type LinkProps } from 'react-router';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
 import { relative } from '../lib/labels';
 
-/** What all pages are made of. */
+/** The building blocks of all pages. */
 
 /** A page's heading, which also names the browser's tab. */
 export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
@@ -39,7 +39,7 @@ export function Section({ title, children }: { title: string; children: ReactNod
   );
 }
 
-/** While there is nothing to show: that it is being read, or why it cannot be. */
+/** Shows that a read is in progress, or why it failed. */
 export function Unread({ read, what }: { read: ReadState; what: string }) {
   if (read.error) return <Failure error={read.error} what={what} retry={() => void read.refetch()} />;
   return <Waiting for={what} />;
@@ -83,7 +83,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** In the place of a page whose reads the API refuses to others. */
+/** Replaces a page whose reads the API allows only to admins. */
 export function AdminsOnly({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Page title={title}>
@@ -112,12 +112,12 @@ export function Table({ label, head, children }: { label: string; head: string[]
   );
 }
 
-/** A state as a word with a colour: never a colour alone. */
+/** A state as a coloured word: never a colour alone. */
 export function Pill({ kind, children }: { kind: string; children?: ReactNode }) {
   return <span className={`pill pill-${kind}`}>{children ?? kind.replaceAll('_', ' ')}</span>;
 }
 
-/** A moment, as people speak of it, with the exact one beside it. */
+/** A relative time, with the exact time beside it. */
 export function When({ at }: { at: string | null }) {
   useBeat(5_000);
   if (at === null) return <>–</>;
@@ -128,7 +128,7 @@ export function When({ at }: { at: string | null }) {
   );
 }
 
-/** Draws again every so many ms: what is told by the clock grows old. */
+/** Renders again at this interval: relative times grow stale. */
 function useBeat(everyMs: number): void {
   const [, setBeats] = useState(0);
   useEffect(() => {
@@ -182,7 +182,7 @@ export function LinkButton({ to, children, primary }: { to: string; children: Re
   );
 }
 
-/** A button whose deed asks once more. */
+/** A button that asks for confirmation. */
 export function Confirmed(props: {
   label: string;
   question: string;
@@ -203,7 +203,7 @@ export function Confirmed(props: {
       >
         {props.label}
       </Button>
-      {/* Locking the page's scrolling would need a style of its own, which the CSP refuses. */}
+      {/* Locking the page's scrolling would need an inline style, which the CSP refuses. */}
       <Modal
         opened={open}
         onClose={() => setOpen(false)}

@@ -8,7 +8,7 @@ import { ROOT } from '../../../shared/service/repo-root';
 export const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** Typed by whoever asks: what is not there the test finds. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the one place where the type is believed
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the only unchecked type
 export const readYaml = <T>(path: string): T => parse(read(path), { merge: true }) as T;
 
 /** `${NAME:-value}` of docker compose, as it is without any `.env`. */
