@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 
-# One image for every service: `docker run waypost delivery`. It holds no Java: Kafka is elsewhere.
-# The version of Node is the one that the tests and benchmarks ran on; 20.18 to 24 do.
+# One image for every service: `docker run waypost delivery`. It contains no Java, because Kafka runs elsewhere.
+# Tests and benchmarks ran on this version of Node; 20.18 to 24 work.
 ARG NODE_IMAGE=node:20.20.2-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -14,7 +14,7 @@ RUN npm run build && rm -rf dist/tools dist/.tsbuildinfo
 FROM ${NODE_IMAGE} AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Of what is optional the store's binary is needed; the rest serves `npm start`, which brings its own Kafka.
+# The binary of LMDB is the only optional package that services need; the others serve the embedded Kafka of `npm start`.
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts && \
     npm install --no-save --omit=dev --omit=optional --ignore-scripts \
       "@lmdb/lmdb-linux-$(node -p process.arch)@$(node -p "JSON.parse(require('fs').readFileSync('node_modules/lmdb/package.json')).version")"
@@ -26,7 +26,7 @@ LABEL org.opencontainers.image.title="Waypost" \
 ENV NODE_ENV=production \
     WAYPOST_DATA_DIR=/var/lib/waypost
 WORKDIR /app
-# Kubernetes tells by a number, not by a name, that nobody is root. A new volume takes over the folder's owner.
+# Kubernetes verifies by number, not by name, that the user is not root. A new volume inherits the folder's owner.
 RUN install -d -o 10001 -g 10001 /var/lib/waypost
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
@@ -35,6 +35,6 @@ USER 10001:10001
 EXPOSE 8080 8090 9401 9402 9403 9404 9405 9406
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "dist/deploy/bin/main.js", "health", "livez"]
-# No shell and no init before it: the services take SIGTERM themselves, and start no processes that could be left over.
-# The flags of the collector are those of `npm start` (deploy/standalone/service-process.ts says why).
+# Neither a shell nor an init process: the services handle SIGTERM themselves and start no child processes.
+# The garbage collector has the flags of `npm start` (deploy/standalone/service-process.ts gives the reasons).
 ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=256", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/bin/main.js", "service"]

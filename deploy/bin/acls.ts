@@ -2,9 +2,9 @@ import { loadSettings, requireBrokers } from '../../shared/service/settings';
 import { grantCommands, grantsOf } from '../kafka/acls';
 
 /**
- * `npm run acls [-- USER]`: prints the commands that let each service do what it must, and no more. Nothing is changed here:
- * who may change ACLs is nobody of Waypost.
- * @param user what the principals' names begin with (default `waypost-`)
+ * `npm run acls [-- USER]`: prints the commands that grant each service the access it needs, and no more. It changes
+ * nothing, because no service of Waypost may change ACLs.
+ * @param user prefix of the principals' names (default `waypost-`)
  */
 export function printGrants(user: string | undefined, env: NodeJS.ProcessEnv): void {
   const settings = loadSettings(env);

@@ -1,9 +1,9 @@
 import { SERVICES } from '../standalone/service-list';
 import { type LocalSystem } from '../standalone/supervisor';
 
-/** What a started system says of itself to the person who started it. */
+/** The text that a started system prints for the person who started it. */
 
-/** Prints the addresses, the admin token, and what to type for a first event. */
+/** Prints the addresses, the admin token, and the commands of a first event. */
 export function printBanner(system: LocalSystem): void {
   const { output, settings, healthPorts } = system;
   const health = SERVICES.map((name) => `${name} ${String(healthPorts[name])}`).join(', ');
@@ -27,7 +27,7 @@ export function printBanner(system: LocalSystem): void {
   }
 }
 
-/** Two commands for a shell: the second uses the write key that the first one stores. */
+/** Returns two shell commands: the second uses the write key that the first one stores. */
 function firstEvent(system: Pick<LocalSystem, 'ingestUrl' | 'controlUrl' | 'adminToken'>): string[] {
   const json = `-H 'Content-Type: application/json'`;
   return [

@@ -9,9 +9,10 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**
- * `main.js config backup` writes the entries of topic `config` to stdout, a record a line, and `config restore` writes such lines
- * into an empty topic. Superseded records stay out of a backup: they may hold write keys in the clear, or texts that a retired key
- * opens. Secrets stay sealed: a backup is worth nothing without WAYPOST_SECRET_KEY, and so is a restored topic.
+ * `main.js config backup` writes the entries of topic `config` to stdout, one record a line, and `config restore`
+ * writes such lines to an empty topic. A backup omits superseded records: they may hold write keys in the clear, or
+ * texts that a retired key decrypts. Secrets stay encrypted: without WAYPOST_SECRET_KEY neither a backup nor a
+ * restored topic is usable.
  */
 
 const READ_BYTES = 1024 * 1024;
@@ -24,7 +25,7 @@ interface Line {
   headers?: InRecord['headers'];
 }
 
-/** @throws AppError `cannot_start` where Kafka is away, or what is to be restored would be mixed with something else */
+/** @throws AppError `cannot_start` if Kafka is unreachable, or if the topic to restore to is not empty */
 export async function copyConfig(
   direction: string | undefined,
   env: NodeJS.ProcessEnv,
@@ -33,7 +34,7 @@ export async function copyConfig(
   if (direction !== 'backup' && direction !== 'restore') {
     throw new AppError('cannot_start', 'Say which: config backup > FILE, config restore < FILE, or config reseal.');
   }
-  // stdout is the copy.
+  // The copy goes to stdout.
   const log = createLog('config', 'silent');
   const kafka = await connectKafka(loadSettings(env), { clientId: 'config', log });
   try {
@@ -59,15 +60,15 @@ async function backUp(kafka: Kafka, output: Writable): Promise<number> {
   return lines.length;
 }
 
-/** The record that counts for each key, by the rule of all readers: the last one of a key may have lost a race. */
+/** Selects the current record of each key by the rule of all readers: the last record of a key may have lost a race. */
 class CurrentRecords {
   readonly #state = new ConfigState();
-  /** by key, in the order of first appearance; several where this version cannot read the last of them */
+  /** by key, in the order of first appearance; several if this version cannot read the last of them */
   readonly #lines = new Map<string, Line[]>();
 
   take(record: Pick<InRecord, 'key' | 'value' | 'headers'>): void {
     const [key, value] = [record.key?.toString() ?? null, record.value?.toString() ?? null];
-    // No reader takes a record without a key.
+    // Readers skip records without a key.
     if (key === null) return;
     const verdict = this.#state.apply(key, value);
     if (verdict.kind === 'ignored') return;

@@ -8,8 +8,8 @@ import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**
- * `main.js config reseal` seals every entry of `config` with the first key of WAYPOST_SECRET_KEY (shared/config/reencrypt.ts). It
- * prints its progress to stderr.
+ * `main.js config reseal` encrypts every entry of `config` with the first key of WAYPOST_SECRET_KEY
+ * (shared/config/reencrypt.ts). It prints its progress to stderr.
  */
 
 const GIVE_UP_MS = 10_000;
@@ -17,9 +17,9 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const PROGRESS_EVERY = 100;
 
 /**
- * @param keyLost reseals also where no key of the list opens anything
- * @throws AppError `cannot_start` where no key of the list opens `config`, and nothing is written; also where an entry opens by no
- * key of the list, and the others are resealed
+ * @param keyLost encrypts again even if no key of the list decrypts any entry
+ * @throws AppError `cannot_start` if no key of the list decrypts `config`, and then writes nothing; also if no key of
+ * the list decrypts one entry, after it has encrypted the others
  */
 export async function reencrypt(
   env: NodeJS.ProcessEnv,

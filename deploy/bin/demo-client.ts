@@ -1,7 +1,9 @@
 import { AppError } from '../../shared/service/errors';
 import { type LocalSystem } from '../standalone/supervisor';
 
-/** What the demo does as a user of Waypost, by its public interfaces alone: sets up by the control API, sends to ingest. */
+/**
+ * The demo as a user of Waypost. It uses only public interfaces: it sets up with the control API and sends to ingest.
+ */
 
 const ANSWER_MS = 10_000;
 const SOURCE = 'Demo source';
@@ -21,7 +23,7 @@ export const CALLS: Record<string, Record<string, unknown>> = {
   alias: { userId: 'user-42', previousId: 'anonymous-7' },
 };
 
-/** A source with this name, the one of an earlier demo where there is one. Returns its write key. */
+/** Returns the write key of the source with this name. It reuses the source of an earlier demo. */
 export async function demoSource(system: LocalSystem): Promise<{ id: string; writeKey: string }> {
   const { data } = await control(system, 'GET', '/sources?limit=100');
   const found = objects(data).find((source) => source.name === SOURCE);
@@ -29,7 +31,10 @@ export async function demoSource(system: LocalSystem): Promise<{ id: string; wri
   return { id: String(id), writeKey: String(writeKey) };
 }
 
-/** A signed destination with these URLs. Those of earlier demos are deleted: their receivers are gone. */
+/**
+ * Creates a signed destination with these URLs. It deletes the destinations of earlier demos, because their receivers
+ * are gone.
+ */
 export async function demoDestination(
   system: LocalSystem,
   wanted: { source: string; secret: string; urls: string[] },
@@ -48,7 +53,10 @@ export async function demoDestination(
   });
 }
 
-/** Sends one call as a client does. @throws AppError where ingest does not accept it */
+/**
+ * Sends one call as a client does.
+ * @throws AppError if ingest does not accept it
+ */
 export async function sendCall(ingestUrl: string, writeKey: string, type: string): Promise<void> {
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`;
   await request(`${ingestUrl}/v1/${type}`, { method: 'POST', authorization, body: CALLS[type] });

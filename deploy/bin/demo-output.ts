@@ -1,18 +1,18 @@
 import { styleText } from 'node:util';
 import { type Receipt } from './demo-receiver';
 
-/** How the demo tells what arrived: a few lines for each POST, all of it taken from the request itself. */
+/** Prints a few lines for each POST that arrives, all taken from the request itself. */
 
 const BODY_CHARACTERS = 110;
 
 type Style = 'green' | 'red' | 'yellow' | 'bold' | 'dim';
 
-/** Colours a text for a terminal, and leaves it as it is elsewhere. */
+/** Colours a text for a terminal, and leaves it unchanged elsewhere. */
 export function paint(style: Style, text: string): string {
   return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
 }
 
-/** A receipt as lines for people. */
+/** Formats a receipt as lines for people. */
 export function printReceipt(receipt: Receipt): string[] {
   const { headers, body } = receipt;
   const again =

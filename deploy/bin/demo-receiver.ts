@@ -3,40 +3,40 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'no
 import { listen } from '../../shared/service/health';
 
 /**
- * The demo's customer: an HTTP server that checks signatures by itself, as a receiver would, with none of Waypost's
- * code. Everything in a receipt comes from a request that arrived.
+ * The demo's customer: an HTTP server that verifies signatures as a receiver would, without Waypost's code. Every
+ * field of a receipt comes from a request that arrived.
  */
 
-/** One POST as it arrived, and what it was answered. */
+/** One POST as it arrived, and its response. */
 export interface Receipt {
   at: Date;
   /** the path of its URL */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** `type` of the body, or undefined where that is no JSON object */
+  /** `type` of the body, or undefined if the body is not a JSON object */
   type: string | undefined;
-  /** how often this webhook-id has come to this URL, this time included */
+  /** number of times that this webhook-id has come to this URL, including this request */
   attempt: number;
-  /** whether X-Signature is the HMAC-SHA1 of the body */
+  /** X-Signature is the HMAC-SHA1 of the body */
   xSignatureOk: boolean;
-  /** whether one of webhook-signature is the HMAC-SHA256 of id, time and body */
+  /** one of webhook-signature is the HMAC-SHA256 of id, time and body */
   webhookSignatureOk: boolean;
   answered: number;
 }
 
-/** A receiver that listens. */
+/** A listening receiver. */
 export interface Receiver {
   url(path: string): string;
   close(): void;
 }
 
-/** Beyond it a sender's clock or a replayed request is to be suspected; receivers of Standard Webhooks refuse there. */
+/** A greater age suggests a wrong clock or a replayed request; receivers of Standard Webhooks refuse it. */
 const OLDEST_S = 300;
 
 /**
- * Starts the receiver on a free port of loopback.
- * @param refuse whether to answer 503, as a customer in trouble would
+ * Starts the receiver on a free loopback port.
+ * @param refuse whether to respond 503, as a customer in trouble would
  */
 export async function startReceiver(options: {
   secret: string;
@@ -77,7 +77,7 @@ function checkSignatures(
   const recent = Math.abs(Date.now() / 1000 - Number(time)) < OLDEST_S;
   return {
     xSignatureOk: same(headers['x-signature'], sha1),
-    // A space parts the signatures: in a rotation there are two.
+    // Spaces separate the signatures: a rotation has two.
     webhookSignatureOk:
       recent &&
       String(signatures)

@@ -10,8 +10,8 @@ import { freePorts } from '../standalone/ports';
 import { type LocalSystem, supervise } from '../standalone/supervisor';
 
 /**
- * `npm run demo`: the system with a source, a signed destination of two URLs and a receiver of its own, and what arrives
- * there told as it does. One call is refused by both URLs at first, so that its retry is seen.
+ * `npm run demo`: starts the system with a source, a signed destination with two URLs, and a receiver, and prints
+ * arrivals live. Both URLs refuse one call at first, so that you see its retry.
  */
 
 const PATHS = ['/crm', '/warehouse'];
@@ -19,14 +19,14 @@ const REFUSED_ONCE = 'track';
 /** Each call at each URL, and the refused one twice. */
 const EXPECTED = (Object.keys(CALLS).length + 1) * PATHS.length;
 const ARRIVED_WITHIN_MS = 60_000;
-/** The services follow the `config` topic: a destination that was just made is theirs a moment later. */
+/** The services follow the `config` topic: they learn of a new destination with a delay. */
 const CONFIG_SPREADS_MS = 1_000;
 const POLL_MS = 50;
 
 /**
- * Runs the demo until it is told to stop.
+ * Runs the demo until it is stopped.
  * @param options `once`: until everything has arrived, for scripts
- * @returns the exit code; with `once` 0 only where all arrived in time and every signature was right
+ * @returns the exit code; with `once` 0 only if all arrived in time and every signature was valid
  */
 export async function demo(env: NodeJS.ProcessEnv, options: { once: boolean }): Promise<number> {
   return supervise({
@@ -41,7 +41,10 @@ export async function demo(env: NodeJS.ProcessEnv, options: { once: boolean }): 
   });
 }
 
-/** A data dir and topics of its own, quiet services, short waits, and free ports where the usual ones are taken. */
+/**
+ * Sets a separate data dir and topic prefix, quiet services, short delays, and free ports if the usual ones are
+ * taken.
+ */
 async function demoEnvironment(given: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const { env, settings } = localSettings({
     ...given,
@@ -62,7 +65,7 @@ async function demoEnvironment(given: NodeJS.ProcessEnv): Promise<NodeJS.Process
   };
 }
 
-/** Sets up, sends, and tells. Returns whether everything arrived in time and was rightly signed. */
+/** Sets up, sends, and prints. Returns whether everything arrived in time with a valid signature. */
 async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean> {
   const { output } = system;
   const secret = `demo-${randomBytes(12).toString('hex')}`;
@@ -95,7 +98,7 @@ async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean
   return problems.length === 0;
 }
 
-/** What is missing or wrong, from the requests that arrived. */
+/** Lists missing or wrong deliveries, from the requests that arrived. */
 function findProblems(receipts: Receipt[]): string[] {
   const problems: string[] = [];
   const forged = receipts.filter(({ xSignatureOk, webhookSignatureOk }) => !xSignatureOk || !webhookSignatureOk);

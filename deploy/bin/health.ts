@@ -5,8 +5,8 @@ import { SERVICES } from '../standalone/service-list';
 import { reachable, whyNot } from '../standalone/readiness';
 
 /**
- * `main.js health [livez|readyz]`: what a container's health check runs. It is not told which service runs there, and need
- * not be: somebody answers at one of the five ports only.
+ * `main.js health [livez|readyz]`: the health check of a container. It does not need to know which service runs
+ * there: only one of the health ports responds.
  * @throws AppError `cannot_start` with the reasons, so that the exit code is not 0
  */
 export async function checkHealth(question: string, env: NodeJS.ProcessEnv): Promise<void> {
@@ -19,7 +19,7 @@ export async function checkHealth(question: string, env: NodeJS.ProcessEnv): Pro
     SERVICES.map((name) => whyNot(question, { host, port: settings[healthPort(name)] })),
   );
   if (answers.includes(undefined)) return;
-  // What nobody listens at is another service's port.
+  // A closed port belongs to another service.
   const reasons = answers.filter((answer) => !answer?.includes('ECONNREFUSED'));
   throw new AppError('cannot_start', `Not ${question}: ${reasons.join('; ') || 'no service answers'}`);
 }

@@ -1,8 +1,9 @@
 import { AppError } from '../../shared/service/errors';
 
 /**
- * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `health`, `acls`, `config
- * backup|restore|reseal`. What a command does not need is not loaded: a service in a container carries no supervisor with it.
+ * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `health`, `acls`,
+ * `config backup|restore|reseal`. Each command loads only what it needs: a service in a container loads no
+ * supervisor.
  */
 
 const USAGE =
@@ -51,7 +52,7 @@ async function configure([command, ...options]: string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  // A mistake of the caller is one sentence; a fault of ours keeps its stack.
+  // A mistake of the caller is one sentence; a bug keeps its stack.
   process.stderr.write(`${error instanceof AppError ? error.message : String((error as Error).stack)}\n`);
   process.exit(1);
 });

@@ -4,9 +4,12 @@ import { loadSettings } from '../../shared/service/settings';
 import { SERVICES, serviceMain, type ServiceName } from '../standalone/service-list';
 import { localSecrets, type Secrets } from '../standalone/secrets';
 
-/** `npm run service -- <name>`: one service as this very process, which is what a container runs. */
+/** `npm run service -- <name>`: runs one service in this process, as in a container. */
 
-/** What each would not start without: a service that needs no secret is not given one, nor a folder to find it in. */
+/**
+ * The secrets that each service requires to start. A service that needs no secret receives none, nor a folder with
+ * one.
+ */
 const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
   ingest: [],
   router: [],
@@ -17,8 +20,8 @@ const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
 };
 
 /**
- * Becomes the service: it takes over signals, title and exit code.
- * @throws AppError `cannot_start` for a name that is none, `bad_settings` with every mistake
+ * Becomes the service, which takes over signals, title and exit code.
+ * @throws AppError `cannot_start` for an unknown name, `bad_settings` with every mistake
  */
 export async function runService(name: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
   if (name === 'topics') {

@@ -1,9 +1,12 @@
 import { printBanner } from './banner';
 import { supervise } from '../standalone/supervisor';
 
-/** `npm start`: the whole system on this machine, until it is told to stop. */
+/** `npm start`: runs the whole system on this machine until it is stopped. */
 
-/** Runs it. @returns the exit code */
+/**
+ * Runs the system.
+ * @returns the exit code
+ */
 export function start(env: NodeJS.ProcessEnv): Promise<number> {
   return supervise({
     env,

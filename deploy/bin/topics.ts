@@ -3,9 +3,9 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 
 /**
- * `npm run service -- topics`: makes the topics that are missing, reports those that are not as they should be, and ends.
- * Every service does so at its start; where they may not make topics (ACLs), this runs before them.
- * @throws AppError `cannot_start` where they cannot be made
+ * `npm run service -- topics`: creates missing topics, reports those with other settings than expected, and ends.
+ * Every service does so at its start; if ACLs forbid services to create topics, run this first.
+ * @throws AppError `cannot_start` if it cannot create them
  */
 export async function makeTopics(env: NodeJS.ProcessEnv): Promise<void> {
   const settings = loadSettings(env);

@@ -6,13 +6,13 @@ import { join, relative } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 
 /**
- * Builds the console into dist/console, unless it is there as its sources are now: a start is not made slower by what has
- * not changed. With --optional a failure is said, and is none: a system runs without its console.
+ * Builds the console into dist/console, unless its sources are unchanged: an unchanged console does not slow a start.
+ * With --optional it reports a failure and exits with 0, because a system runs without its console.
  */
 
 const INPUTS = ['console', 'shared/api', 'shared/model', 'shared/cel', 'package-lock.json'];
 const OUT = join(ROOT, 'dist', 'console');
-/** The best takes seconds more, for a twentieth. */
+/** The best quality takes seconds more and saves a twentieth. */
 const QUALITY = 9;
 const STAMP = join(ROOT, 'dist', '.console-built');
 
@@ -29,7 +29,10 @@ function build(): number {
   return 0;
 }
 
-/** Once here, so that control sends a file as it is. Browsers take brotli by TLS alone: gzip is for all the others. */
+/**
+ * Compresses once here, so that control sends the file unchanged. Browsers accept brotli only over TLS; the others
+ * get gzip.
+ */
 function compress(file: string): void {
   const content = readFileSync(file);
   writeFileSync(`${file}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY } }));

@@ -17,13 +17,14 @@ import {
 import { type ServiceName } from '../standalone/service-list';
 
 /**
- * What each service may do in a Kafka that asks: one principal a service, and no more than it needs. Whoever takes over
- * ingest, which faces the world, can read no delivery; whoever takes over delivery can change no destination.
+ * The access of each service in a Kafka with ACLs: one principal for each service, with no more than it needs. An
+ * attacker in ingest, which faces the internet, can read no delivery; an attacker in delivery can change no
+ * destination.
  */
 
 type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs';
 
-/** One grant, as Kafka has it. A name that is a prefix stands for all that begin with it. */
+/** One grant of Kafka. A prefixed name covers every name that begins with it. */
 export interface Grant {
   principal: string;
   resource: 'topic' | 'group';
@@ -32,7 +33,7 @@ export interface Grant {
   operations: Operation[];
 }
 
-/** The tiers' stands for all of them, those to come included. */
+/** The prefix of the tiers covers all of them, also future ones. */
 const TOPICS = [
   MESSAGES,
   REJECTED,
@@ -55,18 +56,19 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED] },
   delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS] },
   retry: { reads: [TIER_PREFIX], writes: [DUE] },
-  // What it tells are messages like any other.
+  // Its output goes to `messages`, like any other message.
   audiences: {
     reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUESTIONS],
     writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_ANSWERS],
   },
-  // It shows bodies where they lie; test sends go to `webhooks`, replays to `webhooks.due`, deletions to `messages`, members
-  // from elsewhere to `profiles.events`.
+  // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to `webhooks.due`, deletions
+  // to `messages`, and uploaded members to `profiles.events`.
   control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUESTIONS] },
 };
 
 /**
- * The grants of a system, for the principals `<user>ingest`, `<user>router`, … and `<user>topics`, which makes the topics.
+ * Returns the grants of a system, for the principals `<user>ingest`, `<user>router`, … and `<user>topics`, which
+ * creates the topics.
  * @param prefix WAYPOST_TOPIC_PREFIX
  */
 export function grantsOf(prefix: string, user: string): Grant[] {
@@ -76,10 +78,11 @@ export function grantsOf(prefix: string, user: string): Grant[] {
       const may: Operation[] = [];
       if (reads.includes(topic)) may.push('Read');
       if (writes.includes(topic)) may.push('Write');
-      // Each service looks at its start whether all topics are there and as they should be.
+      // At its start each service checks that all topics exist with the right settings.
       return topicGrant(principal, prefix + topic, [...may, 'Describe', 'DescribeConfigs']);
     });
-    // By prefix, and with Delete: processes of older versions read `config` by groups with random names, and delete them.
+    // By prefix, and with Delete: processes of older versions read `config` in groups with random names, and delete
+    // them.
     const group = { resource: 'group', name: `${prefix}waypost-${service}`, prefixed: true } as const;
     return [...topics, { principal, ...group, operations: ['Read', 'Delete'] } satisfies Grant];
   });
@@ -94,7 +97,10 @@ function topicGrant(principal: string, name: string, operations: Operation[]): G
   return { principal, resource: 'topic', name, prefixed: name.endsWith(TIER_PREFIX), operations };
 }
 
-/** The commands that make the grants, for the `kafka-acls.sh` of any Kafka. @param servers KAFKA_BROKERS */
+/**
+ * Returns the commands that create the grants, for the `kafka-acls.sh` of any Kafka.
+ * @param servers KAFKA_BROKERS
+ */
 export function grantCommands(grants: Grant[], servers: string): string[] {
   return grants.map(({ principal, resource, name, prefixed, operations }) =>
     [

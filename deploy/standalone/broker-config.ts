@@ -1,19 +1,23 @@
 import { join } from 'node:path';
 
-/** The configuration files of the embedded broker, as text. */
+/** Returns the configuration files of the embedded broker as text. */
 
-/** The two listeners of a node that is broker and controller at once. */
+/** The two listeners of a node that is both broker and controller. */
 export interface BrokerPorts {
   broker: number;
   controller: number;
 }
 
-/** Committed offsets must outlive the longest retention of a topic, else a service that was away starts over. */
+/**
+ * Committed offsets must outlive the longest retention of a topic. Otherwise a service that was stopped for long
+ * would start over.
+ */
 const OFFSETS_RETENTION_MINUTES = 30 * 24 * 60;
 
 /**
- * The properties of a single KRaft node that is reached by loopback.
- * @param where its ports, the folder of its records, and the address it listens on (default loopback; in a container all)
+ * Returns the properties of a single KRaft node on loopback.
+ * @param where its ports, the folder of its records, and the address it listens on (default loopback; in a container
+ * all)
  */
 export function brokerProperties(where: { ports: BrokerPorts; logDir: string; host?: string }): Record<string, string> {
   const { ports, logDir, host = '127.0.0.1' } = where;
@@ -31,7 +35,7 @@ export function brokerProperties(where: { ports: BrokerPorts; logDir: string; ho
     'unclean.leader.election.enable': 'false',
     'log.message.timestamp.type': 'LogAppendTime',
     'offsets.retention.minutes': String(OFFSETS_RETENTION_MINUTES),
-    // Alone, it must hold the internal topics by itself.
+    // A single broker must hold the internal topics alone.
     'offsets.topic.replication.factor': '1',
     'offsets.topic.num.partitions': '3',
     'transaction.state.log.replication.factor': '1',
@@ -39,16 +43,20 @@ export function brokerProperties(where: { ports: BrokerPorts; logDir: string; ho
     'transaction.state.log.num.partitions': '3',
     'share.coordinator.state.topic.replication.factor': '1',
     'share.coordinator.state.topic.min.isr': '1',
-    // There are few members, and each start would wait 3 s for more of them.
+    // A group has few members, and each start would wait 3 s for more of them.
     'group.initial.rebalance.delay.ms': '0',
     'num.network.threads': '2',
     'num.io.threads': '4',
-    // The cleaner takes 128 MB of a 512 MB heap by default. Of a partition of profiles this holds 300,000 keys at a time.
+    // By default the cleaner takes 128 MB of a 512 MB heap. This size holds 300,000 keys of a partition of profiles
+    // at a time.
     'log.cleaner.dedupe.buffer.size': String(8 * 1024 * 1024),
   };
 }
 
-/** The configuration of log4j2, which writes to a file in the data dir, so that a terminal shows Waypost and not its broker. */
+/**
+ * Returns the configuration of log4j2. It logs to a file in the data dir, so that the terminal shows Waypost and not
+ * its broker.
+ */
 export function loggingProperties(logFile: string): string {
   return propertiesText({
     status: 'error',
@@ -65,30 +73,31 @@ export function loggingProperties(logFile: string): string {
     'appender.file.strategy.max': '3',
     'rootLogger.level': 'warn',
     'rootLogger.appenderRef.file.ref': 'file',
-    // Says "started" and "shutting down", which is what one looks for.
+    // Logs "started" and "shutting down", the most useful lines.
     'logger.server.name': 'kafka.server.KafkaRaftServer',
     'logger.server.level': 'info',
   });
 }
 
 /**
- * Compiles quickly and not so well: halves the CPU time of a start, for a JVM that lives shortly. One that is to carry
- * load goes without.
+ * Compiles quickly but not as well: halves the CPU time of a start, for a short-lived JVM. Omit it for a JVM under
+ * load.
  */
 export const SHORT_LIVED = '-XX:TieredStopAtLevel=1';
 
-/** The arguments of `java`, to which a class and its own arguments are added. */
+/** Returns the arguments of `java`. The caller adds a class and its arguments. */
 export function javaArguments(jars: string, loggingFile: string): string[] {
   return [
-    // All of it from the start: before it grows a heap is collected whole, and nobody is served meanwhile.
+    // Allocate the whole heap at the start: before the JVM grows a heap, it runs a full collection, which pauses the
+    // broker.
     '-Xms512m',
     '-Xmx512m',
     '-XX:+UseSerialGC',
-    // Nobody is served while young objects are collected. Those that outlive two collections live long here: to copy them
-    // fifteen times first made it 25 ms, every three seconds under load, where it is half of that every six.
+    // A collection of young objects pauses the broker. Objects that survive two collections live long here. Copying
+    // them fifteen times took 25 ms every three seconds under load; now it takes half of that every six seconds.
     '-XX:MaxTenuringThreshold=1',
     '-Xmn256m',
-    // Half-dead is worse than dead: the supervisor starts it again.
+    // A broker without memory must end, so that the supervisor restarts it.
     '-XX:+ExitOnOutOfMemoryError',
     '-Djava.awt.headless=true',
     `-Dlog4j2.configurationFile=${loggingFile}`,
@@ -97,7 +106,7 @@ export function javaArguments(jars: string, loggingFile: string): string[] {
   ];
 }
 
-/** The text of a properties file, in which a backslash escapes. */
+/** Formats a properties file, in which a backslash is an escape character. */
 export function propertiesText(properties: Record<string, string>): string {
   return Object.entries(properties)
     .map(([key, value]) => `${key}=${value.replaceAll('\\', '\\\\')}\n`)

@@ -19,37 +19,37 @@ import { startDyingWithParent } from './die-with-parent';
 import { type RunningProgram } from './child-process';
 
 /**
- * A real Apache Kafka as one process of this machine, with its records in one folder. One start and the next find the
- * same records and, where nobody took them meanwhile, the same ports; at no time do two brokers run on one folder.
+ * A real Apache Kafka as one process of this machine, with its records in one folder. The next start finds the same
+ * records and, if they are still free, the same ports. Two brokers never run on one folder.
  */
 
-/** What a broker needs. */
+/** The inputs of a broker. */
 export interface BrokerOptions {
-  /** its own folder; made where it is missing */
+  /** its folder; created if missing */
   dir: string;
   java: string;
   /** the folder of the jars (kafka-jars.ts) */
   jars: string;
-  /** properties that win over our own, for tests */
+  /** properties that override the defaults, for tests */
   properties?: Record<string, string>;
-  /** more for the formatting of its folder, for tests: its first users */
+  /** more arguments for formatting its folder, for tests: its first users */
   formatArguments?: string[];
-  /** for tests: a quick start counts for more than throughput */
+  /** for tests: start quickly rather than run fast */
   shortLived?: boolean;
 }
 
-/** A broker that was started. It is usable once `ready` has resolved. */
+/** A started broker. It is usable once `ready` has resolved. */
 export interface Broker extends RunningProgram {
   /** host:port */
   address: string;
-  /** @throws AppError `cannot_start` where it ends first, or is not usable after `deadlineMs` */
+  /** @throws AppError `cannot_start` if it ends first, or is not usable after `deadlineMs` */
   ready(deadlineMs: number): Promise<void>;
 }
 
-/** A stale broker writes its state on SIGTERM; it is made to end after this. */
+/** A stale broker writes its state on SIGTERM; after this time it is killed. */
 const STALE_STOP_MS = 15_000;
 
-/** Starts the broker of a folder. One that an earlier, killed supervisor left there is ended first. */
+/** Starts the broker of a folder. It first ends a broker that a killed supervisor left there. */
 export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const { dir } = options;
   mkdirSync(dir, { recursive: true });
@@ -89,7 +89,10 @@ async function ready(
   await Promise.race([waitForKafka({ brokers: [where.address] }, where.deadlineMs, giveUp.signal), died]);
 }
 
-/** Ends the broker whose pid file is in the folder. The file names its start time, so that no stranger is meant. */
+/**
+ * Ends the broker whose pid file is in the folder. The file holds its start time, so that it never ends another
+ * process.
+ */
 async function endStale(dir: string): Promise<void> {
   const id = existsSync(pidFile(dir)) ? parseProcessId(readFileSync(pidFile(dir), 'utf8')) : undefined;
   if (!id || !isAlive(id)) return;
@@ -101,14 +104,17 @@ async function endStale(dir: string): Promise<void> {
   }
 }
 
-/** Kafka formats its folder once. A folder of another name is formatted and renamed, so that half of it never counts. */
+/**
+ * Kafka formats its folder once. It formats a folder with another name and then renames it, so that a partial one
+ * never counts.
+ */
 async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void> {
   const { dir } = options;
   if (existsSync(records(dir))) return;
   const unfinished = `${records(dir)}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   writeFileSync(propertiesFile(dir), propertiesText(brokerProperties({ ports, logDir: unfinished })));
-  // A Kafka id is 16 bytes in base64url; a leading hyphen would read as an option.
+  // A Kafka id is 16 bytes in base64url; a leading hyphen would parse as an option.
   const id = `A${randomBytes(16).toString('base64url').slice(1)}`;
   const java = [SHORT_LIVED, ...javaArguments(options.jars, join(dir, 'log4j2.properties'))];
   const tool = [

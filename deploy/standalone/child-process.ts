@@ -1,25 +1,25 @@
-/** What the supervisor sees of everything it runs, be it Kafka, a container or a service. */
+/** The supervisor's view of everything it runs: Kafka, a container or a service. */
 
-/** How a program ended. */
+/** The end of a program. */
 export interface Ending {
-  /** undefined where a signal ended it, or where there is no code to know */
+  /** undefined if a signal ended it, or if the code is unknown */
   code?: number;
   /** for people: "exit code 1", "SIGKILL" */
   text: string;
 }
 
-/** A program that was started. */
+/** A started program. */
 export interface RunningProgram {
   pid: number;
   /** resolves when it has ended; never rejects */
   ended: Promise<Ending>;
-  /** Asks it to end, and makes it end after `deadlineMs`. Resolves when it has. */
+  /** Asks it to end, and kills it after `deadlineMs`. Resolves when it has ended. */
   stop(deadlineMs: number): Promise<void>;
-  /** Makes it end now. */
+  /** Kills it now. */
   kill(): void;
 }
 
-/** The ending that a child process reports. */
+/** Describes how a child process ended. */
 export function ending(code: number | null, signal: string | null): Ending {
   return code === null ? { text: signal ?? 'unknown' } : { code, text: `exit code ${String(code)}` };
 }

@@ -8,15 +8,15 @@ import { brokerProperties } from './broker-config';
 import { storedPorts } from './stored-ports';
 
 /**
- * The same broker in a container, for machines that have Docker and no Java. Its port is the same inside and outside,
- * since Kafka tells its clients where it is; its records are in a volume named after the folder, so that the next
- * start finds them. testcontainers' own reaper ends it when this process is gone.
+ * The same broker in a container, for machines that have Docker but no Java. Its port is the same inside and outside,
+ * because Kafka tells clients its address. Its records are in a volume named after the folder, so that the next start
+ * finds them. The reaper of testcontainers removes it after this process has ended.
  */
 
 const IMAGE = 'apache/kafka:4.1.2';
 const RECORDS = '/var/lib/kafka/data';
 
-/** Whether Docker, or what stands in for it, answers. Loads testcontainers only when asked, and where it is installed. */
+/** Returns whether Docker or a replacement responds. Loads testcontainers only here, and only if it is installed. */
 export function dockerAnswers(): Promise<boolean> {
   return import('testcontainers')
     .then(({ getContainerRuntimeClient }) => getContainerRuntimeClient())
@@ -28,7 +28,7 @@ export function dockerAnswers(): Promise<boolean> {
 
 /**
  * Starts the container of a folder.
- * @throws AppError `cannot_start` where the image cannot be had or the container does not start
+ * @throws AppError `cannot_start` if the image is not available or the container does not start
  */
 export async function launchContainer(dir: string): Promise<Broker> {
   const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers');
@@ -66,12 +66,12 @@ export async function launchContainer(dir: string): Promise<Broker> {
     stop: async (deadlineMs) => {
       await container.stop({ timeout: deadlineMs, removeVolumes: false });
     },
-    // The reaper does so when this process is gone.
+    // The reaper removes it after this process has ended.
     kill: () => undefined,
   };
 }
 
-/** The image takes `log.dirs` as KAFKA_LOG_DIRS. */
+/** Converts properties to the image's variables: `log.dirs` becomes KAFKA_LOG_DIRS. */
 function asEnvironment(properties: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(properties).map(([key, value]) => [`KAFKA_${key.toUpperCase().replaceAll('.', '_')}`, value]),

@@ -3,16 +3,17 @@ import { once } from 'node:events';
 import { type Ending, ending, type RunningProgram } from './child-process';
 
 /**
- * Runs a program that knows nothing of us so that it ends when this process does, however that comes, `kill -9` included.
+ * Runs a program that ends when this process does, even after `kill -9`, without its cooperation.
  *
- * The program gets a watcher beside it, a shell that reads a pipe from this process. Nobody ever writes there: the read
- * ends when this process does, and then the watcher ends the program. Both are in a process group of their own, out of
- * reach of the terminal's signals; the program is our direct child, since the shell that made the watcher becomes it.
+ * The program has a watcher beside it, a shell that reads a pipe from this process. Nothing ever writes to the pipe:
+ * the read ends when this process does, and then the watcher ends the program. Both are in a separate process group,
+ * out of reach of the terminal's signals. The program is our direct child, because the shell that started the watcher
+ * becomes it.
  */
 
 /**
- * A background job of `sh` gets /dev/null as its stdin unless told otherwise, hence the detour over descriptor 3. The
- * services have 3 s to drain without their supervisor (shared/service/run.ts) and want the broker meanwhile.
+ * A background job of `sh` gets /dev/null as its stdin by default, so the pipe takes a detour over descriptor 3.
+ * Without their supervisor the services have 3 s to drain (shared/service/run.ts), and need the broker until then.
  */
 const SCRIPT = `
 exec 3<&0
@@ -27,7 +28,7 @@ exec "$@" 3<&- </dev/null
 `;
 
 /**
- * Starts a command under watch.
+ * Starts a command with a watcher.
  * @param output file descriptor that gets its stdout and stderr
  */
 export async function startDyingWithParent(command: string, args: string[], output: number): Promise<RunningProgram> {
@@ -55,8 +56,8 @@ async function stop(child: ChildProcess, ended: Promise<unknown>, deadlineMs: nu
 }
 
 /**
- * Kills what is left of the group. After the program that is its watcher, which would else signal a pid that is no longer
- * the program's; the group's own number is not given out again as long as the watcher is in it.
+ * Kills the rest of the group. After the program ends, only its watcher is left, which could signal a reused pid. The
+ * group's own number is not reused as long as the watcher is in it.
  */
 function endGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;

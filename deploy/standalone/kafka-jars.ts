@@ -6,16 +6,17 @@ import { hasMaven, HOW_TO_GET_KAFKA, maven } from './java';
 import { ROOT } from '../../shared/service/repo-root';
 
 /**
- * Brings the jars of Kafka, once for each version of deploy/kafka/pom.xml. The folder appears under its name complete or
- * not at all: Maven fills one of another name, which is then renamed; where two starts do so at once the first wins.
+ * Downloads the jars of Kafka once for each version of deploy/kafka/pom.xml. The folder appears under its name only
+ * when complete: Maven fills a folder with another name, which is then renamed. If two starts do so at the same time,
+ * the first wins.
  */
 
 const POM = join(ROOT, 'deploy', 'kafka', 'pom.xml');
 
 /**
- * The folder of the jars, brought by Maven where it is not there yet.
- * @param note told what is happening, since the first time takes a while
- * @throws AppError `cannot_start` where Maven is missing or fails
+ * Returns the folder of the jars, and lets Maven fill it if it is missing.
+ * @param note receives progress texts, because the first time takes long
+ * @throws AppError `cannot_start` if Maven is missing or fails
  */
 export async function kafkaJars(note: (text: string) => void): Promise<string> {
   const hash = createHash('sha256').update(readFileSync(POM)).digest('hex').slice(0, 12);

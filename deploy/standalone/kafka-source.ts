@@ -5,17 +5,17 @@ import { kafkaJars } from './kafka-jars';
 import { findJava, HOW_TO_GET_KAFKA } from './java';
 
 /**
- * Finds a real Kafka that this machine can run by itself: Java and the jars, else a container. (KAFKA_BROKERS goes
- * before both: whoever calls this has looked there.)
+ * Finds a real Kafka that this machine can run: Java and the jars, otherwise a container. (KAFKA_BROKERS has
+ * precedence over both: the caller has checked it.)
  */
 
-/** Starts the broker of a folder, each time it is called. */
+/** Starts the broker of a folder, at each call. */
 export type Launch = (options: Omit<BrokerOptions, 'java' | 'jars'>) => Promise<Broker>;
 
 /**
- * How a broker is started here.
- * @param note told what takes a while
- * @throws AppError `cannot_start` that says what to install
+ * Returns how to start a broker here.
+ * @param note receives progress texts for slow steps
+ * @throws AppError `cannot_start` with what to install
  */
 export async function findKafka(note: (text: string) => void): Promise<Launch> {
   const java = await findJava();

@@ -9,23 +9,25 @@ import { restartOnExit, type RestartedProgram } from './restart';
 import { type Output } from './output';
 import { isCoordinatorStuck } from './coordinator-watchdog';
 
-/** The Kafka of a local system: the one that KAFKA_BROKERS names, else one of its own that is kept running. */
+/**
+ * The Kafka of a local system: the one in KAFKA_BROKERS, otherwise an embedded broker that is restarted when it ends.
+ */
 
-/** A broker on a busy machine, its records recovered after a kill. */
+/** A busy machine, and a broker that recovers its records after a kill. */
 const READY_MS = 90_000;
-/** A Kafka that is somebody else's runs already, or it does not. */
+/** An external Kafka either runs already or does not. */
 const GIVEN_READY_MS = 10_000;
 
-/** Where Kafka is, once it can be used. */
+/** The address of a usable Kafka. */
 export interface LocalKafka {
   brokers: string[];
   embedded: boolean;
 }
 
 /**
- * Finds Kafka or starts it, and waits until it can be used.
- * @param started given the broker as soon as there is one to stop
- * @param fatal called later on, where the broker cannot be brought back under its address
+ * Finds or starts Kafka, and waits until it is usable.
+ * @param started receives the broker as soon as there is one to stop
+ * @param fatal called later if the broker cannot return under its address
  * @throws AppError `cannot_start` in one sentence
  */
 export async function localKafka(options: {
@@ -33,7 +35,7 @@ export async function localKafka(options: {
   output: Output;
   started: (kept: RestartedProgram) => void;
   fatal: (error: unknown) => void;
-  /** nothing is started any more once it is aborted */
+  /** once aborted, nothing is started any more */
   stopping: AbortSignal;
 }): Promise<LocalKafka> {
   const { settings, output, stopping } = options;
@@ -61,7 +63,7 @@ export async function localKafka(options: {
     options.started(
       restartOnExit({
         launch: async () => {
-          // What fails at the first launch fails for good; later on it is tried again.
+          // A failure of the first launch is final; later launches are retried.
           const broker = await launch({ dir }).catch((error: unknown) => {
             reject(error instanceof Error ? error : new Error(messageOf(error)));
             throw error;
@@ -75,7 +77,7 @@ export async function localKafka(options: {
   });
 }
 
-/** The keeper starts what ends. */
+/** `restartOnExit` starts it again. */
 async function startAnewIfStuck(broker: Broker, output: Output): Promise<void> {
   const ended = new AbortController();
   void broker.ended.then(() => ended.abort());

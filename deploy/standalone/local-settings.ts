@@ -4,9 +4,9 @@ import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, type ServiceName } from './service-list';
 import { freePorts, whyNotFree } from './ports';
 
-/** The settings of a system on one machine: the few defaults that differ there, and the ports it will listen on. */
+/** The settings of a system on one machine: the few defaults that differ there, and its ports. */
 
-/** Private addresses are refused to webhooks; on one machine the receiver is usually on it. */
+/** Waypost refuses private addresses for webhooks, but on one machine the receiver usually runs there. */
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const PAUSE_MS = 100;
 
@@ -17,15 +17,18 @@ export const PORTS = [
   ...SERVICES.map(healthPort),
 ] as const satisfies (keyof Settings)[];
 
-/** One of the settings that hold a port. */
+/** A setting that holds a port. */
 export type PortName = (typeof PORTS)[number];
 
-/** The setting of a service's health port. */
+/** Returns the setting of a service's health port. */
 export function healthPort(name: ServiceName): `WAYPOST_${Uppercase<ServiceName>}_HEALTH_PORT` {
   return `WAYPOST_${name.toUpperCase() as Uppercase<ServiceName>}_HEALTH_PORT`;
 }
 
-/** The environment with the defaults of one machine filled in, and its settings. @throws AppError `bad_settings` */
+/**
+ * Adds the defaults of one machine to the environment, and parses its settings.
+ * @throws AppError `bad_settings`
+ */
 export function localSettings(env: NodeJS.ProcessEnv): { env: NodeJS.ProcessEnv; settings: Settings } {
   const filled = {
     ...env,
@@ -37,9 +40,9 @@ export function localSettings(env: NodeJS.ProcessEnv): { env: NodeJS.ProcessEnv;
 }
 
 /**
- * The ports to listen on, all free; where a setting says 0, one that is free.
- * @param waitMs how long to wait for a port that is in use
- * @throws AppError `cannot_start` that names every port that is taken, with its setting
+ * Returns the ports to listen on, all free; for a setting of 0, a free one.
+ * @param waitMs time to wait for a port that is in use
+ * @throws AppError `cannot_start` that names every taken port, with its setting
  */
 export async function choosePorts(settings: Settings, waitMs: number): Promise<Record<PortName, number>> {
   const host = settings.WAYPOST_HOST;
@@ -66,7 +69,7 @@ interface TakenPort {
   why: string;
 }
 
-/** The ports where nothing of ours could listen, and why not. */
+/** Returns the ports on which this process cannot listen, and why. */
 export async function takenPorts(ports: Record<PortName, number>, host: string): Promise<TakenPort[]> {
   const taken: TakenPort[] = [];
   for (const name of PORTS) {

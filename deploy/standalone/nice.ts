@@ -3,18 +3,19 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { messageOf } from '../../shared/service/errors';
 
 /**
- * Who goes first where the processes of one machine want more than its cores have: a tenth of a share for who gives way,
- * and everything where nobody else wants it.
+ * CPU priorities for processes that compete for the cores of one machine: a low-priority process gets a tenth of a
+ * share under load, and all it needs on an idle machine.
  */
 
 /** Ten steps of 1.25 each: a tenth of the weight. */
 const STEPS = 10;
 
 /**
- * Puts a process behind all others. Linux weighs threads, each by itself, and, where its desktop's scheduling is on (it
- * mostly is), first of all sessions: without the session's own weight the threads' would count among themselves alone.
- * @param pid leads a session of its own
- * @returns why it could not be done, else undefined; nothing depends on it
+ * Gives a process the lowest priority. Linux weighs each thread separately, but with autogroup scheduling (usually
+ * on) it weighs sessions first: without the session's weight, the priorities of threads count only within the
+ * session.
+ * @param pid leads its own session
+ * @returns why it failed, otherwise undefined; nothing depends on it
  */
 export function lowerPriority(pid: number): string | undefined {
   const least = Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS);
@@ -29,7 +30,7 @@ export function lowerPriority(pid: number): string | undefined {
   }
 }
 
-/** On Linux a priority is a thread's; elsewhere the process's. */
+/** On Linux a priority belongs to a thread; elsewhere to the process. */
 function threadsOf(pid: number): number[] {
   const tasks = `/proc/${String(pid)}/task`;
   return existsSync(tasks) ? readdirSync(tasks).map(Number) : [pid];

@@ -1,22 +1,24 @@
 import { prettyFactory } from 'pino-pretty';
 
-/** What the terminal shows: log lines made readable for people, or left as JSON where stdout goes to a program. */
+/**
+ * The output of the terminal: log lines made readable for people, or unchanged JSON if stdout is a pipe to a program.
+ */
 
-/** Where everything that is shown goes through. */
+/** The destination of everything that is printed. */
 export interface Output {
-  /** a line of a service's stdout: JSON as pino writes it, or whatever else it printed */
+  /** a line of a service's stdout: JSON of pino, or any other text */
   log(line: string): void;
-  /** something that the supervisor itself did */
+  /** an action of the supervisor */
   event(name: string, fields: Record<string, unknown>): void;
   /** a line of a service's stderr */
   error(line: string): void;
-  /** a line for people, as it is */
+  /** a line for people, unchanged */
   say(line: string): void;
 }
 
-/** The output of this process. */
+/** Creates the output of this process. */
 export function createOutput(): Output {
-  // A reader that goes away (`| head`, a closed terminal) must not end the system: what it would have read is dropped.
+  // A reader that goes away (`| head`, a closed terminal) must not end the system: drop the rest of the output.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const write = (line: string) => process.stdout.write(`${line}\n`);
   const log = process.stdout.isTTY ? (line: string) => write(readable(line)) : write;
@@ -37,7 +39,7 @@ const pretty = prettyFactory({
   messageFormat: '{service} {msg}',
 });
 
-/** A JSON log line as a person reads it; any other line as it is. */
+/** Formats a JSON log line for people, and returns any other line unchanged. */
 function readable(line: string): string {
   return line.startsWith('{') ? pretty(line).trimEnd() : line;
 }

@@ -1,20 +1,20 @@
 import { createServer } from 'node:net';
 
-/** Finds ports that are free, on purpose below the range that the system hands out by itself. */
+/** Finds free ports below the range from which the system assigns ports. */
 
 /**
- * Linux gives outgoing connections ports from 32768 up, macOS from 49152. A listener there may find its port taken by a
- * passing connection, and a client that calls a closed port there may connect to itself.
+ * Linux assigns ports from 32768 up to outgoing connections, macOS from 49152. In that range a listener may find its
+ * port taken by a passing connection, and a client that connects to a closed port may connect to itself.
  */
 const LOWEST = 20_000;
 const HIGHEST = 32_000;
 
-/** Whether a server could listen there now. */
+/** Returns whether a server could listen there now. */
 export async function isFree(port: number, host: string): Promise<boolean> {
   return (await whyNotFree(port, host)) === undefined;
 }
 
-/** Why a server could not listen there (EADDRINUSE, EACCES …), or undefined where it could. */
+/** Returns why a server could not listen there (EADDRINUSE, EACCES …), or undefined if it could. */
 export function whyNotFree(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -23,7 +23,7 @@ export function whyNotFree(port: number, host: string): Promise<string | undefin
   });
 }
 
-/** As many different free ports. Somebody else may still take one before it is used. */
+/** Returns this many different free ports. Another process may still take one before it is used. */
 export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
   const found = new Set<number>();
   for (let tries = 0; found.size < count; tries++) {

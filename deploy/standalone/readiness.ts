@@ -1,22 +1,22 @@
 import { get } from 'node:http';
 import { messageOf } from '../../shared/service/errors';
 
-/** Asks a service by its health port how it is. */
+/** Asks a service for its state at its health port. */
 
 const ANSWER_MS = 2_000;
 
-/** Why a service is not ready, or undefined where its `/readyz` answers 200. */
+/** Returns why a service is not ready, or undefined if its `/readyz` responds with 200. */
 export function whyNotReady(host: string, port: number): Promise<string | undefined> {
   return whyNot('readyz', { host, port });
 }
 
-/** Why a service does not answer 200 to one of the two questions, or undefined where it does. */
+/** Returns why a service does not respond with 200 to one of the two questions, or undefined if it does. */
 export function whyNot(
   question: 'livez' | 'readyz',
   { host, port }: { host: string; port: number },
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // No agent: a connection kept open would hold up the service's stop.
+    // No agent: an open connection would delay the service's stop.
     const request = get({ host, port, path: `/${question}`, agent: false, timeout: ANSWER_MS }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -31,13 +31,13 @@ export function whyNot(
   });
 }
 
-/** The address by which something that listens on `host` is reached from this machine. */
+/** Returns the address at which this machine reaches a listener on `host`. */
 export function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
 }
 
-/** http://host:port, with the brackets that an IPv6 address needs. */
+/** Formats http://host:port, with brackets for an IPv6 address. */
 export function urlOf(host: string, port: number): string {
   const name = reachable(host);
   return `http://${name.includes(':') ? `[${name}]` : name}:${String(port)}`;

@@ -3,8 +3,8 @@ import { messageOf } from '../../shared/service/errors';
 import { type Ending, type RunningProgram } from './child-process';
 
 /**
- * Keeps one program running: starts it again when it ends, after a pause that doubles while it keeps ending and is
- * short again once it has lived for a while.
+ * Restarts a program when it ends, after a pause. The pause doubles while the program keeps ending, and is short
+ * again once it has run for a while.
  *
  *   ended after …   < 30 s: 200 ms, 400 ms, 800 ms, 1.6 s, 3.2 s, 5 s, 5 s …      ≥ 30 s: 200 ms
  */
@@ -13,22 +13,22 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 const STEADY_MS = 30_000;
 
-/** A program that is kept running. */
+/** A program that is restarted when it ends. */
 export interface RestartedProgram {
-  /** Ends it for good. Resolves when it has ended. */
+  /** Stops it for good. Resolves when it has ended. */
   stop(deadlineMs: number): Promise<void>;
-  /** Makes it end now, for good, and waits for nothing. */
+  /** Kills it now, for good, without waiting. */
   kill(): void;
 }
 
-/** What to run, and who hears of it. */
+/** The program, and the listener of its failures. */
 export interface RestartOptions {
   launch(): Promise<RunningProgram>;
-  /** it ended, or could not be started, and nobody had asked for that */
+  /** it ended, or could not start, without a request to stop */
   onDown(ending: Ending, pauseMs: number): void;
 }
 
-/** Starts a program and keeps it running until it is stopped. */
+/** Starts a program and restarts it until it is stopped. */
 export function restartOnExit(options: RestartOptions): RestartedProgram {
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
@@ -53,7 +53,7 @@ export function restartOnExit(options: RestartOptions): RestartedProgram {
       if (isStopped()) return;
       if (Date.now() - startedAt >= STEADY_MS) pauseMs = FIRST_PAUSE_MS;
       options.onDown(ending, pauseMs);
-      // The pause is cut short by `stop`, which is not an error here.
+      // `stop` aborts the pause, which is not an error here.
       await pause(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
       if (isStopped()) return;
     }

@@ -3,17 +3,17 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 
 /**
- * The admin token and the secret key of a data dir: made once, readable by their owner only, the same at every start.
- * What was encrypted with a lost key is lost, so an existing file is never written over.
+ * The admin token and the secret key of a data dir: generated once, readable only by their owner, the same at every
+ * start. A lost key loses everything that it encrypted, so an existing file is never overwritten.
  */
 
-/** The settings that were generated, under the names that services read them by. */
+/** The generated settings, under the names that services read. */
 export interface Secrets {
   WAYPOST_ADMIN_TOKEN: string;
   WAYPOST_SECRET_KEY: string;
 }
 
-/** The secrets of a data dir; what the environment sets is taken as it is and not stored. */
+/** Returns the secrets of a data dir. A value in the environment is used as it is and not stored. */
 export function localSecrets(dir: string, env: NodeJS.ProcessEnv): Secrets {
   mkdirSync(dir, { recursive: true });
   return {
@@ -27,7 +27,7 @@ function kept(file: string, encoding: 'base64' | 'base64url'): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** A link appears with its content or not at all, and of two that are made at once the first stays. */
+/** A link appears with its whole content or not at all. If two are created at the same time, the first stays. */
 function make(file: string, secret: string): void {
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, `${secret}\n`, { mode: 0o600 });

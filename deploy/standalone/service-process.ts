@@ -7,19 +7,20 @@ import { lowerPriority } from './nice';
 import { type Ending, ending, type RunningProgram } from './child-process';
 
 /**
- * One service as a process of its own. It is in a session of its own, so that the terminal's Ctrl-C reaches the
- * supervisor alone, and holds one end of an IPC channel, so that it sees the supervisor go however that happens.
+ * Runs one service as a process. It has its own session, so that the terminal's Ctrl-C reaches only the supervisor,
+ * and one end of an IPC channel, so that it notices every kind of end of the supervisor.
  */
 
 /**
- * What a process allocates while it delivers lives for milliseconds (docs/design/decisions/0025-short-lived-maps.md).
- * - A young generation of 16 MB is collected in 5 ms, one of 64 in 20, and nobody is served meanwhile.
- * - Where the old one may have 256 MB from the start it is collected once in minutes; else V8 begins at the few that such a
- *   process needs, and does it once a second.
- * - V8 would make old at once what it has seen live long: at a start, where all is slow, that is everything.
- * - A collector without helpers: four threads that divide a few milliseconds among them cost a tenth of the CPU, and make
- *   nothing quicker where other services want the cores.
- * package.json's `service`, the Dockerfile and docs/operations/running.md have the same.
+ * Objects that a process allocates while it delivers live for milliseconds (see
+ * docs/design/decisions/0025-short-lived-maps.md).
+ * - Collecting a young generation of 16 MB takes 5 ms, one of 64 MB takes 20 ms, and a collection pauses the service.
+ * - With 256 MB from the start, the old generation is collected once in minutes. Otherwise V8 begins at the few MB
+ *   that such a process needs, and collects it once a second.
+ * - With pretenuring, V8 would allocate long-lived kinds of objects as old: at a slow start, that is every kind.
+ * - The collector has no helper threads: four threads that share a few milliseconds of work cost a tenth of the
+ *   CPU, and save no time if other services need the cores.
+ * package.json's `service`, the Dockerfile and docs/operations/running.md have the same flags.
  */
 const NODE_FLAGS = [
   '--enable-source-maps',
@@ -30,16 +31,16 @@ const NODE_FLAGS = [
 ];
 
 /**
- * They are on no message's path: where all share the cores, a history that lags harms nobody, a late delivery does. Not before
- * they are up: who starts a system waits for all of it.
+ * These services are on no message's path: on shared cores, a late history harms less than a late delivery. They get
+ * a low priority only after their start, because a start waits for all services.
  */
 const GIVE_WAY: readonly ServiceName[] = ['control'];
 
-/** A service that was started. */
+/** A started service. */
 export interface ServiceProcess extends RunningProgram {
-  /** whether it has said that it is up */
+  /** returns whether it has reported that it is up */
   started(): boolean;
-  /** what it said on stderr before it was up, which is not shown: the sentence with which it refused to start */
+  /** returns its stderr from before it was up, which is not printed: the sentence with which it refused to start */
   complaint(): string;
 }
 
@@ -67,7 +68,7 @@ export async function startService(options: {
     if (why !== undefined) output.event('priority.unchanged', { name, why });
   });
   const ended = new Promise<Ending>((resolve) => {
-    // `close` comes when its output has been read to the end: the last line is often the reason.
+    // `close` follows the end of its output: the last line is often the reason.
     child.once('close', (code, signal) => resolve(ending(code, signal)));
   });
   if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => output.log(line));

@@ -6,18 +6,24 @@ import { SERVICES, type ServiceName } from './service-list';
 import { whyNotReady } from './readiness';
 import { type ServiceProcess, startService } from './service-process';
 
-/** The services of a local system: started together, waited for, restarted, and stopped in the order of the flow. */
+/**
+ * Starts the services of a local system together, waits for them, restarts them, and stops them in the order of the
+ * flow.
+ */
 
-/** A service that refuses to start so often in a row will refuse for ever: a setting, a port, a broker it cannot use. */
+/**
+ * A service that refuses to start this many times in a row will always refuse: because of a setting, a port, or a
+ * broker that it cannot use.
+ */
 const REFUSALS = 3;
-/** A service gives itself 25 s (shared/service/run.ts). */
+/** A service stops within 25 s (shared/service/run.ts). */
 const STOP_MS = 26_000;
 const POLL_MS = 50;
 const REPORT_MS = 15_000;
-/** What takes work in stops first; what still has work in flight finds the next stage running. */
+/** Services that accept work stop first, so that work in flight finds the next stage running. */
 const STOP_ORDER: ServiceName[][] = [['ingest', 'control'], ['audiences'], ['router', 'retry'], ['delivery']];
 
-/** What the services are started with. */
+/** The inputs of the services. */
 export interface ServicesOptions {
   env: NodeJS.ProcessEnv;
   output: Output;
@@ -27,15 +33,15 @@ export interface ServicesOptions {
   healthPorts: Record<ServiceName, number>;
 }
 
-/** The services, kept running. */
+/** The running services. */
 export interface Services {
   /**
-   * Resolves when each has said that it is up and answers that it is ready.
-   * @throws AppError `cannot_start` with the sentence of a service that will not start
+   * Resolves when each has reported that it is up and ready.
+   * @throws AppError `cannot_start` with the sentence of a service that does not start
    */
   ready(giveUp: AbortSignal): Promise<void>;
   stop(): Promise<void>;
-  /** Ends them without asking. */
+  /** Kills them. */
   kill(): void;
 }
 
@@ -92,7 +98,7 @@ export function startServices(options: ServicesOptions): Services {
   };
 }
 
-/** The services that cannot work yet, each with its reason. */
+/** Lists the services that are not ready, each with its reason. */
 async function notReady(processes: Map<ServiceName, ServiceProcess>, options: ServicesOptions): Promise<string[]> {
   const reasons = await Promise.all(
     SERVICES.map(async (name) => {

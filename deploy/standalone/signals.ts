@@ -1,11 +1,11 @@
-/** Turns the signals of a terminal into one request to stop, and a second one into a request to stop at once. */
+/** Turns the first signal of a terminal into a request to stop, and a second one into a request to stop immediately. */
 
-/** Terminal and npm both pass on one Ctrl-C: two signals within this time are one. */
+/** Terminal and npm both forward the same Ctrl-C: two signals within this time are one. */
 const SAME_SIGNAL_MS = 2_000;
 
 /**
  * Listens for SIGINT, SIGTERM and SIGHUP from now on.
- * @param force called at a later signal, when the stop is under way
+ * @param force called at a later signal, during the stop
  * @returns aborted at the first signal
  */
 export function stopSignal(force: () => void): AbortSignal {

@@ -4,13 +4,13 @@ import { type BrokerPorts } from './broker-config';
 import { freePorts, isFree } from './ports';
 
 /**
- * The ports of the embedded broker, chosen once and kept in its folder, so that an address that somebody wrote down
- * holds for the next start.
+ * The ports of the embedded broker, chosen once and stored in its folder, so that its address stays the same at the
+ * next start.
  */
 
 const HOST = '127.0.0.1';
 
-/** The ports of the last start, others where somebody listens on one of them now. */
+/** Returns the ports of the last start, or others if one of them is in use now. */
 export async function storedPorts(dir: string): Promise<BrokerPorts> {
   const file = join(dir, 'ports.json');
   const kept = existsSync(file) ? parsePorts(readFileSync(file, 'utf8')) : undefined;

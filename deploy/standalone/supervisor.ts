@@ -17,11 +17,11 @@ import { type Services, startServices } from './services';
 import { stopSignal } from './signals';
 
 /**
- * The whole system on one machine: Kafka and every service as processes of their own, under this one. What was started
- * is stopped, whatever went wrong on the way; the broker starts first and stops last.
+ * The whole system on one machine: Kafka and every service as child processes of this one. Everything that was
+ * started is stopped, even after a failure; the broker starts first and stops last.
  */
 
-/** A system that runs and can be used. */
+/** A running, usable system. */
 export interface LocalSystem {
   ingestUrl: string;
   controlUrl: string;
@@ -33,21 +33,21 @@ export interface LocalSystem {
   output: Output;
 }
 
-/** What to run. */
+/** The program to run. */
 export interface SuperviseOptions {
   env: NodeJS.ProcessEnv;
-  /** Called once when everything is ready; the system runs on after it, unless it returns an exit code or throws. */
+  /** Called once when everything is ready; the system continues after it, unless it returns an exit code or throws. */
   onReady(system: LocalSystem, stopping: AbortSignal): Promise<number | undefined>;
-  /** the compiled entry of a service; tests give others */
+  /** the compiled entry of a service; tests replace it */
   main?: (name: ServiceName) => string;
 }
 
-/** After an unclean end, what was left behind ends by itself within this time and gives its ports back. */
+/** After an unclean end, leftover processes end by themselves within this time and free their ports. */
 const LEFTOVERS_MS = 10_000;
 const BROKER_STOP_MS = 20_000;
 const TOPIC_TRIES = 3;
 
-/** What has been started and must be stopped. */
+/** Everything that was started and must be stopped. */
 interface Started {
   broker?: RestartedProgram;
   services?: Services;
@@ -55,7 +55,7 @@ interface Started {
 }
 
 /**
- * Runs the system until a signal, or until it cannot start.
+ * Runs the system until a signal, or until its start fails.
  * @returns the exit code
  */
 export async function supervise(options: SuperviseOptions): Promise<number> {
@@ -136,15 +136,15 @@ async function bringUp({ options, output, started, stopping, fatal }: BringUp): 
   return options.onReady(system, stopping);
 }
 
-/** So that the command line finds it without being told. */
+/** Writes the addresses to a file for the command line. */
 function sayWhere({ controlUrl, ingestUrl, brokers, embedded, healthPorts, settings }: LocalSystem): void {
   const said: SystemFile = { control: controlUrl, ingest: ingestUrl, brokers, embedded, health: healthPorts };
   writeFileSync(join(settings.WAYPOST_DATA_DIR, SYSTEM_FILE), `${JSON.stringify(said, null, 2)}\n`);
 }
 
 /**
- * Each service would make them, all five at once at a first start; made before they come, they are there for all. On a
- * busy machine Kafka may take longer than the client waits, and then has them at the next look.
+ * Creates the topics before the services start. Otherwise, at a first start, all services would create them at the
+ * same time. On a busy machine Kafka may take longer than the client waits; the next check then finds them.
  */
 async function makeTopics(settings: Settings, stopping: AbortSignal): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -177,7 +177,7 @@ async function stopAll(started: Started): Promise<void> {
   started.releaseLock?.();
 }
 
-/** What is no AppError is a fault of ours, and its stack is what finds it. */
+/** An error other than AppError is a bug, and its stack helps to find it. */
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
 }

@@ -8,7 +8,7 @@ import {
   topicChecks,
 } from '../../../cli/doctor/check';
 
-/** What a doctor makes of what it found. */
+/** The checks of `waypost doctor`, from findings to results. */
 
 test.each([
   [0, 'ok'],

@@ -6,7 +6,7 @@ import { type Event } from '../../../shared/api/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { eventually } from '../../support/eventually';
 
-/** Events of the real control API, each once, whatever becomes of the connection. */
+/** Follows events of the real control API, each once, through every kind of broken connection. */
 
 let control: ControlUnderTest;
 let server: Server;
@@ -36,7 +36,7 @@ async function hangUp(): Promise<void> {
 }
 
 let sent = 0;
-/** The numbers of the calls that were accepted now. */
+/** Accepts calls now, and returns their numbers. */
 function accept(count: number): number[] {
   const numbers = Array.from({ length: count }, () => ++sent);
   control.memory.append(
@@ -90,7 +90,7 @@ function begin(replay = 0, token = ADMIN_TOKEN): Following {
   return one;
 }
 
-/** One that is connected, which nobody can see from outside: it has been given a first event. */
+/** Starts a follower and waits for its first event, because only an event proves that it is connected. */
 async function beginConnected(): Promise<{ one: Following; first: number[] }> {
   const one = begin();
   const first: number[] = [];
@@ -119,7 +119,7 @@ test('what was accepted while the connection was away is given when it is back, 
 test('what the stream left out, since they were too many at once, is fetched', async () => {
   const { one, first } = await beginConnected();
   const many = accept(450);
-  // The stream tells what it left out with the next event that it takes, in the next second.
+  // The stream reports the events that it left out with the next one that it sends, in the next second.
   await eventually(
     () => {
       many.push(...accept(1));

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually';
 import { freePort } from '../../support/free-port';
 import { type Sink, startSink } from '../../../tools/harness/sink';
 
-/** The requests of a listener, to real servers that come and go. */
+/** The requests of a listener, to real servers that start and stop. */
 
 let sink: Sink;
 let forwarder: Forwarder;

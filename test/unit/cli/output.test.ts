@@ -3,7 +3,7 @@ import { createPrinter } from '../../../cli/output/print';
 import { type Column, fields, printable, table } from '../../../cli/output/table';
 import { type ProcessContext } from '../../../cli/process-context';
 
-/** What people, and programs, read. */
+/** The output for people and for programs. */
 
 const red = (text: string) => `<${text}>`;
 const COLUMNS: Column<{ name: string; n: number | null }>[] = [

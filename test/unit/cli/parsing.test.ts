@@ -5,7 +5,7 @@ import { Recent } from '../../../cli/listen/recent';
 import { timeOf } from '../../../cli/time';
 import { parseRequest } from '../../../cli/verify/request';
 
-/** Texts that people type, files hold and servers send. */
+/** Parses texts from people, files and servers. */
 
 test.each([
   ['3000', 'http://127.0.0.1:3000/'],

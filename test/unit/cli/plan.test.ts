@@ -2,7 +2,7 @@ import { parseFile, toFile } from '../../../cli/export-file/format';
 import { planImport } from '../../../cli/export-file/plan';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
 
-/** Export and import: what a file says, and what would be done of it. */
+/** Export and import: the content of a file, and the changes that it would make. */
 
 const BASE = { version: 1, createdAt: '', updatedAt: '' };
 const SITE: Source = {

@@ -1,6 +1,6 @@
 import { type Given, resolvePlace } from '../../../cli/connect/resolve-place';
 
-/** Where Waypost is, and that a token goes nowhere else. */
+/** Resolves the address of Waypost, and sends a token to no other address. */
 
 const KEPT = { url: 'https://waypost.example', token: 'kept', ingestUrl: 'https://in.example' };
 const LOCAL = { dir: '.waypost', url: 'http://127.0.0.1:9000', ingestUrl: 'http://127.0.0.1:9001', token: 'local' };

@@ -4,7 +4,7 @@ import { renderBody } from '../../../shared/model/webhook-body';
 import { deliveryId } from '../../../shared/model/delivery';
 import { type Message } from '../../../shared/model/message';
 
-/** What a listener forwards, and as what. */
+/** Selects the events that a listener forwards, and renders them. */
 
 const MESSAGE: Message = {
   ...{ type: 'track', messageId: 'm1', timestamp: '2026-01-01T00:00:00.000Z', receivedAt: '2026-01-01T00:00:00.000Z' },

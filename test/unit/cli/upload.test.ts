@@ -7,7 +7,7 @@ import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { waypost } from '../../support/cli';
 import { ADMIN_TOKEN, controlUnderTest, type ControlUnderTest } from '../../support/control';
 
-/** Members that are uploaded at a terminal, by the real API on a log in memory. */
+/** Uploads members at a terminal, through the real API on an in-memory log. */
 
 let control: ControlUnderTest;
 let server: Server;

@@ -201,7 +201,7 @@ describe('any rows', () => {
         const compiled = compileExpression(text, 'audience');
         if (compiled.kind === 'mistake') throw new Error(`${text}: ${compiled.message}`);
         const again = rowsOf(text);
-        // Rows that say the same may be fewer: groups of one join are one group.
+        // The same condition may need fewer rows: nested groups with the same join become one.
         expect(again && celOf(again)?.replace(/\s+/g, ' ')).toBe(text.replace(/\s+/g, ' '));
         for (const { traits, seed } of users) {
           const read = (call: CounterCall) => counterOf(call, seed);
@@ -214,14 +214,14 @@ describe('any rows', () => {
   });
 });
 
-/** What a user did: any value, and the same one each time. */
+/** Returns a value for what a user did, always the same one. */
 function counterOf({ name, event, property = '', windowMs = 0 }: CounterCall, seed: number): Json | undefined {
   const n = (seed + event.length * 7 + property.length * 3 + windowMs / 60_000) % 6;
   if (name === 'count' || name === 'sum') return n;
   return [undefined, 'x', 2, true, 'pro', 'an x'][n];
 }
 
-/** The rows as a person reads them. */
+/** Evaluates the rows as a person reads them. */
 function holds(row: Row, traits: JsonObject, seed: number): boolean {
   if (isGroup(row)) {
     return row.join === 'all'

@@ -2,7 +2,7 @@ import { SERVICES } from '../../../deploy/standalone/service-list';
 import { loadSettings } from '../../../shared/service/settings';
 import { read, readYaml, withDefaults } from './files';
 
-/** Dockerfile, docker-compose.yml and the chart say the same as the code: settings, ports, services, times. */
+/** Dockerfile, docker-compose.yml and the chart agree with the code: settings, ports, services, times. */
 
 interface Compose {
   services: Record<
@@ -30,7 +30,7 @@ test('docker compose takes a .env with settings of every kind', () => {
   const known = () => loadSettings(Object.fromEntries(taken.map((name) => [name, values[name] ?? ''])));
   expect(known).not.toThrow();
 });
-/** Of the file alone: which image, and at which address it publishes ports. */
+/** Variables of docker-compose.yml itself: the image, and the address of published ports. */
 const OURS = new Set(['WAYPOST_IMAGE', 'WAYPOST_BIND']);
 
 test('the chart sets no setting that there is not', () => {
@@ -40,7 +40,7 @@ test('the chart sets no setting that there is not', () => {
   const known = new Set(Object.keys(loadSettings({})).concat(OPTIONAL));
   expect([...new Set(names)].filter((name) => !known.has(name) && !parts.includes(name))).toEqual([]);
 });
-/** Those without a default, which the parsed settings do not name. */
+/** Settings without a default, which the parsed settings do not contain. */
 const OPTIONAL = read('shared/service/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
 
 test('the chart asks each service at its health port', () => {

@@ -1,13 +1,13 @@
 import { answerable, queriesOf, readDashboards, readRules } from '../../support/promql';
 import { read } from './files';
 
-/** Alerts and dashboards ask for metrics that there are, and each alert leads to a page that says what to do. */
+/** Alerts and dashboards query existing metrics, and each alert links to a page with the remedy. */
 
 const rules = readRules();
 const dashboards = readDashboards();
 const queries = queriesOf(rules, dashboards);
 
-/** docs/reference/metrics.md names each metric with its labels, in its tables. */
+/** The tables of docs/reference/metrics.md list each metric with its labels. */
 const known = new Map(
   [...read('docs/reference/metrics.md').matchAll(/^\| `([a-z0-9_]+)` +\| `[a-z0-9._]+` +\|[^|]*\|([^|]*)\|/gm)].map(
     ([, name, labels]) => [name!, [...labels!.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label!)] as const,
@@ -23,7 +23,7 @@ test.each(queries)('%s', (_, expr) => {
     expect(labels).toEqual(expect.arrayContaining(selector!.match(/\w+(?=[=!]~?")/g) ?? []));
   }
 });
-/** Of each process, and of each bucket. */
+/** Labels of each process, and of each bucket. */
 const EVERYWHERE = ['service', 'instance', 'le'];
 
 test.each(rules)('$alert says what to do', ({ alert, labels, annotations }) => {
@@ -52,7 +52,7 @@ test.each([
   expect(answerable(expr, '20s')).toBe(answered);
 });
 
-/** The names of metrics in PromQL: what is a name and is neither a function nor a label. */
+/** Returns the names of metrics in PromQL: every name except functions and labels. */
 function metricsOf(expr: string): string[] {
   const bare = expr
     .replace(/"[^"]*"/g, '')

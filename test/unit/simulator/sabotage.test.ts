@@ -10,8 +10,8 @@ import { Requeuer } from '../../../services/retry/handler';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
 /**
- * The production code, each time with one rule taken away: whoever watches the simulation must see that. What breaks
- * nothing here would be a promise that nobody checks.
+ * Runs the production code with one rule removed at a time: the checks of the simulation must notice. A rule whose
+ * removal breaks nothing here would be an unchecked promise.
  */
 
 function world(urls: DestinationSpec['urls'], more: Partial<DestinationSpec> & Partial<WorldSpec> = {}): WorldSpec {
@@ -26,7 +26,7 @@ async function broken(spec: WorldSpec): Promise<string[]> {
 }
 
 const burst = (count: number) => [{ atMs: 10, count }];
-/** Away for 3 s, with a backlog when it is back. */
+/** Down for 3 s, with a backlog at its return. */
 const recovering = world([badFrom(0, 3_000, refuses, works(5, 200))], { perSecond: 60, trafficMs: 6_000 });
 
 type Func = (...args: never[]) => unknown;
@@ -76,7 +76,7 @@ const CASES: Case[] = [
     world([failsSometimes(0.5, 20)], { perSecond: 5 }),
   ],
   [
-    // The oldest first attempts wait longest: with the ends of windows taken away they are sent however late.
+    // The oldest first attempts wait longest: without the ends of windows they are sent however late.
     'sent after its window',
     () => void jest.mocked(isOwedOneTry).mockImplementation(() => true),
     world([works(2, 500)], { perSecond: 30, trafficMs: 20_000, settings: { windowMs: 20_000 } }),
@@ -99,7 +99,7 @@ function drop(record: OpenRecord): DispatchResult {
   return 'accepted';
 }
 
-/** The retry service brings everything back a minute late. */
+/** The retry service returns everything one minute late. */
 function holdReturns(): void {
   const real = Requeuer.prototype.onRecord;
   method(Requeuer.prototype, 'onRecord', function (this: Requeuer, record: OpenRecord) {

@@ -1,9 +1,9 @@
 import { OTHERS, SCENARIOS } from '../../../tools/simulator/catalog';
 import { keeps } from '../../../tools/simulator/scenario';
 
-/** Every scenario in its short form: the production code, in virtual time, keeps what is promised. */
+/** Every scenario in its short form: the production code, in virtual time, keeps its promises. */
 
-/** Seconds; but each is all CPU, and the machine may have others to serve. */
+/** A scenario takes seconds, but of pure CPU, and the machine may be busy. */
 const TIMEOUT_MS = 300_000;
 const OPTIONS = { seed: 7, short: true, note: () => undefined };
 

@@ -3,7 +3,7 @@ import { Crowd } from '../../../tools/simulator/lane-invariants';
 import { Figures } from '../../../tools/simulator/figures';
 import { ATTEMPTS, DEAD, DUE } from '../../../shared/kafka/topics';
 
-/** What watches a simulation finds each kind of wrong that it is there for. */
+/** The checks of a simulation find each kind of violation. */
 
 function aBook() {
   const book = new Book(new Figures(1_000));

@@ -1,4 +1,4 @@
-{{/* Everything is named after the release, which may be "waypost" itself. */}}
+{{/* The names of all resources begin with the release, which may be "waypost" itself. */}}
 {{- define "waypost.name" -}}
 {{- if contains "waypost" .Release.Name -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- else -}}{{ printf "%s-waypost" .Release.Name | trunc 40 | trimSuffix "-" }}{{- end -}}
 {{- end }}
@@ -20,12 +20,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
 {{- end }}
 
-{{/* The health port of a service: shared/service/settings.ts has the same. */}}
+{{/* The health port of a service, as in shared/service/settings.ts. */}}
 {{- define "waypost.healthPort" -}}
 {{- get (dict "ingest" "9401" "router" "9402" "delivery" "9403" "retry" "9404" "audiences" "9406" "control" "9405") . -}}
 {{- end }}
 
-{{/* What must be set, said in one place and in words. */}}
+{{/* Fails with a sentence for each missing required value. */}}
 {{- define "waypost.check" -}}
 {{- if not .Values.kafka.brokers }}{{ fail "kafka.brokers is empty: name the brokers, host:port" }}{{ end -}}
 {{- if not .Values.secrets.existingSecret }}{{ fail "secrets.existingSecret is empty. Make one, and keep a copy of its secret-key:\n  kubectl create secret generic waypost --from-literal=admin-token=$(openssl rand -hex 32) --from-literal=secret-key=$(openssl rand -base64 32)" }}{{ end -}}
@@ -38,7 +38,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- if and (gt (int .Values.services.control.replicas) 1) .Values.persistence.enabled }}{{ fail "services.control.replicas: several want a history on a server: database-url in the secret, and persistence.enabled=false" }}{{ end -}}
 {{- end }}
 
-{{/* The user and the password of a service for Kafka: the key in the secret. */}}
+{{/* The keys of a service's Kafka user and password in the secret. */}}
 {{- define "waypost.saslKey" -}}
 {{- if .root.Values.kafka.sasl.perService }}{{ .service }}-{{ .key }}{{ else }}{{ .key }}{{ end -}}
 {{- end }}

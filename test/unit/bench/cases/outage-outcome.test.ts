@@ -12,7 +12,7 @@ const circuit = (state: 'open' | 'closed', atMs: number): CircuitEvent => ({
 });
 
 describe('the outcome of an outage', () => {
-  // Dead from 100 to 200; wall clock is ahead by 10,000.
+  // Down from 100 to 200; the wall clock is ahead by 10,000.
   const times = { deadMs: 100, backMs: 200, backWallMs: 10_200 };
   const sentAt = new Map([
     ['before', 50],

@@ -46,7 +46,7 @@ describe('the goal where endpoints hang', () => {
 
 describe('isolation in the report', () => {
   it('is judged by the clean phases before and after', () => {
-    // Given a machine that gets slower from phase to phase; then each is judged by what it was just then.
+    // The machine gets slower from phase to phase; the report compares each phase with its neighbours.
     const phases = [
       [0, 100],
       [1, 130],
