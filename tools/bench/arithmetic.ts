@@ -1,6 +1,6 @@
-/** Medians, percentiles and ratios of figures: pure. */
+/** Computes medians, percentiles and ratios. Pure. */
 
-/** The middle value; of an even number the mean of the two in the middle. NaN for none. */
+/** Returns the middle value; of an even number, the mean of the two middle values. NaN for none. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? NaN;
@@ -8,7 +8,10 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** The smallest value that is not below `share` (0 to 1) of all: nearest rank, so that it is one that was measured. */
+/**
+ * Returns the smallest value that is not below `share` (0 to 1) of all: the nearest rank, so that it is a measured
+ * value.
+ */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
@@ -26,7 +29,7 @@ export interface Spread {
   rounds: number;
 }
 
-/** What was not measured in a round is left out; undefined where nothing is left. */
+/** Skips rounds without a measurement; undefined if no value is left. */
 export function spread(values: readonly (number | undefined)[]): Spread | undefined {
   const measured = values.filter((value) => value !== undefined);
   if (measured.length === 0) return undefined;
@@ -38,12 +41,12 @@ export function spread(values: readonly (number | undefined)[]): Spread | undefi
   };
 }
 
-/** A figure beside its yardstick; undefined where either is missing. */
+/** Divides a figure by its yardstick; undefined if either is missing. */
 export function ratio(value: number | undefined, yardstick: number | undefined): number | undefined {
   return value === undefined || yardstick === undefined || yardstick <= 0 ? undefined : value / yardstick;
 }
 
-/** Three significant digits, thousands separated: 0.0234, 1.05, 12.3, 5,120. */
+/** Formats three significant digits with thousands separators: 0.0234, 1.05, 12.3, 5,120. */
 export function readable(value: number): string {
   if (!Number.isFinite(value)) return '-';
   const size = Math.abs(value);

@@ -2,17 +2,17 @@ import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attemp
 import { type Kafka } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 
-/** What topic `attempts` tells of a benchmark. */
+/** Reads the topic `attempts` after a benchmark. */
 
 const CAUGHT_UP_MS = 60_000;
 
 export interface History {
-  /** waits before it was delivered, by delivery id */
+  /** number of waits before delivery, by delivery id */
   hops: Map<string, number>;
   circuits: CircuitEvent[];
 }
 
-/** All of it. */
+/** Reads the whole topic. */
 export async function readHistory(kafka: Kafka): Promise<History> {
   const history: History = { hops: new Map(), circuits: [] };
   const tail = await kafka.tail({
@@ -22,7 +22,7 @@ export async function readHistory(kafka: Kafka): Promise<History> {
     onRecord: ({ value }) => {
       if (value) note(history, JSON.parse(value.toString()) as DeliveryEvent | CircuitEvent);
     },
-    // Then it does not catch up, which is said.
+    // Then it does not catch up, and the deadline reports that.
     onFatal: () => undefined,
   });
   try {
@@ -33,7 +33,7 @@ export async function readHistory(kafka: Kafka): Promise<History> {
   return history;
 }
 
-/** Pure but for the history. */
+/** Pure, except that it changes the history. */
 export function note(history: History, event: DeliveryEvent | CircuitEvent): void {
   if (event.kind === 'circuit') history.circuits.push(event);
   else if (event.kind === 'attempt' && event.outcome === 'delivered') history.hops.set(event.delivery, event.hop);

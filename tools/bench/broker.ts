@@ -3,29 +3,30 @@ import { join } from 'node:path';
 import { findKafka } from '../../deploy/standalone/kafka-source';
 import { messageOf } from '../../shared/service/errors';
 
-/** The Kafka of a benchmark: its own, as `npm start` runs it, so that its CPU time can be told from anybody else's. */
+/** A Kafka for the benchmark alone, started as by `npm start`, so that its CPU time can be measured separately. */
 
 const READY_MS = 90_000;
 const STOP_MS = 5_000;
 
 export interface BenchBroker {
   address: string;
-  /** 0 where it runs in a container */
+  /** 0 if it runs in a container */
   pid: number;
-  /** where its records are, a folder for each partition; undefined where it runs in a container */
+  /** the folder of its records, with a folder for each partition; undefined if it runs in a container */
   folder: string | undefined;
-  /** Records there are in all partitions of a topic, full name; 0 where it is not there. */
+  /** Returns the number of records in all partitions of a topic, full name; 0 if the topic does not exist. */
   records(topic: string): Promise<number>;
   topics(): Promise<string[]>;
   /**
-   * Deletes all topics of a prefix, so that no benchmark carries the records and partitions of those before it. Where it
-   * cannot, the next ones cost a little more: no reason to hide why a benchmark failed.
+   * Deletes all topics with a prefix, so that a benchmark does not carry the records and partitions of earlier ones.
+   * If that fails, the next ones cost a little more. The reason of a failed benchmark matters more, so the error is
+   * ignored.
    */
   forget(prefix: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param note told what takes a while */
+/** @param note receives the name of each slow step */
 export async function startBroker(dir: string, note: (text: string) => void): Promise<BenchBroker> {
   const launch = await findKafka(note);
   const broker = await launch({ dir: join(dir, 'kafka') });

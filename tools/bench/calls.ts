@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 import { type Customer } from './control-api';
 import { callOf } from './payload';
 
-/** A client of ingest: posts batches or single calls of customers in turn. */
+/** A client of ingest: posts batches or single calls of the customers in rotation. */
 
 const ACCEPTED = '{"success":true}';
 
@@ -10,7 +10,7 @@ export class Calls {
   readonly #pool: Pool;
   #next = 0;
 
-  /** @param run part of each messageId: no two runs on one system may share it */
+  /** @param run part of each messageId: two runs on one system must not share it */
   constructor(
     ingestUrl: string,
     connections: number,
@@ -20,13 +20,20 @@ export class Calls {
     this.#pool = new Pool(ingestUrl, { connections, pipelining: 1 });
   }
 
-  /** Posts so many calls of one customer in one request. @throws where not all of them are accepted */
+  /**
+   * Posts a batch of calls of one customer in one request.
+   * @throws if not all of them are accepted
+   */
   async postBatch(size: number): Promise<void> {
     const batch = Array.from({ length: size }, () => this.#call(this.#next++));
     await this.#post('/v1/batch', { batch, sentAt: new Date().toISOString() }, this.#customer(this.#next));
   }
 
-  /** Posts one call. Returns whose it was and its messageId. @throws where it is not accepted */
+  /**
+   * Posts one call.
+   * @returns its customer and its messageId
+   * @throws if it is not accepted
+   */
   async postSingle(): Promise<{ customer: Customer; messageId: string }> {
     const i = this.#next++;
     const customer = this.#customer(i);

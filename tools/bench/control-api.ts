@@ -4,7 +4,7 @@ import { type SystemEnv } from './system';
 
 /** The few calls of the control API that a benchmark needs. */
 
-/** A source and the destination that its calls go to. */
+/** A source and the destination of its calls. */
 export interface Customer {
   sourceId: string;
   destinationId: string;
@@ -12,7 +12,7 @@ export interface Customer {
   authorization: string;
 }
 
-/** One source with one signed destination of one URL, for each URL. */
+/** Creates, for each URL, one source with one signed destination. */
 export async function createCustomers(system: SystemEnv, urls: readonly string[]): Promise<Customer[]> {
   const customers: Customer[] = [];
   for (const [i, url] of urls.entries()) {

@@ -3,35 +3,35 @@ import { readFileSync } from 'node:fs';
 import { clockMs } from './clock';
 import { sum } from './arithmetic';
 
-/** CPU time by process, from the operating system: user and system time of all threads. */
+/** Reads CPU time by process from the operating system: user and system time of all threads. */
 
-/** Linux counts in hundredths of a second for user space, on every architecture that Node runs on. */
+/** Linux reports hundredths of a second to user space, on every architecture that Node supports. */
 const TICKS_PER_SECOND = 100;
 
-/** The CPU time of processes at one moment. */
+/** A reading of the CPU time of processes. */
 export interface CpuReading {
   atMs: number;
   /** seconds since their start */
   byName: Record<string, number>;
-  /** seconds that all cores have worked, whoever for; undefined where the system does not tell */
+  /** seconds that all cores have worked, for any process; undefined if the system does not report it */
   machine: number | undefined;
-  /** seconds that the cores were given to other machines, where this one is virtual */
+  /** seconds that the cores worked for other machines, if this one is virtual */
   stolen: number | undefined;
 }
 
-/** What was used between two readings. */
+/** The CPU use between two readings. */
 export interface CpuUse {
   /** wall clock */
   seconds: number;
   /** CPU-seconds */
   byName: Record<string, number>;
-  /** cores that processes not named were using meanwhile; undefined where the system does not tell */
+  /** cores used by processes without a name here; undefined if the system does not report it */
   foreignCores: number | undefined;
-  /** cores that were given to other machines meanwhile; what is stolen also makes CPU times longer */
+  /** cores used by other machines; stolen time also makes CPU times longer */
   stolenCores: number | undefined;
 }
 
-/** @param pids processes by the name under which they are reported; 0: not on this machine, left out */
+/** @param pids processes by the name in the report; 0: not on this machine, left out */
 export function readCpu(pids: Readonly<Record<string, number>>): CpuReading {
   const known = Object.entries(pids).filter(([, pid]) => pid > 0);
   const stat = process.platform === 'linux' ? readFileSync('/proc/stat', 'utf8') : undefined;
@@ -66,13 +66,13 @@ function cpuSeconds(pid: number): number {
   return psSeconds(execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }));
 }
 
-/** utime and stime of /proc/<pid>/stat, fields 14 and 15. The name, field 2, may hold spaces. */
+/** Returns utime and stime of /proc/<pid>/stat, fields 14 and 15. The name, field 2, may contain spaces. */
 export function statSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** What `ps` prints: [[hours:]minutes:]seconds, with hundredths on macOS. */
+/** Parses the output of `ps`: [[hours:]minutes:]seconds, with hundredths on macOS. */
 export function psSeconds(time: string): number {
   return time
     .trim()
@@ -89,7 +89,7 @@ export function stolenSeconds(stat: string): number {
   return (machineTicks(stat)[8] ?? 0) / TICKS_PER_SECOND;
 }
 
-/** The first line of /proc/stat: its name, user nice system idle iowait irq softirq steal. */
+/** Parses the first line of /proc/stat: its name, user nice system idle iowait irq softirq steal. */
 function machineTicks(stat: string): number[] {
   return stat.split('\n', 1)[0]?.split(/ +/).map(Number) ?? [];
 }

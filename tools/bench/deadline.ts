@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Waits that end: a benchmark that hangs says where. */
+/** Waits with deadlines: a benchmark that hangs reports where. */
 
-/** @throws an error that says what was awaited, after `deadlineMs` */
+/** @throws an error that names the awaited event, after `deadlineMs` */
 export async function within<T>(what: string, deadlineMs: number, promise: Promise<T>): Promise<T> {
   const cancel = new AbortController();
   const late = pause(deadlineMs, undefined, { signal: cancel.signal }).then(() => {
@@ -12,12 +12,15 @@ export async function within<T>(what: string, deadlineMs: number, promise: Promi
     return await Promise.race([promise, late]);
   } finally {
     cancel.abort();
-    // Cancelled: nobody waits for it any more.
+    // The deadline was cancelled.
     late.catch(() => undefined);
   }
 }
 
-/** Asks every `everyMs` until the answer is true, at most `deadlineMs`. Returns the last answer. */
+/**
+ * Repeats a check every `everyMs` until it is true, at most for `deadlineMs`.
+ * @returns the last result
+ */
 export async function until(
   check: () => boolean | Promise<boolean>,
   everyMs: number,

@@ -3,14 +3,14 @@ import { type Kafka, type Tail } from '../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../shared/kafka/topics';
 import { sum } from './arithmetic';
 
-/** What topic `profiles.status` says of all definitions, as control reads it. */
+/** Reads the status of all definitions from the topic `profiles.status`, as control does. */
 export class DefinitionStatus {
   readonly #said = new Map<string, StatusValue>();
   #tail: Tail | undefined;
 
   private constructor(private readonly expected: number) {}
 
-  /** @param expected reports that there are when every partition has said of each definition how it stands */
+  /** @param expected number of reports once every partition has reported each definition */
   static async watch(kafka: Kafka, expected: number): Promise<DefinitionStatus> {
     const status = new DefinitionStatus(expected);
     status.#tail = await kafka.tail({
@@ -20,7 +20,7 @@ export class DefinitionStatus {
       onRecord: ({ value }) => {
         if (value) status.#note(JSON.parse(value.toString()) as StatusValue);
       },
-      // Then nothing changes any more, which is said.
+      // Then the status stops changing, and the deadline reports that.
       onFatal: () => undefined,
     });
     return status;
@@ -30,13 +30,13 @@ export class DefinitionStatus {
     await this.#tail?.stop();
   }
 
-  /** Whether the first syncs are done. */
+  /** Returns whether the first syncs are done. */
   get live(): boolean {
     const all = [...this.#said.values()];
     return all.length === this.expected && all.every(({ phase }) => phase === 'live');
   }
 
-  /** Users that the first syncs have looked at. */
+  /** Number of users that the first syncs have checked. */
   get counted(): number {
     const least = new Map<number, number>();
     for (const { partition, counted } of this.#said.values())
@@ -44,7 +44,7 @@ export class DefinitionStatus {
     return sum([...least.values()]);
   }
 
-  /** Calls that were made in all. */
+  /** Number of calls emitted in total. */
   get told(): number {
     return sum([...this.#said.values()].map(({ told }) => told));
   }

@@ -27,10 +27,10 @@ const TRAITS: Record<string, Pick<ComputedTrait, 'compute' | 'event' | 'property
   highest: { compute: 'max', event: 'Order Completed', property: 'total', windowMs: 90 * DAY_MS },
 };
 
-/** How many there are. */
+/** Their number. */
 export const DEFINITIONS = { audiences: Object.keys(CONDITIONS).length, traits: Object.keys(TRAITS).length };
 
-/** @param history by partition of `messages`, where it ends */
+/** @param history the end of each partition of `messages` */
 export function definitionEntries(history: number[]): Entry[] {
   const audiences = Object.entries(CONDITIONS).map(([key, condition]): Entry => {
     const data: Audience = { ...common(`aud_${key}`, key, history), condition };
@@ -52,7 +52,7 @@ function common(id: string, key: string, history: number[]) {
   return { ...base, revision: 1, history, ...dates() };
 }
 
-/** The source that a definition is told by. */
+/** Returns the source of a definition's calls. */
 function tellerOf(definition: string): string {
   return `src_of_${definition}`;
 }

@@ -1,14 +1,14 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Room on the disk. */
+/** Measures disk usage. */
 
 const BLOCK_BYTES = 512;
 
 /**
- * What is allocated below a folder, in bytes: files may be longer than what is written of them. What goes away meanwhile
- * counts nothing.
- * @param wanted of the names of its own entries (default: all)
+ * Returns the bytes allocated below a folder: a file may be longer than its written part. Files that disappear during
+ * the walk count as 0.
+ * @param wanted selects its entries by name (default: all)
  */
 export function diskBytes(dir: string, wanted: (name: string) => boolean = () => true): number {
   let bytes = 0;

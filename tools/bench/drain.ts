@@ -3,46 +3,46 @@ import { type Kafka } from '../../shared/kafka/port';
 import { sum } from './arithmetic';
 import { type CpuReading, type CpuUse, cpuBetween, readCpu } from './cpu';
 
-/** How services empty topics that were filled before they started: by the offsets that their groups commit. */
+/** Measures how services empty topics that were filled before their start, by the offsets that their groups commit. */
 
-/** They are committed ten times a second. */
+/** Groups commit ten times a second. */
 const POLL_MS = 50;
-/** Without any progress something is wrong. */
+/** A longer standstill is a failure. */
 const STILL_MS = 120_000;
 
-/** Messages behind the last one that is measured: at both ends as many are under way that are not committed. */
+/** Messages after the last measured one: at both ends the same number is in progress and not committed. */
 export const BEYOND = 3_000;
 
-/** What was done by a moment, and what the processes had used by then. */
+/** The work done up to a time, and the CPU that the processes had used. */
 export interface Mark {
   count: number;
   cpu: CpuReading;
 }
 
-/** What was done between two marks. */
+/** The work done between two marks. */
 export interface DrainFigure {
   count: number;
   perSecond: number;
   cpu: CpuUse;
 }
 
-/** What is being done, and by whom. */
+/** A drain in progress, and its processes. */
 export interface Drain {
-  /** in words */
+  /** description */
   what: string;
   done: () => Promise<number>;
   pids: Readonly<Record<string, number>>;
 }
 
-/** Records that a group has committed, of a topic none of whose records was deleted. */
+/** Returns the number of records that a group has committed, of a topic without deleted records. */
 export async function committedBy(kafka: Pick<Kafka, 'committed'>, group: string, topic: string): Promise<number> {
   return sum(await kafka.committed(group, topic));
 }
 
 /**
- * Waits until so many are done; it may be a little more by then.
- * @param onCount told of each look
- * @throws where no more were done for two minutes
+ * Waits until this many are done; a few more may be done by then.
+ * @param onCount receives the count of each check
+ * @throws if none were done for two minutes
  */
 export async function drained(drain: Drain, count: number, onCount?: (count: number) => void): Promise<Mark> {
   const { what, done, pids } = drain;
@@ -55,7 +55,11 @@ export async function drained(drain: Drain, count: number, onCount?: (count: num
   return { count: last, cpu };
 }
 
-/** Looks again and again. @returns the count at which it was so. @throws where the count has stood still for two minutes */
+/**
+ * Polls until the condition holds.
+ * @returns the count at which it held
+ * @throws if the count has not changed for two minutes
+ */
 export async function watched(options: {
   what: string;
   look: () => number | Promise<number>;

@@ -1,16 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { type Behaviour, type FromReceiver, RECEIVER_MAIN, type ToReceiver } from './receiver';
 
-/** All that has arrived since the last reset. */
+/** Requests that have arrived since the last reset. */
 interface Arrived {
   count: number;
-  /** the first time of each id that met an origin that answers, if ids were asked for */
+  /** the first time of each id at an origin that responds, if ids were requested */
   arrivals: Map<string, number>;
-  /** the most connections open at once, by origin */
+  /** the largest number of open connections, by origin */
   mostOpen: Map<string, number>;
 }
 
-/** The receiver (receiver.ts) as its parent sees it. */
+/** The parent's view of the receiver (receiver.ts). */
 export class Endpoint {
   readonly #waiting: ((message: FromReceiver) => void)[] = [];
   readonly #origins: string[] = [];
@@ -44,12 +44,12 @@ export class Endpoint {
     return this.child.pid ?? 0;
   }
 
-  /** Delivery ids that met an origin that answers since the last reset, if ids were asked for; a few ms old. */
+  /** Delivery ids that have reached a responding origin since the last reset, if ids were requested; a few ms old. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** So many origins beside the first, all answering as their paths say. Asked again, it gives the same ones. */
+  /** Opens this many origins beside the first. All respond as their paths say. A second call returns the same ones. */
   async origins(count: number): Promise<string[]> {
     const missing = count - this.#origins.length;
     if (missing > 0) {
@@ -61,26 +61,32 @@ export class Endpoint {
     return this.#origins.slice(0, count);
   }
 
-  /** How these origins answer from now on. */
+  /** Sets the behaviour of these origins from now on. */
   behave(origins: readonly string[], as: Behaviour): void {
     this.#ask({ kind: 'behave', ports: origins.map((origin) => Number(new URL(origin).port)), as });
   }
 
-  /** Forgets what came before. @param options.ids note each delivery id (costs a microsecond a request) */
+  /**
+   * Discards all earlier requests.
+   * @param options.ids records each delivery id (costs a microsecond a request)
+   */
   reset(options: { ids: boolean }): void {
     this.#waiting.length = 0;
     this.#accepted = 0;
     this.#ask({ kind: 'reset', ...options });
   }
 
-  /** Resolves, with the time by clockMs, when so many requests have arrived since the last reset. */
+  /** Resolves, with the time of clockMs, when this many requests have arrived since the last reset. */
   reached(count: number): Promise<number> {
     const mark = this.#next((message) => (message.kind === 'mark' && message.at === count ? message.atMs : undefined));
     this.#ask({ kind: 'mark', at: count });
     return mark;
   }
 
-  /** Called every few milliseconds with the number that has arrived since the last reset; until the next. */
+  /**
+   * Calls the listener every few milliseconds with the number of requests since the last reset; the next call
+   * replaces it.
+   */
   onCount(listener: (count: number) => void): void {
     this.#waiting.push((message) => {
       if (message.kind === 'count') listener(message.count);

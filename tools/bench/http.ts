@@ -1,11 +1,11 @@
-/** As much of HTTP/1.1 as the receiver needs: where a request ends, its path and its delivery id. */
+/** The part of HTTP/1.1 that the receiver needs: the end of a request, its path and its delivery id. */
 
 /** The head of one request. */
 export interface Head {
-  /** where the request ends in the data, body included; it may not have arrived yet */
+  /** end of the request in the data, including its body, which may not have arrived yet */
   end: number;
   path: string;
-  /** the header webhook-id, '' where there is none or it was not asked for */
+  /** the header webhook-id, '' if it is absent or was not requested */
   id: string;
 }
 
@@ -14,8 +14,8 @@ const LENGTH = /\r\ncontent-length: *(\d+)/i;
 const ID = /\r\nwebhook-id: *([^\r]+)/i;
 
 /**
- * The head of the request that begins at `start`, or undefined where it has not arrived as a whole.
- * @param withId whether to look for the delivery id, which costs a microsecond
+ * Parses the head of the request at `start`; undefined if it is incomplete.
+ * @param withId reads the delivery id, which costs a microsecond
  */
 export function readHead(data: Buffer, start: number, withId: boolean): Head | undefined {
   const endOfHead = data.indexOf(END_OF_HEAD, start);
@@ -29,7 +29,10 @@ export function readHead(data: Buffer, start: number, withId: boolean): Head | u
   };
 }
 
-/** How a path is answered: at once, after so many ms (`/slow-100/…`), or never (`/hang/…`). */
+/**
+ * Returns the behaviour of a path: an immediate response, one after a delay in ms (`/slow-100/…`), or none
+ * (`/hang/…`).
+ */
 export function delayOf(path: string): number | 'never' {
   if (path.startsWith('/hang')) return 'never';
   if (!path.startsWith('/slow-')) return 0;

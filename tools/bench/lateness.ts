@@ -3,7 +3,7 @@ import { DUE, tierTopic } from '../../shared/kafka/topics';
 import { percentile } from './arithmetic';
 import { type LatenessFigure } from './report/figures';
 
-/** How long after its time a delivery of a tier comes to the topic of what is due, by the broker's clock. */
+/** Measures how late a delivery moves from its tier to the topic `webhooks.due`, by the broker's clock. */
 export class Lateness {
   /** ms since 1970, by delivery id */
   readonly #dueAt = new Map<string, number>();
@@ -12,11 +12,11 @@ export class Lateness {
 
   constructor(private readonly delayMs: number) {}
 
-  /** Of what is appended to the tier from now on. */
+  /** Watches records that are appended to the tier from now on. */
   static async watch(kafka: Kafka, delayMs: number): Promise<Lateness> {
     const lateness = new Lateness(delayMs);
     const tail = async (topic: string, onRecord: (record: InRecord) => void) => {
-      // What is not read counts as missing.
+      // Unread records count as missing.
       const onFatal = () => undefined;
       lateness.#tails.push(await kafka.tail({ name: 'bench-lateness', topic, from: 'end', onRecord, onFatal }));
     };
@@ -30,11 +30,11 @@ export class Lateness {
   }
 
   isPut(id: string, atMs: number): void {
-    // A second copy, after a crash, makes nothing later.
+    // A second copy, after a crash, does not count as later.
     if (!this.#putAt.has(id)) this.#putAt.set(id, atMs);
   }
 
-  /** Of what was due from one time until another, ms since 1970. */
+  /** Returns the figures of records due between two times, ms since 1970. */
   between(fromMs: number, toMs: number): LatenessFigure {
     const due = [...this.#dueAt].filter(([, atMs]) => atMs >= fromMs && atMs < toMs);
     const late = due.flatMap(([id, dueMs]) => {

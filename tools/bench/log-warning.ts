@@ -1,4 +1,4 @@
-/** What a line of a service's log warns of, or undefined where it is no warning: pure. */
+/** Returns the warning in a line of a service's log, or undefined if it is no warning. Pure. */
 export function warningOf(line: string): string | undefined {
   if (!/"level":"(warn|error|fatal)"/.test(line)) return undefined;
   const field = (name: string) => new RegExp(`"${name}":"([^"]*)"`).exec(line)?.[1];

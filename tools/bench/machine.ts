@@ -6,7 +6,7 @@ import { findJava } from '../../deploy/standalone/java';
 import { ROOT } from '../../shared/service/repo-root';
 import { type Machine } from './report/figures';
 
-/** What the figures were measured on. */
+/** Describes the machine of the measurement. */
 export async function describeMachine(): Promise<Machine> {
   return {
     cores: cpus().length,
@@ -22,11 +22,11 @@ export async function describeMachine(): Promise<Machine> {
 async function javaVersion(): Promise<string> {
   const java = await findJava();
   if (java === undefined) return 'in a container';
-  // `java -version` says it on stderr, `--version` on stdout.
+  // `java -version` prints to stderr, `--version` to stdout.
   return execFileSync(java, ['--version'], { encoding: 'utf8' }).split('\n', 1)[0] ?? 'unknown';
 }
 
-/** The version that the embedded broker's jars are pinned to. */
+/** Returns the pinned version of the embedded broker's jars. */
 function kafkaVersion(): string {
   const pom = readFileSync(join(ROOT, 'deploy', 'kafka', 'pom.xml'), 'utf8');
   return /<artifactId>kafka_[\d.]+<\/artifactId>\s*<version>([^<]+)</.exec(pom)?.[1] ?? 'unknown';

@@ -10,11 +10,11 @@ import { runRound } from './round';
 import { settingsOf } from './report/settings-table';
 import { setUp, type Bench } from './setup';
 
-/** `npm run bench`: measures, and prints one page of figures on stdout. Progress goes to stderr. */
+/** `npm run bench`: measures, and prints one page of figures to stdout. Progress goes to stderr. */
 
 const progress = new Progress((text) => console.error(`bench: ${text} …`));
 
-/** Returns the code to exit with: not 0 where something could not be measured. */
+/** Returns the exit code: not 0 if a measurement failed. */
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   const note = progress.note.bind(progress);
@@ -35,7 +35,7 @@ async function main(): Promise<number> {
     };
     for await (const round of runRounds(bench, options)) {
       results.rounds.push(round);
-      // After each: who breaks off an hour's run keeps what was measured.
+      // Write after each round, so that an aborted run keeps its figures.
       if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
     }
     if (options.page !== undefined) writePage(options.page, results);
@@ -58,7 +58,7 @@ async function* runRounds(bench: Bench, { rounds: count, only, once, sizes }: Op
 }
 
 main().then(
-  // A pool or a pipe that is still open must not hold up the shell.
+  // An open pool or pipe must not delay the exit.
   (code) => process.exit(code),
   (error: unknown) => {
     console.error(error instanceof Error ? error.message : error);

@@ -1,21 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Memory by process, from the operating system: what is resident. */
+/** Reads the resident memory of processes from the operating system. */
 
 const KB_PER_MB = 1_024;
 const SAMPLE_MS = 1_000;
 
-/** MB by process; of pid 0, which is not on this machine, nothing. */
+/** Returns MB by process; skips pid 0, which is not on this machine. */
 export function residents(pids: Readonly<Record<string, number>>): Record<string, number> {
   const known = Object.entries(pids).filter(([, pid]) => pid > 0);
   return Object.fromEntries(known.map(([name, pid]) => [name, residentMb(pid)]));
 }
 
-/** What a process holds, MB: resident, and of that what is its own and no page of a file. */
+/** The memory of a process, MB: resident, and the part of it that is not a page of a file. */
 export interface Memory {
   rssMb: number;
-  /** NaN where the system does not tell */
+  /** NaN if the system does not report it */
   ownMb: number;
 }
 
@@ -25,7 +25,7 @@ function memoryOf(pid: number): Memory {
   return { rssMb: statusKb(status) / KB_PER_MB, ownMb: statusKb(status, 'RssAnon') / KB_PER_MB };
 }
 
-/** The most memory that a process has had since it was last asked. */
+/** Tracks the largest memory of a process between two queries. */
 export class MemoryWatch {
   #most: Memory = { rssMb: 0, ownMb: 0 };
   readonly #timer: NodeJS.Timeout;
@@ -50,7 +50,7 @@ export class MemoryWatch {
       const { rssMb, ownMb } = memoryOf(this.pid);
       this.#most = { rssMb: Math.max(rssMb, this.#most.rssMb), ownMb: Math.max(ownMb, this.#most.ownMb) };
     } catch {
-      // It has ended: the measurement says so.
+      // The process has ended: the measurement reports that.
     }
   }
 }
@@ -63,7 +63,7 @@ function residentMb(pid: number): number {
   return kb / KB_PER_MB;
 }
 
-/** VmRSS, or another line, of /proc/<pid>/status. NaN where there is none. */
+/** Returns VmRSS, or another line, of /proc/<pid>/status. NaN if it is missing. */
 export function statusKb(status: string, name = 'VmRSS'): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? NaN);
 }

@@ -1,4 +1,4 @@
-/** The sum of a metric of a service; 0 where it does not answer yet. */
+/** Returns the sum of a metric of a service; 0 if it does not respond yet. */
 export async function metricOf(port: number, name: string): Promise<number> {
   const text = await fetch(`http://127.0.0.1:${String(port)}/metrics`).then(
     (answer) => answer.text(),

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from './clock';
 
-/** So many a second, whatever becomes of them. */
+/** Starts work at a fixed rate, regardless of its outcome. */
 
-/** Timers are no finer: what has fallen due meanwhile is started together. */
+/** Timers are no finer: work that falls due between two ticks starts together. */
 const TICK_MS = 1;
 const MOST_A_TURN_MS = 5;
 
 /**
- * Starts one after the other by a fixed schedule, and waits for all that were started.
- * @param more asked before each with how many were started
+ * Starts work on a fixed schedule, and waits until all of it has ended.
+ * @param more called before each start with the number started
  */
 export async function openLoop(
   perSecond: number,
@@ -29,7 +29,7 @@ export async function openLoop(
   while (!failure && more(started)) {
     const now = clockMs();
     const inMs = startedAt + started * intervalMs - now;
-    // Also where it is behind: else nothing that was started would ever get its turn.
+    // Yield even when late: otherwise the started work would get no turn.
     if (inMs > 0 || now - turnAt > MOST_A_TURN_MS) {
       await (inMs > 0 ? pause(Math.max(TICK_MS, inMs)) : new Promise(setImmediate));
       turnAt = clockMs();

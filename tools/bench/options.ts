@@ -3,9 +3,9 @@ import { type AudiencesSize } from './cases/audiences';
 import { BEYOND } from './drain';
 import { LONG, QUICK, type Sizes, WHOLE } from './sizes';
 
-/** The command line of `npm run bench`. */
+/** Parses the command line of `npm run bench`. */
 
-/** In the order in which they run. */
+/** In the order of the run. */
 export const PARTS = [
   'bare',
   'delivery',
@@ -24,13 +24,13 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-/** These take long for each figure: once a run, but with --long. */
+/** These take long for each figure: once a run, unless --long is set. */
 const ONCE: readonly Part[] = ['telemetry', 'filters', 'sustained', 'outage', 'waiting', 'audiences'];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
   [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
-/** Where the table and the plots go after a whole run. */
+/** Destination of the table and the plots of a whole run. */
 const PAGE = 'docs/lab/benchmarks.md';
 
 export interface Options {
@@ -38,15 +38,15 @@ export interface Options {
   rounds: number;
   sizes: Sizes;
   quick: boolean;
-  /** not again after the first round */
+  /** not repeated after the first round */
   once: ReadonlySet<Part>;
   json: string | undefined;
-  /** a page in Markdown, with plots beside it */
+  /** a Markdown page, with plots beside it */
   page: string | undefined;
   profile: string | undefined;
 }
 
-/** @throws an error with the usage for what it does not know */
+/** @throws an error with the usage for unknown arguments */
 export function readOptions(args: string[]): Options {
   const { values } = parse(args);
   const [quick, long] = [values.quick === true, values.long === true];
@@ -74,7 +74,7 @@ function sizesOf(sizes: Sizes, given: Partial<Record<'waiting' | 'capacity' | 'u
   };
 }
 
-/** Some messages must be left when all is warm. */
+/** Enough messages must remain after the warm-up. */
 function users({ users: usual, passes, warmUp }: AudiencesSize, given = usual): number {
   const least = Math.ceil((1.2 * (warmUp + BEYOND)) / passes);
   if (given < least) throw new Error(`--users must be ${String(least)} or more: fewer have sent too little.\n${USAGE}`);

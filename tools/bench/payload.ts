@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { type Message } from '../../shared/model/message';
 
-/** What is sent in the benchmarks: track calls and the bodies that are delivered of them, each of one kilobyte. */
+/** The payloads of the benchmarks: track calls and their rendered bodies, each of one kilobyte. */
 
 /** The size of a call and of a body as JSON. */
 export const BODY_BYTES = 1_024;
-/** Signs what is delivered. */
+/** The signing secret. */
 export const SECRET = 'bench-shared-secret';
-/** So many users take turns: they spread the records over shards and partitions. */
+/** Users in rotation: they spread the records over shards and partitions. */
 const USERS = 1_000;
 
-/** A body as the router renders it. */
+/** Returns a body as the router renders it. */
 export function bodyOf(i: number, messageId: string): object {
   return padded({
     version: 1,
@@ -24,7 +24,7 @@ export function bodyOf(i: number, messageId: string): object {
   });
 }
 
-/** A call as a client sends it. */
+/** Returns a call as a client sends it. */
 export function callOf(i: number, messageId: string): object {
   return padded({
     type: 'track',
@@ -37,7 +37,7 @@ export function callOf(i: number, messageId: string): object {
   });
 }
 
-/** The same as ingest has accepted it, now. */
+/** Returns the same call as ingest accepts it now. */
 export function messageOf(i: number, messageId: string): Message {
   return { ...callOf(i, messageId), receivedAt: new Date().toISOString() } as Message;
 }
@@ -46,7 +46,7 @@ export function userOf(i: number): string {
   return `user-${String(i % USERS)}`;
 }
 
-/** What the bare loop does for each request: the least that any signed webhook takes. */
+/** The work of the baseline for each request: the minimum of any signed webhook. */
 export function signedHeaders(body: string): Record<string, string> {
   return {
     'content-type': 'application/json',
@@ -58,7 +58,7 @@ interface Track {
   properties: Record<string, unknown>;
 }
 
-/** What real calls carry beside what they are about. */
+/** The context of real calls. */
 export const CONTEXT = {
   library: { name: '@segment/analytics-node', version: '3.1.0' },
   ip: '203.0.113.7',
@@ -81,7 +81,7 @@ function propertiesOf(i: number): Record<string, unknown> {
   };
 }
 
-/** Filled up with one property, as texts of any length are in real calls. */
+/** Pads a body with one property, because real calls contain texts of any length. */
 function padded<T extends Track>(body: T): T {
   const missing = BODY_BYTES - Buffer.byteLength(JSON.stringify(body)) - ',"note":""'.length;
   body.properties.note = 'x'.repeat(Math.max(0, missing));

@@ -3,14 +3,15 @@ import { at as pick, share } from './history/hash-random';
 import { CONTEXT, PRODUCTS } from './payload';
 
 /**
- * What users of a shop do, the same in each run: pure. Each pass over all users is one message of each, in an order that
- * looks random: first an identify, then track calls of five events, one of which no definition counts.
+ * Generates the calls of a shop's users, the same in each run. Pure. Each pass over all users is one message of each,
+ * in an order that looks random: first an identify, then track calls of five events. No definition counts one of
+ * these events.
  */
 
 const DAY_MS = 86_400_000;
-/** Over so many days the calls lie back. */
+/** The calls are spread over this many past days. */
 const DAYS = 40;
-/** Larger than any number of users, so that every user is met once in each pass. */
+/** Larger than any number of users, so that each pass visits every user once. */
 const STRIDE = 982_451_653;
 
 const EVENTS: readonly [string, number][] = [
@@ -23,7 +24,10 @@ const EVENTS: readonly [string, number][] = [
 const CATEGORIES = ['tea', 'coffee', 'kettles', 'cups', 'books'];
 const COUNTRIES = ['DE', 'FR', 'GB', 'US', 'JP', 'BR', 'IN', 'ZA'];
 
-/** The i-th call. @param nowMs when it was accepted, ms since 1970 */
+/**
+ * Returns the i-th call.
+ * @param nowMs time of acceptance, ms since 1970
+ */
 export function callOfUser(i: number, users: number, nowMs: number): Message {
   const user = (i * STRIDE) % users;
   const atMs = nowMs - Math.floor(share(i, 1) * DAYS * DAY_MS);

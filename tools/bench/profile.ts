@@ -3,13 +3,13 @@ import { Session } from 'node:inspector';
 import { join } from 'node:path';
 
 /**
- * Loaded into a service by NODE_OPTIONS (`--cpu-prof` is not allowed there): profiles its CPU from its start, and
- * writes the profile, for Chrome's developer tools, when it ends.
+ * Loaded into a service by NODE_OPTIONS (which does not allow `--cpu-prof`): profiles its CPU from its start, and at
+ * its end writes the profile for Chrome's developer tools.
  */
 
 /** This file, for `--require`. */
 export const PROFILE_MAIN = __filename;
-/** The variable that names the folder. Its name does not begin with WAYPOST_, where unknown settings are mistakes. */
+/** The variable that names the folder. Unknown variables that begin with WAYPOST_ are errors, so it does not. */
 export const PROFILE_DIR = 'BENCH_PROFILE_DIR';
 
 const INTERVAL_US = 500;

@@ -1,18 +1,18 @@
 import { readable } from './arithmetic';
 import { clockMs } from './clock';
 
-/** What a run tells meanwhile, on stderr: what it does, and for what takes long how long it still will. */
+/** Prints the progress of a run to stderr: the current step, and for a long step the remaining time. */
 
 const EVERY_MS = 10_000;
 
 export class Progress {
-  /** @param about stands before each line: the round */
+  /** @param about prefix of each line: the round */
   constructor(
     private readonly write: (text: string) => void,
     private readonly about = '',
   ) {}
 
-  /** The same, with more before each line. */
+  /** Returns the same, with a longer prefix. */
   within(about: string): Progress {
     return new Progress(this.write, `${this.about}${about}: `);
   }
@@ -21,7 +21,10 @@ export class Progress {
     this.write(this.about + text);
   }
 
-  /** Says what begins. @returns to be told as often as one likes how many are done: every ten seconds that is said */
+  /**
+   * Announces a step.
+   * @returns a function that receives the number done, as often as the caller likes; it prints every ten seconds
+   */
   counting(what: string, of: number): (done: number) => void {
     this.note(`${what}: ${of.toLocaleString('en-US')}`);
     const startedAt = clockMs();
@@ -34,7 +37,10 @@ export class Progress {
     };
   }
 
-  /** Says what begins, and every ten seconds how far it is. @param expectedMs how long it will take, roughly */
+  /**
+   * Announces a step, and prints its progress every ten seconds.
+   * @param expectedMs its approximate duration
+   */
   async during<T>(what: string, expectedMs: number, work: () => Promise<T>): Promise<T> {
     this.note(what);
     const startedAt = clockMs();
@@ -47,7 +53,7 @@ export class Progress {
   }
 }
 
-/** Pure: `counting: 120,000 of 300,000, 5,120/s, about 35 s left`; of what has just begun, no rate. */
+/** Pure: `counting: 120,000 of 300,000, 5,120/s, about 35 s left`; without a rate at the very start. */
 export function howMany(what: string, done: number, { of, sinceMs }: { of: number; sinceMs: number }): string {
   const perMs = done / sinceMs;
   const left = perMs > 0 ? `, ${readable(perMs * 1000)}/s, about ${duration((of - done) / perMs)} left` : '';

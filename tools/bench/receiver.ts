@@ -3,34 +3,37 @@ import { delayOf, readHead } from './http';
 import { clockMs } from './clock';
 
 /**
- * The customers' endpoints of a benchmark, as a process of its own: a bare HTTP/1.1 loop over sockets, since it shares
- * the cores with what is measured. Each port is one origin. It answers with 200 as the path says, at once, late, or
- * never (http.ts), until it is told that a port hangs or fails.
+ * The customers' endpoints of a benchmark in a separate process: a bare HTTP/1.1 loop over sockets, because it shares
+ * the cores with the measured system. Each port is one origin. It responds with 200 as the path says, immediately,
+ * late, or never (http.ts), until the parent lets a port hang or fail.
  */
 
 /** This file, to be started as a process. */
 export const RECEIVER_MAIN = __filename;
 
-/** `path`: as the path says; `hang`: reads and never answers; `fail`: 503 at once. */
+/** `path`: as the path says; `hang`: reads and never responds; `fail`: 503 immediately. */
 export type Behaviour = 'path' | 'hang' | 'fail';
 
-/** What the parent asks. */
+/** The requests of the parent. */
 export type ToReceiver =
-  /** Forgets all counts and marks. `ids`: note when each delivery id first met a port that answers */
+  /** Resets all counts and marks. `ids`: record when each delivery id first reached a responding port */
   | { kind: 'reset'; ids: boolean }
-  /** Tells when so many have arrived. */
+  /** Reports when this many requests have arrived. */
   | { kind: 'mark'; at: number }
-  /** Listens on so many more ports. */
+  /** Listens on this many more ports. */
   | { kind: 'open'; count: number }
   | { kind: 'behave'; ports: number[]; as: Behaviour }
   | { kind: 'report' };
 
-/** What it answers. Times are by the clock that all processes share (clock.ts). */
+/** Its responses. Times are of the clock that all processes share (clock.ts). */
 export type FromReceiver =
   | { kind: 'listening'; port: number }
   | { kind: 'opened'; ports: number[] }
   | { kind: 'mark'; at: number; atMs: number }
-  /** sent every few ms while it rises; `accepted`: delivery ids that met a port that answers, if ids were asked for */
+  /**
+   * sent every few ms while it rises; `accepted`: delivery ids that have reached a responding port, if ids were
+   * requested
+   */
   | { kind: 'count'; count: number; accepted: number }
   | {
       kind: 'report';
@@ -46,7 +49,7 @@ const TELL_EVERY_MS = 5;
 /** One port. */
 interface Door {
   as: Behaviour;
-  /** connections now, and the most at once since the last reset */
+  /** connections now, and the maximum since the last reset */
   open: number;
   mostOpen: number;
 }
@@ -133,7 +136,7 @@ class Receiver {
       }
       rest = start < data.length ? data.subarray(start) : undefined;
     });
-    // A sender that was killed, or that gave up on a path that never answers.
+    // A sender that was killed, or that timed out on a path without a response.
     socket.on('error', () => socket.destroy());
   }
 

@@ -16,7 +16,7 @@ import { runSystem, TOGETHER } from './cases/system-run';
 import { measureTelemetry } from './cases/telemetry';
 import { measureWaiting } from './cases/waiting';
 
-/** One pass over everything that is asked for; what fails is left out and told of. */
+/** Runs all selected parts once; it omits and reports parts that fail. */
 export async function runRound(
   bench: Bench,
   { only, sizes }: { only: ReadonlySet<Part>; sizes: Sizes },
@@ -24,7 +24,7 @@ export async function runRound(
 ): Promise<Round> {
   const attempts = new RunParts(only, progress);
   const bare: BareFigure[] = [];
-  /** Before each part that has a ratio to it: the machine may be slower a minute later. */
+  /** Before each part with a ratio to it, because the machine's speed may change within minutes. */
   const runBare = async () => {
     const figure = await attempts.run('bare', 'bare loop', () => {
       bench.endpoint.reset({ ids: false });

@@ -1,7 +1,7 @@
 import { messageOf } from '../../shared/service/errors';
 import { type Progress } from './progress';
 
-/** Runs the parts that are asked for: one that fails is told of, and the others go on. */
+/** Runs the selected parts: it reports a part that fails and continues with the others. */
 export class RunParts<Part extends string> {
   readonly failures: { part: string; why: string }[] = [];
 
@@ -10,7 +10,7 @@ export class RunParts<Part extends string> {
     private readonly progress: Progress,
   ) {}
 
-  /** Undefined where the part is not asked for, or failed. Of several parts together: where none is asked for. */
+  /** Undefined if the part is not selected, or failed. For a group of parts: if none is selected. */
   async run<T>(
     part: Part | readonly Part[],
     what: string,

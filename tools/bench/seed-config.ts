@@ -7,9 +7,9 @@ import { requireSecretKeys, type Settings } from '../../shared/service/settings'
 import { type Log } from '../../shared/telemetry/log';
 import { SECRET } from './payload';
 
-/** Entries of `config` as control writes them. */
+/** Writes entries of `config` as control does. */
 
-/** The source that the messages of a benchmark are of. */
+/** The source of the messages of a benchmark. */
 export const SOURCE = 'src_bench';
 
 /** One entry, of any kind. */
@@ -54,12 +54,12 @@ export function destinationOf(
   };
 }
 
-/** @param more what it has that others have not */
+/** @param more additional fields of this source */
 export function sourceOf(id: string, more: Partial<Source> = {}): Source {
   return { id, name: id, enabled: true, writeKeys: [], ...dates(), ...more };
 }
 
-/** When an entry was made and changed: now. */
+/** Returns creation and update time: now. */
 export function dates(): { createdAt: string; updatedAt: string } {
   const at = new Date().toISOString();
   return { createdAt: at, updatedAt: at };

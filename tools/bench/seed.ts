@@ -10,21 +10,24 @@ import { newTraceparent } from '../../shared/telemetry/trace';
 import { bodyOf, userOf } from './payload';
 import { destinationOf, type Entry, SOURCE, writeEntries } from './seed-config';
 
-/** Fills a system's topics as control and router would, for a service that is to be measured alone. */
+/** Fills a system's topics as control and router do, for a service that is measured alone. */
 
-/** Records handed over at once, which is what one produce request takes. */
+/** Records handed over together: the size of one produce request. */
 const BATCH = 500;
 const BATCHES_AHEAD = 4;
-/** That of the default settings. */
+/** The default of the settings. */
 const WINDOW_MS = 4 * 3_600_000;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
-/** Writes as control and router would. */
+/** Writes as control and router do. */
 export interface Seeder {
   kafka: Kafka;
-  /** One signed destination for each URL. @param filter of each; absent: none */
+  /**
+   * Writes one signed destination for each URL.
+   * @param filter of each; absent: none
+   */
   destinations(urls: readonly string[], filter?: string): Promise<Destination[]>;
-  /** New entries of `config`. */
+  /** Writes new entries of `config`. */
   write(entries: readonly Entry[]): Promise<void>;
   /** Resolves when all are acknowledged. */
   append(records: Iterable<OutRecord>): Promise<void>;
@@ -54,7 +57,7 @@ export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
   };
 }
 
-/** Writes one destination for each URL, and `count` rendered deliveries that take turns among them. */
+/** Writes one destination for each URL, and `count` rendered deliveries for them in rotation. */
 export async function seedDeliveries(
   env: Record<string, string>,
   options: { urls: readonly string[]; count: number },
@@ -68,7 +71,10 @@ export async function seedDeliveries(
   }
 }
 
-/** Rendered deliveries, never tried, that take turns among the destinations. @param range.from no two may share a number */
+/**
+ * Yields rendered deliveries without attempts, for the destinations in rotation.
+ * @param range.from unique numbers
+ */
 export function* firstAttempts(
   destinations: readonly Destination[],
   range: { from: number; count: number },
@@ -82,7 +88,7 @@ export function* firstAttempts(
   }
 }
 
-/** A delivery as it leaves the router now. */
+/** Returns a delivery as it leaves the router now. */
 export function aDelivery(
   i: number,
   of: { messageId: string; sourceId: string; destinationId: string },
@@ -103,7 +109,7 @@ export function aDelivery(
   };
 }
 
-/** A message as ingest appends it. */
+/** Returns a message as ingest appends it. */
 export function messageRecord(message: Message): OutRecord {
   const times = { acceptedAtMs: Date.now(), traceparent: newTraceparent() };
   const headers = messageHeaders(SOURCE, message.messageId, times);
@@ -115,7 +121,7 @@ export function deliveryRecord(topic: string, delivery: Delivery & { userId: str
   return { topic, key, value, headers: encodeDelivery(delivery) };
 }
 
-/** Some requests' worth is handed over at a time: the next is made while Kafka writes the last. */
+/** Hands over the records of a few requests at a time, and creates the next ones while Kafka writes. */
 async function appendAll(producer: BatchProducer, records: Iterable<OutRecord>): Promise<void> {
   let batch: OutRecord[] = [];
   const written: Promise<void>[] = [];

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { startBroker, type BenchBroker } from './broker';
 import { Endpoint } from './endpoint';
 
-/** What all benchmarks of a run share: a folder, a broker, a receiver. */
+/** The resources that all benchmarks of a run share: a folder, a broker, a receiver. */
 export interface Bench {
   dir: string;
   broker: BenchBroker;
   endpoint: Endpoint;
   profileDir: string | undefined;
-  /** A topic prefix that no earlier benchmark of the run had. */
+  /** Returns a topic prefix that no earlier benchmark of the run had. */
   newPrefix(name: string): string;
   stop(): Promise<void>;
 }
 
-/** @param note told what takes a while */
+/** @param note receives the name of each slow step */
 export async function setUp(profileDir: string | undefined, note: (text: string) => void): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-bench-'));
   let broker: BenchBroker;

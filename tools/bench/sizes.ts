@@ -10,9 +10,9 @@ import { type SustainedSize } from './cases/sustained';
 import { type WaitingSize } from './cases/waiting';
 
 /**
- * How much each part of `npm run bench` does. What runs before a measurement is long enough for V8 and the JVM to have
- * compiled what is measured: a process that lives for weeks is what is asked about, and its first seconds cost twice as
- * much. (The cost from the first POST on is printed too.)
+ * The size of each part of `npm run bench`. Each warm-up is long enough for V8 and the JVM to compile the measured
+ * code, because production processes live for weeks and their first seconds cost twice as much. (The report also has
+ * the cost from the first POST on.)
  */
 
 export interface Sizes {
@@ -58,14 +58,14 @@ export const WHOLE: Sizes = {
   audiences: { users: 100_000, passes: 3, warmUp: 20_000, router: 200_000, traffic: 100_000, idleSeconds: 15 },
 };
 
-/** The outage as long as the design names it, and longer phases of waiting: about an hour. */
+/** The outage at the length of the design, and longer phases of waiting: about an hour. */
 export const LONG: Sizes = {
   ...WHOLE,
   outage: { ...WHOLE.outage, deadSeconds: 600 },
   waiting: { ...WHOLE.waiting, seconds: 90 },
 };
 
-/** About seven minutes; each of the first five parts in a few seconds, start of broker and services aside. */
+/** About seven minutes; each of the first five parts in a few seconds, without the start of broker and services. */
 export const QUICK: Sizes = {
   bare: { warmUp: 5_000, count: 30_000 },
   delivery: { warmUp: 5_000, count: 25_000 },

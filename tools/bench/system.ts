@@ -9,24 +9,24 @@ import { type ServiceProcess, startService } from '../../deploy/standalone/servi
 import { PROFILE_DIR, PROFILE_MAIN } from './profile';
 import { warningOf } from './log-warning';
 
-/** Services as processes of their own, with the settings that `npm start` gives them, on a topic prefix of their own. */
+/** Runs services as separate processes, with the settings of `npm start`, on a separate topic prefix. */
 
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
 const POLL_MS = 50;
-/** Of what the services print, so much is kept, to be shown where one fails. */
+/** Number of last output lines of the services to show after a failure. */
 const KEPT_LINES = 30;
 
 export interface SystemOptions {
   broker: string;
-  /** the data dir: secrets, and what a service stores */
+  /** the data dir: secrets, and the services' stores */
   dir: string;
   prefix: string;
-  /** where each service leaves a CPU profile when it ends */
+  /** folder of the CPU profiles that services write at their end */
   profileDir: string | undefined;
 }
 
-/** Everything that processes of one system share. */
+/** The settings that processes of one system share. */
 export interface SystemEnv {
   env: Record<string, string>;
   ingestUrl: string;
@@ -35,17 +35,20 @@ export interface SystemEnv {
   healthPorts: (name: ServiceName) => number;
 }
 
-/** Services that run. */
+/** Running services. */
 export interface RunningServices {
   pids: Record<string, number>;
-  /** what they logged as a warning or worse, with its reason, and how often */
+  /** their log lines at level warning or above with the reason, and their number */
   warnings(): Record<string, number>;
-  /** Resolves when all are ready. @throws where one ends first, with what it said */
+  /**
+   * Resolves when all are ready.
+   * @throws with its output if one ends first
+   */
   ready(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The environment of a system: ports that are free, new secrets, defaults for all else. */
+/** Returns the environment of a system: free ports, new secrets, defaults for everything else. */
 export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
   mkdirSync(options.dir, { recursive: true });
   const { env, settings } = localSettings({
@@ -53,7 +56,7 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
     KAFKA_BROKERS: options.broker,
     WAYPOST_TOPIC_PREFIX: options.prefix,
     WAYPOST_REPLICATION: '1',
-    // The benchmarks send all by one source, as fast as it goes.
+    // The benchmarks send everything through one source, at full speed.
     WAYPOST_SOURCE_MAX_PER_SECOND: '1000000',
     WAYPOST_DATA_DIR: options.dir,
     ...Object.fromEntries(PORTS.map((name) => [name, '0'])),
@@ -73,7 +76,7 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
   };
 }
 
-/** Starts services; they stop in the order of `names`, so name what takes work in first. */
+/** Starts services; they stop in the order of `names`, so name first the services that accept work. */
 export async function startServices(system: SystemEnv, names: readonly ServiceName[]): Promise<RunningServices> {
   const printed: string[] = [];
   const warnings = new Map<string, number>();
@@ -96,7 +99,7 @@ export async function startServices(system: SystemEnv, names: readonly ServiceNa
         throw new Error(`${name} ended (${ending.text}):\n${[...printed, service.complaint()].join('\n')}`);
     }),
   );
-  // It is awaited by `ready` only; what dies later is found by the deadline of a measurement.
+  // Only `ready` awaits it; the deadline of a measurement finds a process that dies later.
   died.catch((error: unknown) => process.stderr.write(`bench: ${String(error)}\n`));
 
   return {
@@ -126,7 +129,7 @@ async function allReady(services: Map<ServiceName, ServiceProcess>, system: Syst
   }
 }
 
-/** The environment of this process without settings of Waypost, which would change what is measured. */
+/** Returns the environment of this process without Waypost settings, which would change the measurement. */
 function bareEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(WAYPOST_|KAFKA_|OTEL_|npm_|NODE_OPTIONS$)/.test(name)),

@@ -1,6 +1,6 @@
 /**
- * Holds a sender back while too much of what it sent has not arrived: a steady state then, whose rate is that of the
- * slowest stage, and no backlog that is emptied after the measurement.
+ * Pauses a sender while too many of its messages are under way. The result is a steady state at the rate of the
+ * slowest stage, without a backlog that drains after the measurement.
  */
 export class Throttle {
   #sent = 0;
@@ -8,7 +8,7 @@ export class Throttle {
   #closed = false;
   #waiting: (() => void)[] = [];
 
-  /** @param most of sent and not arrived at any time */
+  /** @param most maximum of messages that are sent and have not arrived */
   constructor(private readonly most: number) {}
 
   get sent(): number {
@@ -19,7 +19,7 @@ export class Throttle {
     return this.#sent - this.#arrived;
   }
 
-  /** Resolves when there is room for so many more, which then count as sent; false once closed. */
+  /** Resolves when there is room for this many, which then count as sent; false once closed. */
   async take(count: number): Promise<boolean> {
     while (!this.#closed && this.#sent + count - this.#arrived > this.most) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -29,13 +29,13 @@ export class Throttle {
     return true;
   }
 
-  /** So many have arrived in all. */
+  /** Sets the total number of arrivals. */
   arrived(total: number): void {
     this.#arrived = Math.max(this.#arrived, total);
     this.#wake();
   }
 
-  /** Nothing more is to be sent. */
+  /** Lets the sender end. */
   close(): void {
     this.#closed = true;
     this.#wake();

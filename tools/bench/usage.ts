@@ -3,7 +3,7 @@ import { clockMs } from './clock';
 import { readCpu } from './cpu';
 import { residents } from './memory';
 
-/** Memory and CPU of processes over a time in which some of them may end and others begin. */
+/** Samples memory and CPU of processes over a time in which some may end and others begin. */
 
 const SAMPLE_MS = 1_000;
 
@@ -42,7 +42,7 @@ function sample(pids: Record<string, number>): Sample {
   return { atMs: clockMs(), cpu: readCpu(pids).byName, rss: residents(pids) };
 }
 
-/** From the first sample to the last. Pure. */
+/** Computes the usage from the first sample to the last. Pure. */
 export function usageOf(samples: readonly Sample[]): Usage['of'] {
   const [first] = samples;
   const last = samples.at(-1);

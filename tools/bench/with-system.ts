@@ -5,7 +5,7 @@ import { type RunningServices, startServices, type SystemEnv, systemEnv } from '
 
 /** One system of a benchmark, from its start to its end. */
 
-/** A system that runs. */
+/** A running system. */
 export interface Running {
   prefix: string;
   system: SystemEnv;
@@ -15,8 +15,8 @@ export interface Running {
 }
 
 /**
- * Starts services on topics of their own, waits until they are ready, and ends all of it whatever `use` does.
- * @param options.before runs before the services start, for what they are to find
+ * Starts services on separate topics, waits until they are ready, and stops everything even if `use` fails.
+ * @param options.before runs before the services start, to prepare their data
  */
 export async function withSystem<T>(
   bench: Bench,

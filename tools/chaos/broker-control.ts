@@ -7,16 +7,16 @@ import { type KafkaView } from './kafka-view';
 import { type WhichBroker } from './fault-plan';
 import { below } from './processes';
 
-/** Breaks a broker and waits until Kafka is whole again. One at a time: of three copies two must stay. */
+/** Breaks a broker and waits until Kafka is whole again. One at a time: two of three replicas must stay. */
 export interface BrokerControl {
-  /** It ends by the signal, and is started again. */
+  /** Ends it with the signal, and starts it again. */
   end(which: WhichBroker, signal: NodeJS.Signals): Promise<void>;
   freeze(which: WhichBroker, forMs: number): Promise<void>;
 }
 
 const WHOLE_MS = 120_000;
 
-/** The broker that the supervisor runs, and starts again. */
+/** The broker that the supervisor runs and restarts. */
 export function embeddedBroker(system: System): BrokerControl {
   const pid = () =>
     eventually(async () => {
@@ -40,12 +40,12 @@ export function embeddedBroker(system: System): BrokerControl {
   };
 }
 
-/** The nodes of a cluster, chosen by what they lead. */
+/** The nodes of a cluster, selected by what they lead. */
 export function clusterBrokers(cluster: Cluster, view: KafkaView): BrokerControl {
   const whole = () =>
     eventually(
       async () => {
-        // Twice: what a broker says of itself reaches the others a moment later.
+        // Twice: the other brokers learn the state of a broker with a delay.
         const lagging = (await view.lagging()) + (await pause(1_000).then(() => view.lagging()));
         if (lagging > 0) throw new Error(`${lagging} partitions lack a copy`);
       },
@@ -69,7 +69,7 @@ export function clusterBrokers(cluster: Cluster, view: KafkaView): BrokerControl
         { deadlineMs: WHOLE_MS },
       );
       await node.start();
-      // The others take it for alive until its session ends: only what it says itself counts.
+      // The others consider it alive until its session ends: only its own report counts.
       await waitForKafka({ brokers: [node.address] }, WHOLE_MS);
       await whole();
     },
@@ -84,7 +84,7 @@ export function clusterBrokers(cluster: Cluster, view: KafkaView): BrokerControl
   };
 }
 
-/** As the node knows it that has heard of the newest election. */
+/** Returns the view of the node with the highest epoch. */
 function controllersLeader({ nodes }: Cluster): number | undefined {
   const known = nodes.flatMap((node) => node.quorum() ?? []);
   return known.sort((a, b) => b.epoch - a.epoch)[0]?.leaderId;

@@ -17,7 +17,7 @@ import { freePorts } from '../../deploy/standalone/ports';
 import { type RunningProgram } from '../../deploy/standalone/child-process';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 
-/** A cluster of KRaft nodes, each broker and controller at once, of the same jars that the embedded broker runs on. */
+/** A cluster of KRaft nodes, each broker and controller, from the same jars as the embedded broker. */
 export interface Cluster {
   /** host:port, separated by commas */
   brokers: string;
@@ -33,7 +33,7 @@ export interface Node {
   /** undefined while it is down */
   pid: number | undefined;
   start(): Promise<void>;
-  /** Who leads the controllers, as far as this node knows, and since which epoch. */
+  /** Returns the leader of the controllers in this node's view, and its epoch. */
   quorum(): { leaderId: number; epoch: number } | undefined;
 }
 
@@ -110,7 +110,7 @@ function makeNode(place: Place, id: number, running: Map<number, RunningProgram>
         const { leaderId, leaderEpoch } = JSON.parse(text) as { leaderId: number; leaderEpoch: number };
         return { leaderId, epoch: leaderEpoch };
       } catch {
-        // Not written yet, or being written.
+        // The file is missing or incomplete.
         return undefined;
       }
     },

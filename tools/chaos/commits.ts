@@ -1,8 +1,8 @@
 import { decodeRuns } from '../../shared/kafka/consumer/commit-metadata';
 
 /**
- * What a group had committed at any moment: from Kafka's own topic of commits, which tells exactly what a process that
- * took over must have known to be done.
+ * Reconstructs the commits of a group at any time from Kafka's own topic of commits: it records exactly what a
+ * process that took over knew to be done.
  */
 
 /** Kafka's topic of commits. */
@@ -14,7 +14,7 @@ interface Commit {
   metadata: string;
 }
 
-/** A commit as it stands in the topic: who, which partition, up to where, and what above. */
+/** A commit in the topic: group, partition, offset, and metadata. */
 interface Entry {
   group: string;
   topic: string;
@@ -24,12 +24,15 @@ interface Entry {
 }
 
 export class Commits {
-  /** by topic/partition, in the order they were made */
+  /** by topic/partition, in order */
   readonly #made = new Map<string, Commit[]>();
 
   constructor(private readonly group: string) {}
 
-  /** A record of the topic. @param at ms since 1970 */
+  /**
+   * Adds a record of the topic.
+   * @param at ms since 1970
+   */
   take(key: Buffer | null, value: Buffer | null, at: number): void {
     const entry = key && value ? decodeCommit(key, value) : undefined;
     if (entry?.group === this.group) this.add(entry, at);
@@ -42,13 +45,14 @@ export class Commits {
     else this.#made.set(place, [{ at, offset, metadata }]);
   }
 
-  /** Whether any were found: without them every repeat could be excused. */
+  /** Returns whether any were found: without them every repeat could be excused. */
   get some(): boolean {
     return this.#made.size > 0;
   }
 
   /**
-   * Whether a record was committed as done in that time: who reads it again after that has forgotten it.
+   * Returns whether a record was committed as done in that time: a process that reads it again later has lost a
+   * commit.
    * @param record topic/partition/offset
    */
   covers(record: string, fromMs: number, untilMs: number): boolean {
@@ -72,8 +76,8 @@ function coversOffset(commit: Commit, offset: number): boolean {
 const OFFSET_COMMIT_KEYS = [0, 1];
 
 /**
- * @returns undefined for what is no commit (a group's members)
- * @throws where a commit has a form that is not known here
+ * @returns undefined for other records, such as a group's members
+ * @throws if a commit has an unknown format
  */
 export function decodeCommit(key: Buffer, value: Buffer): Entry | undefined {
   const name = new Reader(key);
@@ -88,7 +92,7 @@ export function decodeCommit(key: Buffer, value: Buffer): Entry | undefined {
   return { ...place, offset, metadata: body.text(version === 3 ? body.int16() : body.varint() - 1) };
 }
 
-/** Reads Kafka's own encoding, in turn. */
+/** Reads Kafka's encoding, field by field. */
 class Reader {
   #at = 0;
 

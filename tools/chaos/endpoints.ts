@@ -3,13 +3,13 @@ import { type Role, ROLES } from './scenario';
 import { type Random } from '../harness/random';
 import { Receipts } from './receipts';
 
-/** The endpoints of the cast, on real sockets. */
+/** The endpoints of the scenario, on real sockets. */
 export interface Endpoints {
   url(role: Role): string;
   receipts: Record<Role, Receipts>;
-  /** those that a request has come to */
+  /** endpoints with at least one request */
   met: ReadonlySet<Role>;
-  /** Until told otherwise nobody listens at the endpoint that is mended. */
+  /** Closes the mended endpoint's port until it is opened again. */
   mendedDown(): Promise<void>;
   mendedUp(): Promise<void>;
   close(): Promise<void>;
@@ -18,7 +18,7 @@ export interface Endpoints {
 const SLOW_MS = 300;
 const FAILING_SHARE = 0.3;
 const RESET_SHARE = 0.5;
-/** What the sinks remember is thrown away so often: the receipts are what counts. */
+/** Interval at which the sinks forget their requests: only the receipts count. */
 const FORGET_MS = 500;
 
 export async function openEndpoints(random: Random): Promise<Endpoints> {
@@ -58,8 +58,8 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
 }
 
 /**
- * When it was sent, to a second, and never later than it came: on a busy machine a request may be looked at long after
- * whoever sent it has given it up.
+ * Returns the send time, to a second, and never later than the arrival: a busy machine may handle a request long
+ * after its sender has timed out.
  */
 function sentAt(timestampS: string | undefined, cameAt: number): number {
   return Math.min(cameAt, Number(timestampS) * 1_000 + 999);

@@ -3,41 +3,43 @@ import { type Attempt, type History } from './history';
 import { type Receipts, type Repeat } from './receipts';
 
 /**
- * Why a delivery came twice. There are four good reasons, and each is provable:
+ * Explains why a delivery came twice. Four reasons are legitimate, and each can be proved:
  *
- * - `unanswered`: it is recorded that the attempt before brought no usable answer;
- * - `in_flight`: when something was broken, what had come of it was not written down yet, or not committed: by Kafka's own
- *   record of the commits, not by what is usual;
- * - `forked`: the record that was delivered had been read before, and what came of it then was written (a hop to a tier), but
- *   not committed: from there on it had two lives;
- * - `written_twice`: two records hold it, since who wrote the first was broken before it could say so.
+ * - `unanswered`: the record says that the previous attempt got no usable response;
+ * - `in_flight`: at a fault, its outcome was not written yet, or not committed: by Kafka's own record of the
+ *   commits, not by an estimate;
+ * - `forked`: the delivered record had been read before, and its outcome (a hop to a tier) was written but not
+ *   committed: from there on the delivery existed twice;
+ * - `written_twice`: two records hold it, because the writer of the first failed before its acknowledgement.
  */
 
-/** What was done to the system, with what may follow from it. */
+/** A fault, with its possible consequences. */
 export interface Disturbance {
   what: string;
-  /** ms since 1970, before anything was done */
+  /** ms since 1970, before the fault */
   at: number;
-  /** when it was done, where that is known: to find a process takes a while on a busy machine */
+  /** time of the fault, if known: on a busy machine it takes time to find a process */
   struckAt?: number;
   /** when everything worked again */
   until: number;
   /**
-   * What it may repeat: `flight` what delivery had open at that moment, `flight_until` what it sends until all is well
-   * again too, `writes` what was being written to a topic; nothing where it is an orderly stop.
+   * The repeats that it may cause: `flight` the requests of delivery in flight at that time, `flight_until` also
+   * those until everything works again, `writes` the writes to a topic in progress; none for an orderly stop.
    */
   may: readonly ('flight' | 'flight_until' | 'writes')[];
 }
 
 type Reason = 'unanswered' | 'in_flight' | 'forked' | 'written_twice';
 
-/** The repeats that one disturbance explains, beside what was in flight then. */
+/** The repeats that one disturbance explains, and the requests in flight at that time. */
 interface Share {
   what: string;
   repeats: number;
-  /** requests that the endpoint took from the first of these on, while they could be repeated: there cannot be more */
+  /**
+   * requests that the endpoint received from the first repeated one on, while they could be repeated: an upper bound
+   */
   inFlight: number;
-  /** when the repeated ones had been taken before: the first and the last, ms from its moment */
+  /** when the repeated ones had arrived before: the first and the last, ms from the fault */
   fromMs: number;
   untilMs: number;
 }
@@ -52,15 +54,15 @@ export interface RepeatsReport {
 }
 
 /**
- * Commits go out every 100 ms; how long one takes depends on how busy the machine is, and in the wake of something else
- * that was broken (a group that meets again commits nothing) on that.
+ * Commits go out every 100 ms. Their duration depends on the load of the machine, and after another fault on the
+ * group, which commits nothing while it rebalances.
  */
 export const IN_FLIGHT_MS = 1_500;
-/** After a broker's return, or a thaw: until the group has met again and offsets are committed. */
+/** After the return of a broker, or a thaw: until the group has rebalanced and offsets are committed. */
 const SETTLE_MS = 10_000;
-/** A record that was open at a fault is read again at the latest when its group has met and caught up. */
+/** After a fault, an open record is read again within this time: its group has rebalanced and caught up. */
 const FORK_MS = 120_000;
-/** What was on the wire when the process died still arrives. */
+/** Requests on the wire still arrive after the process has died. */
 const WIRE_MS = 500;
 
 export function explainRepeats(from: {
@@ -105,7 +107,7 @@ interface Explanation {
   disturbance?: Disturbance;
 }
 
-/** What repeats are held against. */
+/** The evidence for the repeats. */
 interface Known {
   history: History;
   commits: Commits;
@@ -125,15 +127,15 @@ function explain(repeat: Repeat, known: Known): Explanation | undefined {
   if (fork) return { reason: 'forked', disturbance: fork };
   const records = new Set(attempts.map(({ record }) => record));
   const names = new Set(attempts.map(({ n, hop }) => `${n}/${hop}`));
-  // As many records as names is a delivery that went on; more of them is one that was written twice.
+  // If each record has its own name, the delivery moved on; more records than names mean that one was written twice.
   if (records.size <= names.size) return undefined;
   const writer = disturbances.findLast(({ may, at }) => may.includes('writes') && at <= repeat.at);
   return writer && { reason: 'written_twice', disturbance: writer };
 }
 
 /**
- * Taken before the end of the disturbance, and not safe when it began: what came of it was not written down yet, or so
- * shortly before that it was not committed.
+ * Returns whether it arrived before the end of the disturbance, and was not safe at its start: its outcome was not
+ * written yet, or written so shortly before that it was not committed.
  */
 function wasInFlight(
   repeat: Repeat,
@@ -152,7 +154,7 @@ function wasInFlight(
   return recordedAt >= disturbance.at - IN_FLIGHT_MS || disturbances.some(inTheWakeOf);
 }
 
-/** A record was open when it happened, was delivered after it, and the delivery went on all the same. */
+/** Returns whether a record was open at the fault, was delivered after it, and the delivery continued anyway. */
 function forkedIt(attempts: readonly Attempt[], disturbance: Disturbance, { commits }: Known): boolean {
   if (lastInFlight(disturbance) === undefined) return false;
   return attempts.some(
@@ -165,7 +167,7 @@ function forkedIt(attempts: readonly Attempt[], disturbance: Disturbance, { comm
   );
 }
 
-/** Until when something may have been taken that is repeated for it. */
+/** Returns until when a request may have arrived that is repeated because of it. */
 function lastInFlight({ may, at, struckAt = at, until }: Disturbance): number | undefined {
   if (may.includes('flight_until')) return until + SETTLE_MS;
   return may.includes('flight') ? struckAt + WIRE_MS : undefined;

@@ -1,27 +1,27 @@
 import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { type Random, randomOf } from '../harness/random';
 
-/** What will be done to the system, and when: data that follows from a seed alone. */
+/** Plans the faults and their times, from a seed alone. Pure. */
 
-/** Which broker of a cluster: the leader of its controllers, or that of some partition of a topic. */
+/** Selects a broker of a cluster: the leader of its controllers, or of a partition of a topic. */
 export type WhichBroker = { leads: 'controllers' } | { leads: 'partition'; topic: string; nth: number };
 
 export type Act =
   /** kill -9 */
   | { kind: 'kill'; service: ServiceName }
-  /** SIGTERM: it drains and ends, and is started again */
+  /** SIGTERM: it drains, ends, and is restarted */
   | { kind: 'stop'; service: ServiceName }
   /** SIGSTOP, and SIGCONT later */
   | { kind: 'freeze'; service: ServiceName; forMs: number }
   | { kind: 'kill_broker'; which: WhichBroker }
-  /** SIGTERM: it hands over what it leads, and is started again */
+  /** SIGTERM: it hands over its leaderships, and is restarted */
   | { kind: 'stop_broker'; which: WhichBroker }
   | { kind: 'freeze_broker'; which: WhichBroker; forMs: number }
   /** another delivery process joins, and leaves */
   | { kind: 'second_delivery'; forMs: number; leaves: 'SIGTERM' | 'SIGKILL' }
-  /** the endpoint that is mended refuses connections */
+  /** the mended endpoint refuses connections */
   | { kind: 'endpoint_down'; forMs: number }
-  /** a destination is switched off for good */
+  /** a destination is disabled for good */
   | { kind: 'switch_off' };
 
 export type Fault = Act & { atMs: number };
@@ -30,30 +30,30 @@ export interface PlanOptions {
   seed: number;
   forMs: number;
   brokers: number;
-  /** the longest that the endpoint may be down: well within the retry window */
+  /** the longest downtime of the endpoint: well within the retry window */
   longestOutageMs: number;
 }
 
 const FIRST_AT_MS = 2_000;
 /**
- * A short run needs many; in a long one the system must come to work in between (whoever takes over from a killed process
- * waits six seconds for its session to end), or there is soon nothing in flight to be broken.
+ * A short run needs many faults. A long run needs pauses in which the system works (a group waits six seconds for the
+ * session of a killed process to end), or soon no work is in flight.
  */
 const GAP_MS = { least: 1_000, most: 7_000 };
 const LONG_RUN = { fromMs: 180_000, gapMs: { least: 1_000, most: 20_000 } };
 const FREEZE_MS = { least: 1_000, most: 8_000 };
-/** Longer than a broker's session with its controllers (9 s), now and then: it is taken for dead and comes back. */
+/** Sometimes longer than a broker's session with its controllers (9 s): they declare it dead, and it returns. */
 const BROKER_FREEZE_MS = { least: 1_000, most: 12_000 };
 const SECOND_MS = { least: 8_000, most: 25_000 };
 const SWITCH_OFF_AFTER = 0.6;
-/** Whose partition leaders are worth losing: work, what became of it, and the groups' own offsets. */
+/** Topics with partition leaders worth losing: work, outcomes, and the groups' offsets. */
 const LED_TOPICS = ['messages', 'webhooks', 'webhooks.due', 'attempts', '__consumer_offsets'];
-/** An idle system finds less than a busy one: the services that hold work are hit twice as often. */
+/** Faults of an idle service find less: services that hold work are hit twice as often. */
 const BUSY: ServiceName[] = ['router', 'delivery', 'retry'];
 
 /**
- * The faults of a run in the order of time. They are drawn from a bag without putting back, so that a short run has some
- * of each kind too, and the bag is filled again when it is empty.
+ * Returns the faults of a run in order of time. It draws them from a bag without replacement, so that a short run has
+ * each kind, and refills the bag when it is empty.
  */
 export function planFaults(options: PlanOptions): Fault[] {
   const random = randomOf(options.seed);
@@ -102,7 +102,7 @@ function someBroker(random: Random): WhichBroker {
   return { leads: 'partition', topic: random.one(LED_TOPICS), nth: random.between(0, 11) };
 }
 
-/** A fault in a few words. */
+/** Describes a fault in a few words. */
 export function describeAct(act: Act): string {
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   switch (act.kind) {

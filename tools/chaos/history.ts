@@ -1,8 +1,8 @@
 import { type AttemptEvent, type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 
-/** All that is written down in Kafka of what became of deliveries, folded as it is read. */
+/** The records in Kafka about the outcome of deliveries, aggregated while they are read. */
 
-/** How often each end was recorded for a delivery; a repeat records its end again. */
+/** Counts of each recorded end of a delivery; a repeat records its end again. */
 export interface Ends {
   delivered: number;
   dead: number;
@@ -14,9 +14,9 @@ export interface Ends {
   letter?: string;
 }
 
-/** An attempt of a delivery that is looked at closely. */
+/** An attempt of a watched delivery. */
 export interface Attempt {
-  /** when it ended, and when Kafka had what came of it, ms since 1970 */
+  /** when it ended, and when Kafka stored its outcome, ms since 1970 */
   at: number;
   recordedAt: number;
   n: number;
@@ -30,14 +30,14 @@ export interface Attempt {
 export class History {
   readonly #ends = new Map<string, Ends>();
   readonly #attempts = new Map<string, Attempt[]>();
-  /** copies of each message in `messages` */
+  /** number of copies of each message in `messages` */
   readonly #copies = new Map<string, number>();
 
-  /** @param watched deliveries whose attempts are kept one by one */
+  /** @param watched deliveries whose attempts are kept individually */
   constructor(private readonly watched: ReadonlySet<string> = new Set()) {}
 
   event(event: DeliveryEvent | CircuitEvent, recordedAt: number): void {
-    // What a URL did names no delivery.
+    // A circuit event names no delivery.
     if (event.kind === 'circuit') return;
     const ends = this.#of(event.delivery);
     ends.events++;
@@ -68,7 +68,7 @@ export class History {
     return this.#attempts.get(delivery) ?? [];
   }
 
-  /** How often a message stands in `messages`: beyond the first they are what clients sent again. */
+  /** Returns how often a message is in `messages`: clients sent the copies beyond the first. */
   copiesOf(messageId: string): number {
     return this.#copies.get(messageId) ?? 0;
   }

@@ -10,14 +10,14 @@ import { type Act, describeAct } from './fault-plan';
 import { below, isService } from './processes';
 import { startSecondDelivery } from './second-delivery';
 
-/** What there is to be broken. */
+/** The parts that faults can break. */
 export interface Victims {
   system: System;
-  /** the settings of its services, brokers included */
+  /** the settings of its services, including brokers */
   env: Record<string, string>;
   brokers: BrokerControl;
   endpoints: Endpoints;
-  /** the destination that is switched off */
+  /** the destination that is disabled */
   leaving: string;
   note(text: string): void;
 }
@@ -26,17 +26,17 @@ type May = Disturbance['may'];
 
 const RECOVERY_MS = 120_000;
 const NOTHING: May = [];
-/** A killed process says nothing more; one that wakes up may go on with what is others' by now. */
+/** A killed process writes nothing more; a thawed one may continue work that other processes now own. */
 const KILLED: Partial<Record<ServiceName, May>> = { delivery: ['flight'], router: ['writes'], retry: ['writes'] };
 const THAWED: Partial<Record<ServiceName, May>> = { delivery: ['flight_until'], router: ['writes'], retry: ['writes'] };
 
 /**
- * Performs faults, several at a time; each in the background until all works again. Of what there is only one of (a
- * broker that may be missing, an endpoint, a second delivery) one fault waits for the end of another.
+ * Performs faults in the background, several at the same time, each until everything works again. Faults of a single
+ * resource (a broker that may be missing, an endpoint, a second delivery) wait for each other.
  */
 export class Injector {
   readonly disturbances: Disturbance[] = [];
-  /** faults that could not be performed, or after which the system did not come back */
+  /** faults that failed, or after which the system did not recover */
   readonly failures: string[] = [];
   performed = 0;
   #over = false;
@@ -52,7 +52,7 @@ export class Injector {
     this.#running.add(fault);
   }
 
-  /** Begins nothing more; resolves when all that was broken is whole again. */
+  /** Starts no more faults; resolves when everything that was broken works again. */
   async finish(): Promise<void> {
     this.#over = true;
     await Promise.all(this.#running);
@@ -155,7 +155,7 @@ export class Injector {
   }
 
   /**
-   * The processes of a service that is there: another fault may have just ended it.
+   * Returns the processes of a running service: another fault may have just ended it.
    * @param before processes that must be gone
    */
   #pids(service: ServiceName, before: number[] = []): Promise<number[]> {
@@ -185,7 +185,7 @@ export class Injector {
   }
 }
 
-/** Faults of one turn come one after the other; those of none, at once. */
+/** Returns the resource of a fault: faults with the same resource run one after the other, others in parallel. */
 function turnOf(act: Act): string {
   switch (act.kind) {
     case 'kill_broker':
@@ -203,7 +203,7 @@ function turnOf(act: Act): string {
   }
 }
 
-/** A process that another fault has ended meanwhile needs no signal any more. */
+/** A process that another fault has ended needs no signal. */
 function tell(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -1,6 +1,6 @@
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 
-/** What can be asked of Kafka from outside: who leads, whether all copies are there, and what is still to be read. */
+/** Queries Kafka from outside: leaders, replicas in sync, and unread records. */
 
 const GROUPS = ['router', 'delivery', 'retry'];
 
@@ -20,7 +20,7 @@ export class KafkaView {
     return view;
   }
 
-  /** The node that leads the nth partition (or one of them, where there are fewer). */
+  /** Returns the node that leads the nth partition (modulo the number of partitions). */
   async leaderOf(topic: string, nth: number): Promise<number | undefined> {
     const name = topic.startsWith('__') ? topic : this.prefix + topic;
     const { topics } = await this.#admin.fetchTopicMetadata({ topics: [name] });
@@ -28,14 +28,17 @@ export class KafkaView {
     return partitions[nth % Math.max(1, partitions.length)]?.leader;
   }
 
-  /** Partitions that have fewer copies in step than they should. */
+  /** Returns the number of partitions with fewer in-sync replicas than configured. */
   async lagging(): Promise<number> {
     const { topics } = await this.#admin.fetchTopicMetadata();
     return topics.flatMap(({ partitions }) => partitions).filter(({ isr, replicas }) => isr.length < replicas.length)
       .length;
   }
 
-  /** Records that the services have not done with, and how many were ever written to what they read. */
+  /**
+   * Returns the number of records that the services have not finished, and of all records ever written to their
+   * topics.
+   */
   async open(): Promise<{ open: number; written: number }> {
     let [open, written] = [0, 0];
     for (const group of GROUPS) {

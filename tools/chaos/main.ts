@@ -1,7 +1,7 @@
 import { readOptions } from './options';
 import { runChaos } from './run';
 
-/** `npm run chaos`: breaks a system of its own for as long as it is told to, and says whether the promise was kept. */
+/** `npm run chaos`: breaks a separate system for the requested time, and reports whether it kept its promise. */
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   return violations.length === 0 ? 0 : 1;
 }
 
-// A process that ends by a signal has no `exit`, and what it started would run on.
+// A process that a signal ends emits no `exit`, so its children would keep running.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 main().then(

@@ -1,22 +1,22 @@
 import { parseArgs } from 'node:util';
 
-/** The command line of `npm run chaos`. */
+/** Parses the command line of `npm run chaos`. */
 
 const USAGE =
   'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--rate CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
 
 export interface ChaosOptions {
   seed: number;
-  /** how long faults come; what is open then ends afterwards */
+  /** duration of the faults; open deliveries finish afterwards */
   forMs: number;
   brokers: number;
   perSecond: number;
   logLevel: string;
-  /** the data, with the logs, is left for looking at */
+  /** keep the data and logs for inspection */
   keep: boolean;
 }
 
-/** @throws an error with the usage for what it does not know */
+/** @throws an error with the usage for unknown arguments */
 export function readOptions(args: string[], freshSeed: () => number): ChaosOptions {
   const values = parse(args);
   const options = {

@@ -3,11 +3,11 @@ import { promisify } from 'node:util';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { type ProcessLine } from '../../test/support/supervised';
 
-/** Looks for processes without standing still: the endpoints answer from the same event loop. */
+/** Finds processes without blocking, because the endpoints respond from the same event loop. */
 
 const run = promisify(execFile);
 
-/** The children of a process: the supervisor starts each of its own itself. */
+/** Returns the children of a process: the supervisor itself starts all of its processes. */
 export async function below(parent: number): Promise<ProcessLine[]> {
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,args='], { maxBuffer: 16 * 1024 * 1024 });
   return stdout.split('\n').flatMap((line) => {
@@ -17,7 +17,7 @@ export async function below(parent: number): Promise<ProcessLine[]> {
   });
 }
 
-/** Before it has set its title a service goes by the file that it runs. */
+/** Before it has set its title, a service appears as the file that it runs. */
 export function isService(name: ServiceName, command: string): boolean {
   return command.startsWith(`waypost-${name}`) || command.endsWith(`services/${name}/main.js`);
 }

@@ -16,18 +16,18 @@ import { randomOf } from '../harness/random';
 import { connect } from './run';
 
 /**
- * `npm run queries`: a real Prometheus reads a system under load, beside endpoints that misbehave and a Kafka that stands
- * still for a while, and is asked every query of the alerts and dashboards of deploy/. Each must have an answer.
+ * `npm run queries`: a real Prometheus scrapes a system under load, with misbehaving endpoints and a Kafka that
+ * freezes for a while, and runs every query of the alerts and dashboards of deploy/. Each must return data.
  */
 
 const PER_SECOND = 100;
-/** It makes the files of its history, and the machine may be busy. */
+/** Prometheus creates its files first, and the machine may be busy. */
 const READY_MS = 240_000;
 const SCRAPE = '1s';
-/** Instead of Grafana's interval: long enough to hold all that happens here. */
+/** Replaces Grafana's interval: long enough for everything that happens here. */
 const INTERVAL = '3m';
 const CALM_MS = 20_000;
-/** Ingest gives a call up after 5 s: some are not stored. */
+/** Ingest gives up a call after 5 s, so some are not stored. */
 const FROZEN_MS = 9_000;
 const AFTER_MS = 25_000;
 
@@ -59,7 +59,10 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** What a quiet system never shows: calls refused, doubled and for nobody, a destination switched off, Kafka away. */
+/**
+ * Causes what a healthy system never shows: calls that are refused, duplicated or without a destination, a disabled
+ * destination, and an unavailable Kafka.
+ */
 async function trouble(system: System, writeKey: string, leaving: string): Promise<void> {
   await system.send(writeKey, 'track', { event: 'Nobody' });
   await system.send(writeKey, 'track', { event: 'Excluded', userId: 'u', integrations: { All: false } });
@@ -78,7 +81,7 @@ async function startPrometheus(dir: string, { env }: System): Promise<{ url: str
     rule_files: [ALERTS_FILE],
     scrape_configs: [{ job_name: 'waypost', static_configs: [{ targets }] }],
   };
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(join(dir, 'prometheus.json'), JSON.stringify(config));
   const address = `127.0.0.1:${String(await freePort())}`;
   const flags = { 'config.file': 'prometheus.json', 'storage.tsdb.path': 'tsdb', 'web.listen-address': address };
@@ -114,7 +117,7 @@ async function judge(url: string): Promise<boolean> {
   return silent === 0;
 }
 
-// A process that ends by a signal has no `exit`, and what it started would run on.
+// A process that a signal ends emits no `exit`, so its children would keep running.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 main().then(

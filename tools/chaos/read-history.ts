@@ -8,11 +8,11 @@ import { createLog } from '../../shared/telemetry/log';
 import { Commits, COMMITS } from './commits';
 import { History } from './history';
 
-/** Reads what is written down, once all is over: from the beginning of each topic to its end. */
+/** Reads the records after the run: from the beginning of each topic to its end. */
 
 const READ_MS = 300_000;
 
-/** @param watched deliveries whose attempts are wanted one by one */
+/** @param watched deliveries whose attempts are read individually */
 export async function readHistory(
   env: Record<string, string>,
   watched: ReadonlySet<string>,
@@ -34,7 +34,7 @@ export async function readHistory(
   return { history, commits };
 }
 
-/** All records of these messages in every topic, one line each: for finding out what happened to them. */
+/** Returns all records of these messages in every topic, one line each, for an investigation. */
 export async function traceMessages(env: Record<string, string>, messages: ReadonlySet<string>): Promise<string[]> {
   const lines: string[] = [];
   await withKafka(env, async (kafka) => {

@@ -1,9 +1,9 @@
-/** What one endpoint took: counted as it comes, since keeping every request of half an hour would be too much. */
+/** Counts the requests of one endpoint as they come, because half an hour of requests is too much to keep. */
 
-/** A delivery that was taken before. */
+/** A delivery that arrived before. */
 export interface Repeat {
   delivery: string;
-  /** when what was taken the time before had been sent, ms since 1970 */
+  /** when the previous request was sent, ms since 1970 */
   previousAt: number;
   /** when this one was sent */
   at: number;
@@ -13,15 +13,15 @@ const BUCKET_MS = 100;
 
 export class Receipts {
   readonly repeats: Repeat[] = [];
-  /** requests answered 2xx */
+  /** requests that got a 2xx */
   taken = 0;
   readonly #lastAt = new Map<string, number>();
   readonly #perBucket = new Map<number, number>();
 
-  /** @param at when it was sent */
+  /** @param at time of sending */
   take(delivery: string, at: number): void {
     const before = this.#lastAt.get(delivery);
-    // They may be looked at in another order than they were sent.
+    // Requests may be handled in another order than they were sent.
     if (before !== undefined)
       this.repeats.push({ delivery, previousAt: Math.min(before, at), at: Math.max(before, at) });
     this.#lastAt.set(delivery, Math.max(at, before ?? at));
@@ -34,12 +34,12 @@ export class Receipts {
     return this.#lastAt.has(delivery);
   }
 
-  /** different deliveries */
+  /** number of different deliveries */
   get distinct(): number {
     return this.#lastAt.size;
   }
 
-  /** Requests taken between two times, to a tenth of a second. */
+  /** Returns the number of requests between two times, to a tenth of a second. */
   between(fromMs: number, untilMs: number): number {
     let count = 0;
     for (let bucket = Math.floor(fromMs / BUCKET_MS); bucket * BUCKET_MS <= untilMs; bucket++) {

@@ -1,6 +1,6 @@
 import { CRIMES, type Finding, type Verdict } from './verify-run';
 
-/** A verdict in words, and what in it may not be. Pure. */
+/** Describes a verdict in words, and its violations. Pure. */
 
 const SHOWN = 5;
 

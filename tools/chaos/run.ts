@@ -19,21 +19,21 @@ import { randomOf } from '../harness/random';
 import { readHistory, traceMessages } from './read-history';
 import { describeVerdict, violationsOf } from './report';
 
-/** One run: a system under load, faults, silence, and the verdict. */
+/** One run: a system under load, faults, a quiet phase, and the verdict. */
 
 export interface Outcome {
   verdict: Verdict;
-  /** what may not be; empty in a good run */
+  /** violated promises; empty in a good run */
   violations: string[];
   faults: number;
   /** the verdict in words */
   lines: string[];
-  /** where logs and data were left */
+  /** the folder with logs and data, if it was kept */
   dir: string | undefined;
 }
 
 const PROGRESS_MS = 10_000;
-/** A short run is to end soon; a long one should see deliveries wait through several faults. */
+/** A short run should end soon; a long run should show deliveries that wait through several faults. */
 const windowOf = (forMs: number) => Math.min(120_000, Math.max(30_000, forMs));
 const DRAIN_SLACK_MS = 180_000;
 const TRACED = 3;
@@ -53,7 +53,7 @@ interface Scene {
   note: (text: string) => void;
 }
 
-/** @param say told what happens, a line at a time */
+/** @param say receives each event as a line */
 export async function runChaos(options: ChaosOptions, say: (line: string) => void): Promise<Outcome> {
   const undo: (() => Promise<unknown>)[] = [];
   const dir = mkdtempSync(join(tmpdir(), 'waypost-chaos-'));
@@ -100,7 +100,7 @@ async function setScene(from: {
     WAYPOST_LOG_LEVEL: options.logLevel,
     ...(cluster ? { KAFKA_BROKERS: cluster.brokers, WAYPOST_REPLICATION: '3' } : {}),
   };
-  // Never the broker of a test run: what is done to it here would be done to all.
+  // Never the broker of a test run, because a fault would affect all tests.
   const system = await startSystem({ embedded: true, dataDir: join(dir, 'data'), env: settings });
   undo.push(() => system.stop());
   const kafka = cluster?.brokers ?? system.brokers;
@@ -112,7 +112,7 @@ async function setScene(from: {
   return { options, windowMs, dir, endpoints, system, env, view, brokers, ...connected, note };
 }
 
-/** A source, and a destination for each role; resolves when each has met a call. */
+/** Creates a source, and a destination for each role; resolves when each has received a call. */
 export async function connect(system: System, endpoints: Endpoints) {
   const source = await system.createSource();
   const entries: [Role, string][] = [];
@@ -127,7 +127,7 @@ export async function connect(system: System, endpoints: Endpoints) {
     });
     entries.push([role, id]);
   }
-  // What is acknowledged before the router knows a destination is not for it.
+  // A call that is acknowledged before the router knows a destination does not go to it.
   const make = callMaker(randomOf(0));
   await eventually(
     async () => {
@@ -164,7 +164,7 @@ async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
     await injector.finish();
     await load.stop(30_000);
     note('no more calls');
-    // What never ends is judged like the rest: it tells which.
+    // Judge a run that does not drain like any other: the verdict names the open deliveries.
     await drained(scene).catch((error: unknown) => void injector.failures.push(messageOf(error)));
   } finally {
     clearInterval(progress);
@@ -186,7 +186,7 @@ async function tellProgress({ view, endpoints, note }: Scene, load: Load, inject
   );
 }
 
-/** Resolves when nothing is left to be read, and nothing more is written. */
+/** Resolves when no record is unread and none is written. */
 async function drained({ view, windowMs }: Scene): Promise<void> {
   let writtenBefore = -1;
   await eventually(

@@ -8,9 +8,9 @@ import { openLoadedSystem, type LoadedSystem } from '../harness/loaded-system';
 import { type Service, startBeside } from '../../test/support/service';
 
 /**
- * `npm run scale -- [--rate CALLS_PER_SECOND] [--seconds N]`: routers and deliveries come and go under load, beside an endpoint
- * that hangs and one that fails, and each phase prints what flowed and which process had which share of it. In the end
- * nothing is missing, and nothing came twice.
+ * `npm run scale -- [--rate CALLS_PER_SECOND] [--seconds N]`: routers and deliveries start and stop under load,
+ * beside a hanging and a failing endpoint. Each phase prints the throughput and the share of each process. At the end
+ * no call is missing and none arrived twice.
  */
 
 const PHASES = [
@@ -53,13 +53,13 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** The processes that come and go beside the system's own. */
+/** The processes that start and stop beside the system's own. */
 class Crew {
   readonly #beside: Record<Scaled, Service[]> = { router: [], delivery: [] };
 
   constructor(private readonly rig: LoadedSystem) {}
 
-  /** Starts or gracefully stops as many as are missing or too many. */
+  /** Starts, or gracefully stops, processes until their number is right. */
   async become(name: Scaled, count: number): Promise<void> {
     const crew = this.#beside[name];
     const { system } = this.rig;
@@ -71,7 +71,7 @@ class Crew {
     }
   }
 
-  /** Each process by a name for people, with the partitions that it has; the system's own has what nobody else has. */
+  /** Returns each process with a display name and its partitions; the system's own process has the remaining ones. */
   processes(name: Scaled): { title: string; pid: number; owns: Set<string> | undefined }[] {
     const own = { title: `${name} 1`, pid: this.rig.system.pids(name)[0] ?? 0, owns: undefined };
     const beside = this.#beside[name].map((service, i) => ({
@@ -86,7 +86,10 @@ class Crew {
   }
 }
 
-/** What flows in so many seconds, and through whom: by the offsets that the owner of each partition has committed. */
+/**
+ * Measures the throughput of each process for this many seconds, by the offsets that the owner of each partition has
+ * committed.
+ */
 async function watch(rig: LoadedSystem, crew: Crew, admin: Admin, seconds: number): Promise<string[]> {
   const processes = SCALED.flatMap((name) => crew.processes(name));
   const pids = Object.fromEntries(processes.map(({ title, pid }) => [title, pid]));
@@ -123,7 +126,7 @@ async function committed(admin: Admin, name: Scaled): Promise<Map<string, number
   );
 }
 
-/** What a process has said last that it has. */
+/** Returns the partitions that a process has logged last. */
 function assigned(output: string): Set<string> {
   const said = output.split('\n').findLast((line) => line.includes('consumer.assigned'));
   const { assignment = {} } = JSON.parse(said ?? '{}') as { assignment?: Record<string, number[]> };
@@ -136,7 +139,7 @@ function total(counts: Map<string, number>): number {
   return [...counts.values()].reduce((sum, n) => sum + n, 0);
 }
 
-// A process that ends by a signal has no `exit`, and what it started would run on.
+// A process that a signal ends emits no `exit`, so its children would keep running.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 main().then(

@@ -2,21 +2,21 @@ import { CALL_TYPES, type CallType } from '../../shared/model/message';
 import { aCall, type Call } from '../../test/support/factories';
 import { type Random } from '../harness/random';
 
-/** Who plays: the calls that come in, and the endpoints that they go to, well behaved and not. */
+/** The incoming calls, and the endpoints that receive them, well behaved or not. */
 
 export const ROLES = ['steady', 'slow', 'mended', 'failing', 'resetting', 'rejecting', 'hanging', 'leaving'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface Part {
-  /** the types it wants; absent: all */
+  /** the types that it receives; absent: all */
   types?: CallType[];
-  /** it answers 200 to whatever reaches it: nothing may be given up there */
+  /** it responds with 200 to every request: no delivery may become a dead letter */
   healthy: boolean;
-  /** it is switched off meanwhile: what was routed ends, and what comes later is no delivery */
+  /** it is disabled during the run: its routed deliveries end, and later calls create none */
   leaves: boolean;
 }
 
-/** Few types go to those that are slow to end, since each delivery there costs many attempts. */
+/** Endpoints with long retries receive few types, because each delivery there costs many attempts. */
 export const PARTS: Record<Role, Part> = {
   steady: { healthy: true, leaves: false },
   slow: { types: ['page'], healthy: true, leaves: false },
@@ -31,7 +31,7 @@ export const PARTS: Record<Role, Part> = {
 const MIX: Record<CallType, number> = { track: 55, page: 15, screen: 15, alias: 8, group: 5, identify: 2 };
 const USERS = 500;
 
-/** Makes calls; each id says its type, and is unlike any other of the run. */
+/** Creates calls; each id contains its type, and is unique in the run. */
 export function callMaker(random: Random): () => Call {
   const deck = CALL_TYPES.flatMap((type) => Array.from({ length: MIX[type] }, () => type));
   let made = 0;
@@ -41,7 +41,7 @@ export function callMaker(random: Random): () => Call {
   };
 }
 
-/** Where a call must go, told by its id. */
+/** Returns the roles that must receive a call, from its id. */
 export function rolesOf(messageId: string): Role[] {
   const type = messageId.slice(0, messageId.indexOf('-')) as CallType;
   return ROLES.filter((role) => PARTS[role].types?.includes(type) ?? true);

@@ -6,19 +6,19 @@ import { serviceMain } from '../../deploy/standalone/service-list';
 import { freePorts } from '../../deploy/standalone/ports';
 import { type System } from '../harness/system';
 
-/** One more delivery process beside the one that the supervisor keeps. */
+/** A second delivery process beside the supervisor's. */
 export interface SecondDelivery {
-  /** the port of its health */
+  /** its health port */
   port: number;
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** @param env the settings of the system, its brokers among them */
+/** @param env the settings of the system, including its brokers */
 export async function startSecondDelivery(system: System, env: Record<string, string>): Promise<SecondDelivery> {
   const [port = 0] = await freePorts(1);
   const log = openSync(join(system.dataDir, 'second-delivery.log'), 'a');
   const child = spawn(process.execPath, ['--enable-source-maps', serviceMain('delivery')], {
-    // By the channel it sees this process go, however that happens.
+    // Through the channel it notices every kind of end of this process.
     stdio: ['ignore', log, log, 'ipc'],
     env: {
       PATH: process.env.PATH,

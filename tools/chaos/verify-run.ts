@@ -5,21 +5,23 @@ import { explainRepeats, type Disturbance, type RepeatsReport } from './explain-
 import { type Ends, type History } from './history';
 import { type Receipts } from './receipts';
 
-/** Whether the promise was kept: from what clients were told, what endpoints took, and what was written down. Pure. */
+/**
+ * Verifies the promise from the responses to clients, the requests at the endpoints, and the records in Kafka. Pure.
+ */
 
 export interface Evidence {
   sourceId: string;
   destinations: Record<Role, string>;
-  /** ids of messages that were answered 200 */
+  /** ids of messages that got a 200 */
   acknowledged: Iterable<string>;
   receipts: Record<Role, Receipts>;
   history: History;
-  /** of delivery */
+  /** commits of delivery */
   commits: Commits;
   disturbances: readonly Disturbance[];
 }
 
-/** A delivery about which something is wrong. */
+/** A delivery with a violation. */
 export interface Finding {
   message: string;
   role: Role;
@@ -27,33 +29,33 @@ export interface Finding {
   why: string;
 }
 
-/** What may never be. */
+/** Outcomes that must never happen. */
 export const CRIMES = ['lost', 'deadAtHealthy', 'notTaken', 'noLetter'] as const;
 type Crime = (typeof CRIMES)[number];
 
 export interface Verdict {
   acknowledged: number;
-  /** deliveries that follow from them, each of which has ended unless it is lost */
+  /** resulting deliveries; each has ended unless it is lost */
   deliveries: number;
   delivered: number;
   cancelled: number;
   /** by role and reason */
   dead: Record<string, number>;
-  /** calls that came after their destination was switched off */
+  /** calls after their destination was disabled */
   notRouted: number;
-  /** copies of messages that clients sent again and that were stored again: none of them makes a second delivery */
+  /** copies of messages that clients sent again and that were stored again: none of them creates a second delivery */
   copies: number;
   /**
-   * `lost`: no end is recorded. `deadAtHealthy`: given up where it would have been taken. `notTaken`: recorded as
-   * delivered, and never taken. `noLetter`: recorded as dead, and not kept.
+   * `lost`: no recorded end. `deadAtHealthy`: a dead letter of an endpoint that accepts everything. `notTaken`:
+   * recorded as delivered, but never received. `noLetter`: recorded as dead, but without a dead letter.
    */
   crimes: Record<Crime, Finding[]>;
-  /** ends that contradict each other: only a crash between a record and its offset can make them */
+  /** ends that contradict each other: only a crash between a record and its offset can cause them */
   contradictions: Finding[];
   repeats: Partial<Record<Role, RepeatsReport>>;
 }
 
-/** Looks at each acknowledged message at each destination, and at each repeat at the healthy ones. */
+/** Verifies each acknowledged message at each destination, and each repeat at the healthy ones. */
 export function verifyRun(evidence: Evidence): Verdict {
   const verdict = newVerdict();
   for (const message of evidence.acknowledged) {
@@ -88,7 +90,7 @@ function judgeDelivery(verdict: Verdict, evidence: Evidence, about: Omit<Finding
     return;
   }
   if (kinds.length > 1) verdict.contradictions.push({ ...about, why: kinds.join(' and ') });
-  // Delivered is final, whatever else is recorded.
+  // Delivered is final, regardless of other records.
   if (ends.delivered > 0) {
     verdict.delivered++;
     if (!evidence.receipts[role].has(delivery)) accuse('notTaken', `recorded ${ends.delivered} times`);

@@ -4,7 +4,7 @@ import { createProgram } from '../../cli/run';
 
 /** The help of every command, for docs/reference/cli.md. */
 
-/** As of a terminal of this width, wherever the page is made. */
+/** A fixed terminal width, on every machine. */
 const COLUMNS = 100;
 
 export function commandHelp(): string {

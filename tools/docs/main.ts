@@ -12,7 +12,7 @@ async function main(): Promise<void> {
     writeFileSync(join(ROOT, path), page);
     process.stdout.write(`${path}\n`);
   }
-  // What the modules of the services hold open has no end.
+  // The modules of the services keep handles open.
   process.exit(0);
 }
 

@@ -3,9 +3,9 @@ import { type Metric, metrics, type MetricInfo } from '../../shared/telemetry/me
 import { prometheusName } from '../../shared/telemetry/prometheus';
 import { table } from './table';
 
-/** The tables of docs/reference/metrics.md, from the metrics as the services declare them. */
+/** Returns the tables of docs/reference/metrics.md from the metrics that the services declare. */
 
-/** What a service reads only when Prometheus asks: the tables need the names alone. */
+/** A service reads this only when Prometheus scrapes it: the tables need only the names. */
 const unread = {} as never;
 
 /** Metrics of modules that every service loads, by name: another part of the reference may have loaded them already. */
@@ -109,7 +109,7 @@ function sharedBy({ info }: Metric): string | undefined {
   return Object.entries(SHARED).find(([, names]) => names.test(info.name))?.[0];
 }
 
-/** The reader of the tiers measures it, and it is about retry. */
+/** The reader of the tiers measures it, but it describes retry. */
 function isOverdue({ info }: Metric): boolean {
   return info.name === 'waypost.retry.overdue';
 }

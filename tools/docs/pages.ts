@@ -22,8 +22,8 @@ export function readPage(path: string): string {
 }
 
 /**
- * Returns the page with its generated parts as the code has them now.
- * @throws Error where the page does not mark a part
+ * Returns the page with its generated parts updated from the code.
+ * @throws Error if the page does not mark a part
  */
 export async function generatePage(path: string): Promise<string> {
   let page = readPage(path);

@@ -6,7 +6,7 @@ import { table } from './table';
 
 interface Meaning {
   text: string;
-  /** in place of the default of the schema, where a setting has another under `npm start` or is computed */
+  /** replaces the default of the schema if a setting has another under `npm start` or is computed */
   default?: string;
 }
 type Meanings = Partial<Record<keyof Settings, string | Meaning>>;
@@ -113,7 +113,7 @@ const GROUPS = {
   'Every service': ALL_SERVICES,
 };
 
-/** Fails to compile where a setting has no meaning. */
+/** Fails to compile if a setting has no meaning. */
 ({ ...KAFKA, ...NETWORK, ...INGEST, ...DELIVERY, ...CONTROL, ...ALL_SERVICES }) satisfies Record<
   keyof Settings,
   string | Meaning
@@ -133,7 +133,7 @@ function row(name: keyof Settings, meaning: string | Meaning): string[] {
   return [`\`${name}\``, noted ?? defaultOf(name), text];
 }
 
-/** The default as you would write it: `5s`, not 5000. */
+/** Formats the default as an operator writes it: `5s`, not 5000. */
 function defaultOf(name: keyof Settings): string {
   const written = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' }).properties?.[name];
   const asText = typeof written === 'object' ? written.default : undefined;

@@ -1,4 +1,4 @@
-/** Returns a Markdown table whose columns are aligned as prettier aligns them. */
+/** Returns a Markdown table with columns aligned as by prettier. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((title, i) => Math.max(3, ...[title, ...escaped.map((row) => row[i] ?? '')].map(widthOf)));

@@ -4,16 +4,16 @@ import { type AddressInfo } from 'node:net';
 import { eventually } from '../../test/support/eventually';
 import { type Json } from './system';
 
-/** An OpenTelemetry collector for tests: takes OTLP over HTTP in its JSON encoding, and keeps what came. */
+/** An OpenTelemetry collector for tests: accepts OTLP over HTTP in its JSON encoding, and stores everything. */
 export interface Collector {
   /** for OTEL_EXPORTER_OTLP_ENDPOINT */
   url: string;
   spans(): CollectedSpan[];
   /** names of metrics by service */
   metrics(): Map<string, Set<string>>;
-  /** Resolves with the spans of a trace once there are so many. */
+  /** Resolves with the spans of a trace once there are this many. */
   trace(traceId: string, spans: number): Promise<CollectedSpan[]>;
-  /** all bodies, as they came */
+  /** all bodies, unchanged */
   text(): string;
   close(): Promise<void>;
 }

@@ -4,30 +4,30 @@ import { Pool } from 'undici';
 import { aCall, type Call } from '../../test/support/factories';
 
 /**
- * Calls at a steady rate, as real clients make them: some alone and some in batches, and each repeated with the same
- * `messageId` until it is acknowledged. Every id that was answered 200 is remembered: none of them may ever be missing.
+ * Sends calls at a steady rate as real clients do: some alone and some in batches, and each repeated with the same
+ * `messageId` until it is acknowledged. It records every id that got a 200: none of them may ever be missing.
  */
 export interface Load {
   acknowledged: ReadonlySet<string>;
-  /** answers other than 200, by status; `none` where there was no answer at all */
+  /** responses other than 200, by status; `none` without a response */
   refusals: ReadonlyMap<number | 'none', number>;
-  /** why there was none, by the code of the error */
+  /** reasons for missing responses, by error code */
   silences: ReadonlyMap<string, number>;
-  /** answers 503 without a Retry-After */
+  /** 503 responses without a Retry-After */
   withoutRetryAfter: number;
-  /** the longest that any answer took, ms */
+  /** the longest response time, ms */
   slowestAnswerMs: number;
-  /** where calls go from now on; to several in turn */
+  /** the URLs for calls from now on; several in rotation */
   urls: string[];
-  /** Sends nothing new, gives what is still open `deadlineMs` to be acknowledged, and abandons the rest. */
+  /** Sends no new calls, waits `deadlineMs` for the acknowledgement of open ones, and abandons the rest. */
   stop(deadlineMs?: number): Promise<void>;
 }
 
 const TICK_MS = 50;
 const BATCH = 10;
-/** What real clients hold before they drop calls: an outage must not make a burst that no client would make. */
+/** Real clients drop calls beyond this number: an outage must not cause a burst that no client would send. */
 const MOST_OPEN = 400;
-/** What real clients wait before they give a request up. */
+/** The request timeout of real clients. */
 const CLIENT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 500;
 const IDENTIFY_EVERY = 50;
@@ -37,7 +37,7 @@ export interface LoadOptions {
   writeKey: string;
   /** calls, a third of them alone */
   perSecond: number;
-  /** makes the next call, with an id of its own; default: a few identifies, the others tracks */
+  /** creates the next call, with a unique id; default: a few identifies, the others tracks */
   make?: () => Call;
 }
 
@@ -133,10 +133,10 @@ class Client {
       const text = await answer.body.text();
       this.slowestAnswerMs = Math.max(this.slowestAnswerMs, Date.now() - from);
       if (answer.statusCode === 503 && answer.headers['retry-after'] === undefined) this.withoutRetryAfter++;
-      // A client takes exactly this for success.
+      // Clients accept exactly this body as success.
       return answer.statusCode === 200 && text !== '{"success":true}' ? 'none' : answer.statusCode;
     } catch (error) {
-      // Refused, reset, or given up: all the same to a client, which keeps the calls and tries again.
+      // A refused, reset or timed-out request is the same for a client, which keeps the calls and tries again.
       const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
       this.silences.set(code, (this.silences.get(code) ?? 0) + 1);
       return 'none';

@@ -11,60 +11,66 @@ import { startSystem, type System, type SystemOptions } from './system';
 import { ORDERS, type TraitOracle } from '../../test/support/trait-oracle';
 
 /**
- * A system under load, for breaking it: one source, and three destinations: one is well, one fails sometimes, and one, for
- * one call in fifty, never answers. If wanted, a fourth takes long for the same calls, and answers.
+ * A system under load, for breaking it: one source and three destinations. One is healthy, one fails sometimes, and
+ * one receives one call in fifty and never responds. An optional fourth receives the same calls as the third, and
+ * responds slowly.
  */
 export interface LoadedSystem {
-  /** the system as it runs now */
+  /** the running system */
   system: System;
-  /** what the endpoints that answer have taken, so far */
+  /** the requests so far at the endpoints that respond */
   healthy: Tally;
   failing: Tally;
   slow: Tally;
   load: Load;
-  /** Starts the system again on its data dir and its ports, after it has ended. */
+  /** Starts the system again with its data dir and its ports, after it has ended. */
   restart(): Promise<void>;
-  /** Waits until so many calls were acknowledged from now on, and have arrived at the healthy endpoint. */
+  /** Waits until this many calls were acknowledged from now on, and have arrived at the healthy endpoint. */
   flowing(calls?: number): Promise<void>;
-  /** The service as a new process, ready; `before` are the pids that were killed. */
+  /** Waits for the service as a new, ready process; `before` are the pids that were killed. */
   replaced(name: ServiceName, before: number[]): Promise<void>;
-  /** Waits until all that is acknowledged by now has been taken by the healthy endpoint. */
+  /** Waits until the healthy endpoint has received every call that is now acknowledged. */
   caughtUp(): Promise<void>;
-  /** Records that a consuming service has to read again if it is killed now: those above its last commit. */
+  /**
+   * Returns the number of records that a consuming service would read again if it were killed now: those above its
+   * last commit.
+   */
   uncommitted(name: ServiceName): Promise<number>;
-  /** Stops the load and waits until each acknowledged call has been taken, by the healthy and by the failing endpoint. */
+  /** Stops the load and waits until the healthy and the failing endpoint have received each acknowledged call. */
   allArrived(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What an endpoint took, counted as it comes: a look through all requests for each new one would be the slowest part. */
+/**
+ * Counts the requests of an endpoint as they come: a search through all requests for each new one would be too slow.
+ */
 export interface Tally {
-  /** its id; empty where there is none */
+  /** its id; empty without one */
   destination: string;
-  /** ids of messages answered 200 */
+  /** ids of messages that got a 200 */
   messages: Set<string>;
-  /** requests answered 200 */
+  /** requests that got a 200 */
   taken: number;
-  /** those for a delivery that had been taken before */
+  /** requests for a delivery that had already got a 200 */
   repeats: number;
 }
 
-/** Enough that a kill meets work in flight at each service; the rest of two cores is for what recovers. */
+/** Enough that a kill hits work in flight at each service; the rest of two cores is for the recovery. */
 export const PER_SECOND = 120;
 const HEALTHY = '/healthy';
 const FAILING = '/failing';
 const HANGING = '/hanging';
 const SLOW = '/slow';
 const TOLD = '/told';
-/** Two cores for all of it, and others on them: how long it takes is not the question here. */
+/** Everything shares two cores with other programs, and the test does not measure the duration. */
 const RECOVERY_MS = 120_000;
 
 export interface LoadedSystemOptions extends SystemOptions {
-  /** what the slow endpoint takes for an answer; without it there is none */
+  /** response time of the slow endpoint; without it the endpoint never responds */
   slowMs?: number;
   /** calls */
   perSecond?: number;
-  /** a computed trait is told besides, and heard by this */
+  /** adds a computed trait, whose output goes to this oracle */
   orders?: TraitOracle;
 }
 
@@ -82,7 +88,7 @@ export async function openLoadedSystem({
     .on(HEALTHY, counted(healthy, { onCall: (call) => orders?.made(call) }))
     .on(FAILING, counted(failing, { failEvery: 10 }));
   sink.on(SLOW, counted(slow, { delayMs: slowMs ?? 0 }));
-  // The receiver shares two cores with all the rest: a second of silence from it says nothing.
+  // The receiver shares two cores with everything else: one second without a response has no meaning.
   const env = { WAYPOST_RETRY_DELAYS: '2s,5s', WAYPOST_TIMEOUT: '2s', WAYPOST_LOG_LEVEL: 'warn', ...options.env };
   const system = await startSystem({ ...options, env, dataDir });
   const source = await system.createSource();
@@ -103,7 +109,7 @@ export async function openLoadedSystem({
     });
     if (made.status !== 201) throw new Error(`the trait was not made: ${JSON.stringify(made.body)}`);
   }
-  // What is acknowledged before the router knows a destination is not for it.
+  // A call that is acknowledged before the router knows a destination does not go to it.
   await eventually(async () => {
     await system.send(source.writeKey, 'identify', aCall('identify'));
     await sink.waitFor(1, { path: HANGING, timeoutMs: 250 });
@@ -160,7 +166,7 @@ export async function openLoadedSystem({
   return rig;
 }
 
-/** The end of each partition of the service's group, less what it has committed there. */
+/** Returns the lag: the end of each partition of the service's group, minus its committed offset. */
 async function lag(system: System, name: ServiceName): Promise<number> {
   const { brokers, env } = system;
   const prefix = env.WAYPOST_TOPIC_PREFIX ?? '';
@@ -191,7 +197,7 @@ interface Counting {
   onCall?: (call: Call) => void;
 }
 
-/** @param options one request in `failEvery` is answered 503, the others after `delayMs` */
+/** @param options one request in `failEvery` gets a 503, the others respond after `delayMs` */
 function counted(tally: Tally, { failEvery = Infinity, delayMs = 0, onCall }: Counting = {}): Behaviour {
   const deliveries = new Set<string>();
   let tries = 0;

@@ -1,4 +1,4 @@
-/** Randomness that can be had again: the same seed gives the same run of numbers. */
+/** Repeatable randomness: the same seed gives the same sequence of numbers. */
 export interface Random {
   /** from 0 up to, and not including, 1 */
   next(): number;
@@ -8,7 +8,7 @@ export interface Random {
   shuffled<T>(list: readonly T[]): T[];
 }
 
-/** Mulberry32: a few lines, and good enough to choose by. */
+/** Mulberry32: short, and good enough for choices. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {

@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Receivers that do to a connection what no HTTP server would. */
+/** Receivers that treat a connection as no HTTP server would. */
 export interface RawServer {
   port: number;
-  /** the most connections that were open at once, as far as it has seen them end; 0 where it never accepts any */
+  /** the largest number of open connections, as far as it has noticed their ends; 0 if it never accepts any */
   readonly maxConnections: number;
   close(): Promise<void>;
 }
 
-/** @param onConnection what becomes of a connection; what comes in is not read unless it reads it */
+/** @param onConnection handles a connection; it must read incoming data itself */
 export async function startRawServer(onConnection: (socket: Socket) => void): Promise<RawServer> {
   const sockets = new Set<Socket>();
   let maxConnections = 0;
@@ -18,7 +18,7 @@ export async function startRawServer(onConnection: (socket: Socket) => void): Pr
     sockets.add(socket);
     maxConnections = Math.max(maxConnections, sockets.size);
     socket.once('close', () => sockets.delete(socket));
-    // What the other side does to its connection is its affair.
+    // Errors of the other side do not matter here.
     socket.on('error', () => undefined);
     onConnection(socket);
   });
@@ -38,8 +38,8 @@ export async function startRawServer(onConnection: (socket: Socket) => void): Pr
 }
 
 /**
- * A port where the kernel answers no SYN any more: its program sleeps, and its short queue of connections that nobody has
- * accepted is full.
+ * Returns a port whose kernel no longer completes a handshake: its program sleeps, and its short queue of unaccepted
+ * connections is full.
  */
 export async function startNeverAccepting(): Promise<RawServer> {
   const program = `
@@ -51,7 +51,7 @@ export async function startNeverAccepting(): Promise<RawServer> {
   const exited = once(child, 'exit');
   const [printed] = (await once(child.stdout, 'data')) as [Buffer];
   const port = Number(printed.toString());
-  // Linux queues one more than it was told.
+  // Linux queues one more than the backlog.
   const queue = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
   await Promise.all(queue.map((socket) => once(socket, 'connect')));
   return {
@@ -67,7 +67,7 @@ export async function startNeverAccepting(): Promise<RawServer> {
 
 const HEAD_END = '\r\n\r\n';
 
-/** Calls back for each request that has arrived on a connection, however it was cut into pieces. */
+/** Calls back for each request on a connection, however it was split into packets. */
 export function onRequests(socket: Socket, onRequest: (nth: number) => void): void {
   let text = '';
   let nth = 0;

@@ -4,28 +4,28 @@ import { type AddressInfo, type Socket } from 'node:net';
 import { makeCertificate, type Certificate } from '../../test/support/certificate';
 
 /**
- * A receiver of webhooks that behaves as a test wants, well or badly, on real sockets. Every request is recorded when
- * its head has arrived, and its body when that has.
+ * A receiver of webhooks that behaves as a test requires, well or badly, on real sockets. It records every request
+ * when its head has arrived, and its body when that has arrived.
  */
 
-/** How a path answers. What is left out is at its default: 200 at once, `ok` as the body. */
+/** The response of a path. Defaults: 200 immediately, with `ok` as the body. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
   body?: string | Buffer;
-  /** wait so long before the head of the answer */
+  /** delay before the head of the response */
   delayMs?: number;
   /**
-   * `hang`: reads the request and never answers. `never_read`: does not even read its body. `reset`: resets the
-   * connection once the request has arrived. `drip`: the head at once, then a byte of the body every `dripMs`, without end.
-   * `endless`: the head, and then as much body as the other side takes.
+   * `hang`: reads the request and never responds. `never_read`: does not even read its body. `reset`: resets the
+   * connection once the request has arrived. `drip`: the head immediately, then a byte of the body every `dripMs`,
+   * without end. `endless`: the head, and then as much body as the other side reads.
    */
   misbehave?: 'hang' | 'never_read' | 'reset' | 'drip' | 'endless';
   /** default 100 */
   dripMs?: number;
 }
 
-/** One for all requests; several for the first, the second, … with the last repeating; or as the request deserves. */
+/** One for all requests; several for the first, the second, … with the last repeating; or computed from the request. */
 export type Behaviour = Answer | Answer[] | ((request: ReceivedRequest, nth: number) => Answer | Promise<Answer>);
 
 export interface ReceivedRequest {
@@ -34,19 +34,19 @@ export interface ReceivedRequest {
   path: string;
   /** lower-case names */
   headers: Record<string, string | undefined>;
-  /** name, value, name, value, … as they came */
+  /** name, value, name, value, … as received */
   rawHeaders: string[];
   /** the exact bytes */
   body: Buffer;
   /** when its head arrived, ms since 1970 */
   at: number;
   remotePort: number;
-  /** when the body had arrived in full; undefined until then, and for ever where it was not read */
+  /** when the whole body had arrived; undefined until then, and permanently if it was not read */
   completeAt?: number;
 }
 
 export interface SinkOptions {
-  /** a certificate, or `true` for a self-signed one made on the spot */
+  /** a certificate, or `true` to create a self-signed one */
   tls?: boolean | Certificate;
   host?: string;
   /** default 0: any free one */
@@ -56,10 +56,10 @@ export interface SinkOptions {
 const MAX_HEADER_BYTES = 128 * 1024;
 const BIG_CHUNK = Buffer.alloc(64 * 1024, 'x');
 
-/** Starts a receiver. Unless told otherwise it answers 200 on every path. */
+/** Starts a receiver. By default it responds with 200 on every path. */
 export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const certificate = options.tls === true ? makeCertificate() : options.tls || undefined;
-  // A test that keeps a request open for minutes does so on purpose; a limit on headers is the sender's business.
+  // A test that keeps a request open for minutes does so on purpose; header limits concern the sender.
   const limits = { requestTimeout: 0, headersTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 60_000 };
   const server = certificate ? createHttpsServer({ ...limits, ...certificate }) : createHttpServer(limits);
   const sink = new Sink(server, certificate, options.host ?? '127.0.0.1');
@@ -71,11 +71,11 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
 }
 
 export class Sink {
-  /** all requests, in the order of their arrival */
+  /** all requests, in order of arrival */
   readonly requests: ReceivedRequest[] = [];
-  /** the most connections that were open at once */
+  /** the largest number of open connections */
   maxConnections = 0;
-  /** all connections ever made, including those on which no request came */
+  /** all connections ever, including those without a request */
   totalConnections = 0;
   readonly #sockets = new Set<Socket>();
   readonly #behaviours = new Map<string, Behaviour>();
@@ -92,7 +92,7 @@ export class Sink {
       this.#sockets.add(socket);
       this.maxConnections = Math.max(this.maxConnections, this.#sockets.size);
       socket.once('close', () => this.#sockets.delete(socket));
-      // What the other side does to its connection is its affair.
+      // Errors of the other side do not matter here.
       socket.on('error', () => undefined);
     });
     server.on('request', (req, res) => {
@@ -104,7 +104,7 @@ export class Sink {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** connections open now */
+  /** open connections now */
   get connections(): number {
     return this.#sockets.size;
   }
@@ -115,19 +115,19 @@ export class Sink {
     return `${this.certificate ? 'https' : 'http'}://${host}:${String(this.port)}${path}`;
   }
 
-  /** How a path answers from now on (query ignored); `*` is for all paths that have no behaviour of their own. */
+  /** Sets the behaviour of a path from now on (query ignored); `*` covers all paths without a behaviour. */
   on(path: string, behaviour: Behaviour): this {
     this.#behaviours.set(path, behaviour);
     this.#countByPath.delete(path);
     return this;
   }
 
-  /** The requests to a path (query ignored), or all. */
+  /** Returns the requests to a path (query ignored), or all. */
   received(path?: string): ReceivedRequest[] {
     return path === undefined ? [...this.requests] : this.requests.filter((r) => bare(r.path) === path);
   }
 
-  /** How many different deliveries came, and how many requests beyond the first of each. */
+  /** Counts different deliveries, and requests beyond the first of each. */
   deliveries(path?: string): { distinct: number; repeats: number; ids: Set<string> } {
     const received = this.received(path);
     const ids = new Set(received.map((r) => r.headers['webhook-id'] ?? ''));
@@ -135,8 +135,8 @@ export class Sink {
   }
 
   /**
-   * Waits until so many requests have arrived in full.
-   * @throws Error after `timeoutMs` (default 10 s), which says how many there were
+   * Waits until this many whole requests have arrived.
+   * @throws Error after `timeoutMs` (default 10 s), with their number
    */
   async waitFor(n: number, options: { path?: string; timeoutMs?: number } = {}): Promise<ReceivedRequest[]> {
     const complete = () => this.received(options.path).filter((r) => r.completeAt !== undefined);
@@ -159,7 +159,7 @@ export class Sink {
     return complete();
   }
 
-  /** Forgets what was received; behaviours stay, and begin their sequences anew. */
+  /** Discards received requests; behaviours stay, and restart their sequences. */
   clear(): void {
     this.requests.length = 0;
     this.#countByPath.clear();
@@ -199,7 +199,7 @@ export class Sink {
     try {
       request.body = await readAll(req);
     } catch {
-      // The sender went away while sending: recorded as incomplete, and nobody is left to answer.
+      // The sender disconnected while it sent: recorded as incomplete, without a response.
       return;
     }
     request.completeAt = Date.now();
@@ -209,7 +209,7 @@ export class Sink {
     if (!res.destroyed) respond(res, answer, () => this.#reset(request.remotePort));
   }
 
-  /** The connection below TLS, where there is any: only that one can be reset. */
+  /** Resets the connection below TLS, if any: TLS itself has no reset. */
   #reset(remotePort: number): void {
     for (const socket of this.#sockets) if (socket.remotePort === remotePort) socket.resetAndDestroy();
   }

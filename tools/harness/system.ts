@@ -10,16 +10,16 @@ import { copyHistoryFiles } from '../../test/support/history-files';
 import { descendants, startSupervised } from '../../test/support/supervised';
 
 /**
- * The whole system for a test: the real supervisor with the real services, kept apart from every other test by topic
+ * The whole system for a test: the real supervisor with the real services, separated from other tests by topic
  * prefix, data dir and ports.
  */
 
 export interface SystemOptions {
-  /** settings that win over those of this file */
+  /** settings that override the defaults below */
   env?: Record<string, string>;
-  /** brings its own broker instead of sharing that of the test run */
+  /** starts a separate broker instead of sharing that of the test run */
   embedded?: boolean;
-  /** the data dir of an earlier system, with the same `prefix` where the broker is shared; kept by `stop` */
+  /** the data dir of an earlier system, with the same `prefix` if the broker is shared; `stop` keeps it */
   dataDir?: string;
   prefix?: string;
   deadlineMs?: number;
@@ -35,11 +35,11 @@ export interface Destination {
   webhooks: { id: string }[];
 }
 
-/** Whatever an API answers: each test says what it expects of it. */
+/** Any response body: each test asserts its own shape. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the only place; a type here would be unchecked
 export type Json = any;
 
-/** An answer of an API, parsed. */
+/** A parsed response of an API. */
 export interface Answer {
   status: number;
   body: Json;
@@ -53,16 +53,16 @@ export interface System {
   prefix: string;
   dataDir: string;
   env: Record<string, string>;
-  /** host:port of its Kafka, whoever runs it */
+  /** host:port of its Kafka, embedded or not */
   brokers: string;
   /** the supervisor's */
   pid: number;
-  /** the processes of a service: one, or none between its end and its next start */
+  /** the processes of a service: one, or none between its end and its restart */
   pids(name: ServiceName): number[];
-  /** Calls the control API, `path` without /api/v1, as administrator. */
+  /** Calls the control API as administrator, with `path` relative to /api/v1. */
   control(method: string, path: string, body?: unknown): Promise<Answer>;
   createSource(name?: string): Promise<Source>;
-  /** Switched on unless told otherwise. */
+  /** Enabled by default. */
   createDestination(fields: {
     sources: string[];
     webhooks: { url: string; headers?: Record<string, string> }[];
@@ -71,15 +71,21 @@ export interface System {
   /** POSTs to ingest as a client does, e.g. `send(key, 'track', {…})`. */
   send(writeKey: string, path: string, body: unknown): Promise<Answer>;
   kill(name: ServiceName, signal?: NodeJS.Signals): void;
-  /** SIGTERM to the supervisor. Resolves with its exit code once it is gone; its data dir goes too unless it was given. */
+  /**
+   * Sends SIGTERM to the supervisor. Resolves with its exit code after it has ended; removes its data dir unless it
+   * was given.
+   */
   stop(): Promise<number | string>;
-  /** everything printed so far */
+  /** all output so far */
   output(): string;
 }
 
 const READY_MS = 90_000;
 
-/** Starts a system and waits for `waypost ready`. @throws with its output where it does not get there */
+/**
+ * Starts a system and waits for `waypost ready`.
+ * @throws with its output if it does not get there
+ */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'waypost-system-'));
   const prefix = options.prefix ?? `t${randomBytes(5).toString('hex')}.`;
@@ -151,7 +157,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** The settings of a system in a test: its own ports, few partitions, short delays. */
+/** Returns the settings of a system in a test: separate ports, few partitions, short delays. */
 export async function systemEnv(
   options: Pick<SystemOptions, 'env' | 'embedded'> & { dataDir: string; prefix: string },
 ): Promise<Record<string, string>> {
@@ -182,7 +188,7 @@ export async function call(
     method,
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    // Control gives way to all others, and a machine under test is full.
+    // Control has the lowest priority, and a machine under test is busy.
     signal: AbortSignal.timeout(30_000),
   });
   const text = await response.text();

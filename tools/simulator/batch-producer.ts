@@ -2,11 +2,11 @@ import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { type Agenda } from './virtual-clock';
 import { type ProcessTime } from './process-time';
 
-/** Acknowledges after a while, as a cluster that is well. */
+/** Acknowledges after a fixed time, like a healthy cluster. */
 
-/** From `append` to the acknowledgement: what Kafka takes with acks=all on machines near each other. */
+/** From `append` to the acknowledgement: the latency of Kafka with acks=all on machines near each other. */
 const ACKNOWLEDGED_MS = 5;
-/** Each record, beyond its value: headers and framing. */
+/** Bytes of each record beyond its value: headers and framing. */
 const RECORD_BYTES = 400;
 
 export type Store = (records: OutRecord[]) => void;
@@ -35,7 +35,7 @@ export class SimulatedAppender implements BatchProducer {
     });
   }
 
-  /** The same, telling of each append. */
+  /** Returns the same, but reports each append. */
   hearing(appended: (records: OutRecord[]) => void): BatchProducer {
     const pendingBytes = () => this.pendingBytes;
     return {
@@ -55,14 +55,14 @@ export class SimulatedAppender implements BatchProducer {
     return Promise.resolve();
   }
 
-  /** All that is appended in one millisecond travels together. */
+  /** All records appended in one millisecond form one batch. */
   #newBatch() {
     const batch = { records: [] as OutRecord[], acknowledge: [] as (() => void)[] };
     const { now } = this.agenda;
     this.agenda.at(now + 1, () => {
       if (this.#batch === batch) this.#batch = undefined;
     });
-    // It is stored whether this process is frozen or not; that it is hears who runs.
+    // It is stored even if this process is frozen; only a running process receives the acknowledgement.
     this.agenda.at(now + ACKNOWLEDGED_MS, () => this.store(batch.records));
     this.time.at(now + ACKNOWLEDGED_MS, () => {
       for (const acknowledge of batch.acknowledge) acknowledge();

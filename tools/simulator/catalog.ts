@@ -7,10 +7,10 @@ import { scale } from './scenarios/scale';
 import { sweepFailures, sweepWait, sweepWidth } from './scenarios/sweeps';
 import { trouble } from './scenarios/trouble';
 
-/** Those that `all` plays, the quick ones first. */
+/** The scenarios of `all`, the quick ones first. */
 export const SCENARIOS: readonly Scenario[] = [burst, isolation, trouble, outage, scale];
 
-/** Played only when named: one trouble each, and the same with other settings. */
+/** Run only by name: one trouble each, and the same with other settings. */
 export const OTHERS: readonly Scenario[] = [
   ...[failing, flapping, throttled, slow, frozen],
   ...[lengths, sweepFailures, sweepWidth, sweepWait],

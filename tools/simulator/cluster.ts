@@ -11,9 +11,9 @@ import { PartitionLog } from './log';
 import { EPOCH_MS, ProcessTime } from './process-time';
 import { Reader } from './reader';
 
-/** All topics, and the retry service that brings back what waits in tiers: the production code here too. */
+/** All topics, and the retry service that returns waiting deliveries from tiers: production code here too. */
 
-/** Bodies are of one size, 1 KB. */
+/** Bodies have one size, 1 KB. */
 const BODY = Buffer.alloc(1_024, 'x');
 
 interface Around {
@@ -29,7 +29,7 @@ export class Cluster {
   readonly #wake = new Map<PartitionLog, (log: PartitionLog) => void>();
   readonly #partitions: ReadonlySet<number>;
 
-  /** @param partitions those that a simulated process reads */
+  /** @param partitions those of the simulated processes */
   constructor(
     private readonly around: Around,
     partitions: readonly number[],
@@ -46,7 +46,10 @@ export class Cluster {
     return this.#partitions.has(partition);
   }
 
-  /** What a delivery process reads. @param wake called when something was appended */
+  /**
+   * Returns the partitions of a delivery process.
+   * @param wake called after an append
+   */
   ofDelivery(stripes: readonly number[], wake: (log: PartitionLog) => void): PartitionLog[] {
     const logs = [WEBHOOKS, DUE].flatMap((topic) => stripes.map((number) => this.#log(topic, number)));
     for (const log of logs) this.#wake.set(log, wake);
@@ -59,7 +62,7 @@ export class Cluster {
     this.#wake.get(log)?.(log);
   }
 
-  /** What processes append. */
+  /** Stores the appends of processes. */
   store(records: OutRecord[]): void {
     const { agenda, book, figures } = this.around;
     figures.count('appends', records.length);

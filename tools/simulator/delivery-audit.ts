@@ -4,8 +4,8 @@ import { ATTEMPTS, DEAD, DUE } from '../../shared/kafka/topics';
 import { type Figures } from './figures';
 
 /**
- * What became of every delivery, checked at each step: it is stored in one topic, held by one process, or ended; its
- * outcome is written before its record is done; it ends once.
+ * Tracks every delivery and checks each step: it is stored in one topic, held by one process, or ended; its outcome
+ * is written before its record is done; it ends once.
  */
 
 const ENDPOINT_WAITS = new Set(['lane_full', 'rate_limited', 'circuit_open', 'retry_after']);
@@ -17,35 +17,35 @@ interface Entry {
   bornAt: number;
   expiresAt: number;
   state: State;
-  /** when its last wait began */
+  /** start of its last wait */
   waitsSince: number;
-  /** raised with every reading: a late `done` of an earlier reading says nothing of this one */
+  /** increases with every reading: a late `done` of an earlier reading does not concern this one */
   step: number;
   attempts: number;
   /** it was diverted within its window because of its endpoint: its rate, its lane, its circuit */
   waitedForEndpoint: boolean;
-  /** of them, or of the waits without one */
+  /** number of these, or of the waits without one */
   waits: number;
 }
 
 export class Book {
-  /** those that have not ended; forgotten when they have, since runs have millions */
+  /** the open ones; ended ones are dropped, because runs have millions */
   readonly #open = new Map<string, Entry>();
   #born = 0;
-  /** what went wrong, by kind: nothing, in a sound system */
+  /** violations by kind: none in a sound system */
   readonly violations = new Map<string, number>();
 
-  /** when a process last came back from a standstill */
+  /** when a process last resumed from a standstill */
   #awakeSince = -Infinity;
 
   constructor(private readonly figures: Figures) {}
 
-  /** A process of ours stood still until now: whoever lived through it may be late, once. */
+  /** A process was frozen until now: deliveries that it held may be late, once. */
   stoodStill(nowMs: number): void {
     this.#awakeSince = nowMs;
   }
 
-  /** Deliveries that have not ended. */
+  /** Number of open deliveries. */
   get open(): number {
     return this.#open.size;
   }
@@ -76,7 +76,10 @@ export class Book {
     return id;
   }
 
-  /** A process has read it. @returns to be called when its record is done */
+  /**
+   * A process has read it.
+   * @returns a function to call when its record is done
+   */
   taken(id: string): () => void {
     const entry = this.#open.get(id);
     if (entry?.state !== 'stored') {
@@ -93,14 +96,17 @@ export class Book {
     };
   }
 
-  /** A request begins. @returns its label, and how long it waited where it is its first */
+  /**
+   * A request begins.
+   * @returns its label, and the wait before its first request
+   */
   sent(id: string, nowMs: number): { label: string; waitedMs?: number } {
     const entry = this.#open.get(id);
     if (entry?.state !== 'held') {
       this.violate('sent what was not held');
       return { label: '' };
     }
-    // Only what waited for Waypost alone, and was never tried, is owed a try after its window.
+    // A delivery that waited only for Waypost, and was never tried, gets a try after its window.
     if (nowMs > entry.expiresAt && (entry.attempts > 0 || entry.waitedForEndpoint))
       this.violate('sent after its window');
     return { label: entry.label, ...(entry.attempts === 0 ? { waitedMs: nowMs - entry.bornAt } : {}) };
@@ -110,7 +116,7 @@ export class Book {
     return this.#awakeSince >= bornAt;
   }
 
-  /** A record is written, and acknowledged. */
+  /** A record is written and acknowledged. */
   written({ topic, key, value, headers }: OutRecord, nowMs: number): void {
     if (topic === ATTEMPTS) this.#event(key ?? '', String(value), nowMs);
     else if (topic === DEAD) this.#end(headers?.delivery ?? '', 'dead', nowMs);
@@ -131,7 +137,7 @@ export class Book {
     }
   }
 
-  /** Back from a tier. No wait that begins within the window is planned to end after it. */
+  /** It returns from a tier. No wait that begins within the window may be planned to end after it. */
   #returns(entry: Entry, nowMs: number): void {
     const planned = entry.waitsSince <= entry.expiresAt;
     if (planned && nowMs > entry.expiresAt && !this.#stoodStillFor(entry)) this.violate('a wait beyond its window');

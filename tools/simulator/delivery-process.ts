@@ -19,10 +19,10 @@ import { ProcessTime } from './process-time';
 import { Reader } from './reader';
 import { type Endpoint, SimulatedSender, type Request } from './sender';
 
-/** One delivery process: the production code from record to outcome, with time, sockets and Kafka put in its hands. */
+/** One delivery process: the production code from record to outcome, with simulated time, sockets and Kafka. */
 
 const ROOM_EVERY_MS = 50;
-/** As often as a reader proves that it knows all of `config`. */
+/** The interval at which a reader proves that it knows all of `config`. */
 const CONFIG_EVERY_MS = 100;
 
 export interface Settings {
@@ -90,7 +90,7 @@ export class DeliveryProcess {
     time.every(ROOM_EVERY_MS, () => this.#deliverer.makeRoom());
   }
 
-  /** Something was appended to one of its partitions. */
+  /** A record was appended to one of its partitions. */
   wake(partition: PartitionLog): void {
     this.#reader.wake(partition);
   }
@@ -103,7 +103,7 @@ export class DeliveryProcess {
     const done = book.taken(id);
     const lookup = this.around.lookup(record.headers.destination ?? '');
     const origins = lookup.kind === 'open' ? lookup.destination.targets.map(({ origin }) => origin) : [];
-    // Of several URLs one may be left out, which is seen only when the others have ended.
+    // With several URLs one may be skipped, which shows only when the others have ended.
     const only = origins.length === 1 ? origins[0] : undefined;
     this.#waiting.set(id, { kind, origins: new Set(origins), only });
     if (only !== undefined) this.crowd.waits(only, kind, 1);
@@ -133,7 +133,7 @@ export class DeliveryProcess {
     if (waitedMs !== undefined) figures.of(`${label}: first wait`).add(waitedMs);
   }
 
-  /** What has not been sent at the other URLs of these deliveries will not be any more. */
+  /** The deliveries' unsent requests to other URLs will not be sent any more. */
   #concluded(records: OutRecord[]): void {
     const id = records[0]?.headers?.delivery ?? records[0]?.key ?? '';
     const waiting = this.#waiting.get(id);
@@ -146,8 +146,8 @@ export class DeliveryProcess {
 /** A delivery that was read. */
 interface Waiting {
   kind: 'fresh' | 'due';
-  /** where it was not sent yet */
+  /** origins without a request yet */
   origins: Set<string>;
-  /** its URL, where it has but one */
+  /** its only URL, if there is one */
   only: string | undefined;
 }

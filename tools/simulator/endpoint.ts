@@ -1,39 +1,39 @@
 import { type Random } from '../harness/random';
 
-/** How simulated endpoints answer: pure, from the time, what is open there, and chance. */
+/** The behaviour of simulated endpoints, from the time, the open requests, and chance. Pure. */
 
 export type Answer =
   | { kind: 'status'; afterMs: number; status: number; retryAfterS?: number }
   | { kind: 'refused' }
-  /** never answers */
+  /** never responds */
   | { kind: 'hangs' };
 
 interface Asked {
   /** ms since the beginning */
   now: number;
-  /** requests open there, this one included, of all processes */
+  /** open requests there, including this one, of all processes */
   open: number;
   random: Random;
 }
 
 export type Behaviour = (asked: Asked) => Answer;
 
-/** A fifth more or less: real ones are never equally quick. */
+/** A fifth more or less: real endpoints vary. */
 const JITTER = 0.2;
 
-/** Answers 200 after about so long. */
+/** Responds with 200 after about this time. */
 export function answers(ms: number, status = 200): Behaviour {
   return ({ random }) => ({ kind: 'status', afterMs: spread(ms, random), status });
 }
 
-/** Works on so many at a time, each taking so long; beyond it all get slower. */
+/** Handles this many requests in parallel, each for this long; beyond that all get slower. */
 export function works(atOnce: number, ms: number): Behaviour {
   return ({ open, random }) => {
     return { kind: 'status', afterMs: spread(ms, random) * Math.max(1, open / atOnce), status: 200 };
   };
 }
 
-/** Beyond so many at once it breaks: all that come then get a 503, as from a server that has just come back. */
+/** Fails beyond this many parallel requests: all further ones get a 503, like a server that has just come back. */
 export function breaksAt(atOnce: number, ms: number): Behaviour {
   return ({ open, random }) => ({
     ...{ kind: 'status', afterMs: spread(ms, random) },
@@ -44,7 +44,7 @@ export function breaksAt(atOnce: number, ms: number): Behaviour {
 export const hangs: Behaviour = () => ({ kind: 'hangs' });
 export const refuses: Behaviour = () => ({ kind: 'refused' });
 
-/** A share of the answers is a 503. */
+/** Responds to a share of the requests with 503. */
 export function failsSometimes(share: number, ms: number): Behaviour {
   return ({ random }) => ({
     ...{ kind: 'status', afterMs: spread(ms, random) },
@@ -52,7 +52,10 @@ export function failsSometimes(share: number, ms: number): Behaviour {
   });
 }
 
-/** So many a second get a 200, the others a 429 that asks for so long. Has a memory: one for each endpoint. */
+/**
+ * Responds to this many requests a second with 200, and to the others with 429 and this Retry-After. It has state:
+ * create one for each endpoint.
+ */
 export function throttles(perSecond: number, retryAfterS: number, ms = 20): Behaviour {
   let second = -1;
   let count = 0;
@@ -65,12 +68,12 @@ export function throttles(perSecond: number, retryAfterS: number, ms = 20): Beha
   };
 }
 
-/** Bad between two moments. */
+/** Bad between two times. */
 export function badFrom(fromMs: number, toMs: number, bad: Behaviour, good: Behaviour): Behaviour {
   return (asked) => (asked.now >= fromMs && asked.now < toMs ? bad(asked) : good(asked));
 }
 
-/** Good for a while, bad for a while, for ever. */
+/** Alternates between good and bad without end. */
 export function flaps(goodMs: number, badMs: number, bad: Behaviour, good: Behaviour): Behaviour {
   return (asked) => (asked.now % (goodMs + badMs) < goodMs ? good(asked) : bad(asked));
 }

@@ -1,8 +1,8 @@
 import { Histogram } from './histogram';
 
-/** What a run shows: counts, waits and courses over time, by name. */
+/** The figures of a run: counts, waits and time series, by name. */
 
-/** Something counted in each slice of virtual time. */
+/** A count for each slice of virtual time. */
 export class Course {
   readonly values: number[] = [];
 
@@ -14,7 +14,7 @@ export class Course {
     this.values[i] = (this.values[i] ?? 0) + by;
   }
 
-  /** Keeps the largest of the slice. */
+  /** Keeps the maximum of the slice. */
   peak(nowMs: number, value: number): void {
     this.add(nowMs, 0);
     const i = Math.floor(nowMs / this.sliceMs);
@@ -45,7 +45,7 @@ export class Figures {
     if (value > this.counted(name)) this.#counts.set(name, value);
   }
 
-  /** Waits, or anything else that percentiles are asked of. */
+  /** Returns the histogram with this name, of waits or other values. */
   of(name: string): Histogram {
     let waits = this.#waits.get(name);
     if (!waits) this.#waits.set(name, (waits = new Histogram()));
@@ -58,7 +58,7 @@ export class Figures {
     return course;
   }
 
-  /** All counts, by name: two runs of one seed have the same. */
+  /** Returns all counts by name: two runs with one seed have the same. */
   counts(): Record<string, number> {
     return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
   }

@@ -1,4 +1,4 @@
-/** Counts of milliseconds, exact below a thousand and to three digits above: millions of them in little memory. */
+/** Counts milliseconds, exactly below a thousand and to three digits above: millions of them in little memory. */
 export class Histogram {
   readonly #counts = new Map<number, number>();
   #size = 0;
@@ -18,7 +18,7 @@ export class Histogram {
     return [...this.#counts].reduce((sum, [ms, count]) => sum + ms * count, 0) / this.#size;
   }
 
-  /** The smallest value that is not below `share` (0 to 1) of all; NaN for none. */
+  /** Returns the smallest value that is not below `share` (0 to 1) of all; NaN for none. */
   percentile(share: number): number {
     const bins = [...this.#counts].sort(([a], [b]) => a - b);
     let rest = Math.max(1, Math.ceil(share * this.#size));

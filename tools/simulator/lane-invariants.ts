@@ -2,23 +2,23 @@ import { DUE_SHARE, type SocketSharesOptions } from '../../services/delivery/lan
 import { type Book } from './delivery-audit';
 
 /**
- * Watches the requests of one process from outside its lanes, and says where they break what is promised: sockets,
- * shares, first attempts before retries in each lane, and the ramp of an endpoint that was away.
+ * Checks the requests of one process from outside its lanes, and reports violated promises: sockets, shares, first
+ * attempts before retries in each lane, and the ramp of an endpoint after an outage.
  */
 
 interface LaneSeen {
   open: number;
-  /** read, not yet sent, and not sent away */
+  /** read, but neither sent nor diverted */
   waiting: { fresh: number; due: number };
   /** undefined: closed, and not after an outage */
   outage?: Outage;
-  /** starts of retries, while first attempts waited, that are ahead of their share */
+  /** started retries ahead of their share while first attempts waited */
   ahead: number;
 }
 
 interface Outage {
   state: 'open' | 'recovering';
-  /** begun in this state, and open */
+  /** requests that began in this state and are open */
   open: Set<object>;
   successes: number;
 }
@@ -46,12 +46,15 @@ export class Crowd {
     return this.#open;
   }
 
-  /** A record for this lane was read, or (-1) waits no more: sent, or sent away. */
+  /** A record for this lane was read, or (-1) was sent or diverted. */
   waits(lane: string, kind: 'fresh' | 'due', by: 1 | -1): void {
     this.#lane(lane).waiting[kind] += by;
   }
 
-  /** @param request names it in `ended`. @returns how many are open in its lane now */
+  /**
+   * @param request identifies it in `ended`
+   * @returns the number of open requests in its lane
+   */
   began(name: string, kind: 'fresh' | 'due', request: object): number {
     const lane = this.#lane(name);
     this.#checkPlaces(lane);
@@ -84,7 +87,7 @@ export class Crowd {
 
   #checkTurn(lane: LaneSeen, kind: 'fresh' | 'due'): void {
     const { total, reserve } = this.bounds.pool;
-    // Where sockets are short the pool gives turns, and counts them over all lanes.
+    // When sockets are short, the pool assigns turns, and counts them over all lanes.
     if (lane.waiting.fresh === 0 || this.#open + 1 >= total - reserve) lane.ahead = 0;
     else lane.ahead = Math.max(0, lane.ahead + (kind === 'due' ? DUE_SHARE - 1 : -1));
     if (lane.ahead > AHEAD) this.book.violate('retries before first attempts');

@@ -2,8 +2,9 @@ import { partitionOf } from '../../shared/kafka/protocol/partitioner';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 
 /**
- * The partitions of a cluster, as far as a simulation needs them: records in order, read by one consumer each, with the
- * verdicts of `Consumption`. Not a Kafka: it never fails, moves no partition, and keeps nothing that was done with.
+ * The partitions of a cluster, as far as a simulation needs them: records in order, read by one consumer each, with
+ * the dispatch results of `Consumption`. It is not a Kafka: it never fails, moves no partition, and drops finished
+ * records.
  */
 
 interface Stored {
@@ -17,13 +18,13 @@ export class PartitionLog {
   readonly #records: Stored[] = [];
   #head = 0;
   #next = 0;
-  /** a verdict said `full`, or when to come back (ms since 1970) */
+  /** the last result said `busy`, or a time to read again (ms since 1970) */
   #waits: 'busy' | number | undefined;
 
   constructor(
     readonly topic: string,
     readonly number: number,
-    /** every value has these bytes: bodies do not matter here, and a copy for each record would */
+    /** every value has these bytes: bodies do not matter here, and copies would cost memory */
     private readonly value: Buffer,
   ) {}
 
@@ -35,14 +36,20 @@ export class PartitionLog {
     this.#records.push({ key, headers: headers ?? {}, offset: this.#next++, timestampMs });
   }
 
-  /** There is room again. @returns whether it waited for that */
+  /**
+   * There is room again.
+   * @returns whether it waited for room
+   */
   resume(): boolean {
     const waited = this.#waits === 'busy';
     if (waited) this.#waits = undefined;
     return waited;
   }
 
-  /** Offers what it has, until a verdict refuses. @returns when it is to be read again, ms since 1970, if that was said */
+  /**
+   * Offers its records until one is refused.
+   * @returns when to read again, ms since 1970, if a result said so
+   */
   read(onRecord: (record: OpenRecord) => DispatchResult, nowMs: number): number | undefined {
     if (typeof this.#waits === 'number' && this.#waits <= nowMs) this.#waits = undefined;
     while (this.#waits === undefined) {
@@ -83,7 +90,7 @@ export class PartitionLog {
 const nothing = () => undefined;
 const never = () => false;
 
-/** Which partition a key belongs to, as Kafka's producers say; remembered, since there are few keys. */
+/** Returns the partition of a key as Kafka's producers do; cached, because there are few keys. */
 export function partitioner(partitions: number): (key: string) => number {
   const known = new Map<string, number>();
   return (key) => {

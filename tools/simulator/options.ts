@@ -1,24 +1,24 @@
 import { parseArgs } from 'node:util';
 
-/** The command line of `npm run simulate`. */
+/** Parses the command line of `npm run simulate`. */
 
 export interface CommandLine {
   scenarios: string[];
   seed: number;
   short: boolean;
   json: string | undefined;
-  /** folder to write plots to */
+  /** folder for plots */
   plots: string | undefined;
 }
 
-/** What can be played: name, and a sentence about it. */
+/** A scenario: its name, and a sentence about it. */
 export interface Known {
   usual: readonly { name: string; about: string }[];
-  /** only when named */
+  /** run only by name */
   others: readonly { name: string; about: string }[];
 }
 
-/** @throws an error with what to write instead, for what it does not know and for no scenario at all */
+/** @throws an error with the usage for unknown arguments and for no scenario at all */
 export function readCommandLine(args: string[], known: Known): CommandLine | 'help' {
   const { values, positionals } = parse(args);
   if (values.help) return 'help';

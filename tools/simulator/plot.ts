@@ -1,4 +1,4 @@
-/** Courses over time as an SVG: pure. Readable on light and on dark pages, since it asks for the reader's preference. */
+/** Draws time series as an SVG. Readable on light and dark pages, because it follows the reader's preference. Pure. */
 
 export interface Line {
   name: string;
@@ -8,7 +8,7 @@ export interface Line {
 
 export interface Plot {
   title: string;
-  /** of the values, which are shown by powers of ten */
+  /** of the values, on an axis of powers of ten */
   unit: string;
   lines: Line[];
 }
@@ -19,7 +19,7 @@ const LEFT = 70;
 const RIGHT = 20;
 const TOP = 50;
 const BOTTOM = 50;
-/** No course has more points: beyond it each is the largest of several. */
+/** A series has no more points: beyond that each point is the maximum of several. */
 const MOST_POINTS = 180;
 const STYLE = `
     text { font: 13px system-ui, sans-serif; fill: #24292f } .grid { stroke: #d0d7de } .line { fill: none; stroke-width: 2 }
@@ -49,7 +49,7 @@ export function draw({ title, unit, lines }: Plot): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n  ${parts.join('\n  ')}\n</svg>\n`;
 }
 
-/** The largest of each few, with its time. */
+/** Returns the maximum of each group, with its time. */
 function thinned(values: number[], sliceMs: number): [number, number][] {
   const each = Math.ceil(values.length / MOST_POINTS);
   return Array.from({ length: Math.ceil(values.length / each) }, (_, i) => [

@@ -13,17 +13,17 @@ import {
 } from './endpoint';
 import { type WorldSpec } from './world';
 
-/** Small worlds of any kind, by chance: endpoints of all sorts, several URLs, few sockets, standstills of our own. */
+/** Random small worlds: endpoints of all kinds, several URLs, few sockets, frozen processes. */
 
 const TIERS_MS = [
   [1_000, 2_000],
   [1_000, 10_000, 30_000],
   [10_000, 60_000, 300_000, 900_000, 1_800_000],
 ];
-/** Minutes instead of hours: what happens at a window's end happens in each of them. */
+/** Minutes instead of hours, so that the end of a window happens in each world. */
 const WINDOW_MS = 60_000;
 const TRAFFIC_MS = 2_000;
-/** In a third of the worlds our own process stands still, for up to so long, ms. */
+/** In a third of the worlds the process freezes for up to this time, ms. */
 const LONGEST_FREEZE_MS = 20_000;
 const SLOWEST_MS = 4_800;
 
@@ -44,7 +44,7 @@ export function mix(seed: number): WorldSpec {
   return { seed, destinations, trafficMs: TRAFFIC_MS, settings, freezes };
 }
 
-/** Of one mind, or of two: in turn, or bad for one while. */
+/** Returns one behaviour, or two: alternating, or bad for a while. */
 function behaviour(random: Random): Behaviour {
   const [one, other] = [simple(random), simple(random)];
   const from = random.between(0, 10_000);

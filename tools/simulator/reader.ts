@@ -2,9 +2,9 @@ import { type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { EPOCH_MS, type ProcessTime } from './process-time';
 import { type PartitionLog } from './log';
 
-/** Reads the partitions of one process, a moment after something came. */
+/** Reads the partitions of one process shortly after each append. */
 
-/** From a record's place in the log to its handler: one fetch of a consumer that is waiting for it. */
+/** From a record's append to its handler: one fetch of a waiting consumer. */
 const FETCHED_MS = 2;
 
 export class Reader {
@@ -18,7 +18,7 @@ export class Reader {
     private readonly onRecord: (record: OpenRecord) => DispatchResult,
   ) {}
 
-  /** Something was appended to it. */
+  /** A record was appended to it. */
   wake(partition: PartitionLog): void {
     this.#toRead.add(partition);
     if (this.#coming) return;

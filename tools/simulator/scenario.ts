@@ -1,13 +1,13 @@
 import { type Plot } from './plot';
 import { type Ended, World, type WorldSpec } from './world';
 
-/** What a scenario is, and what it finds. */
+/** A scenario and its findings. */
 
 export interface Finding {
   what: string;
   value: number;
   unit?: string;
-  /** what it must keep; a finding without one is told only */
+  /** the required limit; a finding without one is only reported */
   goal?: { most: number } | { least: number };
 }
 
@@ -15,7 +15,7 @@ export interface Options {
   seed: number;
   /** seconds instead of minutes: for the unit tests */
   short: boolean;
-  /** hears how far a long one is */
+  /** receives the progress of a long scenario */
   note: (text: string) => void;
 }
 
@@ -23,7 +23,7 @@ export interface Found {
   findings: Finding[];
   /** rows of text, the first is the head */
   table?: string[][];
-  /** by the name of their file */
+  /** by file name */
   plots?: Record<string, Plot>;
 }
 
@@ -42,7 +42,10 @@ export function keeps({ value, goal }: Finding): boolean {
   return 'most' in goal ? value <= goal.most : value >= goal.least;
 }
 
-/** Runs a world. @returns what it shows, with the promise that holds everywhere as its first finding */
+/**
+ * Runs a world.
+ * @returns its findings, beginning with the promise that always holds
+ */
 export async function play(
   spec: WorldSpec,
   { note, short }: Options,
@@ -54,7 +57,7 @@ export async function play(
     noted = performance.now();
     note(named(what, `virtual minute ${String(now / 60_000)}`));
   };
-  // Hours of mere waiting cost time too.
+  // Even idle hours cost time.
   const settings = { ...(short ? { windowMs: SHORT_WINDOW_MS } : {}), ...spec.settings };
   const ended = await new World({ onMinute, ...spec, settings }).run();
   const kinds = Object.entries(ended.violations);
@@ -70,7 +73,7 @@ export async function play(
   return { ...ended, sound };
 }
 
-/** Percentiles of waits until the first request. */
+/** Percentiles of the waits before the first request. */
 export function firstWaits(ended: Ended, label: string, what = label): Finding[] {
   const waits = ended.figures.of(`${label}: first wait`);
   return [0.5, 0.99, 1].map((share) => ({

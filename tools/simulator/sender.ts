@@ -4,12 +4,12 @@ import { type Clock } from '../../services/delivery/clock';
 import { type Random } from '../harness/random';
 import { type Answer, type Behaviour } from './endpoint';
 
-/** Requests to simulated endpoints. Deadlines are kept as by the real sender: by the clock that stands still with the process. */
+/** Sends requests to simulated endpoints. Deadlines follow the stall clock, as in the real sender. */
 
 const SWEEP_MS = 100;
 const REFUSED_MS = 1;
 
-/** An endpoint, whoever asks it. */
+/** An endpoint, shared by all processes. */
 export interface Endpoint {
   behaviour: Behaviour;
   random: Random;
@@ -24,7 +24,7 @@ export interface Request {
 interface Exchange extends Request {
   endpoint: Endpoint;
   at: number;
-  /** by the clock that stands still with the process */
+  /** by the stall clock */
   begunAt: number;
   done: (result: SendResult) => void;
 }
@@ -34,12 +34,12 @@ export interface SenderOptions {
   timeoutMs: number;
   endpoint: (origin: string) => Endpoint;
   began: (request: Request) => void;
-  /** called before the answer is heard of */
+  /** called before the response is visible */
   ended: (request: Request, ok: boolean) => void;
 }
 
 export class SimulatedSender {
-  /** in the order of their deadlines */
+  /** in order of their deadlines */
   readonly #open = new Set<Exchange>();
   readonly #awake: StallClock;
 
@@ -47,7 +47,7 @@ export class SimulatedSender {
     const { time, timeoutMs } = options;
     const sweepMs = Math.min(SWEEP_MS, Math.ceil(timeoutMs / 10));
     this.#awake = new StallClock(time.steadyMs());
-    // After what has arrived was read, as there.
+    // After reading responses, as in the real sender.
     time.every(sweepMs, () => time.at(time.steadyMs(), () => this.#sweep()));
   }
 

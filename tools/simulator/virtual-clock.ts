@@ -1,8 +1,8 @@
-/** Virtual time: what is to happen, in order, in whole milliseconds. Nothing here looks at a clock. */
+/** Virtual time: future events in order, in whole milliseconds. It reads no clock. */
 
 type Act = () => void;
 
-/** Promises resolved by an act settle before the next one: so many rounds are more than any chain of ours is long. */
+/** Promises resolved by an act settle before the next one: this many rounds exceed the longest chain of promises. */
 const SETTLE_ROUNDS = 3;
 
 export class Agenda {
@@ -14,7 +14,7 @@ export class Agenda {
     return this.#now;
   }
 
-  /** In order of time, and at one time in the order of these calls. What would be in the past happens now. */
+  /** Runs acts in order of time, and at the same time in the order of these calls. An act in the past runs now. */
   at(ms: number, act: Act): void {
     const slot = Math.max(this.#now, Math.ceil(ms));
     const acts = this.#acts.get(slot);
@@ -26,13 +26,13 @@ export class Agenda {
     this.at(this.#now + ms, act);
   }
 
-  /** Until that time, or until `over` says so (asked once a virtual second). */
+  /** Runs until that time, or until `over` returns true (called once a virtual second). */
   async run(untilMs: number, over: () => boolean = () => false): Promise<void> {
     for (; this.#now < untilMs; this.#now++) {
       if (this.#now % 1_000 === 0 && over()) return;
       const acts = this.#acts.get(this.#now);
       if (!acts) continue;
-      // Acts may add to the present moment, and so may what their promises cause.
+      // Acts, and the promises that they resolve, may add to the present millisecond.
       for (let i = 0; i < acts.length;) {
         for (; i < acts.length; i++) acts[i]?.();
         for (let round = 0; round < SETTLE_ROUNDS; round++) await Promise.resolve();

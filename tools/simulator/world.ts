@@ -22,10 +22,10 @@ import { type Endpoint } from './sender';
 
 export interface DestinationSpec {
   id: string;
-  /** what its deliveries are counted under, by the time at which they came */
+  /** the label that counts its deliveries, by the time at which they came */
   label: string | ((nowMs: number) => string);
   urls: Behaviour[];
-  /** on average, at random moments; of all its shards */
+  /** on average, at random times; over all its shards */
   perSecond?: number;
   bursts?: { atMs: number; count: number }[];
 }
@@ -33,38 +33,38 @@ export interface DestinationSpec {
 export interface WorldSpec {
   seed: number;
   destinations: DestinationSpec[];
-  /** for how long messages come, ms */
+  /** duration of the traffic, ms */
   trafficMs: number;
-  /** ends there, whatever still waits; default: when each delivery has ended */
+  /** end of the run, even with open deliveries; default: when each delivery has ended */
   untilMs?: number;
-  /** so long after two windows all must have ended, ms */
+  /** limit after two windows, by which all must have ended, ms */
   latestMs?: number;
-  /** `simulated`: only the first so many of them run, with all that is theirs */
+  /** `simulated`: number of processes that run, with their whole load */
   processes?: { count: number; simulated: number };
   partitions?: number;
   settings?: Partial<Settings>;
-  /** of the courses, ms */
+  /** slice of the time series, ms */
   sliceMs?: number;
   freezes?: { process: number; atMs: number; ms: number }[];
-  /** virtual time passes: hears the hour, once a virtual minute */
+  /** receives the virtual time once a virtual minute */
   onMinute?: (nowMs: number, figures: Figures) => void;
 }
 
 export interface Ended {
   figures: Figures;
-  /** what should never happen, and how often it did */
+  /** violations and their number */
   violations: Record<string, number>;
   born: number;
   /** neither delivered nor dead nor cancelled */
   left: number;
   virtualMs: number;
-  /** circuits that opened, or closed again, in the order of time */
+  /** circuits that opened or closed, in order of time */
   turns: { atMs: number; label: string; state: 'open' | 'closed' }[];
 }
 
 const TIERS_MS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
 const WINDOW_MS = 14_400_000;
-/** What was never tried is tried after its window too; if that takes longer, something is lost. */
+/** An untried delivery is tried after its window too; if that takes longer, it is lost. */
 const LATEST_MS = 3_600_000;
 
 export function settingsOf(change: Partial<Settings> = {}): Settings {
@@ -116,7 +116,7 @@ export class World {
       });
   }
 
-  /** Until no more messages come and each has ended. */
+  /** Runs until no more messages come and each has ended. */
   async run(): Promise<Ended> {
     const { trafficMs, onMinute } = this.spec;
     const over = () => {
@@ -149,7 +149,7 @@ export class World {
     this.#labels.set(id, label);
   }
 
-  /** Its messages, of those shards whose partition is read here. */
+  /** Schedules its messages, for those shards whose partition is read here. */
   #arrange(destination: DestinationSpec): void {
     const keys = shardKeys(destination.id, DEFAULT_SHARDS);
     const perMs = (destination.perSecond ?? 0) / 1_000 / keys.length;
@@ -161,7 +161,7 @@ export class World {
     }
   }
 
-  /** At random moments, so many in the mean. */
+  /** Schedules messages at random times, with this mean rate. */
   #stream(destination: DestinationSpec, key: string, perMs: number): void {
     const random = randomOf(this.#random.between(0, 2 ** 31));
     if (!this.#cluster.has(this.#cluster.partitionOf(key))) return;
@@ -199,7 +199,7 @@ export class World {
   }
 }
 
-/** The stripes of the simulated processes, by the assignment that a group of so many would have. */
+/** Returns the copartitions of the simulated processes, by the assignment in a group of this size. */
 function stripesOf(partitions: number, { count, simulated }: { count: number; simulated: number }): number[][] {
   const claims = Array.from({ length: count }, (_, i) => ({
     ...{ memberId: `process-${String(i).padStart(4, '0')}`, owned: [], at: 0, leaving: false },

@@ -22,8 +22,8 @@ import { type RunningServices, startServices, type SystemEnv } from '../system';
 import { withSystem } from '../with-system';
 
 /**
- * Audiences of many users: how fast the service counts a backlog, beside the router over the same; what it needs of memory
- * and disk; how long the first sync takes, and a start without its store.
+ * Audiences of many users: the rate at which the service processes a backlog, beside the router over the same
+ * messages; its memory and disk; the duration of the first sync, and of a start without its store.
  */
 
 const PARTS = 5;
@@ -33,7 +33,7 @@ export interface AudiencesSize {
   /** messages of each user */
   passes: number;
   warmUp: number;
-  /** of the messages so many are the router's, the warm-up among them */
+  /** number of messages for the router, including its warm-up */
   router: number;
   /** messages after the first sync */
   traffic: number;
@@ -88,7 +88,7 @@ async function measure(rig: Rig): Promise<AudiencesFigure> {
   };
 }
 
-/** Users' calls to `messages`. */
+/** Writes calls of users to `messages`. */
 async function write({ seeder, size, progress }: Rig, { from, count }: { from: number; count: number }): Promise<void> {
   const tell = progress.counting('writing messages', count);
   function* records() {
@@ -103,7 +103,7 @@ async function write({ seeder, size, progress }: Rig, { from, count }: { from: n
 
 type Pids = Record<string, number>;
 
-/** One service, from its start to its end. */
+/** Runs one service, from its start to its end. */
 async function alone<T>(
   { system, bench, progress }: Rig,
   name: ServiceName,
@@ -131,7 +131,7 @@ async function measureRouter({ seeder, size, progress }: Rig, pids: Pids): Promi
   return drainBetween(warm, await drained(drain, count, tell));
 }
 
-/** Everything that there was is counted, and everybody told for the first time. */
+/** Measures until every message is counted and the first syncs have emitted every user. */
 async function measureBeginning(rig: Rig, pids: Pids, memory: MemoryWatch) {
   const { size, progress, status } = rig;
   const total = size.users * size.passes;
@@ -162,7 +162,7 @@ function between(marks: readonly Mark[], from: number, to: number): DrainFigure 
   return drainBetween(first, last);
 }
 
-/** A message goes to its user's partition and is counted there: at either place one half of it is done. */
+/** A message goes to its user's partition and is counted there. Each of the two steps is half of the work. */
 function countingOf({ seeder: { kafka } }: Rig, pids: Pids): Drain {
   const done = async () => {
     const given = await committedBy(kafka, 'audiences', MESSAGES);
@@ -171,12 +171,12 @@ function countingOf({ seeder: { kafka } }: Rig, pids: Pids): Drain {
   return { what: 'audiences', done, pids };
 }
 
-/** The store was deleted; when it is there again, new messages come, and syncs run meanwhile. */
+/** Deletes the store, waits until it is restored, then measures new messages while syncs run. */
 async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory: MemoryWatch) {
   const { bench, prefix, system, size, progress, seeder } = rig;
   const begun = readCpu(pids);
   const profiles = () => metricOf(system.healthPorts('audiences'), 'waypost_profiles');
-  // A partition tells of its profiles when it has them all; until then its file grows.
+  // A partition reports its profiles once it has them all; until then its file grows.
   const onCount = progress.counting('restoring: bytes of the store', storeBytes);
   const look = () => (existsSync(storePath(rig)) ? diskBytes(storePath(rig)) : 0);
   await watched({ what: 'restoring', look, until: async () => (await profiles()) >= size.users, onCount });
@@ -200,7 +200,7 @@ async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory:
   };
 }
 
-/** After the next sync, which looks at everybody whose messages have just come. */
+/** Measures after the next sync, which checks every user with new messages. */
 async function measureIdle({ size, progress, status }: Rig, pids: Pids): Promise<number> {
   let told = -1;
   const still = async () => {
@@ -233,7 +233,7 @@ function disk(rig: Rig): Pick<AudiencesFigure, 'storeBytes' | 'changelogBytes'> 
   return { storeBytes: diskBytes(storePath(rig)), changelogBytes };
 }
 
-/** The folders of a topic's partitions among those of a broker. */
+/** Selects the folders of a topic's partitions among a broker's folders. */
 function partitionsOf(topic: string): (name: string) => boolean {
   return (name) => name.startsWith(`${topic}-`) && /^\d+$/.test(name.slice(topic.length + 1));
 }

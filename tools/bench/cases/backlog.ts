@@ -12,12 +12,12 @@ import { type Bench } from '../setup';
 import { withSystem } from '../with-system';
 
 /**
- * Ten thousand deliveries at once for one healthy endpoint that takes its time: to a lane that has learnt nothing yet,
- * and again to the same lane. The ideal is a lane as wide as it may get, from the first moment on. The process has worked
- * before, for another endpoint: its first seconds, in which V8 compiles, are another question.
+ * Ten thousand deliveries together for one healthy endpoint with a fixed response time: to a new lane, and again to
+ * the same lane. The ideal is a lane with its largest width from the start. The process has worked for another
+ * endpoint before, because its first seconds, in which V8 compiles, are a separate question.
  */
 
-/** What it has done before, for an endpoint that answers at once. */
+/** Deliveries of the warm-up, for an endpoint that responds immediately. */
 const WARM_UP = 20_000;
 
 const DEADLINE_MS = 120_000;
@@ -25,7 +25,7 @@ const POLL_MS = 10;
 
 export interface BacklogSize {
   count: number;
-  /** the endpoint's time for an answer */
+  /** the endpoint's response time */
   answerMs: number;
 }
 
@@ -78,7 +78,10 @@ export async function measureBacklog(bench: Bench, size: BacklogSize, progress: 
   }
 }
 
-/** From the first append to the last answer. @throws where not all arrive */
+/**
+ * Measures from the first append to the last response.
+ * @throws if not all arrive
+ */
 async function measureBurst(
   { endpoint }: Bench,
   seeder: Seeder,

@@ -5,23 +5,23 @@ import { bodyOf, signedHeaders } from '../payload';
 import { type BareFigure } from '../report/figures';
 
 /**
- * The yardstick, as a process of its own: an undici Pool of 64 connections that posts signed bodies of 1 KB as fast as
- * it can, with nothing before and nothing behind it.
+ * The yardstick, in a separate process: an undici Pool of 64 connections that posts signed bodies of 1 KB as fast as
+ * it can, and does nothing else.
  */
 
 const BARE_MAIN = __filename;
 const CONNECTIONS = 64;
-/** Bodies are made beforehand, but for their JSON: what a call costs to invent is no part of delivering it. */
+/** Bodies are created beforehand and serialized in the loop: inventing a call is not part of delivering it. */
 const BODIES = 1_000;
 
 interface BareOptions {
   origin: string;
-  /** requests before the measurement, and in it */
+  /** requests before the measurement, and during it */
   warmUp: number;
   count: number;
 }
 
-/** Runs it. */
+/** Runs the baseline. */
 export function measureBare(options: BareOptions): Promise<BareFigure> {
   return new Promise((resolve, reject) => {
     const child = fork(BARE_MAIN, [JSON.stringify(options)], { execArgv: [] });

@@ -7,20 +7,20 @@ import { type Bench } from '../setup';
 import { seedDeliveries } from '../seed';
 import { startServices, systemEnv } from '../system';
 
-/** The delivery service alone, emptying a topic that was filled before it started. */
+/** The delivery service alone, while it empties a topic that was filled before its start. */
 
 /** Customers: each a destination with one URL of the receiver. */
 const DESTINATIONS = 8;
 const DEADLINE_MS = 180_000;
-/** How often it is looked whether all outcomes are recorded. */
+/** Interval of the check that all outcomes are recorded. */
 const POLL_MS = 20;
-/** For requests that should not come any more. */
+/** Time for requests that should not come. */
 const AFTER_MS = 200;
 
-/** How often its metrics are read, where they are: four times as often as usual. */
+/** Interval of the metrics scrapes, if any: four times as often as usual. */
 const SCRAPE_MS = 4_000;
 
-/** What else the process has, and whether somebody scrapes its metrics. */
+/** Additional settings of the process, and whether its metrics are scraped. */
 interface Watched {
   env?: Record<string, string>;
   scraped?: boolean;
@@ -37,7 +37,7 @@ export async function measureDelivery(
   const system = await systemEnv({ broker: broker.address, dir, prefix, profileDir: bench.profileDir });
   const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${endpoint.origin}/ok/customer-${String(i)}`);
   await seedDeliveries(system.env, { urls, count: size.warmUp + size.count });
-  // What a produce request wrote that was tried again stands there twice.
+  // A retried produce request may have written its records twice.
   const total = await broker.records(prefix + WEBHOOKS);
   const count = total - size.warmUp;
 
@@ -78,7 +78,7 @@ function scrape(port: number): NodeJS.Timeout {
   return setInterval(() => void read().catch(() => undefined), SCRAPE_MS);
 }
 
-/** Deliveries that went to a tier or to the dead letters, where the receiver refuses nothing. */
+/** Returns the number of deliveries in tiers or dead letters, although the receiver refuses nothing. */
 export async function divertedRecords({ broker }: Pick<Bench, 'broker'>, prefix: string): Promise<number> {
   const names = (await broker.topics()).filter((topic) => topic.startsWith(prefix));
   const aside = names.filter((topic) => {

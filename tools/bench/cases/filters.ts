@@ -11,8 +11,8 @@ import { type Bench } from '../setup';
 import { withSystem } from '../with-system';
 
 /**
- * What filters and audiences cost the router: the same messages for the same destinations, without any and with each. In
- * turns, forwards and back, since the machine may be slower a minute later.
+ * The cost of filters and audiences for the router: the same messages for the same destinations, without any and with
+ * each. The cases run in rotation, forwards and backwards, because the machine's speed may change within minutes.
  */
 
 export interface FiltersSize {
@@ -27,15 +27,15 @@ interface Case {
   /** of each destination */
   filter?: string;
   blockedEvents?: string[];
-  /** whether some are defined, of which the router should know nothing */
+  /** some audiences exist, which the router should ignore */
   isDefined?: boolean;
 }
 
 /** The case that the others are compared with. */
 export const PLAIN = 'no filter';
-/** What is there and not used for these messages: it should cost nothing. */
+/** Audiences that these messages do not use: they should cost nothing. */
 export const UNUSED = 'audiences defined';
-/** Every delivery is made as without a filter: what it costs more is the filter's. */
+/** Every delivery is rendered as without a filter: the additional cost is the filter's. */
 export const MATCHING = ['filters match', 'expensive filters match'];
 
 const CASES: readonly Case[] = [

@@ -10,16 +10,16 @@ import { type Progress } from '../progress';
 import { type Bench } from '../setup';
 import { withSystem } from '../with-system';
 
-/** Single calls to ingest at a share of its capacity, without and with requests that cost strangers little to send. */
+/** Single calls to ingest at a share of its capacity, without and with requests that are cheap for an attacker. */
 
 const CONNECTIONS = 32;
 
 export interface HostileSize {
   loadPercent: number;
-  /** hostile requests, all kinds in turn */
+  /** hostile requests, all kinds in rotation */
   perSecond: number;
   capacitySeconds: number;
-  /** of each of the phases: clean, hostile, and both again */
+  /** of each phase: clean, hostile, and both again */
   seconds: number;
 }
 
@@ -110,7 +110,7 @@ async function openCalls(calls: Calls, perSecond: number, seconds: number): Prom
   return latencies;
 }
 
-/** @returns how many were answered with which status */
+/** @returns the number of responses by status */
 async function attack(url: string, requests: readonly Hostile[], { perSecond, seconds }: HostileSize) {
   const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
   const statuses: Record<string, number> = {};

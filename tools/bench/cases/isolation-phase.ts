@@ -10,23 +10,23 @@ import { openLoop } from '../open-loop';
 import { type Target } from './pipeline';
 import { type Bench } from '../setup';
 
-/** One phase of the isolation benchmark: the load with some endpoints hanging, until all of it has been delivered. */
+/** One phase of the isolation benchmark: the load while some endpoints hang, until all of it has been delivered. */
 
 const CONNECTIONS = 64;
-/** For the last calls of a phase to arrive where nothing hangs. */
+/** Time for the last calls of a phase to arrive if nothing hangs. */
 const ARRIVAL_MS = 10_000;
-/** For what went to tiers: the next phase begins when everything of this one has been delivered. */
+/** Time for records in tiers: the next phase begins when everything of this one has been delivered. */
 const SETTLE_MS = 180_000;
 const POLL_MS = 250;
 
 interface PhaseSize {
-  /** no two phases may have the same: ids of messages begin with it */
+  /** unique for each phase: ids of messages begin with it */
   name: string;
-  /** of the customers, in their order */
+  /** origins of the customers, in their order */
   origins: readonly string[];
-  /** so many of the first hang */
+  /** the number of first endpoints that hang */
   hanging: number;
-  /** so many of the last are measured */
+  /** the number of last endpoints that are measured */
   measured: number;
   perSecond: number;
   seconds: number;
@@ -79,7 +79,7 @@ export async function measurePhase(bench: Bench, target: Target, size: PhaseSize
   };
 }
 
-/** Offers the load, the endpoints in turn. */
+/** Offers the load to the endpoints in rotation. */
 async function offer(target: Target, { name, perSecond, seconds }: PhaseSize) {
   const calls = new Calls(target.ingestUrl, CONNECTIONS, target.customers, name);
   const sent: Sent[] = [];
@@ -94,7 +94,7 @@ async function offer(target: Target, { name, perSecond, seconds }: PhaseSize) {
       try {
         sent.push({ ...(await calls.postSingle()), atMs });
       } catch {
-        // A refused call is told of in the report; the load goes on.
+        // The report counts refused calls; the load continues.
         refused++;
       }
     },

@@ -10,28 +10,29 @@ import { type Bench } from '../setup';
 import { withSystem } from '../with-system';
 
 /**
- * What endpoints that hang cost the others. In every phase the same calls are offered to the same endpoints, an open
- * loop at a share of what was measured as capacity just before. The phases differ in how many endpoints hang, and only
- * those that hang in none of them are measured: the clean phases and the others are alike but for that. A clean phase comes
- * before each of the others and after it, since a machine's p99 changes from one minute to the next, and a system's with its age.
+ * The cost of hanging endpoints for the others. Every phase offers the same calls to the same endpoints, in an open
+ * loop at a share of the capacity measured just before. The phases differ in the number of hanging endpoints. Only
+ * endpoints that hang in no phase are measured, so that the clean phases and the others are otherwise alike. A clean
+ * phase precedes and follows each of the others, because a machine's p99 changes from one minute to the next, and a
+ * system's p99 changes with its age.
  */
 
-/** What went to tiers comes back after a phase, which is an outage of a minute: by its tiers, within another. */
+/** Records in tiers return after a phase, which is an outage of a minute: with these tiers, within another minute. */
 const SETTLE_MS = 65_000;
 
 export interface IsolationSize {
   endpoints: number;
-  /** how many of them hang, phase by phase; with a clean phase before and after each */
+  /** the number of hanging endpoints in each phase; with a clean phase before and after each */
   hanging: number[];
   /** of each phase */
   seconds: number;
   /**
-   * before the first phase and unmeasured, with endpoints of its own of which as many hang as in any phase: V8 and the broker's
-   * JVM compile what sees to them when it is first used, which an hour later is no part of what others pay
+   * before the first phase and unmeasured, with separate endpoints, as many of them hanging as in the worst phase: V8
+   * and the broker's JVM compile this code at its first use, and an hour later that is not a cost for others
    */
   warmUpSeconds: number;
   loadPercent: number;
-  /** how capacity is measured; or calls a second, where it is given */
+  /** the measurement of capacity; or calls a second, if it is given */
   capacity: LoopSize | number;
 }
 
@@ -39,7 +40,8 @@ export function measureIsolation(bench: Bench, size: IsolationSize, progress: Pr
   return withSystem(bench, { name: 'isolation', services: SERVICES }, async ({ prefix, system, pids }) => {
     const { endpoints, seconds } = size;
     const most = Math.max(...size.hanging);
-    // Those that hang while the system warms up come first, and are in no phase: the others' lanes have no past.
+    // The endpoints that hang during the warm-up come first and are in no phase: the lanes of the others have no
+    // past.
     const all = await bench.endpoint.origins(most + endpoints);
     progress.note(`a source and a destination for each of ${String(endpoints)} endpoints, and ${String(most)} more`);
     const urls = all.map((origin) => `${origin}/ok/`);

@@ -9,7 +9,7 @@ import { openLoop } from '../open-loop';
 import { type Target } from './pipeline';
 import { type Bench } from '../setup';
 
-/** An open loop of single calls, so many a second whatever happens: from just before the call to the webhook's arrival. */
+/** An open loop of single calls at a fixed rate: measures from just before the call to the webhook's arrival. */
 
 const CONNECTIONS = 8;
 const ARRIVAL_MS = 10_000;
@@ -18,16 +18,16 @@ const POLL_MS = 100;
 export interface LatencySize {
   perSecond: number;
   warmUp: number;
-  /** default: `perSecond`. Faster, since what V8 has not compiled yet is what a system costs in its first minute, not later. */
+  /** default: `perSecond`. Faster, because uncompiled code slows a system only in its first minute. */
   warmUpPerSecond?: number;
   count: number;
-  /** told from others on the same system, since ids of messages must not come again */
+  /** unique on the system, because ids of messages must not repeat */
   run?: string;
 }
 
 const warmUpRate = ({ warmUpPerSecond, perSecond }: LatencySize) => warmUpPerSecond ?? perSecond;
 
-/** How long it takes. */
+/** Estimates its duration. */
 export const latencyMs = (size: LatencySize): number =>
   (size.warmUp / warmUpRate(size) + size.count / size.perSecond) * 1000;
 

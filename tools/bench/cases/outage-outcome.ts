@@ -2,9 +2,9 @@ import { percentile, sum } from '../arithmetic';
 import { type OutageFigure } from '../report/figures';
 import { type History } from '../attempt-history';
 
-/** What became of the calls of an outage: pure. */
+/** Computes the outcome of the calls during an outage. Pure. */
 
-/** When each call was sent, by delivery id. */
+/** The time at which each call was sent, by delivery id. */
 export type SentAt = ReadonlyMap<string, number>;
 
 export function outcome(
@@ -34,14 +34,14 @@ export function outcome(
     hops: { mean: sum(waited) / waited.length, most: percentile(waited, 1) },
     reopened: circuits.filter(({ state, at }) => state === 'open' && Date.parse(at) > backWallMs).length,
     before: share(tookOf(-Infinity, deadMs)),
-    // Before the first answer nobody can know that it is back: those calls wait as those of the outage do.
+    // Before the first 2xx nothing can know that the endpoint is back: those calls wait like those of the outage.
     fresh: share(tookOf(firstMs, lastMs)),
     peakPerSecond: mostWithin(afterBack, 1000),
     missing: all.filter(({ arrivedMs }) => arrivedMs === undefined).length,
   };
 }
 
-/** The most of these times that lie within so many ms of one another. */
+/** Returns the largest number of these times within any interval of this length. */
 export function mostWithin(times: readonly number[], ms: number): number {
   const sorted = [...times].sort((a, b) => a - b);
   let most = 0;

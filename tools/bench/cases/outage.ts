@@ -16,20 +16,20 @@ import { type Bench } from '../setup';
 import { withSystem } from '../with-system';
 
 /**
- * One endpoint that answers nothing but 503 for a while, under a steady load for it alone, and then is back: what it
- * costs while it is dead, how what waited is drained, and what comes of fresh calls meanwhile.
+ * One endpoint that responds only with 503 for a while, under a steady load for it alone, and then recovers: the cost
+ * of the outage, the draining of the waiting deliveries, and the latency of fresh calls during it.
  */
 
 const CONNECTIONS = 8;
-/** What waited last may be in a tier as long as the outage, and then one more. */
+/** The last waiting delivery may be in a tier as long as the outage, and then in one more. */
 const DRAIN_MARGIN_MS = 120_000;
-/** So much of a second's load may be under way at any time: less is waiting no more. */
+/** This fraction of a second's load may be under way: fewer deliveries no longer count as waiting. */
 const UNDER_WAY = 0.1;
 const POLL_MS = 250;
 
 export interface OutageSize {
   perSecond: number;
-  /** a clean time before it */
+  /** duration of the clean time before it */
   beforeSeconds: number;
   deadSeconds: number;
 }
@@ -85,7 +85,7 @@ export function measureOutage(bench: Bench, size: OutageSize, progress: Progress
 
 interface Appends {
   tiers: number;
-  /** those to tiers, to the topic of what is due, and to the attempts */
+  /** appends to tiers, to `webhooks.due`, and to `attempts` */
   all: number;
 }
 

@@ -7,15 +7,15 @@ import { type PipelineFigure } from '../report/figures';
 import { type Bench } from '../setup';
 import { Throttle } from '../throttle';
 
-/** All services under a closed loop: so many calls as are delivered, and no more than a few thousand on their way. */
+/** All services under a closed loop: calls are sent at the rate of delivery, with at most a few thousand under way. */
 
 const MAX_OUTSTANDING = 2_000;
 const DEADLINE_MS = 180_000;
-/** For what is still on its way when the load ends. */
+/** Time for calls that are under way when the load ends. */
 const DRAIN_MS = 30_000;
 const POLL_MS = 10;
 
-/** A system that runs, and what to send to it. */
+/** A running system, and the calls to send to it. */
 export interface Target {
   prefix: string;
   ingestUrl: string;
@@ -30,10 +30,10 @@ export interface LoopSize {
   connections: number;
 }
 
-/** What a closed loop sent and what became of it. */
+/** The calls that a closed loop sent, and their outcome. */
 export interface LoopOutcome<T> {
   measured: T;
-  /** accepted and never delivered, delivered more than once */
+  /** accepted but never delivered, delivered more than once */
   missing: number;
   repeats: number;
 }
@@ -63,7 +63,7 @@ export async function measurePipeline(bench: Bench, target: Target, size: LoopSi
 }
 
 /**
- * Loads the system until `measure` is done, then waits for what is still on its way.
+ * Loads the system until `measure` resolves, then waits for calls under way.
  * @param load.name part of each messageId
  */
 export async function closedLoop<T>(
@@ -84,7 +84,7 @@ export async function closedLoop<T>(
     while (await throttle.take(callsPerRequest)) await send();
   };
   const sending = Promise.all(Array.from({ length: connections }, worker));
-  // A refused call ends the measurement at once, not at its deadline.
+  // A refused call ends the measurement immediately, not at its deadline.
   const refused = sending.then(() => new Promise<never>(() => undefined));
   try {
     const measured = await Promise.race([measurement, refused]);
@@ -94,7 +94,7 @@ export async function closedLoop<T>(
     const { count, arrivals } = await endpoint.report();
     return { measured, missing: throttle.sent - arrivals.size, repeats: count - arrivals.size };
   } finally {
-    // Where the load failed, nobody waits for the measurement any more.
+    // If the load failed, the measurement no longer matters.
     measurement.catch(() => undefined);
     throttle.close();
     await calls.close();

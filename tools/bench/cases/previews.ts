@@ -6,18 +6,18 @@ import { sum } from '../arithmetic';
 import { clockMs } from '../clock';
 import { until } from '../deadline';
 
-/** How soon whoever builds an audience sees a first figure, and the last one. Asked as control asks. */
+/** The time until a preview returns its first figure, and its last. It asks as control does. */
 
 export interface PreviewFigure {
   what: string;
-  /** from the question on: until any profile was counted, and until every partition was done */
+  /** from the query until any profile was counted, and until every partition was done */
   firstSeconds: number;
   seconds: number;
-  /** profiles looked at: all, or a sample */
+  /** profiles read: all, or a sample */
   looked: number;
 }
 
-/** Neither is among the definitions: nothing of it is known beforehand. */
+/** Neither is among the definitions, so no result is known beforehand. */
 const CONDITIONS = [
   { what: 'over traits', condition: 'user.traits.plan == "free" && user.traits.country == "FR"' },
   { what: 'over counters', condition: 'count("Order Completed", duration("240h")) >= 1' },
@@ -44,7 +44,7 @@ export async function measurePreviews(
         if (answer?.kind === 'preview') answers.set(answer.partition, answer);
         if (answer?.kind === 'refused') refused = answer.reason;
       },
-      // Then no answer comes, which is said.
+      // Then no result comes, and the deadline reports that.
       onFatal: () => undefined,
     });
     const all = () => [...answers.values()];

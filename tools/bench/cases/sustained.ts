@@ -7,7 +7,7 @@ import { residents } from '../memory';
 import { closedLoop, type Target } from './pipeline';
 import { type Bench } from '../setup';
 
-/** All services under a closed loop of batches for a minute: what they keep up, second by second, and at what memory. */
+/** All services under a closed loop of batches for a minute: their throughput, second by second, and their memory. */
 
 const WARM_UP_MS = 60_000;
 const SECOND_MS = 1_000;

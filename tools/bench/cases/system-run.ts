@@ -15,7 +15,7 @@ import { withSystem } from '../with-system';
 
 const CUSTOMERS = 4;
 
-/** The parts that share it. */
+/** The benchmarks that share it. */
 export const TOGETHER: readonly Part[] = ['latency', 'batches', 'singles', 'sustained'];
 
 export function runSystem(

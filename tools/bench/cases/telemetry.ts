@@ -7,11 +7,12 @@ import { type Progress } from '../progress';
 import { type Bench } from '../setup';
 
 /**
- * What telemetry costs the delivery service: the same topic is emptied without, and with one message in twenty traced, metrics
- * exported by OTLP, and all of it scraped. In turns, and each way twice, since the machine may be slower a minute later.
+ * The cost of telemetry for the delivery service: it empties the same topic without telemetry, and with one message
+ * in twenty traced, metrics exported by OTLP, and all of it scraped. The runs alternate, each twice, because the
+ * machine's speed may change within minutes.
  */
 
-/** Of all messages, those that are traced. */
+/** The fraction of messages that are traced. */
 const RATIO = 0.05;
 const TURNS = [false, true, true, false];
 
@@ -36,7 +37,7 @@ export async function measureTelemetry(
   return { ...figure, exports: collector.taken.requests, exportedBytes: collector.taken.bytes };
 }
 
-/** Takes what is sent to it, and counts it. */
+/** Accepts exports and counts them. */
 async function startCollector(): Promise<{ server: Server; url: string; taken: { requests: number; bytes: number } }> {
   const taken = { requests: 0, bytes: 0 };
   const server = createServer((req, res) => {

@@ -17,22 +17,25 @@ import { type Running, withSystem } from '../with-system';
 import { type Usage, watchUsage } from '../usage';
 
 /**
- * Deliveries that wait in the two longest tiers, so that none of them falls due meanwhile, and a small steady flow
- * through the shortest one, whose due times are watched: with nothing waiting, with all waiting, across a restart of
- * retry, and with two retry processes. All of them are written straight to the tiers.
+ * Deliveries that wait in the two longest tiers, so that none of them falls due during the run, and a small steady
+ * flow through the shortest tier, whose due times are measured: with nothing waiting, with all waiting, across a
+ * restart of retry, and with two retry processes. All records are written directly to the tiers.
  */
 
-/** For what fell due last. */
+/** Time for the records that fell due last. */
 const AFTER_MS = 5_000;
-/** What falls due so shortly before a change (retry ends, another joins) is late by it: its part, not that of the phase before. */
+/**
+ * A record that falls due so shortly before a change (retry stops, another joins) is late because of it: it belongs
+ * to the new phase.
+ */
 const CHANGED_MS = 1_000;
 /** A guess, for the progress line. */
 const WRITTEN_PER_MS = 15;
 
 export interface WaitingSize {
-  /** that wait */
+  /** of waiting deliveries */
   count: number;
-  /** of the flow through the shortest tier */
+  /** for the flow through the shortest tier */
   perSecond: number;
   /** of each phase */
   seconds: number;
@@ -40,7 +43,7 @@ export interface WaitingSize {
 
 interface Rig {
   running: Running;
-  /** by the name under which they are reported */
+  /** by the name in the report */
   retries: Map<string, RunningServices>;
   seeder: Seeder;
   customer: Customer;
@@ -80,13 +83,13 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
     spent.push({ name, usage });
   };
   try {
-    // From then on as many fall due as are written.
+    // From then on records fall due at the rate of the writes.
     await progress.during('the flow begins', shortest, () => pause(shortest));
     await phase('nothing waits');
     await progress.during(`writing ${String(size.count)}`, size.count / WRITTEN_PER_MS, () =>
       seeder.append(waitingRecords(customer, tiers.slice(-2).map(tierTopic), size.count)),
     );
-    // What falls due in the next phase is then written in it, not beside a million others.
+    // The records that fall due in the next phase are then written during it, not beside a million others.
     await progress.during('they wait', shortest, () => pause(shortest));
     await phase('all wait');
     await phase('retry restarts', async () => {
@@ -121,7 +124,7 @@ async function startRetry(system: SystemEnv): Promise<RunningServices> {
   return retry;
 }
 
-/** The same system for a second process of retry, whose health port must be another. */
+/** Returns the same system for a second retry process, with another health port. */
 async function besides(system: SystemEnv): Promise<SystemEnv> {
   const [port = 0] = await freePorts(1);
   return {
@@ -154,7 +157,7 @@ function* waitingRecords(customer: Customer, tiers: readonly string[], count: nu
 
 const BODY = JSON.stringify(bodyOf(0, 'bench-waiting'));
 
-/** Tried once, as it would be after a failure. */
+/** A delivery with one attempt, as after a failure. */
 function waitingRecord(customer: Customer, tier: string, run: string, i: number): OutRecord {
   const delivery = aDelivery(i, { ...customer, messageId: `bench-${run}-${String(i)}` });
   return deliveryRecord(tier, { ...delivery, attempt: 1, hop: 1, reason: 'backoff' }, BODY);

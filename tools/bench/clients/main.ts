@@ -11,8 +11,9 @@ import { median, readable } from '../arithmetic';
 import { table } from '../report/table';
 
 /**
- * Our clients beside those that people have, each at its defaults, against a server that takes whatever comes. They take
- * turns, and the medians of the rounds are compared: what one call costs its program, and how fast calls leave it.
+ * Compares Waypost's clients with established ones, each at its defaults, against a server that accepts everything.
+ * They alternate, and the medians of the rounds are compared: the cost of a call for its program, and the rate at
+ * which calls leave it.
  */
 
 const run = promisify(execFile);
@@ -37,7 +38,7 @@ interface Measured {
   callsPerS: number;
   cpuUs: number;
   peakMb: number;
-  /** how many the server saw: fewer than were sent is a client that loses them */
+  /** calls that the server received: fewer than were sent means that the client loses calls */
   arrived: number;
 }
 

@@ -1,4 +1,4 @@
-// Sends tracks as fast as a client takes them: node.cjs <waypost|segment> <endpoint> <number>
+// Sends tracks as fast as a client accepts them: node.cjs <waypost|segment> <endpoint> <number>
 const process = require('node:process');
 
 const [, , which, endpoint, number] = process.argv;

@@ -12,19 +12,22 @@ import { table } from '../report/table';
 import { withSystem } from '../with-system';
 
 /**
- * What control and its history cost those who deliver: the same load with control on, standing still, and killed. Either as
- * much as the machine gives (what control takes of a machine that has no core left), or so many calls a second (whether a
- * delivery ever waits for control).
+ * The cost of control and its history for delivery: the same load with control on, frozen, and killed. Either at the
+ * machine's full capacity (the CPU that control takes from a busy machine), or at a fixed rate (whether a delivery
+ * ever waits for control).
  */
 
 const CUSTOMERS = 4;
 const FLAT_OUT = { callsPerRequest: 100, connections: 8, warmUp: 5_000 };
 const PACED_WARM_UP_S = 2;
-/** People who look at the console meanwhile. */
+/** Interval of the console's users during the load. */
 const ASK_EVERY_MS = 500;
 
 type Control = 'on' | 'standing still' | 'killed';
-/** The first one warms everybody up, and is shown as such. On and off take turns: the machine may change. */
+/**
+ * The first phase is a warm-up, and is labelled as such. On and off alternate, because the machine's speed may
+ * change.
+ */
 const STATES: readonly Control[] = [
   ...(['on', 'on', 'standing still', 'on', 'standing still', 'on', 'standing still', 'on'] as const),
   ...(['killed', 'killed'] as const),
@@ -32,7 +35,7 @@ const STATES: readonly Control[] = [
 
 /**
  * @param count webhooks of each phase
- * @param perSecond calls; undefined: as many as are delivered
+ * @param perSecond calls; undefined: at the rate of delivery
  */
 export function measureBeside(
   bench: Bench,
@@ -61,7 +64,7 @@ export function measureBeside(
 
 interface Measure {
   head: string[];
-  /** @param phase ids of messages are made of it: others than in any phase before, or the router drops them as seen */
+  /** @param phase part of the ids of messages: the router would drop ids of an earlier phase as duplicates */
   phase: (bench: Bench, target: Target, count: number, phase: number) => Promise<string[]>;
 }
 
@@ -84,7 +87,10 @@ function paced(perSecond: number): Measure {
   };
 }
 
-/** Asks for the newest deliveries, one after the other. @returns how to end it, and what it took */
+/**
+ * Requests the newest deliveries in a loop.
+ * @returns a function that ends the loop and returns its latencies
+ */
 function askOften({ controlUrl, adminToken }: SystemEnv): () => Promise<string> {
   const times: number[] = [];
   const ended = new AbortController();
@@ -110,7 +116,7 @@ function turn(control: number, state: Control): void {
   try {
     process.kill(control, { on: 'SIGCONT', 'standing still': 'SIGSTOP', killed: 'SIGKILL' }[state]);
   } catch (error) {
-    // Killed is killed.
+    // A killed process cannot receive a signal.
     if (state !== 'killed' || (error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -11,13 +11,13 @@ import { fill } from './fill';
 import { type Answered, answerAll } from './queries';
 
 /**
- * How long the history takes to write and to find, and what it takes of disk and memory. Filled is what is missing, so that a
- * large one may take several runs.
+ * Measures writes and queries of the history, and its disk and memory. Only missing rows are inserted, so that a
+ * large data set can be built over several runs.
  */
 
 const MB = 1024 * 1024;
 const DAYS_MS = 14 * 86_400_000;
-/** A fixed end, so that another run goes on with the same past. */
+/** A fixed end, so that another run continues the same past. */
 const END_MS = Date.parse('2026-11-21T00:00:00.000Z');
 
 export async function measureDatabase({
@@ -30,7 +30,7 @@ export async function measureDatabase({
   count: number;
   dir: string;
   url: string | undefined;
-  /** filling ends after so long: another run goes on */
+  /** limit of the time for inserts: another run continues */
   fillMs: number;
   note: (text: string) => void;
 }): Promise<string> {

@@ -5,10 +5,10 @@ import { cleanUp, keepWithin } from '../../../services/control/history/retention
 import { clockMs } from '../clock';
 import { eventsOf, type Past } from './past-events';
 
-/** Writes a past into a database as control would: by the same code, in batches of the same size. */
+/** Writes a past into a database with the code of control, in batches of the same size. */
 
 const BATCH = 2_000;
-/** As often as control looks at the room while it catches up. */
+/** The interval at which control checks the disk space while it catches up. */
 const KEEP_EVERY = 10 * BATCH;
 const KEEP = { forMs: 365 * 86_400_000, maxBytes: Number.MAX_SAFE_INTEGER };
 const EVERY = 100_000;
@@ -17,13 +17,13 @@ export interface Filled {
   deliveries: number;
   events: number;
   ms: number;
-  /** CPU of this process, the embedded database's thread with it; µs */
+  /** CPU of this process, including the thread of the embedded database; µs */
   cpuUs: number;
 }
 
 /**
- * @param from deliveries that are there already
- * @param forMs ends after so long: another run goes on
+ * @param from number of existing deliveries
+ * @param forMs time limit: another run continues
  */
 export async function fill(
   database: Database,
@@ -61,7 +61,7 @@ export async function fill(
   return filled;
 }
 
-/** A server does this by itself a little later; the embedded database is told to by control. */
+/** A server vacuums by itself a little later; control does it for the embedded database. */
 async function tidy(database: Database, parts: readonly TablePartition[]): Promise<void> {
   for (const { name } of parts) await database.query(`vacuum analyze waypost.${name}`);
   await database.query('vacuum analyze waypost.counts');

@@ -1,6 +1,6 @@
-/** Numbers that look random and are the same for the same question: pure. */
+/** Returns numbers that look random but depend only on their input. Pure. */
 
-/** @returns 0 to 1, by the number of a delivery and of a question about it */
+/** @returns 0 to 1, from the number of a delivery and of a question about it */
 export function share(i: number, question: number): number {
   let x = Math.imul(i ^ (question * 0x9e3779b9), 0x85ebca6b);
   x ^= x >>> 13;

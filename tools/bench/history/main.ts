@@ -5,8 +5,8 @@ import { measureDatabase } from './database';
 import { measureReplay } from './replay';
 
 /**
- * `npm run bench:history -- database|beside|replay`: what the history takes to write and to find; what it costs those who
- * deliver, flat out or at `--per-second`; and a replay of many dead letters.
+ * `npm run bench:history -- database|beside|replay`: the cost of writes and queries of the history; its cost for
+ * delivery, at full load or at `--per-second`; and a replay of many dead letters.
  */
 
 const note = (text: string) => console.error(`bench: ${text}`);

@@ -4,23 +4,24 @@ import { type MessageType } from '../../../shared/model/message';
 import { at as pick, share } from './hash-random';
 
 /**
- * What `attempts` would tell of many deliveries, the same in each run: pure. Made so that each filter meets a hard case: a
- * destination with 40 % of all and few that failed, one whose dead letters are all old, users and types from common to rare.
+ * Generates the `attempts` events of many deliveries, the same in each run. Pure. Each filter meets a hard case: a
+ * destination with 40 % of all deliveries and few failures, one whose dead letters are all old, users and types from
+ * common to rare.
  */
 
 const WINDOW_MS = 4 * 3_600_000;
 const SOURCES = 20;
 const USERS = 200_000;
-/** So many of 100 are of the largest destination, and of the busiest user. */
+/** The share of the largest destination and of the busiest user. */
 const LARGEST = 0.4;
 const BUSIEST = 0.02;
 const ANONYMOUS = 0.1;
-/** The destinations whose endpoints are sick; the others answer. */
+/** Destinations from this number on have failing endpoints; the others respond. */
 const SICK_FROM = 40;
 const DESTINATIONS = 50;
-/** Its dead letters are all of the first twentieth of the time. */
+/** Its dead letters are all from the first twentieth of the time. */
 export const ONCE_SICK = 'dst_1';
-/** By share of all, the common ones first. */
+/** Shares of all, most common first. */
 const TYPES: readonly [MessageType, number][] = [
   ['track', 0.7],
   ['page', 0.85],
@@ -43,7 +44,7 @@ export interface Past {
   to: number;
 }
 
-/** What an id of ours looks like: 22 characters without an order. */
+/** Returns an id in Waypost's format: 22 characters without an order. */
 export function idOf(prefix: string, i: number): string {
   return `${prefix}_${createHash('sha1')
     .update(`${prefix}${String(i)}`)
@@ -51,7 +52,7 @@ export function idOf(prefix: string, i: number): string {
     .slice(0, 22)}`;
 }
 
-/** All events of the i-th delivery, in their order. */
+/** Returns all events of the i-th delivery, in order. */
 export function eventsOf(past: Past, i: number): DeliveryEvent[] {
   const acceptedAtMs = Math.floor(past.from + ((past.to - past.from) * i) / past.count);
   const iso = (ms: number) => new Date(acceptedAtMs + ms).toISOString();

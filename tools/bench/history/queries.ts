@@ -11,16 +11,16 @@ import { clockMs } from '../clock';
 import { idOf, ONCE_SICK, type Past, userOf } from './past-events';
 import { at } from './hash-random';
 
-/** What people ask the history, and how long it takes to answer. */
+/** Typical queries of the history, and their latency. */
 
-/** As the API asks: a page, and one more to know whether there is another. */
+/** Same as the API: a page, and one more row to find out whether another page exists. */
 const LIMIT = 51;
 const TIMES = 15;
 
 export interface Answered {
   question: string;
   rows: number;
-  /** ms: of the first time, and of all others the median and the longest */
+  /** ms: of the first run, and the median and maximum of the others */
   first: number;
   median: number;
   longest: number;

@@ -14,14 +14,14 @@ import { createClient } from '../../../shared/api/client';
 import { withSystem } from '../with-system';
 
 /**
- * Dead letters of an endpoint that is well again, beside those of another that must not be touched: a replay that is
- * cancelled and resumed once sends exactly those, and keeps its rate.
+ * Dead letters of a recovered endpoint, beside those of another that a replay must not touch: a replay that is
+ * cancelled and resumed once sends exactly these, at its rate.
  */
 
 const POLL_MS = 250;
 const DEADLINE_MS = 200_000;
 
-/** @param size.count letters of each of the two; `perSecond`: the rate asked for */
+/** @param size.count letters of each of the two; `perSecond`: the requested rate */
 export function measureReplay(
   bench: Bench,
   { count, perSecond }: { count: number; perSecond: number },
@@ -68,7 +68,10 @@ export function measureReplay(
   });
 }
 
-/** Writes letters as delivery would, and waits until the history knows them. @returns the ids of the first customer's */
+/**
+ * Writes letters as delivery does, and waits until the history has them.
+ * @returns the ids of the first customer's letters
+ */
 async function bury(system: SystemEnv, customers: readonly Customer[], count: number): Promise<Set<string>> {
   const ids = new Set<string>();
   const seeder = await openSeeder(system.env);

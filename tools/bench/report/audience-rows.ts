@@ -7,7 +7,7 @@ import { GOALS } from './goals';
 import { type Line } from './row';
 import { type PreviewFigure } from '../cases/previews';
 
-/** The lines of the table for filters and audiences: pure. */
+/** The rows of the table for filters and audiences. Pure. */
 
 const MB = 1024 * 1024;
 
@@ -39,7 +39,7 @@ function caseLines(name: string): Line[] {
   return MATCHING.includes(name) ? [micros, beside, each] : [micros, beside];
 }
 
-/** The median over the turns of a case beside the case without anything in the same turn. */
+/** Returns the median over the turns of a case, relative to the plain case of the same turn. */
 function overPlain(figure: FiltersFigure, name: string, compare: (with_: number, without: number) => number): number {
   const without = microsOfCase(figure, PLAIN);
   return median(microsOfCase(figure, name).map((micros, turn) => compare(micros, without[turn] ?? NaN)));

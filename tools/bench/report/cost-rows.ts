@@ -5,7 +5,7 @@ import { type DeliveryFigure, type PipelineFigure, type Round } from './figures'
 import { type Goal, GOALS } from './goals';
 import { type Line } from './row';
 
-/** The lines of the table for what a webhook costs: pure. */
+/** The rows of the table for the cost of a webhook. Pure. */
 
 export function costLines(): Line[] {
   return [
@@ -138,7 +138,7 @@ function sustainedLines(): Line[] {
   ];
 }
 
-/** Undefined where a process was not on this machine. */
+/** Undefined if a process was not on this machine. */
 export function microsOf(cpu: CpuUse, names: readonly string[], count: number): number | undefined {
   const used = names.map((name) => cpu.byName[name]);
   return used.includes(undefined) ? undefined : (sum(used.map((seconds) => seconds ?? 0)) / count) * 1e6;

@@ -1,7 +1,10 @@
 import { readable } from '../arithmetic';
 import { type Round } from './figures';
 
-/** What is not as it should be in a round, in words: pure. @param i of the round, from 0 */
+/**
+ * Lists the problems of a round in words. Pure.
+ * @param i number of the round, from 0
+ */
 export function faultsOf(round: Round, i: number): string[] {
   const faults: string[] = [];
   const say = (part: string, count: number, what: string) => {

@@ -4,7 +4,7 @@ import { type Memory } from '../memory';
 import { type PreviewFigure } from '../cases/previews';
 import { type Usage } from '../usage';
 
-/** What a benchmark measured, as it is: input of the report, and content of `--json`. */
+/** The raw figures of a benchmark: input of the report, and content of `--json`. */
 
 export interface BareFigure {
   count: number;
@@ -13,7 +13,7 @@ export interface BareFigure {
   perSecond: number;
 }
 
-/** The delivery service alone, emptying a topic that was filled before it started. */
+/** The delivery service alone, while it empties a topic that was filled before its start. */
 export interface DeliveryFigure {
   /** webhooks after the warm-up; the rates are over these */
   count: number;
@@ -21,18 +21,18 @@ export interface DeliveryFigure {
   perSecond: number;
   /** from the end of the warm-up until every outcome was recorded */
   cpu: CpuUse;
-  /** the same from the first POST of the process on, and over all of them */
+  /** the same from the first POST of the process on, and over all webhooks */
   cold: CpuUse;
-  /** POSTs beyond one a webhook, and deliveries sent to a tier for want of room in their lane: both should be 0 */
+  /** POSTs beyond one a webhook, and deliveries diverted to a tier because their lane was full: both should be 0 */
   repeats: number;
   diverted: number;
-  /** what the service logged as a warning or worse, and how often */
+  /** log lines of the service at level warning or above, and their number */
   warnings: Record<string, number>;
 }
 
 /** The delivery service without telemetry, and with. */
 export interface TelemetryFigure {
-  /** of the messages so many are traced */
+  /** fraction of traced messages */
   ratio: number;
   without: DeliveryFigure[];
   with: DeliveryFigure[];
@@ -41,44 +41,44 @@ export interface TelemetryFigure {
   exportedBytes: number;
 }
 
-/** The router alone, with several destinations, by what these and their source ask for. */
+/** The router alone, with several destinations, by the features that they and their source use. */
 export interface FiltersFigure {
   destinations: number;
   /** each in every turn */
   cases: { name: string; turns: DrainFigure[] }[];
 }
 
-/** Answers of ingest to honest single calls, without and with hostile requests. */
+/** Responses of ingest to honest single calls, without and with hostile requests. */
 export interface HostileFigure {
   /** honest calls */
   perSecond: number;
   cleanP99Ms: number;
   hostileP99Ms: number;
-  /** of hostile requests in the last phase, by the status of their answer */
+  /** responses to hostile requests in the last phase, by status */
   statuses: Record<string, number>;
 }
 
-/** The audiences service over a backlog, and what it costs to have it. */
+/** The audiences service over a backlog, and its cost. */
 export interface AudiencesFigure {
   users: number;
   definitions: { audiences: number; traits: number };
   /** the router over the same messages */
   router: DrainFigure;
-  /** the service over them; a message is half done when it is with its user's partition */
+  /** the service over them; a message is half done when it has reached its user's partition */
   counting: DrainFigure;
   /** the same by fifths: messages a second */
   fifths: number[];
   firstSync: { seconds: number; told: number; cpu: CpuUse };
-  /** the store was deleted */
+  /** after the store was deleted */
   restore: { seconds: number; records: number; cpu: CpuUse };
-  /** messages of users that are known, while syncs run */
+  /** messages of known users, while syncs run */
   traffic: DrainFigure;
   idleCores: number;
   previews: PreviewFigure[];
-  /** the most there was in each phase */
+  /** the maximum of each phase */
   memory: Record<'counting' | 'firstSync' | 'restore' | 'traffic', Memory>;
   storeBytes: number;
-  /** undefined where the broker's files are not on this machine */
+  /** undefined if the broker's files are not on this machine */
   changelogBytes: number | undefined;
 }
 
@@ -89,7 +89,7 @@ export interface PipelineFigure {
   connections: number;
   perSecond: number;
   cpu: CpuUse;
-  /** accepted and never delivered, delivered more than once, sent to a tier */
+  /** accepted but never delivered, delivered more than once, diverted to a tier */
   missing: number;
   repeats: number;
   diverted: number;
@@ -110,7 +110,7 @@ export interface SustainedFigure {
   seconds: number;
   count: number;
   perSecond: number;
-  /** webhooks in the second that had fewest */
+  /** webhooks in the slowest second */
   worstSecond: number;
   cpu: CpuUse;
   /** by process */
@@ -119,9 +119,9 @@ export interface SustainedFigure {
   repeats: number;
 }
 
-/** Some of the endpoints hang; figures of those that hang in no phase. */
+/** Some of the endpoints hang; the figures are of endpoints that hang in no phase. */
 export interface IsolationPhase {
-  /** how many hang */
+  /** number of hanging endpoints */
   hanging: number;
   count: number;
   p50Ms: number;
@@ -130,24 +130,24 @@ export interface IsolationPhase {
   offeredPerSecond: number;
   /** arrived before the last call was sent */
   deliveredPerSecond: number;
-  /** the most connections open at once to one endpoint that hung */
+  /** the largest number of open connections to one hanging endpoint */
   mostConnections: number;
   /** calls, of all endpoints, that ingest did not accept */
   refused: number;
-  /** accepted, of all endpoints, and not delivered after the phase either */
+  /** calls, of all endpoints, that were accepted and not delivered after the phase either */
   missing: number;
   cpu: CpuUse;
 }
 
 export interface IsolationFigure {
   endpoints: number;
-  /** so many of them hang in no phase, and are measured */
+  /** number of endpoints that hang in no phase, and are measured */
   measured: number;
   /** calls a second */
   capacity: number;
   /** to all endpoints together */
   offeredPerSecond: number;
-  /** the most that one lane may have open */
+  /** maximum of open connections of one lane */
   laneLimit: number;
   /** the first one is clean */
   phases: IsolationPhase[];
@@ -164,11 +164,11 @@ export interface BurstFigure {
 export interface BacklogFigure {
   count: number;
   answerMs: number;
-  /** of a lane as wide as it may get, from the first moment on */
+  /** for a lane with its largest width from the start */
   idealMs: number;
-  /** to a lane that has learnt nothing */
+  /** to a new lane */
   first: BurstFigure;
-  /** and again */
+  /** to the same lane again */
   second: BurstFigure;
   /** waits a record */
   hops: { mean: number; most: number };
@@ -184,19 +184,19 @@ export interface OutageFigure {
   perSecond: number;
   beforeSeconds: number;
   deadSeconds: number;
-  /** records written while it was dead: to tiers; to tiers, to what is due and to the attempts */
+  /** records written during the outage: to tiers; to tiers, to `webhooks.due` and to `attempts` */
   appendsPerSecond: { tiers: number; all: number };
-  /** from its return until the first delivery, and until the last one of those that were accepted while it was dead */
+  /** from its return until the first delivery, and until the last delivery of a call accepted during the outage */
   firstMs: number;
   drainMs: number;
   /** waits of those */
   hops: { mean: number; most: number };
-  /** how often its circuit opened again after its return */
+  /** number of times that its circuit opened again after its return */
   reopened: number;
   /** calls sent before the outage, and those sent after the first delivery and before the last */
   before: LatencyShare;
   fresh: LatencyShare;
-  /** the most deliveries in one second after its return */
+  /** the maximum of deliveries in one second after its return */
   peakPerSecond: number;
   missing: number;
 }
@@ -206,7 +206,7 @@ export interface LatenessFigure {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /** due, and not put where it is due */
+  /** due, but not in `webhooks.due` */
   missing: number;
 }
 
@@ -216,15 +216,15 @@ export interface WaitingPhase extends Usage {
 }
 
 export interface WaitingFigure {
-  /** that wait from the second phase on */
+  /** waiting deliveries from the second phase on */
   count: number;
-  /** of the flow through the shortest tier */
+  /** in the flow through the shortest tier */
   perSecond: number;
   seconds: number;
   phases: WaitingPhase[];
 }
 
-/** One pass over everything that was asked for. */
+/** One pass over all selected parts. */
 export interface Round {
   /** before each of the others that has a ratio */
   bare: BareFigure[];
@@ -243,7 +243,7 @@ export interface Round {
   filters?: FiltersFigure | undefined;
   audiences?: AudiencesFigure | undefined;
   hostile?: HostileFigure | undefined;
-  /** what could not be measured, and why */
+  /** failed measurements, and why */
   failures: { part: string; why: string }[];
 }
 

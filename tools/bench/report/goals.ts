@@ -1,8 +1,8 @@
-/** The goals of the design for what is measured here, and how a figure stands to its goal: pure. */
+/** The goals of the design, and the comparison of a figure with its goal. Pure. */
 
 export interface Goal {
   limit: number;
-  /** whether the figure must not be above the limit, or not below it */
+  /** most: the figure must not be above the limit; least: not below it */
   is: 'most' | 'least';
 }
 
@@ -10,17 +10,17 @@ const most = (limit: number): Goal => ({ limit, is: 'most' });
 const least = (limit: number): Goal => ({ limit, is: 'least' });
 
 export const GOALS = {
-  /** times the bare loop */
+  /** times the baseline */
   deliveryRatio: most(1.5),
   allServicesRatio: most(4),
-  /** CPU-seconds per 1,000 webhooks, broker counted */
+  /** CPU-seconds per 1,000 webhooks, including the broker */
   cpuPerThousandBatches: most(0.15),
   cpuPerThousandSingles: most(0.25),
-  /** of delivery's CPU without telemetry */
+  /** relative to delivery's CPU without telemetry */
   telemetryRatio: most(1.1),
-  /** of the router's CPU where nothing is defined */
+  /** relative to the router's CPU without definitions */
   unusedRatio: most(1.05),
-  /** of the router's CPU a message */
+  /** relative to the router's CPU a message */
   audiencesRatio: most(3),
   perSecond: least(5_000),
   p50Ms: most(4),
@@ -33,12 +33,15 @@ export const GOALS = {
   hostileRatio: most(1.5),
 } as const;
 
-/** What endpoints that hang may cost the others, as a multiple of the clean p99: a fifth more, or 10 ms where that is little. */
+/**
+ * The allowed cost of hanging endpoints for the others, as a multiple of the clean p99: a fifth more, or 10 ms if
+ * that is more.
+ */
 export function isolationGoal(cleanP99Ms: number): Goal {
   return most(Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0));
 }
 
-/** `met`, or by how much not: the figure as a multiple of what it should be. */
+/** Returns `met`, or the figure as a multiple of its goal. */
 export function verdict(measured: number, goal: Goal): string {
   const met = goal.is === 'most' ? measured <= goal.limit : measured >= goal.limit;
   if (met) return 'met';

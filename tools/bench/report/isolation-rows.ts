@@ -3,7 +3,7 @@ import { type IsolationFigure, type IsolationPhase, type Round } from './figures
 import { isolationGoal } from './goals';
 import { type Line } from './row';
 
-/** The lines of the table for endpoints that hang: pure. */
+/** The rows of the table for hanging endpoints. Pure. */
 
 export function isolationLines(rounds: readonly Round[]): Line[] {
   const [figure] = rounds.flatMap(({ isolation }) => isolation ?? []);
@@ -17,17 +17,17 @@ export function isolationLines(rounds: readonly Round[]): Line[] {
   return [...overall, ...phases.flat()];
 }
 
-/** How many hung, each number once: that of the clean phases first. */
+/** Lists the numbers of hanging endpoints, each once, the clean phases' first. */
 export function hangings(phases: readonly IsolationPhase[]): number[] {
   return [...new Set(phases.map(({ hanging }) => hanging))];
 }
 
-/** `clean`, or the share of the endpoints that hung. */
+/** Returns `clean`, or the share of the endpoints that hung. */
 export function shareOf(hanging: number, endpoints: number): string {
   return hanging === 0 ? 'clean' : `${String((100 * hanging) / endpoints)} % hang`;
 }
 
-/** What holds of the phases in which so many hung: the median, where there are several. */
+/** Returns the figure of the phases with this number of hanging endpoints: the median of several. */
 export function ofPhases(
   phases: readonly IsolationPhase[],
   hanging: number,
@@ -36,7 +36,7 @@ export function ofPhases(
   return median(phases.filter((phase) => phase.hanging === hanging).map(of));
 }
 
-/** The p99 of a phase as a multiple of the clean ones' before and after it. */
+/** Returns the p99 of a phase as a multiple of the clean phases' before and after it. */
 function besideClean(phases: readonly IsolationPhase[], hanging: number): number {
   const at = phases.findIndex((phase) => phase.hanging === hanging);
   const around = [phases[at - 1], phases[at + 1]].flatMap((phase) => (phase?.hanging === 0 ? [phase.p99Ms] : []));

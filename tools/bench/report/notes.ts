@@ -2,12 +2,12 @@ import { readable } from '../arithmetic';
 import { faultsOf } from './faults';
 import { type Results } from './figures';
 
-/** What stands below the table: how the figures were taken, on what, and what went wrong: pure. */
+/** The notes below the table: the method, the machine, and failures. Pure. */
 
-/** What others may use before the figures suffer: their caches and cores are ours too. */
+/** CPU that other processes may use before the figures suffer: they share caches and cores. */
 const NOISY_CORES = 0.2;
 
-/** How each figure was taken, of those that were. */
+/** Describes the method of each measured figure. */
 export function howTaken({ rounds, settings }: Results): string[] {
   const others = othersUsed(rounds);
   const about: Record<string, string> = {
@@ -43,7 +43,7 @@ export function howTaken({ rounds, settings }: Results): string[] {
   ];
 }
 
-/** What went wrong. */
+/** Lists the failures. */
 export function faults({ rounds }: Results): string[] {
   const found = rounds.flatMap(faultsOf);
   const noisy = othersUsed(rounds).some((cores) => cores > NOISY_CORES);
@@ -62,7 +62,7 @@ export function about({ at, machine, settings, rounds }: Results): string[] {
   ];
 }
 
-/** Cores that others had during each figure: processes of this machine, and other machines on its host. */
+/** Returns the cores used by others during each figure: processes of this machine, and other machines on its host. */
 function othersUsed(rounds: Results['rounds']): number[] {
   const figures = rounds.flatMap((round) => [
     ...[round.delivery, round.batches, round.singles, round.latency, round.sustained],

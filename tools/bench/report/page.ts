@@ -7,14 +7,14 @@ import { plotsOf } from './plots';
 import { rowsOf } from './report';
 import { usageRows } from './usage-table';
 
-/** The figures of a run as a page of the documentation, with its plots beside it. */
+/** Writes the figures of a run as a page of the documentation, with plots. */
 
 const CAPTIONS: Record<string, string> = {
   isolation: 'Healthy p99 by the share of endpoints that hang',
   cpu: 'CPU per webhook by service',
 };
 
-/** @param file ends in .md; the plots are put beside it */
+/** @param file ends in .md; the plots are written beside it */
 export function writePage(file: string, results: Results): void {
   const plots = plotsOf(results.rounds);
   const name = basename(file, '.md');
@@ -51,7 +51,7 @@ export function pageOf(results: Results, images: readonly string[]): string {
   ].join('\n');
 }
 
-/** Columns as wide as their widest cell, as Prettier wants them. */
+/** Pads each column to its widest cell, as Prettier does. */
 function markdownTable(rows: readonly (readonly string[])[]): string[] {
   const [head = [], ...body] = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((cell, i) => Math.max(3, cell.length, ...body.map((row) => row[i]?.length ?? 0)));

@@ -1,8 +1,8 @@
-/** Bars as SVG: pure. Light enough to read, on a white ground, in a browser's light and dark. */
+/** Draws bars as SVG on a white ground, readable in a browser's light and dark mode. Pure. */
 
 export interface Bar {
   label: string;
-  /** from the bottom up; names are shared by all bars */
+  /** from the bottom up; all bars share their names */
   parts: { name: string; value: number }[];
 }
 
@@ -23,7 +23,7 @@ const STEPS = 4;
 const COLOURS = ['#4269d0', '#efb118', '#ff725c', '#6cc5b0', '#3ca951', '#9498a0', '#a463f2'];
 const TEXT = 'font-family="sans-serif" font-size="12" fill="#333"';
 
-/** Stacked bars side by side, with an axis and, where there is more than one part, a legend. */
+/** Draws stacked bars side by side, with an axis and, for more than one part, a legend. */
 export function barPlot({ title, unit, bars }: Plot): string {
   const names = [...new Set(bars.flatMap(({ parts }) => parts.map(({ name }) => name)))];
   const top = axisTop(Math.max(...bars.map(total)));
@@ -44,7 +44,7 @@ export function barPlot({ title, unit, bars }: Plot): string {
   ].join('\n');
 }
 
-/** The first of 1, 2, 5, 10, 20 … that is not below the value: where the axis ends. */
+/** Returns the end of the axis: the first of 1, 2, 5, 10, 20 … that is not below the value. */
 export function axisTop(value: number): number {
   if (!(value > 0) || !Number.isFinite(value)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

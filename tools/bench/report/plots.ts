@@ -5,7 +5,7 @@ import { microsOf } from './cost-rows';
 import { type PipelineFigure, type Round } from './figures';
 import { type Bar, barPlot } from './plot';
 
-/** The plots of a run, by name: pure. Medians over the rounds; none of what was not measured. */
+/** Returns the plots of a run by name, with medians over the rounds. It omits plots without figures. Pure. */
 export function plotsOf(rounds: readonly Round[]): Map<string, string> {
   const plots = new Map<string, string>();
   const latencies = isolationBars(rounds);

@@ -8,7 +8,7 @@ import { table } from './table';
 import { troubleLines } from './trouble-rows';
 import { usageRows } from './usage-table';
 
-/** The figures of all rounds as one readable page: pure. */
+/** Formats the figures of all rounds as one page. Pure. */
 
 export function report(results: Results): string {
   const wrong = faults(results);
@@ -25,7 +25,7 @@ export function report(results: Results): string {
   ].join('\n');
 }
 
-/** The rows of the table, without its head. */
+/** Returns the rows of the table, without its head. */
 export function rowsOf({ rounds }: Results): string[][] {
   const lines = [...costLines(), ...isolationLines(rounds), ...troubleLines(rounds), ...audienceLines(rounds)];
   return lines.flatMap((line) => row(line, rounds));

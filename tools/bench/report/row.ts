@@ -2,7 +2,7 @@ import { readable, spread } from '../arithmetic';
 import { type Round } from './figures';
 import { type Goal, verdict } from './goals';
 
-/** One line of the table: the median over the rounds, with the extremes. */
+/** One row of the table: the median over the rounds, with the extremes. */
 export interface Line {
   what: string;
   unit: string;
@@ -12,7 +12,7 @@ export interface Line {
 
 export const HEAD = ['figure', 'median', 'min to max', 'unit', 'goal', ''];
 
-/** Cells under `HEAD`; no row where it was not measured. */
+/** Returns the cells below `HEAD`; no row without a measurement. */
 export function row({ what, unit, of, goal }: Line, rounds: readonly Round[]): string[][] {
   const figure = spread(rounds.map(of));
   if (!figure) return [];

@@ -4,7 +4,7 @@ import { type Results } from './figures';
 import { type Options } from '../options';
 import { BODY_BYTES } from '../payload';
 
-/** What the figures were taken with, in words: pure. */
+/** Describes the settings of the measurement. Pure. */
 export function settingsOf({ sizes, only }: Pick<Options, 'sizes' | 'only'>): Results['settings'] {
   const { bare, delivery, batches, singles, latency, sustained, isolation, backlog, outage, waiting } = sizes;
   const { filters, audiences, hostile } = sizes;

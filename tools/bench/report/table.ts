@@ -1,6 +1,6 @@
-/** Rows of text as a table for a terminal: pure. */
+/** Formats rows of text as a table for a terminal. Pure. */
 
-/** Pads each column to its widest cell; the first row is the head and is underlined. */
+/** Pads each column to its widest cell; the first row is the underlined head. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {

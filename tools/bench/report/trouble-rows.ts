@@ -2,7 +2,7 @@ import { type OutageFigure, type Round, type WaitingPhase } from './figures';
 import { GOALS } from './goals';
 import { type Line } from './row';
 
-/** The lines of the table for a backlog, an outage, and what waits: pure. */
+/** The rows of the table for a backlog, an outage, and waiting deliveries. Pure. */
 
 export function troubleLines(rounds: readonly Round[]): Line[] {
   return [...backlogLines(), ...outageLines(), ...waitingLines(rounds), ...hostileLines()];

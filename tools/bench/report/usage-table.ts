@@ -2,8 +2,8 @@ import { readable, spread } from '../arithmetic';
 import { type Round, type WaitingPhase } from './figures';
 
 /**
- * Memory and CPU of each process while deliveries wait, phase by phase: pure. Medians over the rounds; no rows where it
- * was not measured.
+ * Returns rows for memory and CPU of each process while deliveries wait, phase by phase, with medians over the
+ * rounds; no rows without a measurement. Pure.
  */
 export function usageRows(rounds: readonly Round[]): string[][] {
   const figures = rounds.flatMap(({ waiting }) => waiting ?? []);

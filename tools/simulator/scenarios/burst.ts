@@ -2,7 +2,7 @@ import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { answers, works } from '../endpoint';
 import { play, type Finding, type Options, type Scenario } from '../scenario';
 
-/** Ten thousand at once for one endpoint, beside others that must not notice. */
+/** Ten thousand deliveries together for one endpoint, beside others that must not be affected. */
 
 const COUNT = 10_000;
 const LATENCY_MS = 100;
@@ -16,10 +16,10 @@ export const burst: Scenario = {
   },
 };
 
-/** Ideal: the widest that the endpoint is ever given, all the time. */
+/** Ideal: the largest width of the endpoint, all the time. */
 async function one(options: Options, name: string, width: number): Promise<Finding[]> {
   const strict = name === 'any width';
-  // The strict one as it is: of fewer, its growth would be the greater part.
+  // The strict scenario keeps its size: with fewer deliveries its growth would dominate.
   const count = options.short && !strict ? COUNT / 10 : COUNT;
   const behaviour = strict ? answers(LATENCY_MS) : works(width, LATENCY_MS);
   const ended = await play(

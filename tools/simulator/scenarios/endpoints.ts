@@ -2,7 +2,7 @@ import { answers, badFrom, failsSometimes, flaps, hangs, refuses, throttles, typ
 import { firstWaits, play, type Finding, type Options, type Scenario } from '../scenario';
 import { type Ended } from '../world';
 
-/** Endpoints with troubles of their own, each beside ten healthy ones. */
+/** Endpoints with different problems, each beside ten healthy ones. */
 
 interface Sick {
   behaviour: Behaviour;

@@ -3,11 +3,11 @@ import { answers, badFrom, hangs } from '../endpoint';
 import { firstWaits, play, type Finding, type Options, type Scenario } from '../scenario';
 import { type DestinationSpec, type Ended } from '../world';
 
-/** Endpoints beside hanging ones: what the healthy ones notice. */
+/** Endpoints beside hanging ones: the effect on the healthy ones. */
 
 const ENDPOINTS = 100;
 const PER_SECOND = 1_500;
-/** Virtual time goes by whole milliseconds: one more is no difference. */
+/** Virtual time has a resolution of a millisecond: a difference of one has no meaning. */
 const CLOCK_MS = 1;
 
 function crowd(perSecond: number, bad: number, from: number, to: number): DestinationSpec[] {
@@ -31,7 +31,7 @@ async function beside(bad: number, options: Options): Promise<{ ended: Ended; so
   return { ended, sound: ended.sound };
 }
 
-/** Beside the clean run of the same seed. */
+/** Compared with the clean run of the same seed. */
 export const isolation: Scenario = {
   name: 'isolation',
   about: '1, 10 and 50 of 100 endpoints hang for a minute at 1,500/s, beside a run where none does',

@@ -4,18 +4,21 @@ import { type Line } from '../plot';
 import { firstWaits, named, play, type Finding, type Options, type Scenario } from '../scenario';
 import { type Ended } from '../world';
 
-/** One endpoint is away for an hour at 150 messages a second, and comes back able to do no more than it must. */
+/** One endpoint is down for an hour at 150 messages a second, and returns with barely enough capacity. */
 
 const PER_SECOND = 150;
 const HOUR_MS = 3_600_000;
 const FROM_MS = 60_000;
-/** A second outage is easy to cause: more than so many at once and it breaks. It can do 4,000 a second. */
+/**
+ * A second outage is easy to cause: the endpoint breaks beyond this many parallel requests. It can handle 4,000 a
+ * second.
+ */
 const BREAKS_AT = 200;
-/** Probes are at most so far apart: until then what comes is still sent away. */
+/** The largest interval between probes: until then new deliveries are still diverted. */
 const NOTICED_MS = 15_000;
 /** With one short tier the appends grow with the square of the outage: a small part of the traffic shows it as well. */
 const PART = 200;
-/** What is shown of the return, ms. */
+/** Time of the return that the plot shows, ms. */
 const SHOWN_MS = 600_000;
 const SLICE_MS = 1_000;
 const APPENDS_SLICE_MS = 10_000;
@@ -69,7 +72,7 @@ export const outage: Scenario = {
   },
 };
 
-/** A second, in each ten seconds of the outage. */
+/** Returns the appends a second, in each ten seconds of the outage. */
 function appends({ figures }: Ended, to: number): number[] {
   const seconds = figures.course('appends').values.slice(FROM_MS / SLICE_MS, Math.floor(to / SLICE_MS));
   return grouped(seconds, APPENDS_SLICE_MS / SLICE_MS);
@@ -83,7 +86,7 @@ function grouped(values: number[], size: number): number[] {
 }
 
 function rates(perSecond: number[], name: string): Finding[] {
-  // Each message costs an event and an append into a tier, and what is parked must not add more than that again.
+  // Each message costs an event and an append to a tier, and parked deliveries must not add more than that again.
   const bounded = name === 'as configured' ? { goal: { most: 4 * PER_SECOND } } : {};
   return [
     { what: named(name, 'appends, mean of the outage'), value: mean(perSecond), unit: '1/s' },
@@ -132,7 +135,7 @@ function plotOfAppends(ladder: number[], shortest: number[]) {
   return { 'simulation-outage': { title, unit: 'appends a second', lines } };
 }
 
-/** From a minute before it is back. */
+/** Starts a minute before its return. */
 function plotOfReturn({ ended: { figures }, to }: Awaited<ReturnType<typeof away>>) {
   const from = to - 60_000;
   const shown = (names: string[]) =>
@@ -147,7 +150,7 @@ function plotOfReturn({ ended: { figures }, to }: Awaited<ReturnType<typeof away
   return { 'simulation-return': { title, unit: 'requests a second', lines } };
 }
 
-/** How hops grow with the length of an outage. */
+/** The growth of hops with the length of an outage. */
 export const lengths: Scenario = {
   name: 'lengths',
   about: 'outages of 7.5 minutes to two hours at 15/s: hops and appends of a delivery',

@@ -4,18 +4,18 @@ import { firstWaits, play, type Scenario } from '../scenario';
 import { type DestinationSpec } from '../world';
 
 /**
- * 100,000 webhooks a second for 10,000 endpoints, 5 % of them sick all the time, over twenty delivery processes. One of
- * the twenty is run, with all that is its own: processes share nothing but Kafka.
+ * 100,000 webhooks a second for 10,000 endpoints, 5 % of them always unhealthy, over twenty delivery processes. The
+ * simulation runs one of the twenty with its whole load, because processes share only Kafka.
  */
 
 const PER_SECOND = 100_000;
 const ENDPOINTS = 10_000;
 const PROCESSES = 20;
-/** Each process has twelve, of which a destination's four shards hit some. */
+/** Each process has twelve, and some of the four shards of a destination fall on them. */
 const PARTITIONS = 240;
 const SICK = 0.05;
 
-/** In turn: what the sick ones do. A throttled one takes a third of what comes. */
+/** The behaviours of unhealthy endpoints, in rotation. A throttled one accepts a third of its traffic. */
 const TROUBLES: ((perSecond: number) => Behaviour)[] = [
   () => hangs,
   () => () => ({ kind: 'status', afterMs: 4_850, status: 200 }),

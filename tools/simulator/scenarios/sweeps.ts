@@ -4,11 +4,14 @@ import { answers, badFrom, breaksAt, failsSometimes, hangs, refuses, works } fro
 import { play, type Options, type Scenario } from '../scenario';
 import { settingsOf, type DestinationSpec, type Ended } from '../world';
 
-/** The settings of lanes and circuits, each with other values: what the defaults in services/delivery/lanes/tuning.ts rest on. */
+/**
+ * Runs the settings of lanes and circuits with other values: the basis of the defaults in
+ * services/delivery/lanes/tuning.ts.
+ */
 
 type Change = (lane: LaneOptions) => LaneOptions;
 
-/** What is looked at, for each value: a world, and what it shows. */
+/** The world to run for each value, and its findings. */
 interface Look {
   column: string;
   destinations: DestinationSpec[];

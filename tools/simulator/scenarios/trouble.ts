@@ -2,7 +2,10 @@ import { mix } from '../random-world';
 import { type Finding, type Options, type Scenario } from '../scenario';
 import { World } from '../world';
 
-/** Random mixes: nothing lost and no bound passed, whatever endpoints do, and whenever we stand still ourselves. */
+/**
+ * Random mixes: no delivery is lost and no bound exceeded, for any behaviour of endpoints, and whenever the process
+ * freezes.
+ */
 
 const WORLDS = 500;
 const WORLDS_SHORT = 3;
@@ -35,7 +38,7 @@ export const trouble: Scenario = {
   },
 };
 
-/** Far apart for neighbouring seeds: a thousand worlds of seed 1 are not those of seed 2. */
+/** Far apart for neighbouring seeds, so that a thousand worlds of seed 1 differ from those of seed 2. */
 function seedOf({ seed }: Options, i: number): number {
   return seed * 100_000 + i;
 }

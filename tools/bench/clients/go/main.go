@@ -1,4 +1,4 @@
-// Sends tracks as fast as a client takes them: main <waypost|segment> <endpoint> <number>
+// Sends tracks as fast as a client accepts them: main <waypost|segment> <endpoint> <number>
 package main
 
 import (
