@@ -9,14 +9,14 @@ import { type Cut, Partition } from './partition';
 import { type ConsumeOptions } from '../port';
 
 /**
- * Tracks the partitions of one member from round to round: it keeps those that stay, drains those that it loses, looks up
- * where those begin that it gets, and takes back what is still its own after a lost session.
+ * Tracks the partitions of one member from round to round: it keeps partitions that stay, drains revoked ones, looks up
+ * where new ones start, and reclaims its own after a lost session.
  */
 
 const RESTORE_RETRY_MS = 200;
 const ENDS_MS = 1_000;
 
-/** Orders to the consumer of the moment; topics have their whole names. */
+/** Commands to the current consumer; topics have their full names. */
 export interface ConsumerCommands {
   seek(place: TopicPartition, offset: number): void;
   pause(places: readonly TopicPartition[]): unknown;
@@ -26,12 +26,12 @@ export interface ConsumerCommands {
 interface Parts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   admin: Admin;
   membership: Membership;
-  /** the whole name of the group */
+  /** the full name of the group */
   groupId: string;
   prefix: string;
   orders: ConsumerCommands;
   stopping: () => boolean;
-  /** a partition's log ended before what the group had read; it begins at that end */
+  /** called when the log of a partition ends before offsets that the group had read; it starts at that end */
   onTruncated: (partition: Partition, offsets: number) => void;
   log: Log;
 }
@@ -39,16 +39,16 @@ interface Parts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'>
 export class AssignedPartitions {
   /** by id */
   readonly partitions = new Map<string, Partition>();
-  /** partitions whose last commit is being looked up, each with its look-up: what is read of them meanwhile is read again */
+  /** partitions whose last commit is being looked up, each with its look-up; records that arrive before are read again */
   readonly #restoring = new Map<string, object>();
-  /** partitions of a session that is lost: taken back where no other owner has committed since */
+  /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
-  /** of the present session */
+  /** id in the current session */
   memberId = '';
 
   constructor(private readonly parts: Parts) {}
 
-  /** Takes over the assignment of a round. */
+  /** Applies the assignment of a round. */
   enter(memberId: string, places: ReadonlyMap<string, TopicPartition>): void {
     const { membership, rebalanceListener } = this.parts;
     // Another member id: the session was lost, and others may have had its partitions.
@@ -64,18 +64,18 @@ export class AssignedPartitions {
     if (fresh.size > 0) void this.#restore([...fresh.values()]);
   }
 
-  /** Whether records of it may be dispatched: it is assigned, and it is known where it begins. */
+  /** Returns whether records may be dispatched: the partition is assigned, and its start is known. */
   isOpen(id: string): boolean {
     return this.parts.membership.assigned.has(id) && !this.#restoring.has(id);
   }
 
-  /** Begins nothing more of any partition. */
+  /** Starts no more records of any partition. */
   drainAll(how: 'drain' | 'fence'): void {
     for (const partition of this.partitions.values()) partition[how]();
     if (this.partitions.size > 0) this.parts.onRevoking?.();
   }
 
-  /** Lets go of drained and committed partitions; with the last one, others may have them. */
+  /** Releases drained and committed partitions, and asks for another round after the last one. */
   letGo(): void {
     const { membership } = this.parts;
     if (membership.draining.size === 0) return;
@@ -86,7 +86,7 @@ export class AssignedPartitions {
       if (!partition) continue;
       partition.fence();
       this.partitions.delete(id);
-      // kafkajs keeps a partition paused over a rebalance: it must not come back so.
+      // kafkajs keeps a partition paused over a rebalance. It must not be paused when it is assigned here again.
       if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
     }
     if (membership.draining.size === 0 && !this.parts.stopping()) membership.askForRound();
@@ -99,7 +99,7 @@ export class AssignedPartitions {
     }
   }
 
-  /** Begins nothing more of the partitions that are not assigned any more. */
+  /** Drains the partitions that are no longer assigned. */
   #giveUp(): void {
     const { assigned } = this.parts.membership;
     let leaves = false;
@@ -117,13 +117,13 @@ export class AssignedPartitions {
     if (leaves) this.parts.onRevoking?.();
   }
 
-  /** kafkajs forgets where it was and would read again from the last commit. */
+  /** Seeks to the position: kafkajs forgets it, and would read again from the last commit. */
   #keep(partition: Partition): void {
     this.parts.orders.seek(this.#placeOf(partition), partition.offsets.readFrom);
-    // What was kept is fetched again from there: kept twice, it would be skipped as a second reading.
+    // Buffered records are fetched again from there. Offered twice, they would be skipped as already taken.
     if (partition.discardBuffered() && !this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
     if (!partition.draining || this.parts.stopping()) return;
-    // It comes back before it was let go.
+    // It was assigned again before it was released.
     partition.reopen();
     this.parts.orders.resume([this.#placeOf(partition)]);
   }
@@ -139,8 +139,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * Takes a partition as it was committed last: from the lost session, where no other owner has committed since.
-   * @returns whether what is left of the lost session is another's now
+   * Starts a partition at its last commit. If no other owner has committed since a lost session, it is taken over from there.
+   * @returns whether another member owns the records left from the lost session
    */
   #adopt(id: string, committed: Partition, end: number): boolean {
     const orphan = this.#orphans.get(id);
@@ -157,14 +157,14 @@ export class AssignedPartitions {
       return false;
     }
     orphan?.fence();
-    // Where no offset was ever committed, the first record tells where the partition begins.
+    // Without a committed offset, the first record says where the partition starts.
     if (committed.committed >= 0) this.partitions.set(id, committed);
     return orphan !== undefined;
   }
 
   /**
-   * Looks up what the last owner had done; until then nothing of the partitions is taken. They are paused only where that fails:
-   * kafkajs waits for a whole long poll where it has nothing to fetch, and a look-up takes some milliseconds.
+   * Looks up the commits of the last owner; until then no records are taken. The partitions are paused only if that fails:
+   * with nothing to fetch, kafkajs waits for a whole long poll, and a look-up takes only some milliseconds.
    */
   async #restore(places: TopicPartition[]): Promise<void> {
     const { admin, groupId, prefix, log, orders } = this.parts;
@@ -180,7 +180,7 @@ export class AssignedPartitions {
         let leaves = false;
         for (const [i, partition] of partitions.entries()) {
           const id = idOf(places[i] ?? { topic: '', number: -1 });
-          // It may be lost again, or have come back and be looked up once more.
+          // It may be revoked again, or be looked up once more after it was assigned again.
           if (this.#restoring.get(id) !== places) continue;
           this.#restoring.delete(id);
           leaves = this.#adopt(id, partition, ends.get(id) ?? Infinity) || leaves;
@@ -189,7 +189,7 @@ export class AssignedPartitions {
         break;
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        // In another session others look, and nothing of theirs may stay paused.
+        // In a new session another look-up runs, and its partitions must not stay paused.
         if (memberId !== this.memberId) return;
         if (!places.some((place) => this.#restoring.get(idOf(place)) === places)) return;
         orders.pause(places);
@@ -200,8 +200,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * The log of a partition was cut, or made again, while it was read: reading goes on with what came since. Until that is found
-   * the partition is held as before, so that another member has it only when its open records are done or given back.
+   * Continues with the newer records after the log was truncated, or the topic created again. Until they are found the
+   * partition is held as before, so that another member gets it only when its open records are done or handed back.
    */
   beginAgain(id: string, partition: Partition, cut: Cut): void {
     void this.#findNewer(id, partition, cut);
@@ -214,7 +214,7 @@ export class AssignedPartitions {
     while (this.#restoring.get(id) === partition) {
       try {
         const end = (await readBounds(admin, topic)).get(number)?.high ?? 0;
-        // What is older than the newest that was read was read as well, or is gone.
+        // Records older than the newest one read were read as well, or no longer exist.
         const newer = await admin.fetchTopicOffsetsByTimestamp(topic, (partition.newestAtMs ?? Date.now()) + 1);
         const offset = Number(newer.find((found) => found.partition === number)?.offset ?? end);
         if (this.#restoring.get(id) !== partition) return;
@@ -240,7 +240,7 @@ export class AssignedPartitions {
     this.parts.orders.seek(this.#placeOf(partition), offset);
   }
 
-  /** The ends of partitions, by id, as far as they can be had at once: a partition without a leader must not hold up others. */
+  /** Returns the ends of partitions by id, as far as they are known within a second: one without a leader must not delay others. */
   async #readEnds(places: readonly TopicPartition[]): Promise<Map<string, number>> {
     const ends = new Map<string, number>();
     const topics = new Set(places.map(({ topic }) => topic));

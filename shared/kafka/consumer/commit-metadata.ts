@@ -1,14 +1,14 @@
 /**
- * Which offsets above the committed one are done, as text for the commit's metadata: lengths of alternate runs (open,
- * done, open, done …) from the committed offset on, as varints in base64url. A process that takes over skips them: else
+ * Encodes the records done above the committed offset as commit metadata: lengths of alternating runs (open, done,
+ * open, done …) from the committed offset on, as varints in base64url. The next owner skips these records. Without it,
  * one request that hangs for five seconds would make a crash repeat thousands.
  */
 
 const MARK = 'r1.';
-/** Brokers take 4,096 bytes by default (`offset.metadata.max.bytes`). What does not fit is repeated: no harm but that. */
+/** Brokers accept 4,096 bytes by default (`offset.metadata.max.bytes`). Records that do not fit are only repeated. */
 const MAX_BYTES = 2_900;
 
-/** @param runs lengths, the first one open; an odd number of runs says no more than without the last one */
+/** @param runs lengths, the first of an open run; a last open run is left out, because it adds nothing */
 export function encodeRuns(runs: readonly number[]): string {
   const bytes: number[] = [];
   for (let i = 0; i + 1 < runs.length; i += 2) {
@@ -19,7 +19,7 @@ export function encodeRuns(runs: readonly number[]): string {
   return bytes.length === 0 ? '' : MARK + Buffer.from(bytes).toString('base64url');
 }
 
-/** Reads what `encodeRuns` wrote; anything else is no runs. */
+/** Decodes the result of `encodeRuns`; any other text gives no runs. */
 export function decodeRuns(text: string | null | undefined): number[] {
   if (!text?.startsWith(MARK)) return [];
   const runs: number[] = [];

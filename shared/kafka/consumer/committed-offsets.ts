@@ -1,7 +1,7 @@
 import { type Admin } from 'kafkajs';
 import { Partition } from './partition';
 
-/** A partition by its whole topic name, as kafkajs speaks of it. */
+/** A partition with its full topic name, as in kafkajs. */
 export interface TopicPartition {
   topic: string;
   number: number;
@@ -17,7 +17,7 @@ export function topicPartitionsOf(assignment: Record<string, number[]>): Map<str
   return new Map(places.map((place) => [idOf(place), place]));
 }
 
-/** The partitions as their last owner committed them; `committed` is negative where nobody has. */
+/** Returns the partitions as their last owner committed them; `committed` is negative without a commit. */
 export async function readCommitted(options: {
   admin: Admin;
   groupId: string;
@@ -25,7 +25,7 @@ export async function readCommitted(options: {
   places: readonly TopicPartition[];
 }): Promise<Partition[]> {
   const { admin, groupId, prefix, places } = options;
-  // All that the group has: for topics by name kafkajs asks for the metadata of one after the other.
+  // Without topics, for all that the group has: for named topics kafkajs requests metadata one topic after the other.
   const topics = await admin.fetchOffsets({ groupId });
   return places.map(({ topic, number }) => {
     const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);

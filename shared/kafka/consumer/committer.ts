@@ -2,7 +2,7 @@ import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { type Commit, type Partition } from './partition';
 
-/** Commits what has changed, one request at a time; what a failed one left out is in the next. */
+/** Commits changed offsets, one request at a time. The next request repeats the offsets of a failed one. */
 export class Committer {
   #running: Promise<void> = Promise.resolve();
 
@@ -10,15 +10,15 @@ export class Committer {
     private readonly options: {
       partitions: () => Iterable<Partition>;
       send: (offsets: { topic: string; partition: number; offset: string; metadata: string }[]) => Promise<void>;
-      /** after each round, failed or not */
+      /** called after each round, failed or not */
       after: () => void;
-      /** whoever coordinates the group is not where it was: a commit will not find it again by itself */
+      /** called when the group coordinator has moved, because a commit does not look for it */
       astray: () => void;
       log: Log;
     },
   ) {}
 
-  /** @param nowMs by `performance.now()`; Infinity: also what changed only a moment ago */
+  /** @param nowMs by `performance.now()`; Infinity also commits changes that are not due yet */
   run(nowMs: number): Promise<void> {
     this.#running = this.#running.then(async () => {
       const commits = [...this.options.partitions()].flatMap((partition) => partition.commit(nowMs) ?? []);
@@ -47,8 +47,8 @@ export class Committer {
 }
 
 /**
- * kafkajs looks for the coordinator only when it joins, and goes on with the one it had: where that was another broker,
- * nothing was committed for more than a minute while records were done.
+ * Returns whether an error means that the coordinator has moved. kafkajs looks for the coordinator only when it joins,
+ * and keeps using the old one: after a move no offset was committed for more than a minute while records were done.
  */
 function isAstray(error: unknown): boolean {
   const { name, type, cause } = (error ?? {}) as { name?: unknown; type?: unknown; cause?: unknown };

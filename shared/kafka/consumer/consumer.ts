@@ -18,16 +18,16 @@ import { type Consumption, type ConsumeOptions } from '../port';
 import { COMPACTED } from '../topics';
 
 /**
- * A consumer group whose records complete out of order, and whose planned changes repeat nothing.
+ * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats no record.
  *
- * How it holds: the batch handler only dispatches and returns (the next fetch of a broker waits for the handlers of the
- * last one, so that one that waited would stop every partition). Each partition has a ledger; a timer commits the lowest
- * open offset, and in the commit's metadata what is done above it. In a rebalance (cooperative-assignor.ts) partitions that stay keep
- * their ledger and are not read twice; those that must move drain first, and are claimed until they are committed. A
- * partition that is new here begins where its last owner's commit and metadata say.
+ * The batch handler only dispatches and returns: the next fetch of a broker waits for the handlers of the last one, so
+ * that a waiting handler would stop every partition. Each partition has an offset tracker. A timer commits the lowest open
+ * offset, and in the commit metadata the records done above it. In a rebalance (cooperative-assignor.ts) partitions that
+ * stay keep their tracker and are not read twice. Partitions that move drain first, and are claimed until they are
+ * committed. A new partition starts where the commit and the metadata of its last owner say.
  */
 
-/** A crash repeats what was done since the last commit: short, at the price of one small request each. */
+/** A crash repeats the records done since the last commit, so that this is short; each commit is one small request. */
 const COMMIT_EVERY_MS = 100;
 const DRAIN_POLL_MS = 20;
 
@@ -35,14 +35,14 @@ interface Parts {
   make: () => Consumer;
   admin: Admin;
   membership: Membership;
-  /** the whole name of the group */
+  /** the full name of the group */
   groupId: string;
-  /** the partition of a key, in a topic without prefix */
+  /** returns the partition of a key; the topic is without prefix */
   partitionOf: (topic: string, key: string) => number;
   prefix: string;
-  /** A member that is not heard of for so long is out of its group. */
+  /** the session timeout: a member that sends no heartbeat for this time is removed from its group */
   sessionMs: number;
-  /** when the record at this offset was appended, ms since 1970; undefined where there is none */
+  /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
   appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
   log: Log;
 }
@@ -71,7 +71,7 @@ export class KafkaConsumption implements Consumption {
     const onCrash = () => {
       this.joined = false;
       this.#liveness.recordPoll();
-      // Nothing can be told to a consumer that does not run yet, and what was refused is read again by the next one.
+      // A consumer that does not run yet takes no commands, and the next one reads refused records again.
       for (const partition of this.#held()) partition.discardBuffered();
     };
     this.#owned = new AssignedPartitions({
@@ -109,8 +109,8 @@ export class KafkaConsumption implements Consumption {
   }
 
   /**
-   * Joins the group; resolves when kafkajs runs (the first assignment may come later).
-   * @throws what kafkajs throws; then nothing of this consumer is left
+   * Joins the group. Resolves when kafkajs runs (the first assignment may come later).
+   * @throws an error of kafkajs, after this consumer was ended
    */
   async start(): Promise<void> {
     try {
@@ -125,7 +125,7 @@ export class KafkaConsumption implements Consumption {
 
   #tick(): void {
     const now = performance.now();
-    // The last heartbeat was sent some time before the standstill began.
+    // The last heartbeat was sent some time before the stall began.
     if (now - this.#tickedAt > this.parts.sessionMs / 2) this.#stoodStill();
     this.#tickedAt = now;
     if (this.#readsDeferred && this.joined && !this.#stopping) {
@@ -136,8 +136,8 @@ export class KafkaConsumption implements Consumption {
   }
 
   /**
-   * Gives back at once what has not been begun, before kafkajs finds out that the session is lost: the process stood still
-   * for so long that others may have its partitions. If the session is not lost, the next round lets it be read again.
+   * Hands back unstarted records after a stall, before kafkajs notices a lost session: it was so long that others may own
+   * the partitions. If the session is not lost, the records are read again after the next round.
    */
   #stoodStill(): void {
     if (this.#stopping || this.#owned.partitions.size === 0) return;
@@ -162,13 +162,13 @@ export class KafkaConsumption implements Consumption {
     await whileLeadersAreFound(() => consumer.subscribe({ topics, fromBeginning: true }), START_WITHIN_MS);
     await consumer.run({
       autoCommit: false,
-      // Else a handler that returns early (a refused record) would skip the rest of its batch.
+      // Otherwise a handler that returns early (after a refused record) would skip the rest of its batch.
       eachBatchAutoResolve: false,
       eachBatch: (payload) => {
         try {
           if (consumer === this.#consumer) this.#dispatch(payload);
         } catch (error) {
-          // kafkajs would offer it again without end.
+          // kafkajs would offer the batch again without end.
           this.options.onFatal(error);
         }
         return Promise.resolve();
@@ -192,7 +192,7 @@ export class KafkaConsumption implements Consumption {
     return [...this.#held()].reduce((sum, { offsets }) => sum + offsets.released, 0);
   }
 
-  /** By the next tick: a seek in the middle of a batch would be overtaken by the end of the batch. */
+  /** Takes effect at the next tick: the end of a batch would override a seek in the middle of it. */
   readDeferred(): void {
     this.#readsDeferred = true;
   }
@@ -214,11 +214,11 @@ export class KafkaConsumption implements Consumption {
     const until = Date.now() + deadlineMs;
     this.#stopping = true;
     this.parts.membership.leaving = true;
-    // A batch that is returned unread is fetched again at once: without this the drain would be a busy loop.
+    // kafkajs fetches an unread batch again immediately: without the pause the drain would be a busy loop.
     if (this.joined) this.#consumer.pause(this.options.topics.map((topic) => ({ topic: this.parts.prefix + topic })));
     this.#leaderCheck.stop();
     this.#owned.drainAll('drain');
-    // kafkajs drops commits without a word once it is stopped: the last one comes first.
+    // kafkajs drops commits silently once it is stopped, so the last commit comes first.
     const drained = () => [...this.#held()].every((partition) => partition.drained);
     while (!drained() && Date.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
@@ -252,7 +252,7 @@ export class KafkaConsumption implements Consumption {
     const first = batch.messages[0];
     const id = idOf({ topic: batch.topic, number: batch.partition });
     if (this.#stopping || !first || !payload.isRunning() || payload.isStale()) return;
-    // A batch may have been fetched before a round and be handled after it.
+    // A batch may be fetched before a round and handled after it.
     if (!this.#owned.isOpen(id)) return;
     const { partitions } = this.#owned;
     let partition = partitions.get(id);
@@ -272,7 +272,7 @@ export class KafkaConsumption implements Consumption {
     if (gap > 0) this.#missed(partition, 'retention', gap);
     this.#meter.read(partition, records);
     this.#dispatcher.dispatch(partition, records);
-    // What was refused is kept here: it need not be fetched again.
+    // Refused records are buffered here, so kafkajs need not fetch them again.
     payload.resolveOffset(batch.lastOffset());
   }
 
@@ -282,7 +282,7 @@ export class KafkaConsumption implements Consumption {
     this.#meter.missed(topic, reason, offsets);
   }
 
-  /** Orders that a consumer takes while it is in its group: kafkajs throws where it has crashed meanwhile. */
+  /** Returns the commands for the current consumer, sent only while it is in its group: after a crash kafkajs throws. */
   #orders(): ConsumerCommands {
     const byTopic = ({ topic, number }: TopicPartition) => ({ topic, partitions: [number] });
     return {

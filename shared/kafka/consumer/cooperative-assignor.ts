@@ -1,45 +1,45 @@
 /**
- * Decides which member reads which partitions: a sticky, cooperative assignment.
+ * Assigns partitions to members: a sticky, cooperative assignment.
  *
- * Topics with the same readers are assigned together, by partition number: number n of each of them is a *stripe*, so that
- * everything that belongs to one key (a URL's lane, its circuit) is in one process. A stripe that must move is given to
- * no member until its living owner has let go of it; its owner drains it, commits, and asks for the next round. Nothing is
- * read twice that way, and a stripe that does not move is not interrupted.
+ * Topics with the same readers are co-partitioned: their partitions of one number form a *co-partition* and go to one
+ * member, so that one process has all state of a key (a URL's lane, its circuit). A co-partition that must move is assigned
+ * to no member until its living owner has released it: the owner drains it, commits, and asks for the next round. So no
+ * record is read twice, and a co-partition that does not move is not interrupted.
  */
 
-/** Describes one member when it joins, as far as the assignment depends on it. */
+/** The part of a joining member that the assignment depends on. */
 interface Joining {
   memberId: string;
   /**
-   * The group's generation in which it was last known to be alive. A newer claim wins: a member that lost its session
-   * comes back with an old one. Absent in members of older versions.
+   * The generation of the group in which the member was last known to be alive. A newer claim wins: a member that lost its
+   * session comes back with an old one. Absent in members of older versions.
    */
   generation?: number | undefined;
-  /** ms since 1970: when it last joined. Compared where a generation is absent or both are equal */
+  /** when it last joined, ms since 1970; compared if a generation is absent or both are equal */
   at: number;
-  /** it is stopping: it keeps what it drains and gets nothing */
+  /** it is stopping: it keeps the partitions that it drains and gets no others */
   leaving: boolean;
 }
 
-/** A member that claims stripes. */
+/** A member with its claimed co-partitions. */
 export interface Claim extends Joining {
-  /** stripes that it has: assigned to it, or still draining */
+  /** co-partitions that are assigned to it, or still draining */
   owned: readonly number[];
 }
 
-/** A member that claims partitions. */
+/** A member with its claimed partitions. */
 export interface Member extends Joining {
-  /** it subscribes to these, and drops every other topic that it is given */
+  /** its subscription; it drops every other topic that it is assigned */
   topics: readonly string[];
-  /** partitions that it has, by topic: assigned to it, or still draining */
+  /** partitions by topic that are assigned to it, or still draining */
   places: Readonly<Record<string, readonly number[]>>;
 }
 
 /**
- * Topics that the same members read share their stripes. During an upgrade some members may read topics that others do not
- * know yet: these are divided among their readers alone.
+ * Assigns partitions. Topics with the same readers are co-partitioned. During an upgrade some members may read topics that
+ * others do not know yet: these are divided among their readers alone.
  * @param counts partitions of each topic
- * @returns the partitions of each member, by topic, ascending; a partition in no list waits for its owner to let go
+ * @returns the partitions of each member, by topic, ascending; a partition in no list waits for its owner to release it
  */
 export function assignPlaces(
   counts: ReadonlyMap<string, number>,
@@ -51,15 +51,15 @@ export function assignPlaces(
       ...member,
       owned: topics.flatMap((topic) => member.places[topic] ?? []),
     }));
-    const stripes = assignCopartitions(Math.max(...topics.map((topic) => counts.get(topic) ?? 0)), claims);
+    const copartitions = assignCopartitions(Math.max(...topics.map((topic) => counts.get(topic) ?? 0)), claims);
     for (const topic of topics) {
       const count = counts.get(topic) ?? 0;
       const owners = ownersOf(
         count,
         readers.map((member) => ({ ...member, owned: member.places[topic] ?? [] })),
       );
-      for (const [memberId, numbers] of stripes) {
-        // Another member may have this one partition of the stripe, since a round in which the readers were others.
+      for (const [memberId, numbers] of copartitions) {
+        // Another member may own this partition of the co-partition, since a round with other readers.
         const free = numbers.filter((number) => number < count && (owners.get(number) ?? memberId) === memberId);
         Object.assign(result.get(memberId) ?? {}, { [topic]: free });
       }
@@ -82,61 +82,62 @@ function sharing(topics: readonly string[], members: readonly Member[]): { topic
 }
 
 /**
- * @param stripes how many there are: the partitions of the widest topic
- * @returns the stripes of each member, ascending; a stripe in no list waits for its owner to let go
+ * Assigns co-partitions in equal shares.
+ * @param copartitions their number: the partitions of the widest topic
+ * @returns the co-partitions of each member, ascending; one in no list waits for its owner to release it
  */
-export function assignCopartitions(stripes: number, claims: readonly Claim[]): Map<string, number[]> {
-  const owners = ownersOf(stripes, claims);
+export function assignCopartitions(copartitions: number, claims: readonly Claim[]): Map<string, number[]> {
+  const owners = ownersOf(copartitions, claims);
   const result = new Map<string, number[]>(claims.map(({ memberId }) => [memberId, []]));
-  const quotas = quotasOf(stripes, claims, owners);
+  const quotas = quotasOf(copartitions, claims, owners);
   const free: number[] = [];
-  for (let stripe = 0; stripe < stripes; stripe++) {
-    const owner = owners.get(stripe);
+  for (let copartition = 0; copartition < copartitions; copartition++) {
+    const owner = owners.get(copartition);
     if (owner === undefined) {
-      free.push(stripe);
+      free.push(copartition);
       continue;
     }
     const kept = result.get(owner);
-    if (kept && kept.length < (quotas.get(owner) ?? 0)) kept.push(stripe);
+    if (kept && kept.length < (quotas.get(owner) ?? 0)) kept.push(copartition);
   }
-  for (const stripe of free) {
+  for (const copartition of free) {
     const needy = neediest(quotas, result);
     if (needy === undefined) break;
-    result.get(needy)?.push(stripe);
+    result.get(needy)?.push(copartition);
   }
   for (const list of result.values()) list.sort((a, b) => a - b);
   return result;
 }
 
-/** Finds the member with the newest claim to each stripe. */
-function ownersOf(stripes: number, claims: readonly Claim[]): Map<number, string> {
+/** Finds the member with the newest claim to each co-partition. */
+function ownersOf(copartitions: number, claims: readonly Claim[]): Map<number, string> {
   const best = new Map<number, Claim>();
   for (const claim of claims) {
-    for (const stripe of claim.owned) {
-      const rival = best.get(stripe);
-      if (stripe < stripes && (!rival || isNewer(claim, rival))) best.set(stripe, claim);
+    for (const copartition of claim.owned) {
+      const rival = best.get(copartition);
+      if (copartition < copartitions && (!rival || isNewer(claim, rival))) best.set(copartition, claim);
     }
   }
-  return new Map([...best].map(([stripe, { memberId }]) => [stripe, memberId]));
+  return new Map([...best].map(([copartition, { memberId }]) => [copartition, memberId]));
 }
 
-/** Generations do not depend on clocks, which differ and jump. Of two equally new claims that of the lower member id wins. */
+/** Compares generations first: clocks differ and jump. Between two equally new claims, the lower member id wins. */
 function isNewer(claim: Joining, rival: Joining): boolean {
   const [a, b] = [claim.generation, rival.generation];
   if (a !== undefined && b !== undefined && a !== b) return a > b;
   return claim.at > rival.at || (claim.at === rival.at && claim.memberId < rival.memberId);
 }
 
-/** Equal shares; the odd ones go to those who have most, so that they need not move. */
-function quotasOf(stripes: number, claims: readonly Claim[], owners: Map<number, string>): Map<string, number> {
+/** Returns equal shares. The odd ones go to the members that own most, so that fewer co-partitions move. */
+function quotasOf(copartitions: number, claims: readonly Claim[], owners: Map<number, string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const owner of owners.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1);
   const staying = claims
     .filter((claim) => !claim.leaving)
     .map(({ memberId }) => memberId)
     .sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0) || (a < b ? -1 : 1));
-  const share = Math.floor(stripes / Math.max(1, staying.length));
-  const odd = stripes % Math.max(1, staying.length);
+  const share = Math.floor(copartitions / Math.max(1, staying.length));
+  const odd = copartitions % Math.max(1, staying.length);
   return new Map(staying.map((memberId, i) => [memberId, share + (i < odd ? 1 : 0)]));
 }
 

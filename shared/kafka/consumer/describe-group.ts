@@ -4,14 +4,14 @@ import { type Log } from '../../telemetry/log';
 import { idOf, type TopicPartition, topicPartitionsOf } from './committed-offsets';
 import { memberOf, type Membership } from './membership';
 
-/** Looks at a consumer group from outside: which member reads what, and what no member reads. */
+/** Describes a consumer group from outside: which partitions each member reads, and which have no reader. */
 
 export interface GroupView {
   members: {
     memberId: string;
-    /** its subscription, whole names */
+    /** its subscription, full names */
     topics: readonly string[];
-    /** of this version, or a newer one */
+    /** true if it runs this version or a newer one */
     current: boolean;
     /** partitions assigned to it, by id */
     places: ReadonlyMap<string, TopicPartition>;
@@ -26,14 +26,14 @@ export async function describeGroup(admin: Admin, groupId: string): Promise<Grou
   const members = group.members.map(({ memberId, memberMetadata, memberAssignment }) => {
     const { topics, current } = memberOf(memberId, memberMetadata);
     const { assignment = {} } = AssignerProtocol.MemberAssignment.decode(memberAssignment) ?? {};
-    // kafkajs reads nothing of a topic that it does not subscribe to.
+    // kafkajs does not read topics to which it has not subscribed.
     const read = Object.entries(assignment).filter(([topic]) => topics.includes(topic));
     return { memberId, topics, current, places: topicPartitionsOf(Object.fromEntries(read)) };
   });
   return { members };
 }
 
-/** The partitions of these topics that no member reads. @param counts partitions of each topic */
+/** Returns the partitions of these topics that no member reads. @param counts partitions of each topic */
 export function unreadPlaces({ members }: GroupView, counts: ReadonlyMap<string, number>): TopicPartition[] {
   const read = new Set(members.flatMap(({ places }) => [...places.keys()]));
   return [...counts].flatMap(([topic, count]) =>
@@ -42,12 +42,12 @@ export function unreadPlaces({ members }: GroupView, counts: ReadonlyMap<string,
 }
 
 /**
- * A leader of this version asks for another round where it left partitions to no member (membership.ts). Longer than that leader
- * waits, and than a change of most groups takes.
+ * A leader of this version asks for another round itself when it left partitions to no member (membership.ts). This is
+ * longer than that leader waits, and than most groups need for a change.
  */
 const DOUBT_MS = 3_000;
 
-/** Asks for another round in place of a leader of an older version, which does not ask where partitions are without a reader. */
+/** Asks for another round in place of a leader of an older version, which does not ask when partitions have no reader. */
 export class LeaderCheck {
   #timer: NodeJS.Timeout | undefined;
 
@@ -73,7 +73,7 @@ export class LeaderCheck {
       const view = await describeGroup(admin, groupId);
       const leader = view?.members.find(({ memberId }) => memberId === leaderId);
       if (!view || !leader || leader.current) return;
-      // It knows no other topics: another round would not help them.
+      // The leader knows no other topics, so another round would not help them.
       const { topics } = await admin.fetchTopicMetadata({ topics: [...leader.topics] });
       const unread = unreadPlaces(view, new Map(topics.map(({ name, partitions }) => [name, partitions.length])));
       if (unread.length > 0 && !membership.leaving) membership.askForRound();

@@ -3,8 +3,8 @@ import { ConsumedRecord, type Partition } from './partition';
 import { type OpenRecord, type DispatchResult } from '../port';
 
 /**
- * What records get of one turn of the event loop, ms. A fetch of a megabyte may begin a thousand requests, a tenth of a
- * second's work: what has been answered meanwhile must not wait for all of it.
+ * Time budget for dispatching records in one turn of the event loop, ms. A fetch of a megabyte can start a thousand
+ * requests, which takes a tenth of a second. Responses that arrive during that time must not wait for all of it.
  */
 const TURN_MS = 5;
 
@@ -12,23 +12,23 @@ export interface DispatcherOptions {
   onRecord: (record: OpenRecord) => DispatchResult;
   tell: (what: 'pause' | 'resume', partition: Partition) => void;
   stopping: () => boolean;
-  /** ms, for how long a turn has lasted; default: the machine's */
+  /** a clock in ms, which measures the turn; default: `performance.now()` */
   now?: () => number;
-  /** calls back in the next turn of the event loop, when what had come in was seen to */
+  /** calls back in the next turn of the event loop, after pending input was handled; default: `setImmediate` */
   soon?: (callback: () => void) => void;
 }
 
 /**
- * Offers a partition's messages to the handler, in turn. What is refused is kept with its partition, which pauses; it is
- * offered again at its time, or when there is room. What a turn of the event loop has no time for is kept the same way
- * until the next, the partitions one after the other.
+ * Offers the messages of a partition to the handler, in order. A refused message is buffered with those behind it, and
+ * the partition pauses. They are offered again after the time that the handler named, or when it has room. Messages
+ * beyond the time budget of a turn are buffered in the same way until the next turn, which takes partition after partition.
  */
 export class Dispatcher {
   readonly #now: () => number;
   readonly #soon: (callback: () => void) => void;
-  /** partitions that go on in the next turn */
+  /** partitions that continue in the next turn */
   readonly #late = new Set<Partition>();
-  /** the present turn's end; undefined: none has begun */
+  /** when the current turn ends; undefined before the first call of a turn */
   #until: number | undefined;
 
   constructor(private readonly options: DispatcherOptions) {
@@ -36,7 +36,7 @@ export class Dispatcher {
     this.#soon = options.soon ?? setImmediate;
   }
 
-  /** Offers them in turn; from the first that is refused on they are kept for later, and the partition pauses. */
+  /** Offers messages until one is refused. That one and the rest are buffered, and the partition pauses. */
   dispatch(partition: Partition, messages: readonly FetchedRecord[]): void {
     const until = this.#turn();
     for (const [i, message] of messages.entries()) {
@@ -79,7 +79,7 @@ export class Dispatcher {
     this.options.tell('pause', partition);
   }
 
-  /** @returns when the present turn ends; the first call of a turn begins it */
+  /** @returns when the current turn ends; the first call of a turn starts it */
   #turn(): number {
     if (this.#until !== undefined) return this.#until;
     this.#until = this.#now() + TURN_MS;

@@ -5,20 +5,20 @@ import { assignPlaces, type Member } from './cooperative-assignor';
 import { type TopicPartition } from './committed-offsets';
 
 /**
- * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: what it claims when it joins, and whether it wants
- * another round. kafkajs has no way to ask for one; an error of the kind that means "the group is rebalancing", thrown
- * where a fetch begins, makes it join again.
+ * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims partitions when it
+ * joins, and asks for another round. kafkajs has no call for that. An error that means "the group is rebalancing",
+ * thrown at the start of a fetch, makes it join again.
  *
- * Invariant: a partition that a round takes away is claimed until it is let go, whether or not anything of it was ever
- * read or committed, and the last one let go asks for the next round: the leader gave it to no member, because it was claimed.
+ * Invariant: a revoked partition is claimed until it is released, whether or not any record of it was read or committed.
+ * The release of the last one asks for the next round, because the leader assigned claimed partitions to no member.
  */
 
 const NAME = 'waypost-cooperative';
 
 /**
- * The leader asks for another round itself where its assignment left partitions to no member, in case their owner never
- * does (members of older versions forget to). Longer than an owner needs to let go of fast endpoints' deliveries; doubled each
- * time, since a slow one needs its request timeout and each round makes all members pause.
+ * After an assignment that left partitions to no member, the leader asks for another round itself, in case their owner
+ * never does (members of older versions forget to). The wait is longer than an owner needs to release the deliveries of
+ * fast endpoints. It doubles each time, since a slow endpoint needs its request timeout and each round pauses all members.
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 30_000;
@@ -35,32 +35,32 @@ const userData = z.object({
 export class Membership {
   /** partitions assigned in the last round, by id */
   assigned: ReadonlyMap<string, TopicPartition> = new Map();
-  /** the numbers of these */
+  /** their numbers */
   copartitions: ReadonlySet<number> = new Set();
-  /** partitions lost in a round and not yet let go, by id */
+  /** revoked partitions that are not released yet, by id */
   readonly draining = new Map<string, TopicPartition>();
-  /** the group's, as of the last heartbeat; undefined: not known in this session */
+  /** generation of the group at the last heartbeat; undefined: not known in this session */
   generation: number | undefined;
   leaving = false;
   #joinedAt = 0;
   #wantsRound = false;
-  /** as leader: when it asks for a round because partitions are without an owner, by `performance.now()` */
+  /** as leader: when it asks for a round because partitions have no owner, by `performance.now()` */
   #asksAt = Infinity;
   #askMs = FIRST_ASK_MS;
 
-  /** Makes the next fetch join again: what was drained is let go, and others may have it. */
+  /** Makes the next fetch join again, so that others can get the released partitions. */
   askForRound(): void {
     this.#wantsRound = true;
   }
 
   /**
-   * Takes over an assignment.
-   * @param sameSession false: others may have had its partitions since, so that nothing of the last assignment is claimed
+   * Applies an assignment.
+   * @param sameSession false: others may have owned its partitions since, so that it claims none of the last assignment
    */
   enter(places: ReadonlyMap<string, TopicPartition>, sameSession: boolean): void {
     if (!sameSession) {
       this.draining.clear();
-      // A claim of the old session may have kept a partition from everybody else.
+      // A claim of the old session may have kept a partition from all other members.
       if ([...this.assigned.keys()].some((id) => !places.has(id))) this.askForRound();
       this.generation = undefined;
     } else {
@@ -73,12 +73,12 @@ export class Membership {
     this.#joinedAt = Date.now();
   }
 
-  /** Whether this leader's last assignment left partitions to no member, and their owners have had time to ask. */
+  /** True if this leader's last assignment left partitions to no member, and their owners have had time to ask. */
   get leaderAsks(): boolean {
     return !this.leaving && performance.now() >= this.#asksAt;
   }
 
-  /** Called where a fetch begins. @throws an error that makes kafkajs join again, where a round is wanted */
+  /** Call at the start of each fetch. @throws an error that makes kafkajs join again, if a round is wanted */
   checkRound(): void {
     if (!this.#wantsRound && !this.leaderAsks) return;
     throw Object.assign(new Error('another round of assignment is wanted'), {
@@ -91,7 +91,7 @@ export class Membership {
     name: NAME,
     version: 1,
     protocol: ({ topics }) => {
-      // A rebalance that began meanwhile is the round that was wanted.
+      // A rebalance that has begun is the wanted round.
       this.#wantsRound = false;
       this.#asksAt = Infinity;
       return { name: NAME, metadata: this.#metadata(topics) };
@@ -112,7 +112,7 @@ export class Membership {
     },
   });
 
-  /** `owned` is for leaders of older versions, which know stripes alone. */
+  /** Returns the claims of this member. Leaders of older versions read only `owned`, the co-partitions. */
   #metadata(topics: string[]): Buffer {
     const places: Record<string, number[]> = {};
     const claimed = new Map([...this.assigned, ...this.draining]);
@@ -123,7 +123,7 @@ export class Membership {
     return AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.from(data) });
   }
 
-  /** Asks for another round after a while, where this one leaves partitions to no member. */
+  /** Asks for another round after a while, if this one leaves partitions to no member. */
   #askAgain(counts: ReadonlyMap<string, number>, places: ReadonlyMap<string, Record<string, number[]>>): void {
     const given = [...places.values()].flatMap((assignment) => Object.values(assignment).flat()).length;
     const known = [...counts.values()].every((count) => count > 0);
@@ -136,12 +136,12 @@ export class Membership {
   }
 }
 
-/** What a member said when it joined, as far as this version understands it. */
+/** Decodes the metadata with which a member joined, as far as this version understands it. */
 export function memberOf(memberId: string, memberMetadata: Buffer): Member & { current: boolean } {
   const decoded = AssignerProtocol.MemberMetadata.decode(memberMetadata);
   const topics = decoded?.topics ?? [];
   const said = readUserData(decoded?.userData.toString() ?? '');
-  // A member of an older version has its stripes in all topics that it reads; one of another kind claims nothing.
+  // A member of an older version owns its co-partitions in all its topics. A member of another kind claims none.
   const places = said?.places ?? Object.fromEntries(topics.map((topic) => [topic, said?.owned ?? []]));
   const { at = 0, leaving = false, generation } = said ?? {};
   return { memberId, topics, places, at, leaving, generation, current: said?.places !== undefined };
@@ -157,11 +157,11 @@ function readUserData(text: string): z.infer<typeof userData> | undefined {
 
 type Cluster = Parameters<PartitionAssigner>[0]['cluster'];
 
-/** Counts the partitions of all topics that some member reads. This process may not have asked for some of them before. */
+/** Counts the partitions of all topics that members read. This process may not know some of these topics yet. */
 async function countPartitions(cluster: Cluster, topics: ReadonlySet<string>): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const topic of topics) {
-    // kafkajs ends the consumer where this throws. A topic that was deleted, or may not be read here, has no partitions.
+    // An error here would make kafkajs end the consumer. A deleted topic, or a forbidden one, has no partitions.
     const known = cluster.addTargetTopic(topic);
     await known.catch(() => undefined);
     counts.set(topic, cluster.findTopicPartitionMetadata(topic).length);
@@ -169,7 +169,7 @@ async function countPartitions(cluster: Cluster, topics: ReadonlySet<string>): P
   return counts;
 }
 
-/** Logs each round of a group. Joining again changes nothing as a rule (a first start joins twenty times in two seconds). */
+/** Logs each round of a group. Most rounds change nothing (a first start joins twenty times in two seconds). */
 export function reportAssignments(log: Log): (payload: ConsumerGroupJoinEvent['payload']) => void {
   let last = '';
   return ({ groupId, memberAssignment }) => {

@@ -1,37 +1,37 @@
-/** What a record taken can be. */
+/** States of a record. */
 const OPEN = 0;
 const DONE = 1;
 const RELEASED = 2;
 
-/** Offsets that are looked through for each commit: a millisecond. A record may be open, or deferred, for hours. */
+/** Offsets scanned for one commit, which takes a millisecond. A record may be open, or deferred, for hours. */
 const MOST_OFFSETS = 1_000_000;
-/** A byte each at least: more than the metadata of a commit has room for. */
+/** Each takes at least a byte, so that this is more than commit metadata has room for. */
 const MOST_RUNS = 3_000;
 
 /**
- * Which records of one partition are open, and up to where it may be committed.
+ * Tracks which records of one partition are open, and derives the offset to commit.
  *
- * Invariant: every offset below `committable` is done, and the one at `committable`, if it was taken, is not. Records
- * are taken in the order of the partition and done in any order; offsets that the log left out (compaction) never
- * existed and hold nothing up. What is released is not done either, but nobody works on it: it is taken again by the
- * next owner, or by this one when it reads on from `readFrom`.
+ * Invariant: every offset below `committable` is done, and the record at `committable`, if it was taken, is not. Records
+ * are taken in partition order and done in any order. Offsets that compaction removed count as done. A released record is
+ * not done, but this process does not work on it: the next owner takes it again, or this process does when it reads on
+ * from `readFrom`.
  */
 export class OffsetTracker {
-  /** ring of states, indexed by the low bits of the offset */
+  /** ring buffer of states, indexed by the low bits of the offset */
   #done = new Uint8Array(1024);
   #committable: number;
   #next: number;
   #open = 0;
   #released = 0;
   #changes = 0;
-  /** offsets not yet read that an earlier owner has done */
+  /** unread offsets that an earlier owner has done */
   readonly #doneBefore = new Set<number>();
-  /** the record taken last, where it had been released before */
+  /** the last taken record, if it had been released before */
   #reclaimed: number | undefined;
 
   /**
-   * @param start the first offset that will be taken
-   * @param runs what an earlier owner had done from there on, as `doneRuns` gave it
+   * @param start the first offset to be taken
+   * @param runs result of an earlier owner's `doneRuns` from that offset on
    */
   constructor(start: number, runs: readonly number[] = []) {
     this.#committable = start;
@@ -43,17 +43,17 @@ export class OffsetTracker {
     }
   }
 
-  /** All below it are done: the offset to commit. */
+  /** The offset to commit: all records below it are done. */
   get committable(): number {
     return this.#committable;
   }
 
-  /** The next offset that has not been taken: where reading goes on. */
+  /** The first offset that was not taken yet. */
   get next(): number {
     return this.#next;
   }
 
-  /** Where to read on so that what was released is met again. */
+  /** The offset to read on from so that released records are read again. */
   get readFrom(): number {
     if (this.#released === 0) return this.#next;
     let offset = this.#committable;
@@ -61,14 +61,14 @@ export class OffsetTracker {
     return offset;
   }
 
-  /** Grows with each record done: a commit is due when it has changed. */
+  /** Counts records done. A commit is due when it has changed. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * What is done above `committable`: lengths of runs in turn open and done, the first one open. It looks through
-   * `MOST_OFFSETS` and stops after `MOST_RUNS`: what is left out would only be repeated.
+   * Returns which records above `committable` are done, as lengths of alternating open and done runs; the first run is
+   * open. It scans `MOST_OFFSETS` and stops after `MOST_RUNS`. Records left out would only be repeated.
    */
   doneRuns(): number[] {
     const runs: number[] = [];
@@ -85,26 +85,26 @@ export class OffsetTracker {
     }
     runs.push(length);
     if (offset < this.#next) return runs;
-    // What an earlier owner had done and has not been read again is still done.
+    // Records that an earlier owner had done, and that were not read again here, are still done.
     const later = [...this.#doneBefore].filter((offset) => offset >= this.#next).sort((a, b) => a - b);
     return later.length > 0 ? withLater(runs, this.#next, later) : runs;
   }
 
-  /** Records taken, and neither done nor released. */
+  /** Number of records that were taken, and neither done nor released. */
   get open(): number {
     return this.#open;
   }
 
-  /** Records given back untouched. */
+  /** Number of records handed back unprocessed. */
   get released(): number {
     return this.#released;
   }
 
-  /** @returns false where the record must be skipped: taken before (a second reading), or done by an earlier owner */
+  /** Opens a record. @returns false if it must be skipped: it was taken before, or an earlier owner has done it */
   take(offset: number): boolean {
     if (offset < this.#next) return this.#released > 0 && this.#reclaim(offset);
     this.#grow(offset);
-    // What lies between was left out of the log.
+    // Compaction removed the offsets in between.
     for (let gap = this.#next; gap < offset; gap++) this.#done[gap & (this.#done.length - 1)] = DONE;
     this.#done[offset & (this.#done.length - 1)] = OPEN;
     this.#next = offset + 1;
@@ -115,20 +115,20 @@ export class OffsetTracker {
     return !before;
   }
 
-  /** Takes back the newest `take`: the record was refused and will be read again. */
+  /** Reverts the last `take`: the record was refused and will be read again. */
   unread(offset: number): void {
     if (offset === this.#reclaimed) {
       this.release(offset);
       return;
     }
     if (offset !== this.#next - 1 || offset < this.#committable) {
-      throw new RangeError(`only the record taken last can be given back, not ${String(offset)}`);
+      throw new RangeError(`only the last taken record can be unread, not ${String(offset)}`);
     }
     this.#next = offset;
     this.#open--;
   }
 
-  /** Once for each record taken, in any order. What is not open is ignored. */
+  /** Marks a record as done; call once for each taken record, in any order. A record that is not open is ignored. */
   done(offset: number): void {
     if (!this.#isOpen(offset)) return;
     this.#done[offset & (this.#done.length - 1)] = DONE;
@@ -137,7 +137,7 @@ export class OffsetTracker {
     this.#advance();
   }
 
-  /** Gives an open record back untouched: it is not waited for, and not done. */
+  /** Hands an open record back unprocessed: it is neither open nor done. */
   release(offset: number): void {
     if (!this.#isOpen(offset)) return;
     this.#done[offset & (this.#done.length - 1)] = RELEASED;
@@ -168,7 +168,7 @@ export class OffsetTracker {
   }
 
   #grow(offset: number): void {
-    // A leap over everything taken (a long compacted stretch) must not need a ring as long as the stretch.
+    // A jump over a long compacted stretch must not need a ring buffer as long as the stretch.
     if (this.#open === 0 && this.#released === 0 && offset > this.#next) {
       this.#next = offset;
       this.#committable = offset;
@@ -185,7 +185,7 @@ export class OffsetTracker {
   }
 }
 
-/** Runs up to `next`, and behind them those of single offsets further on. */
+/** Appends the runs of single `later` offsets to the runs that end at `next`. */
 function withLater(runs: number[], next: number, later: readonly number[]): number[] {
   const result = [...runs];
   let end = next;

@@ -4,39 +4,39 @@ import { OffsetTracker } from './offset-tracker';
 import { type OpenRecord } from '../port';
 
 /**
- * One partition while it is this process's: its ledger, and why it is not being read.
+ * Holds one partition while this process owns it: its offset tracker, its last commit, and its buffered records.
  *
- * Invariant: once `draining`, nothing more of it is dispatched, and it is given up when none of its records is open and
- * all that is done is committed. Once `fenced`, it may be another
- * member's: its records in flight run to their end, and what has not been begun is given back without limit.
+ * Invariant: once `draining`, it dispatches no more records, and is released when no record is open and all finished
+ * records are committed. Once `fenced`, another member may own it: records in flight are finished here, and any number
+ * of unstarted records can be handed back.
  */
 export class Partition {
   draining = false;
-  /** its session is lost, or thought to be: what is given back need not be told to the next owner */
+  /** The session is lost, or may be: records can be handed back without a note to the next owner. */
   #fenced = false;
   /**
-   * From a refused record on, what of its fetch has not been offered: kept, since fetching and decoding it again costs
-   * more than all the rest (one record in four was of use).
+   * The records of a fetch from the first refused one on. They are kept, because fetching and decoding them again costs
+   * more than all other work (one fetched record in four was used).
    */
   buffered: readonly FetchedRecord[] | undefined;
-  /** runs where it was refused until a time */
+  /** runs while the handler has asked for the records again at a later time */
   timer: NodeJS.Timeout | undefined;
-  /** the offset committed last, with its metadata, and what the ledger's `changes` were then */
+  /** the last committed offset; below, its metadata, and `changes` of the offset tracker at that commit */
   committed: number;
   #metadata: string;
-  /** the commit that was sent last: it may have been stored although no answer came */
+  /** the last commit that was sent: Kafka may have stored it although no answer came */
   #sent: Commit | undefined;
   #committedChanges = 0;
   #committedAt = 0;
-  /** until then it commits although nothing has changed, by `performance.now()` */
+  /** commits are sent until then even without a change, by `performance.now()` */
   #insistsUntil = -Infinity;
-  /** when the newest record that was fetched was appended, ms since 1970; undefined: none was */
+  /** append time of the newest fetched record, ms since 1970; undefined before the first fetch */
   newestAtMs: number | undefined;
-  /** of each fetch that is not done: its first offset, and when that was appended */
+  /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
   readonly offsets: OffsetTracker;
 
-  /** @param metadata of the commit of `start` */
+  /** @param metadata that was committed with `start` */
   constructor(
     readonly topic: string,
     readonly number: number,
@@ -48,16 +48,16 @@ export class Partition {
     this.#metadata = metadata;
   }
 
-  /** A partition that begins where the log's end is now: its commit was beyond it. */
+  /** Creates a partition that starts at the current end of the log, because its commit lies beyond that end. */
   static atEnd(topic: string, number: number, end: number): Partition {
     const partition = new Partition(topic, number, end);
-    // kafkajs may find the old commit out of range, and commit "from the beginning" in the next moments.
+    // kafkajs may find the old commit out of range, and commit the first offset shortly afterwards.
     partition.committed = -1;
     partition.#insistsUntil = performance.now() + INSISTS_MS;
     return partition;
   }
 
-  /** Whether what is committed now is what was committed here last: no other owner has come so far. */
+  /** Returns whether the stored commit is the last one of this process, so that no other owner has committed since. */
   isLastOwner(found: Partition): boolean {
     if (found.committed < this.committed) return true;
     const sent = this.#sent;
@@ -65,12 +65,12 @@ export class Partition {
     return found.committed === this.committed && found.#metadata === this.#metadata;
   }
 
-  /** It was refused, and is not to be read for the moment. */
+  /** True while the partition is paused, because the handler refused one of its records. */
   get waits(): boolean {
     return this.buffered !== undefined;
   }
 
-  /** Records were fetched. */
+  /** Notes fetched records. */
   fetched(records: readonly Stamped[]): void {
     const [first] = records;
     if (!first) return;
@@ -84,9 +84,9 @@ export class Partition {
   }
 
   /**
-   * Whether the log was cut off below offsets that were read here, or was made again: it ends before them, or holds other
-   * records there. (An unclean change of leaders, a power cut, a topic that was deleted.)
-   * @param highWatermark the log's end as of this fetch; a new leader's may be behind for a moment
+   * Detects that the log was truncated below offsets that were read here, or that the topic was created again: the log ends
+   * before them, or holds other records there. Causes are an unclean leader election, a power cut and a deleted topic.
+   * @param highWatermark the end of the log in this fetch; a new leader may report an older one for a moment
    */
   isCut(records: readonly Stamped[], highWatermark: number): Cut | undefined {
     const { next } = this.offsets;
@@ -98,22 +98,22 @@ export class Partition {
     return other ? 'rewritten' : undefined;
   }
 
-  /** How many offsets lie between what was read and these records. */
+  /** Returns the number of offsets between the last record read and these records. */
   gapBefore([first]: readonly FetchedRecord[]): number {
     return first ? Math.max(0, first.offset - this.offsets.next) : 0;
   }
 
-  /** For metrics. */
+  /** Returns the state of the partition for metrics. */
   get place(): PlaceState {
     const { topic, number: partition, buffered } = this;
     const { committable, next } = this.offsets;
     const state = this.draining ? 'leaving' : buffered ? 'resting' : 'reading';
-    // As old as the first of its fetch, which is the same to a tenth of a second where fetches are small.
+    // The time of the first record in the same fetch; with small fetches it is exact to a tenth of a second.
     const open = committable < next ? this.#fetches.findLast(({ offset }) => offset <= committable)?.atMs : undefined;
     return { topic, partition, committable, oldestAtMs: open ?? buffered?.[0]?.timestamp, state };
   }
 
-  /** Forgets what was refused. @returns whether there was any */
+  /** Discards buffered records. @returns whether there were any */
   discardBuffered(): boolean {
     const held = this.buffered !== undefined;
     clearTimeout(this.timer);
@@ -127,25 +127,25 @@ export class Partition {
     this.discardBuffered();
   }
 
-  /** Its session may be lost: nothing more of it is begun, and what has not been begun can be given back without limit. */
+  /** Starts no more records, because the session may be lost. Any number of unstarted records can be handed back. */
   fence(): void {
     this.drain();
     this.#fenced = true;
   }
 
-  /** It stays, or comes back, before it was let go. */
+  /** Reads on: the partition stays, or was assigned again before it was released. */
   reopen(): void {
     this.draining = false;
     this.#fenced = false;
   }
 
-  /** Nothing of it is open, and all that is done is committed, above the offset too. */
+  /** True if no record is open and all finished records are committed, also those above the offset. */
   get drained(): boolean {
     const { open, committable, changes } = this.offsets;
     return open === 0 && this.committed === committable && this.#committedChanges === changes;
   }
 
-  /** @returns false where the commit's metadata may not have room for one more that is not done */
+  /** Hands a record back. @returns false if the commit metadata may have no room for one more unfinished record */
   release(offset: number): boolean {
     if (!this.#fenced && this.offsets.released >= MOST_RELEASED) return false;
     this.offsets.release(offset);
@@ -153,8 +153,8 @@ export class Partition {
   }
 
   /**
-   * What must be committed, or undefined where nothing has changed or only little a moment ago.
-   * @param nowMs by `performance.now()`, which no change of the clock moves
+   * Returns what to commit; undefined without a change, or if only commit metadata has changed since a recent commit.
+   * @param nowMs by `performance.now()`, which does not jump when the clock is set
    */
   commit(nowMs: number): Commit | undefined {
     const { committable, changes } = this.offsets;
@@ -173,29 +173,29 @@ export class Partition {
   }
 }
 
-/** Where only what lies above the offset has changed, its runs are committed this often. */
+/** Interval of commits while only records above the offset are finished. */
 const RUNS_EVERY_MS = 200;
-/** Longer than kafkajs takes for the first fetches of an assignment. */
+/** Longer than kafkajs needs for the first fetches of an assignment. */
 const INSISTS_MS = 3_000;
-/** Each makes a run that is open and one that is done, of two bytes at most as a rule: what `encodeRuns` has room for. */
+/** Each adds an open and a finished run, usually of at most two bytes each, which is what `encodeRuns` has room for. */
 const MOST_RELEASED = 700;
 
-/** Fetches behind a record that stays open. Beyond it every other one is forgotten, so that later ages are less exact. */
+/** Fetches behind a record that stays open. Beyond the limit every second one is dropped, and later ages are less exact. */
 const MOST_FETCHES = 1_000;
 
 type Stamped = Pick<FetchedRecord, 'offset' | 'timestamp'>;
 
 export type Cut = 'ends_before' | 'rewritten';
 
-/** How it stands with a partition, for who looks after it. */
+/** The state of a partition, for metrics. */
 export interface PlaceState {
   topic: string;
   partition: number;
-  /** all before it are done */
+  /** all records before it are finished */
   committable: number;
-  /** when the oldest record that was read and is not done was appended, ms since 1970; undefined where there is none */
+  /** append time of the oldest record that was read and is unfinished, ms since 1970; undefined if there is none */
   oldestAtMs: number | undefined;
-  /** `resting`: refused for the moment; `leaving`: about to be another's */
+  /** `resting`: paused, because a record was refused; `leaving`: another member is to own it */
   state: 'reading' | 'resting' | 'leaving';
 }
 
@@ -207,7 +207,7 @@ export interface Commit {
   atMs: number;
 }
 
-/** A record as the handler sees it: what was fetched of it, and the partition that waits for its end. */
+/** A record as the handler sees it: the fetched data, and the partition that tracks its completion. */
 export class ConsumedRecord implements OpenRecord {
   readonly offset: number;
   #fetched: FetchedRecord | undefined;
@@ -251,13 +251,13 @@ export class ConsumedRecord implements OpenRecord {
     this.owner.offsets.release(this.offset);
   }
 
-  /** From now on only its end is of use: one that is open for long must not keep a whole fetch in memory. */
+  /** Drops the fetched data. A record that stays open for long must not keep a whole fetch in memory. */
   letGo(): void {
     this.#fetched = undefined;
   }
 
   get #part(): FetchedRecord {
-    if (!this.#fetched) throw new Error('a record is read after it was taken: copy what is needed of it');
+    if (!this.#fetched) throw new Error('a record is read after it was accepted: copy the parts that are needed later');
     return this.#fetched;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Whether a consumer's loop turns. A broker that is away, or hangs, is no fault of the loop: what is asked of it is given up
- * and asked again, and each time the loop has turned.
+ * Tracks whether a consumer's fetch loop still turns. An unreachable or hanging broker does not count as a stuck loop: a
+ * request that times out and is retried counts as progress.
  */
 
-/** Longer than any pause of a healthy loop: long polls are 100 ms, and a request is given up after 10 s. */
+/** Longer than any pause of a healthy loop: long polls take 100 ms, and requests time out after 10 s. */
 const STUCK_AFTER_MS = 60_000;
 
 export class PollLiveness {
@@ -17,7 +17,7 @@ export class PollLiveness {
     this.#turnedAt = this.now();
   }
 
-  /** ms since it last did */
+  /** ms since the last turn */
   get pollAgeMs(): number {
     return this.now() - this.#turnedAt;
   }

@@ -2,40 +2,41 @@ import { type Admin } from 'kafkajs';
 import { idOf, type TopicPartition } from './committed-offsets';
 import { describeGroup, unreadPlaces } from './describe-group';
 
-/** Finds what waits in partitions that no member of a group reads, for metrics: no process counts them as its own. */
+/** Measures, for metrics, the lag of partitions that no member of a group reads and so no process counts. */
 
 /** The partitions of one topic without a reader. */
 export interface UnassignedLag {
   partitions: number;
-  /** records that the group has not done */
+  /** records that the group has not finished */
   lag: number;
-  /** when the oldest of these was appended, ms since 1970; undefined where there is none */
+  /** append time of the oldest of them, ms since 1970; undefined if there is none */
   oldestAtMs: number | undefined;
 }
 
-/** First and last offset of a partition. */
+/** First and end offset of a partition. */
 export interface Bounds {
   low: number;
-  /** the next record's */
+  /** the offset of the next record */
   high: number;
 }
 
 interface Parts {
   admin: Admin;
-  /** the whole name of the group */
+  /** the full name of the group */
   groupId: string;
   prefix: string;
   memberId: () => string;
-  /** when the record at this offset was appended, ms since 1970; undefined where there is none */
+  /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
   appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
 }
 
-/** Records are looked up one by one: of a group without any member there may be hundreds. */
+/** Records are looked up one by one, and a group without members may have hundreds of partitions. */
 const MOST_LOOKED_UP = 24;
 
 /**
- * One member counts the records, so that sums over processes are right; each says how many partitions it is about.
- * @param bounds of each partition of the topics, without prefix
+ * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so that sums over processes
+ * are right; each member reports the number of partitions.
+ * @param bounds by topic, without prefix, and partition
  * @returns by topic; undefined while the group is between two assignments
  */
 export async function readUnassignedLag(
@@ -68,7 +69,7 @@ export async function readUnassignedLag(
   return result;
 }
 
-/** Those of the partitions that hold records which the group has not done, and from where on. */
+/** Returns the partitions with records that the group has not finished, and the offset of the first. */
 async function findWaiting(
   { admin, groupId, prefix }: Parts,
   places: readonly TopicPartition[],
