@@ -8,40 +8,40 @@ import { type Answered, type Blocked, Closed, type Part, type Refused, type Requ
 import { TopicQueues } from './topic-queues';
 
 /**
- * Chooses the records of the next requests, and draws the consequences of each answer. It does no I/O and has no clock:
- * times are those of `performance.now()`, ms.
+ * Chooses the records of the next requests, and applies each answer. It does no I/O and has no clock: times are in ms, by
+ * `performance.now()`.
  *
- * Each leader has one request under way, and a second one for partitions that fail, so that a partition that is slow to
+ * Each leader has one request in flight, and a second one for failing partitions, so that a partition that is slow to
  * refuse delays no other.
  */
 
-/** A broker refuses a batch over 1 MB for a partition: a request stays below as a whole. */
+/** A broker refuses batches over 1 MB for a partition: the whole request stays below. */
 const MAX_REQUEST_BYTES = 900_000;
 const MAX_REQUEST_RECORDS = 2_000;
-/** What a blocked partition holds up to here takes no room from the others. */
+/** Records of a blocked partition, up to this size, take no room from other partitions. */
 const ALLOWED_BYTES = 1024 * 1024;
-/** The same for all blocked partitions together: with all of Kafka away, memory stays bounded. */
+/** The same for all blocked partitions together, so that memory stays bounded while all of Kafka is unreachable. */
 const ALLOWED_BYTES_IN_ALL = 16 * 1024 * 1024;
 
-/** After so long without an attempt nothing is known of a partition or a broker, ms. */
+/** Time after the last attempt at which a failure of a partition or a broker is forgotten, ms. */
 const FORGET_MS = 30_000;
 
 export interface AccumulatorOptions {
-  /** A record whose partition is blocked goes to another partition of its topic. */
+  /** Records of a blocked partition go to another partition of their topic. */
   divert: boolean;
-  /** Records are held, however long their topic refuses them; else they are given back to their callers. */
+  /** Records are held while their topic refuses them, however long; otherwise they are returned to their callers. */
   holds: boolean;
-  /** between two requests to a leader */
+  /** least time between two requests to a leader, ms */
   lingerMs: number;
 }
 
 export class RecordAccumulator {
   readonly #topics = new Map<string, TopicQueues>();
-  /** those with records that are in no request */
+  /** queues with records that are not in flight */
   readonly #ready = new Set<PartitionQueue>();
   readonly #slots: RequestSlots;
   readonly #blocked = new Set<PartitionQueue>();
-  /** brokers that gave no answer, and when, until one acknowledges a record */
+  /** brokers that gave no answer, with the time, until they acknowledge a record */
   readonly #away = new Map<number, number>();
   #bytes = 0;
   /** The metadata may be wrong. */
@@ -51,17 +51,17 @@ export class RecordAccumulator {
     this.#slots = new RequestSlots(options.lingerMs);
   }
 
-  /** Stops gathering: the process ends. */
+  /** Stops lingering, because the process ends. */
   hurry(): void {
     this.#slots.hurry();
   }
 
-  /** all records, bytes */
+  /** size of all records */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** without what blocked partitions may hold */
+  /** the same without the allowance of blocked partitions */
   get countedBytes(): number {
     if (this.#blocked.size === 0) return this.#bytes;
     let allowed = 0;
@@ -77,7 +77,7 @@ export class RecordAccumulator {
     return this.#blocked.size > 0;
   }
 
-  /** Lists blocked partitions and topics. A partition that has held no record for 30 s is left out. */
+  /** Lists blocked partitions and topics. A partition that has held no record for 30 s is omitted. */
   *blocked(now: number): Generator<Blocked> {
     for (const { name, backoff } of this.#topics.values()) {
       if (backoff.blocked && backoff.error) yield { topic: name, error: backoff.error };
@@ -91,7 +91,7 @@ export class RecordAccumulator {
 
   /**
    * Finds the queue of a record.
-   * @returns undefined if the metadata does not know its partition; `Closed` if no partition takes it and the caller does not wait
+   * @returns undefined if its partition is not in the metadata; `Closed` if no partition takes it and the caller does not wait
    */
   find(record: OutRecord, now: number): PartitionQueue | Closed | undefined {
     const topic = this.#topic(record.topic);
@@ -107,7 +107,7 @@ export class RecordAccumulator {
     return neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error));
   }
 
-  /** @returns when a request may be begun for it (Infinity: after the next answer) */
+  /** Adds a record. @returns when a request for it may start (Infinity: after the next answer) */
   push(item: QueuedRecord, queue: PartitionQueue | undefined): number {
     this.#bytes += item.bytes;
     if (queue === undefined) {
@@ -120,7 +120,7 @@ export class RecordAccumulator {
     return Math.max(queue.backoff.notBefore, this.#slots.freeAt(queue, this.#isPlenty));
   }
 
-  /** Begins the requests that may begin. @returns them, and when to look again (Infinity: after the next answer) */
+  /** Starts the requests that are due. @returns them, and when to call again (Infinity: after the next answer) */
   next(now: number): { requests: Request[]; wakeAt: number } {
     const requests = new Map<number, Request & { bytes: number; records: number }>();
     let wakeAt = Infinity;
@@ -158,7 +158,7 @@ export class RecordAccumulator {
     return { requests: [...requests.values()], wakeAt };
   }
 
-  /** @param codes of the parts, in their order */
+  /** Applies the answer to a request. @param codes error codes of the parts, in their order */
   answered(request: Request, codes: readonly number[], now: number): Answered {
     this.#slots.end(request);
     const answered: Answered = { acknowledged: [], refused: [] };
@@ -171,7 +171,7 @@ export class RecordAccumulator {
     return answered;
   }
 
-  /** Nothing is known of what became of a request, or it was never sent. */
+  /** Applies the failure of a request that was not sent, or whose result is unknown. */
   failed(request: Request, error: ProduceError, now: number): void {
     this.#slots.end(request);
     this.stale = true;
@@ -179,7 +179,7 @@ export class RecordAccumulator {
     for (const { queue } of request.parts) this.#fail(queue, error, now);
   }
 
-  /** @returns the records that are given back to their callers */
+  /** Applies new metadata. @returns the records to return to their callers */
   learned(topics: ReadonlyMap<string, TopicMetadata>, startedAt: number, now: number): Refused[] {
     this.stale = false;
     const refused: Refused[] = [];
@@ -202,7 +202,7 @@ export class RecordAccumulator {
     return refused;
   }
 
-  /** Forgets the records for which no caller waits. */
+  /** Drops the records for which no caller waits any more. */
   dropSettled(): void {
     for (const topic of this.#topics.values()) {
       for (const queue of [topic, ...topic.queues]) {
@@ -219,7 +219,7 @@ export class RecordAccumulator {
   }
 
   get #isPlenty(): boolean {
-    // Asked for each record: the blocked partitions are counted only where they could matter.
+    // Called for each record: the blocked partitions are counted only when they can matter.
     return this.#bytes >= MAX_REQUEST_BYTES && this.countedBytes >= MAX_REQUEST_BYTES;
   }
 
@@ -263,8 +263,8 @@ export class RecordAccumulator {
   }
 
   /**
-   * Finds a partition that takes the records of one that fails. A broker that gives no answer fails for all of its
-   * partitions, also for those that had no record to write since.
+   * Finds a partition for the records of a failing one. A broker that gives no answer fails for all of its partitions,
+   * also for those without records since.
    */
   #neighbourOf(queue: PartitionQueue, now: number): PartitionQueue | undefined {
     const takes = (node: number) => node !== NO_NODE && now - (this.#away.get(node) ?? -Infinity) > FORGET_MS;
@@ -272,8 +272,8 @@ export class RecordAccumulator {
   }
 
   /**
-   * A broker acknowledges records again: its other partitions are tried at once, and none of their records goes to another
-   * partition because they are a moment behind.
+   * Retries all partitions of a broker that acknowledges records again, so that none of their records is diverted in the
+   * short time until they are acknowledged as well.
    */
   #returned(node: number): void {
     for (const { queues } of this.#topics.values()) {
@@ -285,7 +285,7 @@ export class RecordAccumulator {
     }
   }
 
-  /** Moves what is certainly not written to a partition that takes it. */
+  /** Moves records that are certainly not written to a partition that takes them. */
   #divert(queue: PartitionQueue, now: number): void {
     const to = this.#neighbourOf(queue, now);
     if (!to) return;

@@ -1,26 +1,26 @@
 import { type ProduceError } from './errors';
 
 /**
- * Tracks since when a partition or a topic takes no records, and when to try it next. Times are in ms, by
+ * Tracks since when a partition or a topic accepts no records, and when to try it next. Times are in ms, by
  * `performance.now()`.
  */
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** An election of leaders or a restart of a broker may take so long, and is waited out. */
+/** Leader elections and broker restarts may take this long, and are waited out. */
 const BLOCKED_AFTER_MS = 1_000;
 
 export class Backoff {
   #failures = 0;
   #since = Infinity;
-  /** the last failure; undefined while all is well */
+  /** the last failure; undefined after a success */
   error: ProduceError | undefined;
-  /** not to be tried again before */
+  /** earliest time of the next try */
   notBefore = 0;
-  /** It has failed for long enough that no one should wait for it without a bound. */
+  /** true after a second of failures: callers should no longer wait without a limit */
   blocked = false;
 
-  /** @param startedAt when the attempt that failed was begun */
+  /** @param startedAt when the failed attempt started */
   failed(error: ProduceError, startedAt: number, now: number): void {
     this.error = error;
     this.#since = Math.min(this.#since, startedAt);
@@ -29,7 +29,7 @@ export class Backoff {
     this.#failures++;
   }
 
-  /** The reason of the failures is over: it is tried at once, and is blocked only after another second of failures. */
+  /** Allows a try immediately, when the cause of the failures is gone. Blocks only after another second of failures. */
   retry(): void {
     this.#failures = 0;
     this.#since = Infinity;

@@ -12,34 +12,34 @@ import { NotSent, type RequestSender } from './request-sender';
 import { Closed, type Refused, type Request } from './request';
 
 /**
- * Writes records in few, large requests: at once while nothing is in flight, so that an idle system adds no delay;
- * gathered while something is, so that a busy one makes big batches. `accumulator.ts` chooses the records of each request.
+ * Sends records in few, large requests. Without a request in flight it sends immediately, so that an idle system adds no
+ * delay; otherwise records are gathered into large batches. `accumulator.ts` chooses the records of each request.
  *
- * Invariants: an `append` is resolved only by Kafka's acknowledgement of each of its records. A record that was
- * acknowledged is never sent again. The records of a partition are written in the order in which they were given.
+ * Invariants: a `send` resolves only when Kafka has acknowledged each of its records. An acknowledged record is never sent
+ * again. The records of a partition are written in the order of their `send` calls.
  */
 
-/** The shortest and the longest time between two readings of metadata that did not help, ms. */
+/** Shortest and longest pause between two metadata refreshes that did not help, ms. */
 const FIRST_REFRESH_MS = 50;
 const LONGEST_REFRESH_MS = 1_000;
-/** Partitions that are added to a topic are used after so long. */
+/** New partitions of a topic are used after this time. */
 const METADATA_MAX_AGE_MS = 300_000;
-/** What a record costs beside key, value and headers. */
+/** Overhead of a record beside key, value and headers. */
 const RECORD_OVERHEAD_BYTES = 64;
-/** A broker that does not answer must not keep the process. */
+/** A broker that does not answer must not delay the end of the process. */
 const GOODBYE_MS = 1_000;
-/** Settled tickets that may lie behind an open one before they are cleared away. */
+/** Settled tickets behind an open one are removed beyond this number. */
 const MOST_SETTLED = 1_000;
 
 interface Append extends Ticket {
-  /** by `performance.now()`: the clock of the machine may be set */
+  /** by `performance.now()`, because the clock of the machine may be set */
   at: number;
   resolve(): void;
   reject(error: Error): void;
 }
 interface Item extends QueuedRecord {
   readonly ticket: Append;
-  /** where it was put; undefined where its partition is not known yet */
+  /** undefined while its partition is not known */
   readonly queue: PartitionQueue | undefined;
 }
 
@@ -49,7 +49,7 @@ export class KafkaBatchProducer implements BatchProducer {
   readonly #accumulator: RecordAccumulator;
   readonly #meter: ProducerMeter;
   readonly #failures: FailureLog;
-  /** in the order in which they were given */
+  /** in the order of the calls */
   #appends: Append[] = [];
   #settled = 0;
   #scheduled = false;
@@ -113,7 +113,7 @@ export class KafkaBatchProducer implements BatchProducer {
       this.#appends.push(ticket);
       let freeAt = Infinity;
       for (const item of items) freeAt = Math.min(freeAt, this.#accumulator.push(item, item.queue));
-      // The answer to a request begins the next one, and so does the timer, unless it is due only later.
+      // An answer, or the timer, starts the next request, unless the timer is due only later.
       if (freeAt <= now || freeAt < this.#wakeAt) this.#schedule();
     });
   }
@@ -244,14 +244,14 @@ export class KafkaBatchProducer implements BatchProducer {
     while (this.#appends[first]?.settled) first++;
     if (first > 0) this.#appends.splice(0, first);
     this.#settled -= first;
-    // Behind one that stays open, others must not pile up.
+    // Settled tickets must not pile up behind a ticket that stays open.
     if (this.#settled > MOST_SETTLED + this.#open) {
       this.#appends = this.#appends.filter(({ settled }) => !settled);
       this.#settled = 0;
     }
   }
 
-  /** Gives up on old records. Kafka may still write those that are in a request. */
+  /** Rejects old records. Kafka may still write those in flight. */
   #giveUpOnOld(afterMs: number): void {
     const oldest = performance.now() - afterMs;
     let gaveUp = false;
@@ -268,7 +268,7 @@ export class KafkaBatchProducer implements BatchProducer {
   }
 }
 
-/** What the caller learns of a record that Kafka does not take. */
+/** Returns the error for the caller of a record that Kafka does not take. */
 function refusalOf(place: string, { name, fate }: ProduceError): AppError {
   const text = `Kafka takes no records for ${place} (${name})`;
   if (fate === 'record') return new AppError('kafka_refused', `Kafka refuses a record for ${place} (${name})`);

@@ -1,10 +1,10 @@
 /**
- * Says what an error of a partition means for its records (https://kafka.apache.org/protocol#protocol_error_codes).
+ * States what the error of a partition means for its records (https://kafka.apache.org/protocol#protocol_error_codes).
  *
- * - `again`: nothing was written, and another try may succeed.
- * - `unsure`: the records may have been written all the same, and another try may succeed.
- * - `record`: one record of the batch will never be taken.
- * - `refused`: nothing was written, and another try succeeds only after somebody has changed something.
+ * - `again`: no record was written, and another try may succeed.
+ * - `unsure`: the records may have been written nevertheless, and another try may succeed.
+ * - `record`: one record of the batch will never be accepted.
+ * - `refused`: no record was written, and another try succeeds only after an operator has changed something.
  */
 type Fate = 'again' | 'unsure' | 'record' | 'refused';
 
@@ -15,7 +15,7 @@ export interface ProduceError {
 
 const KNOWN = new Map<number, ProduceError>([
   [2, { name: 'CORRUPT_MESSAGE', fate: 'again' }],
-  // A broker that stops leading a partition says so also of what it has appended and its followers may have.
+  // A broker that stops leading a partition also answers so for records that it has appended and its followers may have.
   [3, { name: 'UNKNOWN_TOPIC_OR_PARTITION', fate: 'unsure' }],
   [5, { name: 'LEADER_NOT_AVAILABLE', fate: 'unsure' }],
   [6, { name: 'NOT_LEADER_FOR_PARTITION', fate: 'unsure' }],
@@ -36,7 +36,7 @@ const KNOWN = new Map<number, ProduceError>([
 ]);
 
 const UNKNOWN_TOPIC = 3;
-/** The leader is not known, or no connection to it could be made: nothing was sent. */
+/** The leader is not known, or no connection to it could be made: no record was sent. */
 export const NO_LEADER: ProduceError = { name: 'LEADER_NOT_AVAILABLE', fate: 'again' };
 export const NOT_CONNECTED: ProduceError = { name: 'BROKER_UNREACHABLE', fate: 'again' };
 /** A record names a partition that its topic does not have. */

@@ -2,26 +2,26 @@ import { type Log } from '../../telemetry/log';
 import { REMEDIES } from './errors';
 import { type Blocked, type Request } from './request';
 
-/** Logs what Kafka does not take: each attempt that failed at most once a second, each blocked partition once. */
+/** Logs failures of the producer: failed attempts at most once a second, each blocked partition once. */
 
 const EVERY_MS = 1_000;
 
 export class FailureLog {
   #loggedAt = -Infinity;
-  /** since when, by place */
+  /** blocked partitions and topics, with the time of the report, by place */
   readonly #known = new Map<string, { blocked: Blocked; since: number }>();
 
   constructor(private readonly log: Log) {}
 
-  /** whether a partition was reported as blocked, and not yet as writable */
+  /** true while a partition is reported as blocked and not yet as writable */
   get isOpen(): boolean {
     return this.#known.size > 0;
   }
 
-  /** A request was not, or not in all its parts, acknowledged. */
+  /** Logs a request that was not acknowledged, or not in all its parts. */
   failed({ node, parts }: Request, reason?: string): void {
     const failing = parts.filter(({ queue }) => queue.backoff.error !== undefined);
-    // A record that was refused for good is logged as such, and its partition does not fail.
+    // A permanently refused record is logged by `refused`, and its partition does not fail.
     if (failing.length === 0 && reason === undefined) return;
     const now = performance.now();
     if (now - this.#loggedAt < EVERY_MS) return;
@@ -36,12 +36,12 @@ export class FailureLog {
     );
   }
 
-  /** A record was given back to its caller. */
+  /** Logs a record that was returned to its caller. */
   refused(place: string, reason: string): void {
     this.log.error({ place, reason }, 'append.refused');
   }
 
-  /** No broker says who leads the partitions. */
+  /** Logs that no broker returns the leaders of the partitions. */
   unknown(reason: string): void {
     const now = performance.now();
     if (now - this.#loggedAt < EVERY_MS) return;
@@ -49,7 +49,7 @@ export class FailureLog {
     this.log.warn({ reason }, 'append.no_metadata');
   }
 
-  /** Reports what became blocked, and what takes records again. */
+  /** Reports partitions that became blocked, and those accepting records again. */
   report(blocked: Iterable<Blocked>): void {
     const now = performance.now();
     const over = new Set(this.#known.keys());

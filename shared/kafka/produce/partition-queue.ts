@@ -4,42 +4,42 @@ import { type ProduceError } from './errors';
 import { NO_NODE } from './request-sender';
 
 /**
- * The records that wait for one partition, and those of them that are in a request. At most one request holds records of
- * a partition, and records that it failed to write return to the head: their order never changes.
+ * Holds the records that wait for one partition, and those in flight. At most one request holds records of a partition,
+ * and records that it failed to write return to the head, so that their order never changes.
  */
 
-/** A record that was given to the appender. */
+/** A record that was passed to the producer. */
 export interface QueuedRecord {
   readonly record: OutRecord;
   readonly bytes: number;
   readonly ticket: Ticket;
-  /** An attempt whose end is not known may have written it: it stays in its partition. */
+  /** An attempt with unknown result may have written it, so that it stays in its partition. */
   unsure: boolean;
 }
 
-/** One `append` in progress. */
+/** One `send` in progress. */
 export interface Ticket {
-  /** records that are not acknowledged */
+  /** number of unacknowledged records */
   left: number;
   settled: boolean;
 }
 
-/** A failing partition shares its requests with others of its leader, and the broker may wait 9 s for the followers of one. */
+/** A failing partition shares its requests with others of its leader, and the broker may wait 9 s for the followers of any. */
 const SLOW_MS = 1_000;
 
 export class PartitionQueue {
-  /** the broker that leads it; NO_NODE where that is not known */
+  /** the leading broker; NO_NODE if unknown */
   leader = NO_NODE;
-  /** waiting or in a request */
+  /** size of all records, waiting and in flight */
   bytes = 0;
   readonly backoff = new Backoff();
   #waiting: QueuedRecord[] = [];
   #sending: QueuedRecord[] = [];
-  /** when the request was begun */
+  /** when the request started */
   #sentAt = 0;
-  /** So many records at the head are searched for one that the broker refuses. */
+  /** number of records at the head among which the broker refuses one */
   #suspects = 0;
-  /** of them in a request, at most: half of those that it refused */
+  /** limit of suspects in a request: half of the refused ones */
   #most = 0;
 
   constructor(
@@ -59,7 +59,7 @@ export class PartitionQueue {
     return this.#sending.length > 0;
   }
 
-  /** Whether it has failed, and the request that tries it again has been under way for a second. */
+  /** Returns whether the partition has failed, and its retry has been in flight for a second. */
   isSlow(now: number): boolean {
     return this.backoff.error !== undefined && this.isSending && now - this.#sentAt > SLOW_MS;
   }
@@ -71,7 +71,7 @@ export class PartitionQueue {
 
   /**
    * Takes records from the head for a request.
-   * @param room at least one record is taken where it is `empty`
+   * @param room at least one record is taken if the request is `empty`
    */
   take(room: { bytes: number; records: number; empty: boolean }, now: number): QueuedRecord[] {
     const most = this.#suspects > 0 ? Math.min(this.#most, this.#suspects, room.records) : room.records;
@@ -92,7 +92,7 @@ export class PartitionQueue {
     return this.#sending;
   }
 
-  /** All that was in the request is written. */
+  /** Removes and returns the records of the request, which are written. */
   acknowledged(): QueuedRecord[] {
     const written = this.#endRequest();
     this.#suspects = Math.max(0, this.#suspects - written.length);
@@ -101,7 +101,7 @@ export class PartitionQueue {
     return written;
   }
 
-  /** Nothing that was in the request is known to be written, or no request can be made. */
+  /** Puts the records of the request back: they are not known to be written, or no request can be made. */
   failed(error: ProduceError, now: number): void {
     const startedAt = this.isSending ? this.#sentAt : now;
     this.#putBack(error.fate === 'unsure');
@@ -109,8 +109,8 @@ export class PartitionQueue {
   }
 
   /**
-   * The broker refuses one of the records in the request, or all of them as too large together.
-   * @returns that record; undefined where there were several: they are sent again, half as many at once
+   * Handles a request in which the broker refuses one record, or all of them as too large together.
+   * @returns the record, if it was the only one; otherwise undefined, and the next request sends half of them
    */
   refused(): QueuedRecord | undefined {
     this.backoff.succeeded();
@@ -127,7 +127,7 @@ export class PartitionQueue {
     return items[0];
   }
 
-  /** Takes out those that wait and fulfil a condition. */
+  /** Removes and returns the waiting records that fulfil a condition. */
   withdraw(wanted: (item: QueuedRecord) => boolean): QueuedRecord[] {
     const withdrawn = this.#waiting.filter(wanted);
     if (withdrawn.length === 0) return withdrawn;

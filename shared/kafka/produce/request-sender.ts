@@ -6,22 +6,22 @@ import { acceptMetadata, type Metadata, NO_LEADER } from '../leaderless';
 import { type OutRecord } from '../port';
 
 /**
- * Sends produce requests to the leaders of partitions, and says what became of each partition. kafkajs's own producer
- * throws the first error of a request, asks for metadata that has no error anywhere, and resolves for a partition that it
- * does not know (kafkajs 2.2.4); its connections, its authentication and its choice of protocol versions are used.
+ * Sends produce requests to the leaders of partitions, and returns the result of each partition. The producer of kafkajs
+ * throws the first error of a request, requires metadata without any error, and resolves for a partition that it does not
+ * know (kafkajs 2.2.4). Its connections, authentication and choice of protocol versions are used here.
  */
 
-/** Below the 10 s after which the client gives a request up: else it is sent again while the broker still works on it. */
+/** Below the client's request timeout of 10 s: otherwise a request is sent again while the broker still works on it. */
 const PRODUCE_TIMEOUT_MS = 9_000;
 const PRODUCE_KEY = 0;
-/** Of the two connections that kafkajs has to a broker, the one that only fetches use. */
+/** The second of kafkajs's two connections to a broker, which only fetches use. */
 const SPARE_CONNECTION = 1;
 
-/** What metadata says of a topic. */
+/** Metadata of a topic. */
 export interface TopicMetadata {
-  /** 0, or why nothing is known of it */
+  /** 0, or the error that metadata has for the topic */
   errorCode: number;
-  /** by partition: the id of the broker that leads it; NO_NODE where there is none */
+  /** by partition: the id of the leading broker; NO_NODE without one */
   leaders: readonly number[];
 }
 export const NO_NODE = NO_LEADER;
@@ -76,21 +76,22 @@ interface Cluster {
 const produceRequest = require('kafkajs/src/protocol/requests/produce') as Definition;
 
 export interface RequestSender {
-  /** Reads the metadata of the topics again. @throws where no broker answers */
+  /** Refreshes the metadata of the topics. @throws if no broker answers */
   refresh(topics: Iterable<string>): Promise<Map<string, TopicMetadata>>;
   /**
-   * @param spare over a second connection: a broker answers the requests of one connection one after the other
+   * Sends one request.
+   * @param spare uses a second connection: a broker answers the requests of one connection one after the other
    * @returns the error code of each part, in their order
-   * @throws NotSent; any other error where it is not known what became of the request
+   * @throws NotSent; any other error means that the result of the request is unknown
    */
   send(node: number, parts: readonly Part[], spare: boolean): Promise<number[]>;
   disconnect(): Promise<void>;
 }
 
-/** @throws what kafkajs throws where no broker answers */
+/** Connects to the brokers. @throws an error of kafkajs if no broker answers */
 export async function connectRequestSender(client: KafkaJs, prefix: string): Promise<RequestSender> {
   const cluster = createCluster(client) as Cluster;
-  // One topic that may not be written must not hide the others.
+  // One forbidden topic must not hide the others.
   acceptMetadata(cluster, () => true);
   await cluster.connect();
   return {
@@ -139,11 +140,11 @@ async function send(cluster: Cluster, { node, parts, spare, prefix }: Sending): 
   try {
     result = (await sendOn({ request, response })) as ProduceResult;
   } catch (error) {
-    // A connection that broke or does not answer is not used again.
+    // A broken or unresponsive connection is not used again.
     forget();
     throw error;
   }
-  // All of a response are stamped by one broker.
+  // One broker sets all timestamps of a response.
   const stamped = result.partitions.find(({ errorCode, appendedAt }) => errorCode === 0 && appendedAt > 0);
   if (stamped) brokerClock.wrote(stamped.appendedAt, mark);
   const codes = new Map(
@@ -161,7 +162,7 @@ async function connect(cluster: Cluster, node: number, spare: boolean) {
     const { connectionPool } = broker;
     if (!spare) {
       const forget = () => {
-        // The next metadata makes another one.
+        // The next metadata refresh creates another one.
         cluster.removeBroker(connectionPool);
         broker.disconnect().catch(() => undefined);
       };

@@ -1,15 +1,15 @@
 import { type PartitionQueue } from './partition-queue';
 
 /**
- * When a leader may be sent the next request. Each has one request under way, and a second one for partitions that fail.
- * Times are those of `performance.now()`, ms.
+ * Decides when the next request to a leader may start. Each leader has one request in flight, and a second one for failing
+ * partitions. Times are in ms, by `performance.now()`.
  */
 export class RequestSlots {
   readonly #lanes = new Map<number, { busy: boolean; notBefore: number }>();
 
   constructor(private lingerMs: number) {}
 
-  /** Gathers no longer. */
+  /** Stops lingering. */
   hurry(): void {
     this.lingerMs = 0;
     for (const lane of this.#lanes.values()) lane.notBefore = 0;
@@ -19,7 +19,7 @@ export class RequestSlots {
     return nameOf(leader, backoff.error !== undefined);
   }
 
-  /** @param plenty there is enough for a whole request. @returns Infinity: after the answer to the one under way */
+  /** @param plenty there are records for a full request. @returns Infinity while a request is in flight */
   freeAt(queue: PartitionQueue, plenty: boolean): number {
     const lane = this.#lanes.get(this.nameOf(queue));
     if (lane === undefined) return 0;

@@ -3,7 +3,7 @@ import { type PartitionQueue, type QueuedRecord } from './partition-queue';
 
 /** A request to a broker, and its result. */
 
-/** A partition that has taken nothing for a second; without a number, a topic that is not known for as long. */
+/** A partition that has accepted no records for a second; without a number, a topic that has been unknown that long. */
 export interface Blocked {
   topic: string;
   partition?: number;
@@ -18,19 +18,19 @@ export interface Part {
 
 export interface Request {
   node: number;
-  /** It is for partitions that fail. */
+  /** true for the request of failing partitions */
   spare: boolean;
   parts: Part[];
 }
 
 export interface Refused {
   item: QueuedRecord;
-  /** the partition or topic that it was meant for */
+  /** the partition or topic of the record */
   place: string;
   error: ProduceError;
 }
 
-/** A partition that takes no records, and neither does any other of its topic. */
+/** A partition that accepts no records, like all others of its topic. */
 export class Closed {
   constructor(
     readonly place: string,

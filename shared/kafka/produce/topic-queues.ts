@@ -5,13 +5,13 @@ import { topicError, UNKNOWN_PARTITION } from './errors';
 import { PartitionQueue, type QueuedRecord } from './partition-queue';
 import { NO_NODE, type TopicMetadata } from './request-sender';
 
-/** The queues of a topic's partitions, and the records that no partition is known for yet. */
+/** Holds the queues of a topic's partitions, and the records whose partition is not known yet. */
 export class TopicQueues {
   readonly queues: PartitionQueue[] = [];
-  /** The topic is not known, or the partition that a record names. */
+  /** failing while the topic, or a partition that a record names, is unknown */
   readonly backoff = new Backoff();
   #unplaced: QueuedRecord[] = [];
-  /** records without a key go round */
+  /** round-robin counter for records without a key */
   #turn = 0;
 
   constructor(readonly name: string) {}
@@ -20,7 +20,7 @@ export class TopicQueues {
     return this.#unplaced.length;
   }
 
-  /** Finds the partition of a record; undefined where it is not known. */
+  /** Finds the partition of a record; undefined if it is not known. */
   queueOf({ key, partition }: OutRecord): PartitionQueue | undefined {
     if (partition !== undefined) return this.queues[partition];
     const count = this.queues.length;
@@ -29,8 +29,8 @@ export class TopicQueues {
   }
 
   /**
-   * Finds the next partition that takes records; undefined where none does.
-   * @param takes whether a broker takes records, as far as is known
+   * Finds the next partition that accepts records; undefined if none does.
+   * @param takes returns whether a broker accepts records, as far as is known
    */
   neighbourOf({ partition }: PartitionQueue, takes: (leader: number) => boolean): PartitionQueue | undefined {
     const count = this.queues.length;
@@ -45,14 +45,14 @@ export class TopicQueues {
     this.#unplaced.push(item);
   }
 
-  /** Takes out the records without a partition that fulfil a condition. */
+  /** Removes and returns the records without a partition that fulfil a condition. */
   withdraw(wanted: (item: QueuedRecord) => boolean): QueuedRecord[] {
     const withdrawn = this.#unplaced.filter(wanted);
     if (withdrawn.length > 0) this.#unplaced = this.#unplaced.filter((item) => !wanted(item));
     return withdrawn;
   }
 
-  /** @param metadata undefined where the answer does not name the topic */
+  /** Applies metadata. @param metadata undefined if the answer does not name the topic */
   learned(metadata: TopicMetadata | undefined, startedAt: number, now: number): void {
     if (metadata === undefined) return;
     if (metadata.errorCode !== 0) {

@@ -2,12 +2,12 @@ import { ByteReader, type ByteWriter, sizeOf, sizeOfVarint } from './bytes';
 import { crc32c } from './crc32c';
 
 /**
- * Record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch): written into one buffer, and read without
- * making anything of a record but where its parts lie.
+ * Writes and reads record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch). It writes into one buffer,
+ * and reads of each record only the positions of its parts.
  */
 
 const MAGIC = 2;
-/** Where in a batch what is named lies. */
+/** Positions of fields in a batch. */
 const AT = { length: 8, magic: 16, crc: 17, attributes: 21, lastDelta: 23, producerId: 43, count: 57, records: 61 };
 const LENGTH_END = 12;
 const CODEC_BITS = 0x7;
@@ -15,14 +15,14 @@ const LOG_APPEND_TIME = 0x8;
 const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
 
-/** A record as kafkajs hands it on to be written. */
+/** A record to be written. */
 export interface OutMessage {
   key?: Buffer | string | null;
   value: Buffer | string | null;
   headers?: Record<string, string>;
 }
 
-/** Writes one batch. @param nowMs its time, ms since 1970 (which the broker replaces: LogAppendTime) */
+/** Writes one batch. @param nowMs its timestamp, ms since 1970, which the broker replaces (LogAppendTime) */
 export function writeBatch(to: ByteWriter, messages: readonly OutMessage[], nowMs: number): void {
   const start = to.length;
   to.int64(0); // base offset
@@ -43,7 +43,7 @@ export function writeBatch(to: ByteWriter, messages: readonly OutMessage[], nowM
   to.uint32At(crc32c(to.buffer, start + AT.attributes, to.length), start + AT.crc);
 }
 
-/** Attributes and the time's difference: both 0, and one byte. */
+/** Attributes and timestamp delta: both are 0, and take one byte each. */
 const FIXED_BYTES = 2;
 
 function writeRecord(to: ByteWriter, { key = null, value, headers }: OutMessage, offsetDelta: number): void {
@@ -72,22 +72,22 @@ function textSize(text: string): number {
   return sizeOfVarint(bytes) + bytes;
 }
 
-/** What all records of a batch have in common. */
+/** The common part of all records of a batch. */
 interface FetchedBatch {
-  /** where they lie */
+  /** contains the records */
   buffer: Buffer;
   isControl: boolean;
-  /** kafkajs looks here for aborted transactions */
+  /** kafkajs uses it to find aborted transactions */
   context: { producerId: string; inTransaction: boolean };
 }
 
-/** A record as it lies in its fetch; `key`, `value` and `headers` are made when asked for. */
+/** A record in the buffer of its fetch; `key`, `value` and `headers` are decoded on access. */
 export class FetchedRecord {
   #headers: Record<string, string> | undefined;
 
   constructor(
     private readonly batch: FetchedBatch,
-    /** where its key's length stands */
+    /** position of the length of its key */
     private readonly at: number,
     readonly offset: number,
     /** ms since 1970 */
@@ -144,18 +144,18 @@ function text(reader: ByteReader): string {
   return size <= 0 ? '' : reader.buffer.toString('utf8', reader.at, (reader.at += size));
 }
 
-/** Undoes a compression of the batch's records. @throws where the codec is not known */
+/** Decompresses the records of a batch. @throws if the codec is not known */
 export type Decompress = (attributes: number, bytes: Buffer) => Promise<Buffer>;
 
 export interface FetchedBatches {
   records: FetchedRecord[];
-  /** offset behind the last batch, also where compaction has removed its last records; undefined without a batch */
+  /** offset behind the last batch, even if compaction has removed its last records; undefined without a batch */
   next: number | undefined;
 }
 
 /**
- * Reads the batches of one partition's part of a fetch.
- * A last one that is cut off (a fetch ends where its bytes are used up) is left out.
+ * Reads the batches of one partition in a fetch. It skips an incomplete last batch: a fetch ends when its byte limit is
+ * reached.
  */
 export async function readBatches(buffer: Buffer, decompress: Decompress): Promise<FetchedBatches> {
   const records: FetchedRecord[] = [];

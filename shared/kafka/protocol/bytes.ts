@@ -1,10 +1,10 @@
-/** Reading and writing the primitive types of Kafka's protocol (https://kafka.apache.org/protocol). */
+/** Reads and writes the primitive types of Kafka's protocol (https://kafka.apache.org/protocol). */
 
-/** Up to here a loop over characters is quicker than a call into the runtime. */
+/** Up to this length a loop over characters is faster than a call into the runtime. */
 const SHORT = 24;
 const NOT_ASCII = 0x80;
 
-/** Writes on into a buffer that grows. */
+/** Appends to a growing buffer. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafeSlow(64 * 1024);
   length = 0;
@@ -13,7 +13,7 @@ export class ByteWriter {
     return this.#buffer;
   }
 
-  /** What was written, as a copy of its own; begins anew. */
+  /** Returns a copy of the written bytes, and starts again with an empty buffer. */
   take(): Buffer {
     const bytes = Buffer.from(this.#buffer.subarray(0, this.length));
     this.length = 0;
@@ -21,7 +21,7 @@ export class ByteWriter {
     return bytes;
   }
 
-  /** Makes room for so many bytes more. */
+  /** Makes room for this number of further bytes. */
   reserve(bytes: number): void {
     if (this.length + bytes <= this.#buffer.length) return;
     const larger = Buffer.allocUnsafeSlow(2 * (this.length + bytes));
@@ -70,7 +70,7 @@ export class ByteWriter {
     }
     buffer[this.length++] = rest;
   }
-  /** A length as varint, then the bytes; null is the length -1. @param size of the bytes, as `sizeOf` tells */
+  /** Writes a length as varint, then the bytes; null has the length -1. @param size in bytes, from `sizeOf` */
   varintBytes(value: Buffer | string | null, size: number): void {
     if (value === null) return this.varint(-1);
     this.varint(size);
@@ -88,10 +88,10 @@ export class ByteWriter {
   }
 }
 
-/** A larger buffer than this was needed once, and is not kept. */
+/** A larger buffer was needed only once, and is released. */
 const MOST_KEPT = 4 * 1024 * 1024;
 
-/** Bytes of a text as UTF-8, or of a buffer. */
+/** Returns the size of a text in UTF-8, or of a buffer. */
 export function sizeOf(value: Buffer | string): number {
   if (typeof value !== 'string') return value.length;
   if (value.length > SHORT) return Buffer.byteLength(value);
@@ -99,7 +99,7 @@ export function sizeOf(value: Buffer | string): number {
   return value.length;
 }
 
-/** Bytes that `varint` writes. */
+/** Returns the number of bytes that `varint` writes. */
 export function sizeOfVarint(value: number): number {
   let rest = ((value << 1) ^ (value >> 31)) >>> 0;
   let bytes = 1;
@@ -110,7 +110,7 @@ export function sizeOfVarint(value: number): number {
   return bytes;
 }
 
-/** Reads on in a buffer. */
+/** Reads values from a buffer, one after the other. */
 export class ByteReader {
   constructor(
     readonly buffer: Buffer,
@@ -135,7 +135,7 @@ export class ByteReader {
     const size = this.int16();
     return this.buffer.toString('utf8', this.at, (this.at += Math.max(0, size)));
   }
-  /** Also a varlong, as far as it is a safe integer. */
+  /** Reads a varint, or a varlong that is a safe integer. */
   varint(): number {
     const { buffer } = this;
     let byte = buffer[this.at++]!;

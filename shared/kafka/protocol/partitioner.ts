@@ -1,6 +1,6 @@
 /**
- * Where a key belongs: murmur2 as Kafka's Java client has it, so that any producer finds the same partition. kafkajs's own
- * computes with BigInt, at twenty times the cost.
+ * Computes the partition of a key with murmur2, like Kafka's Java client, so that every producer finds the same partition.
+ * The function of kafkajs uses BigInt, at twenty times the cost.
  */
 
 const SEED = 0x9747b28c;
@@ -25,7 +25,7 @@ export function murmur2(key: Buffer): number {
   return hash ^ (hash >>> 15);
 }
 
-/** @returns the partition of a key, of so many */
+/** Returns the partition of a key among `partitions`. */
 export function partitionOf(key: string | Buffer, partitions: number): number {
   return (murmur2(typeof key === 'string' ? Buffer.from(key) : key) & 0x7fffffff) % partitions;
 }

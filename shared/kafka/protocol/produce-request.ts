@@ -5,7 +5,7 @@ import { type OutMessage, writeBatch } from './batch';
 
 export interface ProduceInput {
   acks: number;
-  /** how long the broker waits for its followers, ms */
+  /** longest wait of the broker for its followers, ms */
   timeout: number;
   topicData: { topic: string; partitions: { partition: number; messages: readonly OutMessage[] }[] }[];
 }
@@ -15,13 +15,13 @@ interface ProducedPartition {
   partition: number;
   /** 0: written and acknowledged */
   errorCode: number;
-  /** the broker's stamp (LogAppendTime), ms since 1970; -1 where the topic keeps the client's */
+  /** the broker's timestamp (LogAppendTime), ms since 1970; -1 if the topic keeps the client's */
   appendedAt: number;
 }
 
 export interface ProduceResult {
   partitions: ProducedPartition[];
-  /** kafkajs sends nothing on the connection for so long, ms */
+  /** time during which kafkajs sends no request on the connection, ms */
   clientSideThrottleTime: number;
 }
 
@@ -54,7 +54,7 @@ export function encodeProduce(input: ProduceInput, nowMs: number): { buf: Buffer
   return { buf: buffer, buffer };
 }
 
-/** Reads what became of each partition: kafkajs throws the first error, and so hides what was written beside it. */
+/** Reads the result of each partition: kafkajs throws the first error, and so hides the partitions that were written. */
 export function decodeProduce(raw: Buffer, version: number): ProduceResult {
   const reader = new ByteReader(raw);
   const partitions: ProducedPartition[] = [];
