@@ -1,22 +1,22 @@
 import { metrics, only } from '../telemetry/metrics';
 
 /**
- * The time of the brokers, as far as this process knows it. Brokers stamp every record (LogAppendTime), and waits and
- * windows are counted from those stamps: decided by the clock of each process, a clock that runs behind would make
- * every wait longer, and one that runs ahead would turn delay topics into loops.
+ * Estimates the time of the brokers. Brokers timestamp every record (LogAppendTime), and waits and windows count from
+ * these timestamps. With the clocks of the processes, a clock that is behind would make every wait longer, and a clock that
+ * is ahead would turn delay topics into loops.
  *
- * It advances with the monotonic clock, so that a jump of this machine's clock does not move it. The stamps of records
- * that this process writes correct it: the middle of the last ones, so that one broker whose clock is wrong does not
- * decide. Until the first is written, a record that was read shows that the brokers' time is at least its stamp.
+ * It advances with the monotonic clock, so that a jump of this machine's clock does not move it. The timestamps of records
+ * that this process writes correct it: it takes the median of the last ones, so that one broker with a wrong clock does not
+ * decide. Before the first write, a record that was read proves that the brokers' time is at least its timestamp.
  */
 export class BrokerClock {
   #offsetMs = 0;
-  /** by how much the brokers' clock is ahead at least and at most, ms, as the last writes show; the oldest is replaced */
+  /** least and greatest lead of the brokers' clock in the last writes, ms; the oldest is replaced */
   readonly #least: number[] = [];
   readonly #most: number[] = [];
   #writes = 0;
 
-  /** @param steadyMs a monotonic clock that began near the time since 1970, ms */
+  /** @param steadyMs a monotonic clock that started near the time since 1970, ms */
   constructor(private readonly steadyMs = () => performance.timeOrigin + performance.now()) {}
 
   /** Returns the brokers' time, ms since 1970. */
@@ -29,12 +29,12 @@ export class BrokerClock {
     return this.steadyMs();
   }
 
-  /** A record was read that a broker stamped so. */
+  /** Notes the timestamp of a record that was read. */
   read(stampMs: number): void {
     if (this.#writes === 0) this.#offsetMs = Math.max(this.#offsetMs, stampMs - this.steadyMs());
   }
 
-  /** A record that was sent at `mark` was acknowledged now, and a broker stamped it so: between the two. */
+  /** Notes the timestamp of a record that was sent at `mark` and acknowledged now: a broker set it in between. */
   wrote(stampMs: number, mark: number): void {
     const place = this.#writes++ % REMEMBERED_WRITES;
     this.#least[place] = stampMs - this.steadyMs();
@@ -43,7 +43,7 @@ export class BrokerClock {
   }
 }
 
-/** Enough that the requests to one of three brokers are not the middle. */
+/** Enough that the requests to one of three brokers are not the median. */
 const REMEMBERED_WRITES = 15;
 
 function middleOf(values: readonly number[]): number {
@@ -51,7 +51,7 @@ function middleOf(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
-/** One for the process: it has one Kafka. */
+/** One clock for the process, which has one Kafka. */
 export const brokerClock = new BrokerClock();
 
 metrics.gauge(

@@ -22,27 +22,28 @@ import { createTopics } from './create-topics';
 import { topicSpecs } from './topics';
 
 /**
- * Heartbeats go out only between fetches, so that a fetch must wait much less than a session lasts. A killed process
- * holds its partitions for one session.
+ * kafkajs sends heartbeats only between fetches, so that a fetch must wait much less than a session lasts. A killed
+ * process holds its partitions for one session.
  */
 const SESSION_MS = 6_000;
 const HEARTBEAT_MS = 1_000;
 /**
- * Of members that share a group: each learns of a change by the answer to a heartbeat, and those that have joined again stand still
- * until it has. With a second between heartbeats, partitions that stayed where they were paused for up to 1.1 s; with 0.3 s, 0.5 s.
- * Below the longest wait of a fetch, for they go out only after one: with 0.3 s and waits of 0.25 s it was every other one.
+ * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that have joined again pause
+ * until all others have. With a second between heartbeats, partitions that did not move paused for up to 1.1 s; with 0.3 s,
+ * for 0.5 s. The interval is below the longest wait of a fetch, because heartbeats follow a fetch: with 0.3 s, and waits of
+ * 0.25 s, only every second fetch was followed by one.
  */
 const SHARED_HEARTBEAT_MS = 150;
 const FETCH_WAIT_MS = 100;
 const REBALANCE_MS = 15_000;
-/** Record values are slices of the whole answer: its size bounds what one slow record keeps alive. */
+/** Record values are slices of the whole response, so that its size limits the memory that one slow record retains. */
 const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
 const PATIENT_BYTES = 64 * 1024;
 
 /**
- * Connects to Kafka, makes and checks the topics, and gives the port of `port.ts`.
- * @throws AppError `cannot_start` with one plain sentence where no broker answers
+ * Connects to Kafka, creates and checks the topics, and returns the port of `port.ts`.
+ * @throws AppError `cannot_start`, with one plain sentence, if no broker answers
  */
 export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
   const { log } = options;
@@ -72,7 +73,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
 
 interface PortParts {
   client: KafkaJs;
-  /** works without partitions that have no leader */
+  /** omits partitions that have no leader */
   led: KafkaJs;
   admin: Admin;
   prefix: string;
@@ -96,7 +97,7 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
     });
 
   const reader = new DirectReader(client, prefix);
-  // It connects when it is first used.
+  // kafkajs connects it at its first request.
   const ledAdmin = led.admin();
   return {
     read: (at) => reader.read(at),
@@ -123,7 +124,7 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
     tail: async (tailOptions) => {
       const connect = (topic: string) => connectCluster(client, topic);
       const minBytes = leastBytes(tailOptions.batchFetches);
-      // A memory of what was read lately does without partitions that cannot be read; all other readers need every record.
+      // A deduplication window does without unreadable partitions; all other readers need every record.
       const looks = typeof tailOptions.from === 'string' ? admin : ledAdmin;
       const tail = new KafkaTail(looks, { ...tailOptions, prefix, minBytes, connect, log });
       await tail.start();
@@ -140,7 +141,7 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
   };
 }
 
-/** When the record at an offset was appended, ms since 1970. */
+/** Returns a function that reads when the record at an offset was appended, ms since 1970. */
 function timeOf(reader: DirectReader, prefix: string) {
   return async ({ topic, number: partition }: TopicPartition, offset: number): Promise<number | undefined> => {
     const { records } = await reader.read({ topic: topic.slice(prefix.length), partition, offset, maxBytes: 1 });
@@ -148,7 +149,7 @@ function timeOf(reader: DirectReader, prefix: string) {
   };
 }
 
-/** A fetch waits for so many, at most its time. */
+/** Returns the bytes that a fetch waits for, until its wait time is over. */
 function leastBytes(patient = false): number {
   return patient ? PATIENT_BYTES : 1;
 }
@@ -168,12 +169,12 @@ async function readRanges(admin: Admin, topic: string, sinceMs: number | undefin
   );
   return ends.map(({ partition, low, high }) => {
     const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? low);
-    // A time after the last record has no offset.
+    // Kafka returns no offset for a time after the last record.
     return { partition, low: found < 0 ? Number(high) : Math.max(found, Number(low)), high: Number(high) };
   });
 }
 
-/** Where the producer puts a key, so that a consumer can tell whether it is its own. */
+/** Returns the producer's mapping of keys to partitions, so that a consumer can tell whether it owns a key. */
 async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
   const names = topics.map((topic) => prefix + topic);
   const metadata = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: names }), START_WITHIN_MS);
@@ -181,7 +182,7 @@ async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
   return (topic: string, key: string): number => partitionOf(key, counts.get(prefix + topic) ?? 1);
 }
 
-/** What of kafkajs's configuration follows from the settings. */
+/** Returns the part of kafkajs's configuration that depends on the settings. */
 function clientConfig(settings: Settings): KafkaConfig {
   const { sasl, ...address } = kafkaAddress(settings);
   return {

@@ -2,23 +2,23 @@ import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../service/errors';
 import { requireBrokers, type Settings } from '../service/settings';
 
-/** Where Kafka is and how to be let in. */
+/** Addresses of the brokers, with TLS and authentication. */
 export interface KafkaAddress {
   brokers: string[];
   ssl?: boolean | KafkaTls;
   sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string };
 }
 
-/** Files in PEM, read. */
+/** Contents of PEM files. */
 interface KafkaTls {
-  /** who vouches for the brokers, in place of the authorities that Node knows */
+  /** the certificate authorities for the brokers, in place of those that Node trusts */
   ca?: Buffer;
-  /** what this side shows */
+  /** the certificate of this client */
   cert?: Buffer;
   key?: Buffer;
 }
 
-/** The address that the settings name. @throws AppError `bad_settings` without KAFKA_BROKERS, or for a file that cannot be read */
+/** Returns the address from the settings. @throws AppError `bad_settings` without KAFKA_BROKERS, or for an unreadable file */
 export function kafkaAddress(settings: Settings): KafkaAddress {
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
   const address = { brokers: requireBrokers(settings), ssl: settings.KAFKA_SSL && tlsOf(settings) };

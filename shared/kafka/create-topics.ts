@@ -4,7 +4,7 @@ import { type Log } from '../telemetry/log';
 import { START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
 import { TOMBSTONES_MS, type TopicSpec } from './topics';
 
-/** Makes the topics that are missing and reports where those that exist are not as they should be. */
+/** Creates missing topics, and reports where existing ones differ from their specification. */
 
 const HOUR_MS = 3_600_000;
 const WEEK_MS = 168 * HOUR_MS;
@@ -19,8 +19,8 @@ export interface CreateTopicsOptions {
 }
 
 /**
- * Idempotent, and safe to be run by all services at once. What exists is never changed: a difference is logged.
- * @throws AppError `cannot_start` where a topic cannot be made
+ * Creates missing topics. All services may run it concurrently. Existing topics are never changed: differences are logged.
+ * @throws AppError `cannot_start` if a topic cannot be created
  */
 export async function createTopics(admin: Admin, options: CreateTopicsOptions): Promise<void> {
   const { prefix, specs, replication } = options;
@@ -29,7 +29,7 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
   if (missing.length > 0) {
     try {
       await admin.createTopics({
-        // kafkajs gives that up after a few seconds, which a loaded broker may need for some hundred partitions.
+        // kafkajs stops waiting after a few seconds, and a loaded broker may need longer for some hundred partitions.
         waitForLeaders: false,
         topics: missing.map((spec) => ({
           topic: prefix + spec.name,
@@ -38,13 +38,13 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
           configEntries: Object.entries(topicConfig(spec, replication)).map(([name, value]) => ({ name, value })),
         })),
       });
-      // A new leader refuses records for a moment, and a request that fails in part is written again as a whole.
+      // A new leader refuses records for a moment, and a partly failed request is written again as a whole.
       for (const spec of missing) {
         await whileLeadersAreFound(() => admin.fetchTopicOffsets(prefix + spec.name), START_WITHIN_MS);
       }
       options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
     } catch (error) {
-      throw new AppError('cannot_start', `the topics could not be made: ${explain(error, replication)}`, false, {
+      throw new AppError('cannot_start', `the topics could not be created: ${explain(error, replication)}`, false, {
         cause: error,
       });
     }
@@ -57,8 +57,9 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
 }
 
 /**
- * LogAppendTime everywhere: a client's timestamp of 2012 must not expire a record, and in a tier file order must be
- * due order. Segments roll well before the retention ends, else nothing would be deleted in time.
+ * Returns the settings of a topic. All use LogAppendTime: a client's timestamp of 2012 must not expire a record, and a tier
+ * must hold its records in the order of their due times. Segments roll well before the retention ends: otherwise Kafka
+ * would not delete records in time.
  */
 function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
   const config: Record<string, string> = {
@@ -91,7 +92,7 @@ async function reportDifferences(admin: Admin, options: CreateTopicsOptions, spe
   }
 }
 
-/** Where a topic is not as it would be made. */
+/** A difference between a topic and its specification. */
 export interface TopicDifference {
   /** with the prefix */
   topic: string;
@@ -101,7 +102,7 @@ export interface TopicDifference {
   wants: string;
 }
 
-/** @param specs of topics that exist */
+/** Compares existing topics with their specification. @param specs only of existing topics */
 export async function findDifferences(
   admin: Admin,
   { prefix, partitions, replication }: Omit<CreateTopicsOptions, 'log' | 'specs'>,
@@ -109,7 +110,7 @@ export async function findDifferences(
 ): Promise<TopicDifference[]> {
   if (specs.length === 0) return [];
   const names = specs.map((spec) => prefix + spec.name);
-  // Another process may have made them a moment ago.
+  // Another process may have created them just now.
   const { topics } = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: names }), START_WITHIN_MS);
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
@@ -126,7 +127,7 @@ export async function findDifferences(
     const wants = { partitions: String(spec.partitions === 'one' ? 1 : partitions), ...topicConfig(spec, replication) };
     return Object.entries(wants).flatMap(([setting, value]) => {
       const now = has.get(setting);
-      // Tombstones that are kept for longer do no harm.
+      // A longer retention of tombstones does no harm.
       const fits = now === value || (setting === TOMBSTONES && Number(now) > Number(value));
       return now === undefined || fits ? [] : [{ topic, setting, has: now, wants: value }];
     });
@@ -137,7 +138,7 @@ function explain(error: unknown, replication: number): string {
   const inner = (error as { errors?: unknown[] } | null)?.errors?.[0] ?? error;
   const type = (inner as { type?: unknown } | null)?.type;
   if (type === 'INVALID_REPLICATION_FACTOR') {
-    return `there are fewer than ${String(replication)} brokers; set WAYPOST_REPLICATION to the number of copies wanted`;
+    return `there are fewer than ${String(replication)} brokers; set WAYPOST_REPLICATION to the number of replicas`;
   }
   return messageOf(inner);
 }

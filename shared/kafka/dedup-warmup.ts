@@ -5,12 +5,12 @@ import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka } from './port';
 import { MESSAGES } from './topics';
 
-/** What all who read `messages` share: their memory of it, filled at the start by reading it back, and when they must end. */
+/** Shared by readers of `messages`: the start-up read that fills their deduplication window, and the error for newer formats. */
 
-/** What has not been read by then may be delivered again: better than reading nothing for longer. */
+/** Copies of messages that were not read by then may be delivered again, which is better than a longer start. */
 const RECALL_DEADLINE_MS = 30_000;
 
-/** Resolves when the memory is as full as it will be. Never fails: a copy delivered twice is no reason not to start. */
+/** Fills the deduplication window. Never fails: the risk of a duplicate delivery does not prevent a start. */
 export async function warmDedupWindow(
   kafka: Kafka,
   reader: { warm(record: InRecord): void },
@@ -41,14 +41,14 @@ export async function warmDedupWindow(
   }
 }
 
-/** Remembers a message that was read back; what cannot be read is nobody's copy. */
+/** Adds a message to the deduplication window. Unreadable records are skipped. */
 export function rememberMessage(seen: Pick<DedupWindow, 'remember'>, record: InRecord): void {
   const head = readMessageHeaders(record.headers);
   if (head.kind !== 'message') return;
   seen.remember(messageRef(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
 }
 
-/** Why a process ends at a record of a newer format. @param who is to be upgraded, as in "this router" */
+/** Returns the error with which a process ends at a record of a newer format. @param who to upgrade, as in "this router" */
 export function newerFormat(at: { partition: number; offset: number }, format: string, who: string): AppError {
   return new AppError(
     'newer_format',

@@ -2,14 +2,14 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { clusterMaker } from './kafkajs/cluster';
 
 /**
- * Lets kafkajs work with topics of which a partition has no leader, because all its replicas are on brokers that are down.
+ * Lets kafkajs work with topics in which a partition has no leader, because all its replicas are on brokers that are down.
  * kafkajs throws the first error that it finds in metadata, so that no process could start, join a group or read the other
  * partitions of the topic (kafkajs 2.2.4). Errors of whole topics are thrown as before.
  */
 
 export const NO_LEADER = -1;
 const METADATA_KEY = 3;
-/** Metadata that lacks a leader expires after so long, in place of five minutes: the partition is read again soon. */
+/** Metadata without a leader expires after this time instead of five minutes, so that the partition is read again soon. */
 const LOOK_AGAIN_MS = 250;
 
 interface Protocol {
@@ -54,7 +54,7 @@ interface Cluster {
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
 const metadataRequest = require('kafkajs/src/protocol/requests/metadata') as Definition;
 
-/** Makes a cluster take over metadata with errors, where `accepts` says so. */
+/** Makes a cluster accept metadata with errors, if `accepts` returns true. */
 export function acceptMetadata(
   { brokerPool }: { brokerPool: Pick<BrokerPool, 'createBroker'> },
   accepts: (metadata: Metadata) => boolean,
@@ -74,7 +74,7 @@ export function acceptMetadata(
           response: { decode: (raw) => response.decode(raw), parse },
         });
       } catch (error) {
-        // As kafkajs does: the broker would be taken for connected.
+        // As in kafkajs: otherwise the broker would count as connected.
         if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
         throw error;
       }
@@ -84,9 +84,9 @@ export function acceptMetadata(
 }
 
 /**
- * Makes a client whose admins and consumers work with topics of which a partition has no leader.
- * @param offsets `all`: to look up the offsets of a topic fails with LEADER_NOT_AVAILABLE while one partition has no leader;
- * `led`: that partition is left out
+ * Returns a client whose admins and consumers work with topics in which a partition has no leader.
+ * @param offsets `all`: a look-up of a topic's offsets fails with LEADER_NOT_AVAILABLE while a partition has no leader;
+ * `led`: that partition is omitted
  */
 export function allowLeaderless(client: KafkaJs, offsets: 'all' | 'led'): KafkaJs {
   const { symbol, make } = clusterMaker(client);

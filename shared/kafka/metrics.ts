@@ -10,7 +10,7 @@ import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, typ
 import { tierDelayMs } from './topics';
 import { type Bounds, type UnassignedLag } from './consumer/unassigned-lag';
 
-/** What a process tells of its dealings with Kafka. Counted by request and by fetch, never by record. */
+/** Measures producers and consumers. Counts once for each request or fetch, never for each record. */
 
 const KAFKA = { 'messaging.system': 'kafka' };
 const SEND = { ...KAFKA, 'messaging.operation.name': 'send' };
@@ -55,7 +55,7 @@ export function meterDiverted(topic: string, records: number): void {
 }
 
 export interface ProducerMeter {
-  /** A request was answered: what was acknowledged of it. */
+  /** Counts an answered request, with the acknowledged part of it. */
   answered(acknowledged: readonly Part[], ms: number): void;
   failed(ms: number): void;
   end(): void;
@@ -83,14 +83,14 @@ export function meterProducer(
   };
 }
 
-/** `retention`: deleted before they were read; `truncated`: read before, and the log now ends below them */
+/** `retention`: deleted before they were read; `truncated`: already read, and the log now ends below them */
 export type Missed = (typeof MISSED)[number];
 const MISSED = ['retention', 'truncated'] as const;
 
 export interface ConsumerMeter {
-  /** Records were fetched. */
+  /** Counts fetched records. */
   read(partition: Partition, records: readonly FetchedRecord[]): void;
-  /** Offsets of a topic are gone: deleted before they were read, or cut off behind them. */
+  /** Counts offsets that no longer exist: deleted before they were read, or truncated. */
   missed(topic: string, reason: Missed, offsets: number): void;
   end(): void;
 }
@@ -100,9 +100,9 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   of: Pick<Consumption, 'joined' | 'open'>;
   liveness: Pick<PollLiveness, 'pollAgeMs'>;
   partitions: ReadonlyMap<string, Partition>;
-  /** where a topic begins and ends, by partition */
+  /** returns the first and end offsets of a topic, by partition */
   bounds: (topic: string) => Promise<ReadonlyMap<number, Bounds>>;
-  /** what no member of the group reads; undefined: not known now */
+  /** returns the lag of partitions without a reader; undefined if it is not known now */
   unassigned: (
     bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
   ) => Promise<ReadonlyMap<string, UnassignedLag> | undefined>;
@@ -117,15 +117,15 @@ interface Watched extends Metered {
 }
 
 const consumers = new Set<Watched>();
-/** Who scrapes more often is told the same ends of topics. */
+/** More frequent scrapes get the same ends of topics. */
 const LOOK_EVERY_MS = 5_000;
-/** A broker that does not answer must not make the metrics fail: they are wanted most then. */
+/** A broker that does not answer must not make the metrics fail: they are most needed then. */
 const LOOK_MS = 1_000;
 
 export function meterConsumer(metered: Metered): ConsumerMeter {
   const group = metered.label ?? metered.group;
   const watched: Watched = { ...metered, group, known: new Map(), without: new Map(), lookedAt: -Infinity };
-  // There from the start, so that the first offsets that are missed are seen as an increase.
+  // The series exist from the start, so that the first missed offsets show as an increase.
   for (const topic of metered.topics) for (const reason of MISSED) missed.of({ group, topic, reason });
   consumers.add(watched);
   return {
@@ -153,12 +153,12 @@ async function look(watched: Watched): Promise<void> {
   watched.without = (await watched.unassigned(watched.known)) ?? watched.without;
 }
 
-/** One sample a group. */
+/** Returns one sample for each group. */
 function byGroup(value: (watched: Watched) => number): () => Sample[] {
   return () => [...consumers].map((watched) => ({ labels: { group: watched.group }, value: value(watched) }));
 }
 
-/** One sample a topic of each group. */
+/** Returns one sample for each topic of each group. */
 function byTopic(value: (watched: Watched, topic: string) => number): () => Sample[] {
   return () =>
     [...consumers].flatMap((watched) =>
@@ -178,7 +178,7 @@ function lagOf(watched: Watched, topic: string): number {
   return lags.reduce((sum, lag) => sum + Math.max(0, lag), watched.without.get(topic)?.lag ?? 0);
 }
 
-/** seconds */
+/** Returns the age of the oldest unfinished record, seconds. */
 function ageOf(watched: Watched, topic: string): number {
   const now = Date.now();
   const { oldestAtMs: unreadAtMs = now } = watched.without.get(topic) ?? {};

@@ -1,21 +1,21 @@
 /**
- * What Waypost wants of a log. kafkajs is behind it (the other files of this folder); nothing outside this folder
- * names it, so that another client can take its place.
+ * Defines what Waypost needs from Kafka. The other files of this folder implement it with kafkajs. No code outside this
+ * folder names kafkajs, so that another client can replace it.
  */
 
 export interface OutRecord {
   /** without the prefix */
   topic: string;
-  /** the partition follows from it (murmur2, as Kafka's own clients); null: any */
+  /** decides the partition (murmur2, like Kafka's own clients); null: any partition */
   key: string | null;
   /** null is a tombstone */
   value: Buffer | string | null;
   headers?: Record<string, string>;
-  /** instead of the one that follows from the key */
+  /** used instead of the partition of the key */
   partition?: number;
 }
 
-/** A record as read. Of a consumer group, its parts can be read only while it is being offered. */
+/** A record as read. In a consumer group, its parts can be read only while it is offered to the handler. */
 export interface InRecord {
   /** without the prefix */
   readonly topic: string;
@@ -24,115 +24,114 @@ export interface InRecord {
   /** ms since 1970, by the broker's clock (LogAppendTime) */
   readonly timestampMs: number;
   readonly key: Buffer | null;
-  /** A slice of the whole fetch response: copy it to keep it longer than a moment. */
+  /** a slice of the whole fetch response: copy it to keep it for longer */
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** Writes records in few, large requests: at once while it is idle, gathered while it is not. */
+/** Sends records in few, large requests: immediately while it is idle, and in batches while it is busy. */
 export interface BatchProducer {
   /**
    * Resolves when Kafka acknowledged every record (acks=all).
-   * @throws AppError `overloaded` at once where the buffer is full; `kafka_unavailable` where the appender gives up;
-   *   `kafka_refused` where the broker refuses a record for good (not retriable), or its topic until somebody changes
-   *   something (retriable; with `giveUpAfterMs: 'retry'` such records are held until then)
+   * @throws AppError `overloaded` immediately if the buffer is full; `kafka_unavailable` after `deliveryTimeoutMs`;
+   *   `kafka_refused` if the broker refuses a record permanently (not retriable), or its topic until an operator changes
+   *   something (retriable; with `deliveryTimeoutMs: 'retry'` such records are held until then)
    */
   send(records: OutRecord[]): Promise<void>;
-  /** bytes accepted and not yet acknowledged, without what partitions that take nothing may hold (1 MB each) */
+  /** bytes accepted and not yet acknowledged, without the allowance of blocked partitions (1 MB each) */
   readonly pendingBytes: number;
-  /** when the oldest unacknowledged record was given, ms since 1970; undefined where there is none */
+  /** when the oldest unacknowledged record was passed to `send`, ms since 1970; undefined if there is none */
   readonly oldestPendingAt: number | undefined;
-  /** Sends what is left, waits for it at most `deadlineMs`, and disconnects. */
+  /** Sends the remaining records, waits for them at most `deadlineMs`, and disconnects. */
   close(deadlineMs: number): Promise<void>;
 }
 
-/** A record of a consumer group, with the duty to say when it is done. */
+/** A record of a consumer group. Its handler must call `done`, `handBack` or `defer`. */
 export interface OpenRecord extends InRecord {
   /**
-   * Its outcome is safe: acknowledged by Kafka, or not needed. Call once, in any order; the offset committed is the
-   * lowest one still open. Late calls, after the partition was lost, do nothing.
+   * Marks the record as done: its outcome is acknowledged by Kafka, or not needed. Call once, in any order. The committed
+   * offset is the lowest open one. Late calls, after the partition was lost, do nothing.
    */
   done(): void;
-  /** Its partition is about to be another's, or this process stops: what has not been begun is better given back. */
+  /** True if the partition is to move to another member, or this process stops: hand back unstarted records. */
   readonly isRevoking: boolean;
   /**
-   * Gives it back untouched, where it is leaving: nobody waits for its end, and the next owner reads it, and not what is
-   * done behind it. Instead of `done`, once.
-   * @returns false where no more can be told to the next owner: it must be brought to its end here
+   * Hands an unprocessed record back while `isRevoking`: the revocation does not wait for it, and the next owner reads it,
+   * but not the done records behind it. Call it once, instead of `done`.
+   * @returns false if the commit metadata has no room for it: the record must be finished here
    */
   handBack(): boolean;
   /**
-   * Leaves it in Kafka: its offset stays open, nobody waits for its end, and it costs a byte of memory. It is read again
-   * after `Consumption.readDeferred`, or by the next owner. Instead of `done`, once.
+   * Leaves the record in Kafka: its offset stays open without delaying a revocation, and costs a byte of memory. It is read
+   * again after `Consumption.readDeferred`, or by the next owner. Call it once, instead of `done`.
    */
   defer(): void;
 }
 
-/** `taken`; or `full`: read it again after `Consumption.resume()`; or a wait, ms: read it again after that. */
+/** `accepted`; or `busy`: offer it again after `Consumption.resume()`; or a wait, ms: offer it again after that time. */
 export type DispatchResult = 'accepted' | 'busy' | { againInMs: number };
 
 export interface Consumption {
-  /** Partitions that were refused with `full` are read again. Cheap where there are none. */
+  /** Reads on in partitions that were refused with `busy`. Cheap if there are none. */
   resume(): void;
-  /** Reads deferred records again, a tenth of a second later at most. What is done is skipped. */
+  /** Reads deferred records again, within a tenth of a second. Records that are done are skipped. */
   readDeferred(): void;
-  /** records that are deferred and were not read again */
+  /** number of deferred records that were not read again */
   readonly deferred: number;
-  /** why the consumer loop must be considered stuck; undefined while it turns */
+  /** Returns why the consumer loop must be considered stuck; undefined while it turns. */
   stuck(): string | undefined;
-  /** whether the group was joined and partitions are read */
+  /** true while this process is a member of the group and reads */
   readonly joined: boolean;
-  /** records taken, and neither done nor released */
+  /** number of records that were accepted, and neither done nor handed back */
   readonly open: number;
-  /** Whether records of this key are read by this process at present. */
+  /** Returns whether this process currently reads the records of this key. */
   owns(topic: string, key: string): boolean;
-  /** Takes no more, waits until no record is open (at most `deadlineMs`), commits, leaves the group. */
+  /** Accepts no more records, waits until none is open (at most `deadlineMs`), commits, and leaves the group. */
   stop(deadlineMs: number): Promise<void>;
 }
 
 export interface ConsumeOptions {
   /** the consumer group, without the prefix */
   group: string;
-  /** what metrics call the group, where its name is another with each database (default: its name) */
+  /** the group in metrics, if its name differs with each database (default: its name) */
   label?: string;
   /** without the prefix */
   topics: string[];
-  /** Called in the order of each partition; must not wait for anything. What it throws ends the process. */
+  /** Called in the order of each partition; must not block. An error that it throws ends the process. */
   onRecord(record: OpenRecord): DispatchResult;
-  /** Some of the open records are `leaving` from now on: release those that have not been begun. */
+  /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
-  /** how long a fetch waits for records where there are none (default 100 ms); a resumed partition may have to wait so long */
+  /** longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as long */
   fetchWaitMs?: number;
-  /** a tenth of a second more is nothing to it: its fetches wait for more than the first record, and are far fewer */
+  /** accepts a tenth of a second more delay for far fewer fetches, which wait for more than the first record */
   batchFetches?: boolean;
-  /** Keeps something of its own for each partition: told which ones are its own, and asked whether it still holds one. */
   rebalanceListener?: RebalanceListener;
-  /** the consumer cannot go on: end the process */
+  /** called when the consumer cannot continue: end the process */
   onFatal(error: unknown): void;
 }
 
-/** Whoever keeps state of partitions beside what is read from them. By number: topics that are read together share it. */
+/** Keeps state for each partition. Partitions are numbers, because co-partitioned topics share the state. */
 export interface RebalanceListener {
-  /** These are this process's own from now on. Those that are no more are to be let go as soon as may be. */
+  /** Called with the partitions that this process now owns. Release all others as soon as possible. */
   onAssigned(partitions: ReadonlySet<number>): void;
-  /** The session was lost, and others may have had any of them since: nothing more may be written for them. */
+  /** Called when the session was lost and other members may own the partitions: write no more records for them. */
   onLost(): void;
-  /** Whether one is still being worked on: it goes to nobody else meanwhile. */
+  /** Returns whether a partition is still in use: until then it goes to no other member. */
   isDraining(partition: number): boolean;
 }
 
-/** A reader of a whole topic outside any group: `config`, or the tail of `attempts`. Keeps no offsets. */
+/** Reads a whole topic outside any group: `config`, or the tail of `attempts`. Commits no offsets. */
 export interface Tail {
   /**
-   * Resolves when everything that was in the topic at the time of the call was given to `onRecord`.
+   * Resolves when `onRecord` has received all records that were in the topic at the time of the call.
    * @throws AppError `kafka_unavailable` after `deadlineMs`
    */
   caughtUp(deadlineMs: number): Promise<void>;
-  /** All that was in the topic at this moment, by `performance.now()`, was given to `onRecord`; -Infinity before the first time. */
+  /** `onRecord` has received all records that were in the topic at this time, by `performance.now()`; -Infinity at first. */
   readonly completeAt: number;
-  /** why the reader must be considered stuck: no progress although brokers answer; undefined while it is well */
+  /** Returns why the reader must be considered stuck (no progress although brokers answer); undefined otherwise. */
   stuck(): string | undefined;
   stop(): Promise<void>;
 }
@@ -141,29 +140,29 @@ export interface TailOptions {
   /** for the log */
   name: string;
   topic: string;
-  /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, and no more than about `atMost` */
+  /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, with at most about `atMost` records */
   from: 'beginning' | 'end' | { sinceMs: number; atMost: number };
-  /** as of `ConsumeOptions` */
+  /** as in `ConsumeOptions` */
   batchFetches?: boolean;
   onRecord(record: InRecord): void;
-  /** Called each time `completeAt` has moved on: about ten times a second while brokers answer. */
+  /** Called each time `completeAt` has moved: about ten times a second while brokers answer. */
   onComplete?(): void;
   onFatal(error: unknown): void;
 }
 
 export interface BatchProducerOptions {
-  /** beyond it `append` throws `overloaded` */
+  /** beyond it `send` throws `overloaded` */
   maxPendingBytes: number;
-  /** `retry`: keeps trying until acknowledged, however long; a number: gives up and throws after so many ms */
+  /** `retry`: tries until Kafka acknowledges, however long; a number: throws after this many ms */
   deliveryTimeoutMs: number | 'retry';
   /**
-   * A record whose partition has taken nothing for a second goes to the next partition of its topic that takes records:
-   * for those who keep records together by key, and can do without. Default: it waits.
+   * Sends a record whose partition has accepted none for a second to the next partition of its topic that accepts records.
+   * For producers whose keys only keep records together, and are not essential. Default: the record waits.
    */
   divert?: boolean;
   /**
-   * A busy appender starts a request at most once in so many ms (default 0), and one that has been quiet for so long at
-   * once: small requests cost both sides several times as much a record as large ones.
+   * Least time between the starts of two requests, ms (default 0). A producer that was idle for this long sends
+   * immediately. A record in a small request costs both sides several times as much as in a large one.
    */
   lingerMs?: number;
 }
@@ -174,24 +173,24 @@ export interface ReadAt {
   offset: number;
   maxBytes: number;
   /**
-   * An end that the partition is known to have. Below it a read goes on (`next` is behind `offset`), or the records are
-   * `gone`, or the read fails: it never looks like the end.
+   * A known end of the partition. Below it a read makes progress (`next` is behind `offset`), reports the records as
+   * `gone`, or fails. It never looks like the end.
    */
   until?: number;
 }
 
-/** Records as they lie in a partition, from an offset on. */
+/** Records of a partition from an offset on. */
 export interface Fetched {
   records: InRecord[];
-  /** where to read on: behind what was read, also where compaction has left no record there */
+  /** offset to read on from: behind this read, even if compaction has left no records in it */
   next: number;
-  /** the end of the partition, as its leader says */
+  /** end of the partition, from its leader */
   end: number;
-  /** the offset is before the first record that is kept, or behind the end */
+  /** true if the offset is before the first retained record, or behind the end */
   gone: boolean;
 }
 
-/** What a partition holds: from `low` to before `high`. */
+/** The offsets of a partition: from `low` to before `high`. */
 export interface Range {
   partition: number;
   low: number;
@@ -203,21 +202,21 @@ export interface Kafka {
   consume(options: ConsumeOptions): Promise<Consumption>;
   tail(options: TailOptions): Promise<Tail>;
   /**
-   * Records from an offset on, as many as fit into `maxBytes` (one at least), without a group and without waiting.
+   * Reads records from an offset on, up to `maxBytes` (at least one record), without a group and without waiting.
    * @throws AppError `kafka_unavailable`
    */
   read(at: ReadAt): Promise<Fetched>;
   /**
-   * By partition, the offset that a group of `consume` has committed; 0 where it has not.
+   * Returns, by partition, the committed offset of a group of `consume`; 0 without a commit.
    * @throws AppError `kafka_unavailable`
    */
   committed(group: string, topic: string): Promise<number[]>;
   /**
-   * The partitions of a topic; with `sinceMs`, `low` is the first record appended at that time or later.
+   * Returns the partitions of a topic; with `sinceMs`, `low` is the first record appended at that time or later.
    * @throws AppError `kafka_unavailable`
    */
   ranges(topic: string, sinceMs?: number): Promise<Range[]>;
-  /** All topics there are under the prefix, without it. */
+  /** Returns all topics with the prefix, without it. */
   listTopics(): Promise<string[]>;
   close(): Promise<void>;
 }

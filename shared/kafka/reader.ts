@@ -6,17 +6,16 @@ import { type Fetched, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 
 /**
- * Reads records from an offset on, without a group.
+ * Reads records from an offset on, without a consumer group.
  *
- * Invariant: what it returns is what the partition holds. An empty response proves nothing by itself: a broker that
- * throttles a client answers with no partition at all, and a new leader may not know yet how far its log counts. Such a
- * response is asked for again.
+ * Invariant: the result is what the partition holds. An empty response proves nothing by itself: a broker that throttles
+ * a client names no partition, and a new leader may not know the end of its log yet. Such a request is repeated.
  */
 
-/** A leader that moved is found at the second try; a broker that starts takes some more. */
+/** The second try finds a leader that moved; a starting broker needs a few more. */
 const TRIES = 4;
 const PAUSE_MS = 250;
-/** How long a throttled read is asked for again. kafkajs itself waits for as long as the broker asks. */
+/** Time for which a throttled read is repeated. kafkajs waits between the requests as the broker demands. */
 const THROTTLED_MS = 60_000;
 
 export class DirectReader {
@@ -51,7 +50,7 @@ export class DirectReader {
     await cluster?.disconnect();
   }
 
-  /** @returns undefined where the broker throttles */
+  /** @returns undefined if the broker throttles this client */
   async #fetch({ topic, partition, offset, maxBytes, until = 0 }: ReadAt): Promise<Fetched | undefined> {
     const name = this.prefix + topic;
     const cluster = await (this.#cluster ??= connectCluster(this.client));
@@ -68,25 +67,25 @@ export class DirectReader {
     const fetched = responses.find(({ topicName }) => topicName === name)?.partitions[0];
     if (!fetched) {
       if (clientSideThrottleTime > 0) return undefined;
-      throw new Error(`the broker's answer says nothing of partition ${partition} of ${topic}`);
+      throw new Error(`the broker's answer lacks partition ${partition} of ${topic}`);
     }
     const next = nextOffset(topic, fetched, offset);
     const end = Number(fetched.highWatermark);
     if (next === offset && offset < Math.max(until, end))
-      throw new Error(`the leader of ${topic} does not give offset ${offset} yet`);
+      throw new Error(`the leader of ${topic} does not return offset ${offset} yet`);
     const owner = new Partition(topic, partition, offset);
     const records = fetched.messages
       .map((message) => new ConsumedRecord(owner, message))
-      // A whole batch is given, also where it begins before.
+      // A broker returns whole batches, which may start before the offset.
       .filter((record) => record.offset >= offset);
     return { records, next, end, gone: false };
   }
 }
 
 /**
- * Returns where to read on after the fetch of one partition alone. A broker gives one batch at least, however large it is. No
- * batch below the high watermark means that compaction has left nothing there; in other topics it proves nothing, and the
- * offset stays.
+ * Returns the next offset after a fetch of one partition alone. A broker returns at least one batch, however large. In a
+ * compacted topic, no batch below the high watermark means that compaction has left no records there. In other topics it
+ * proves nothing, and the offset stays.
  */
 export function nextOffset(
   topic: string,

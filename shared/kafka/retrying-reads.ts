@@ -4,8 +4,8 @@ import { type Log } from '../telemetry/log';
 import { type Kafka } from './port';
 
 /**
- * What is asked of Kafka by whoever has no caller to tell that it is away: asked again until it is back, so that the
- * absence of a broker ends no process. What will not be otherwise the next time is thrown.
+ * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable broker ends no process.
+ * Errors that are not retriable are rethrown.
  */
 
 type Asked = Pick<Kafka, 'read' | 'ranges' | 'committed'>;

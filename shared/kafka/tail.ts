@@ -11,13 +11,12 @@ import { type InRecord, type Tail, type TailOptions } from './port';
 import { nextOffset } from './reader';
 
 /**
- * Reads a whole topic, or its tail, for this process alone: without a group, so that nothing has to be joined before
- * reading goes on. A loop for each broker fetches the partitions that the broker leads.
+ * Reads a whole topic, or its tail, for this process alone. It uses no consumer group, so that it need not join before it
+ * reads on. A loop for each broker fetches the partitions that the broker leads.
  *
- * Invariant: `completeAt` moves only by what a response proves: it names the partition, was not throttled, and its high
- * watermark lies at or before the position. After an interruption the leader may be a new one whose high watermark is
- * behind: then the position must also reach the end that leaders report (ListOffsets, which a new leader answers only
- * once it knows).
+ * Invariant: `completeAt` moves only with proof from a response: it names the partition, was not throttled, and its high
+ * watermark lies at or before the position. After an interruption a new leader may report an older high watermark. Then
+ * the position must also reach the end from ListOffsets, which a new leader answers only once it knows it.
  */
 
 const FETCH_BYTES = 1024 * 1024;
@@ -29,18 +28,18 @@ const GOODBYE_MS = 1_000;
 
 interface Place {
   readonly owner: Partition;
-  /** the next offset to be read */
+  /** the next offset to read */
   position: number;
-  /** completeness counts from here on; Infinity: the end must be asked for first */
+  /** least position that counts as complete; Infinity: the end must be looked up first */
   floor: number;
-  /** all that the partition held at this moment was given */
+  /** `onRecord` has received all records that the partition held at this time */
   completeAt: number;
 }
 
 export interface KafkaTailOptions extends TailOptions {
   prefix: string;
   minBytes: number;
-  /** with connections of its own, knowing this topic */
+  /** returns a cluster with separate connections that knows this topic */
   connect: (topic: string) => Promise<Cluster>;
   log: Log;
 }
@@ -71,20 +70,20 @@ export class KafkaTail implements Tail {
     return this.#completeAt;
   }
 
-  /** A broker that is away does not count: then each failed try is progress. */
+  /** An unreachable broker does not count as stuck: each failed try is progress. */
   stuck(): string | undefined {
     if (this.#progress.stuck() === undefined) return undefined;
     return `the reader of ${this.options.topic} has made no progress for ${Math.round(this.#progress.pollAgeMs)} ms`;
   }
 
-  /** Resolves when reading has begun: what is appended from then on will be seen. @throws what kafkajs throws */
+  /** Starts reading. Records appended after this has resolved will be seen. @throws an error of kafkajs */
   async start(): Promise<void> {
     await this.#findStart();
     this.#cluster = await this.options.connect(this.#topic);
     this.#spread();
   }
 
-  /** Where to begin in each partition. */
+  /** Finds the start position in each partition. */
   async #findStart(): Promise<void> {
     const { from } = this.options;
     const ends = await whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic), START_WITHIN_MS);
@@ -122,7 +121,7 @@ export class KafkaTail implements Tail {
     }
   }
 
-  /** The partitions that a broker leads. One that the topic has been given since the start begins at its beginning. */
+  /** Returns the partitions that a broker leads. A partition added to the topic since the start is read from offset 0. */
   #ledBy(node: string): [partition: number, place: Place][] {
     const all = this.#cluster.findTopicPartitionMetadata(this.#topic);
     return all
@@ -173,7 +172,7 @@ export class KafkaTail implements Tail {
 
   #take({ responses, clientSideThrottleTime }: FetchResponse, begunAt: number): void {
     const fetched = responses.flatMap(({ partitions }) => partitions);
-    // Where one partition fills the response, others look empty.
+    // When one partition fills the response, others look empty.
     const isEmpty = fetched.every(({ next }) => next === undefined);
     let progressed = clientSideThrottleTime > 0;
     for (const each of fetched) progressed = this.#takePartition(each, isEmpty, begunAt) || progressed;
@@ -182,13 +181,13 @@ export class KafkaTail implements Tail {
     this.#advance();
   }
 
-  /** @returns whether there were records, or the end is proven */
+  /** @returns whether it read records or proved the end */
   #takePartition(fetched: FetchedPartition, isEmpty: boolean, begunAt: number): boolean {
     const place = this.#places.get(fetched.partition);
     if (!place) return false;
     const before = place.position;
     for (const message of fetched.messages) {
-      // A whole batch is given, also where it begins before.
+      // A broker returns whole batches, which may start before the position.
       if (message.offset >= before) this.#give(new ConsumedRecord(place.owner, message));
     }
     if (isEmpty || fetched.next !== undefined) place.position = nextOffset(this.options.topic, fetched, before);
@@ -213,7 +212,7 @@ export class KafkaTail implements Tail {
     this.options.onComplete?.();
   }
 
-  /** Finds leaders and ends again, and goes on trying until it has them. A try that fails is a broker that is away. */
+  /** Finds leaders and ends again, and retries until it has them. A failed try means that a broker is unreachable. */
   async #recover(): Promise<void> {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#stopped; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       try {
@@ -245,7 +244,7 @@ export class KafkaTail implements Tail {
       if (!place) continue;
       const [low, high] = [Number(end.low), Number(end.high)];
       place.floor = high;
-      // Records were deleted before they were read; or the log has lost its end, and other records take those offsets.
+      // Records were deleted before they were read, or the log was truncated and reuses their offsets.
       if (place.position < low) place.position = low;
       else if (place.position > high) place.position = this.options.from === 'beginning' ? low : high;
     }
@@ -279,7 +278,7 @@ export class KafkaTail implements Tail {
     await withTimeout(GOODBYE_MS, Promise.all(this.#loops.values()));
   }
 
-  /** Asked again after a wait. */
+  /** A function, because the value may change during a wait. */
   #isStopped = () => this.#stopped;
 
   #sayInterrupted(error: unknown): void {

@@ -7,7 +7,7 @@ import { readBounds } from './leader-retry';
 import { lookConfig } from './wait-for-kafka';
 import { DUE, MESSAGES, TIER_PREFIX, topicSpecs, WEBHOOKS } from './topics';
 
-/** Looks at the topics and consumer groups of a system and makes none. */
+/** Inspects the topics and consumer groups of a system without creating any. */
 
 export interface TopicFindings {
   /** with the prefix */
@@ -16,7 +16,7 @@ export interface TopicFindings {
   count: number;
 }
 
-/** @throws where Kafka does not answer */
+/** Compares all topics with their specification. @throws if Kafka does not answer */
 export async function inspectTopics(settings: Settings): Promise<TopicFindings> {
   return withAdmin(settings, async (admin) => {
     const prefix = settings.WAYPOST_TOPIC_PREFIX;
@@ -36,7 +36,7 @@ export async function inspectTopics(settings: Settings): Promise<TopicFindings> 
   });
 }
 
-/** Offsets that a group may have lost, or may lose. */
+/** Offsets that a group has lost, or may lose. */
 export interface OffsetFindings {
   /** partitions that hold records and have no committed offset: their group reads them from the beginning */
   uncommitted: { group: string; topic: string; partitions: number[] }[];
@@ -47,8 +47,8 @@ export interface OffsetFindings {
 }
 
 /**
- * Looks at the groups that route, send and give back: where one of them begins again, receivers get requests again.
- * @throws where Kafka does not answer
+ * Inspects the groups of router, delivery and retry: if one of them starts from the beginning, receivers get requests again.
+ * @throws if Kafka does not answer
  */
 export async function inspectOffsets(settings: Settings): Promise<OffsetFindings> {
   const specs = specsOf(settings);
@@ -56,7 +56,7 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
   const reads = { router: [MESSAGES], delivery: [WEBHOOKS, DUE], retry: tiers };
   return withAdmin(settings, async (admin) => {
     const prefix = settings.WAYPOST_TOPIC_PREFIX;
-    // First: kafkajs finds coordinators only once it knows the brokers.
+    // This comes first, because kafkajs finds coordinators only once it knows the brokers.
     const { brokers } = await admin.describeCluster();
     const uncommitted: OffsetFindings['uncommitted'] = [];
     for (const [service, topics] of Object.entries(reads)) {

@@ -2,17 +2,17 @@ import { formatDuration, parseDuration } from '../model/duration';
 import { parkTiers } from '../model/schedule';
 
 /**
- * The one table of topics: everything else that knows a topic derives it from here. Keys say what is kept together:
- * a source's user, a destination's shard, one delivery.
+ * A row in the only table of topics, from which all other code derives topics. A key keeps together the records of a
+ * source's user, of a destination's shard, or of one delivery.
  */
 export interface TopicSpec {
   name: string;
-  /** `all`: WAYPOST_PARTITIONS; `one`: a single partition, so that readers see one order */
+  /** `all`: WAYPOST_PARTITIONS; `one`: a single partition, so that all readers see the same order */
   partitions: 'all' | 'one';
   cleanup: 'delete' | 'compact';
-  /** ms; absent where compaction keeps the last record of each key */
+  /** ms; absent if compaction keeps the last record of each key */
   retentionMs?: number;
-  /** The segment that is written to is not compacted: who reads all of the topic reads as much as this for nothing. */
+  /** Kafka does not compact the active segment, so that readers of the whole topic read up to this size in vain. */
   segmentBytes?: number;
 }
 
@@ -20,8 +20,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * How long compaction keeps a tombstone, ms. Who was away for less sees it: the audiences service trusts a store that is up to
- * half a day old, and a delete that it misses would leave the profile of a deleted user.
+ * Time for which compaction keeps a tombstone, ms. A reader that was away for less sees it. The audiences service trusts a
+ * store that is up to half a day old, and a missed tombstone would leave the profile of a deleted user.
  */
 export const TOMBSTONES_MS = DAY_MS;
 
@@ -34,31 +34,31 @@ export const DUE = 'webhooks.due';
 export const DEAD = 'webhooks.dead';
 export const ATTEMPTS = 'attempts';
 export const CONFIG = 'config';
-/** Of messages what profiles need, by user: their partitions are those of the profiles. */
+/** The part of `messages` that profiles need, keyed by user and co-partitioned with the profiles. */
 export const PROFILE_EVENTS = 'profiles.events';
-/** The profiles themselves: what a store is restored from. */
+/** The profiles: the changelog from which a state store is restored. */
 export const PROFILES = 'profiles';
-/** How far each definition is in each partition of profiles. */
+/** Progress of each definition in each partition of profiles. */
 export const PROFILE_STATUS = 'profiles.status';
-/** What control asks of those who keep profiles, and what they answer: read by whoever is there, of use for a moment. */
+/** Queries of control to the audiences service, and their results: read by running processes, useful for a moment. */
 export const PROFILE_QUESTIONS = 'profiles.questions';
 export const PROFILE_ANSWERS = 'profiles.answers';
-/** Topics that leave out offsets by nature. In all others a gap is what retention took away. */
+/** Topics in which compaction leaves gaps between offsets. In all others a gap means that retention deleted records. */
 export const COMPACTED: ReadonlySet<string> = new Set([CONFIG, PROFILES, PROFILE_STATUS]);
-/** Of the topics of tiers, each of which ends in its delay. */
+/** Prefix of the tier topics; the delay follows. */
 export const TIER_PREFIX = 'webhooks.retry.';
 
-/** The name of a tier's topic: 10000 → `webhooks.retry.10s`. */
+/** Returns the topic of a tier: 10000 → `webhooks.retry.10s`. */
 export function tierTopic(delayMs: number): string {
   return TIER_PREFIX + formatDuration(delayMs);
 }
 
-/** The delay of a tier by its topic (without prefix), or undefined where it is no tier. */
+/** Returns the delay of a tier by its topic (without prefix), ms; undefined for other topics. */
 export function tierDelayMs(topic: string): number | undefined {
   return topic.startsWith(TIER_PREFIX) ? parseDuration(topic.slice(TIER_PREFIX.length)) : undefined;
 }
 
-/** All topics of a system. Tier topics keep the window and a day, so that an outage of a day loses nothing. */
+/** Returns all topics of a system. Tier topics keep the window and a day, so that an outage of a day loses no delivery. */
 export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number }): TopicSpec[] {
   const keep = (name: string, days: number): TopicSpec => ({
     name,

@@ -4,22 +4,22 @@ import { type KafkaAddress } from './connection-settings';
 import { allowLeaderless } from './leaderless';
 
 /**
- * Says when Kafka can be used, which is later than when its port answers: a new broker refuses consumer groups while
- * their coordinator loads, and kafkajs reports that as errors.
+ * Waits until Kafka can be used, which is later than the first answer of its port: a new broker refuses consumer groups
+ * while their coordinator loads, and kafkajs reports that as errors.
  */
 
 const PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
 /**
- * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names that differ in their
- * last letter by one have hashes that differ by one: so many of them reach so many coordinators.
+ * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names whose last letters follow
+ * each other have hashes that follow each other, so that three names reach three coordinators.
  */
 const PROBES = ['waypost-ready-a', 'waypost-ready-b', 'waypost-ready-c'];
 
 /**
  * Resolves when a broker answers, has a controller, and coordinates consumer groups.
  * @param giveUp ends the wait early
- * @throws AppError `cannot_start` after `deadlineMs`, in one sentence that names the brokers and the last reason
+ * @throws AppError `cannot_start` after `deadlineMs`, with one sentence that names the brokers and the last reason
  */
 export async function waitForKafka(address: KafkaAddress, deadlineMs: number, giveUp?: AbortSignal): Promise<void> {
   const until = Date.now() + deadlineMs;
@@ -33,10 +33,10 @@ export async function waitForKafka(address: KafkaAddress, deadlineMs: number, gi
   }
 }
 
-/** What one look at Kafka found. `refuses_groups`: it answers, but no consumer can work with it. */
+/** Result of one probe of Kafka. `refuses_groups`: it answers, but no consumer can work with it. */
 export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reason: string };
 
-/** One look, which takes no longer than a request may. */
+/** Probes Kafka once, within the timeout of a request. */
 export async function probeKafka(address: KafkaAddress): Promise<Look> {
   const client = new KafkaJs({ ...lookConfig(address), clientId: 'waypost-ready' });
   const admin = allowLeaderless(client, 'all').admin({ retry: { retries: 0 } });
@@ -61,7 +61,7 @@ async function lookAtGroups(admin: Admin): Promise<Look> {
   }
 }
 
-/** For a single look: no second try, and nothing is logged. */
+/** Returns the configuration for a single probe: no retries, and no logging. */
 export function lookConfig(address: KafkaAddress): KafkaConfig {
   const { brokers, ssl, sasl } = address;
   return {
@@ -71,12 +71,12 @@ export function lookConfig(address: KafkaAddress): KafkaConfig {
     connectionTimeout: CONNECT_TIMEOUT_MS,
     requestTimeout: 10_000,
     retry: { retries: 0 },
-    // Every refusal before the broker is up is expected here, and the last one is in the error.
+    // Refusals are expected until the broker is up, and the error contains the last one.
     logLevel: logLevel.NOTHING,
   };
 }
 
-/** kafkajs wraps the cause of a failed connection; the sentence wants the cause, without a full stop. */
+/** Returns the cause of an error, which kafkajs wraps, without a full stop: it becomes part of a sentence. */
 function plainReason(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return messageOf(cause).trim().replace(/\.$/, '');

@@ -4,17 +4,17 @@ import { type InRecord, type Kafka } from './port';
 import { type Log } from '../telemetry/log';
 
 /**
- * Reads a topic from its end on for as long as somebody waits for records of some key, and not at all otherwise: a
- * consumer that runs all the time, for the few tests of a day, would cost as much as the history's.
+ * Reads a topic from its end while callers wait for records of a key, and not otherwise: a permanent consumer for a few
+ * test deliveries a day would cost as much as the history's consumer.
  */
 
-/** A moment for who waits for an answer; a request to each partition every time. */
+/** Short for a waiting caller; each look costs one request to each partition. */
 const LOOK_EVERY_MS = 100;
 const MAX_BYTES = 1024 * 1024;
 
 export class RecordWaiter {
   readonly #byKey = new Map<string, (value: Buffer) => void>();
-  /** where each partition is read on; there while somebody listens */
+  /** next offset of each partition; undefined while no caller waits */
   #positions: Promise<Map<number, number>> | undefined;
   #reading: Promise<void> = Promise.resolve();
   #trouble = false;
@@ -30,7 +30,7 @@ export class RecordWaiter {
   }
 
   /**
-   * Whatever is appended after this resolved is heard, until `end` is called.
+   * Passes records of a key to `hear` that are appended after this has resolved, until `end` is called.
    * @throws AppError `kafka_unavailable`
    */
   async begin(key: string, hear: (value: Buffer) => void): Promise<void> {
@@ -51,7 +51,7 @@ export class RecordWaiter {
     this.#byKey.delete(key);
   }
 
-  /** Nobody is heard any more. */
+  /** Ends all waits. */
   async stop(): Promise<void> {
     this.#byKey.clear();
     await this.#reading;
@@ -82,14 +82,14 @@ export class RecordWaiter {
       }
       this.#trouble = false;
     } catch (error) {
-      // It is asked again; who waits in vain is told so.
+      // The read is retried, and callers have their own time limits.
       if (!this.#trouble) this.log.warn({ topic: this.topic, reason: messageOf(error) }, 'listening.failed');
       this.#trouble = true;
     }
   }
 
   #pass({ key, value }: InRecord): void {
-    // What others' records say is not even looked at.
+    // Records of other keys are not decoded.
     if (key && value) this.#byKey.get(key.toString())?.(value);
   }
 }

@@ -81,7 +81,7 @@ export class Membership {
   /** Call at the start of each fetch. @throws an error that makes kafkajs join again, if a round is wanted */
   checkRound(): void {
     if (!this.#wantsRound && !this.leaderAsks) return;
-    throw Object.assign(new Error('another round of assignment is wanted'), {
+    throw Object.assign(new Error('another round of assignment is requested'), {
       type: 'REBALANCE_IN_PROGRESS',
       retriable: true,
     });

@@ -2,15 +2,15 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { type FetchedRecord } from '../protocol/batch';
 
 /**
- * Connections to the brokers without a consumer group: kafkajs has them inside, and offers no way to read with them. They
- * are made by the symbol that its producers, consumers and admins use; the version is pinned, and a test reads this way
- * from a real broker.
+ * Connects to the brokers without a consumer group. kafkajs has such connections inside, and no public way to read with
+ * them. They are made by the symbol that its producers, consumers and admins use. The version is pinned, and a test reads
+ * from a real broker this way.
  */
 
 const CREATE_CLUSTER = 'private:Kafka:createCluster';
 const METADATA_MAX_AGE_MS = 300_000;
 
-/** One partition's part of a fetch response, as codec/install.ts decodes it. */
+/** One partition in a fetch response, as `codec-hook.ts` decodes it. */
 export interface FetchedPartition {
   partition: number;
   highWatermark: string;
@@ -20,7 +20,7 @@ export interface FetchedPartition {
 }
 
 export interface FetchResponse {
-  /** ms; above 0 the broker refused to give records, because of a client quota, and names no partition */
+  /** ms; above 0 the broker withheld records because of a client quota, and names no partition */
   clientSideThrottleTime: number;
   responses: { topicName: string; partitions: FetchedPartition[] }[];
 }
@@ -33,7 +33,7 @@ interface FetchRequest {
   topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
 }
 
-/** What of kafkajs's Cluster is used. Its brokers are connected when they are first asked. */
+/** The used part of kafkajs's Cluster. A broker is connected at its first request. */
 export interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -46,7 +46,7 @@ export interface Cluster {
   findBroker(node: { nodeId: string }): Promise<{ fetch(request: FetchRequest): Promise<FetchResponse> }>;
 }
 
-/** A cluster with connections of its own: a broker answers the requests of a connection one after the other. */
+/** Returns a cluster with separate connections: a broker answers the requests of a connection one after the other. */
 export async function connectCluster(client: KafkaJs, topic?: string): Promise<Cluster> {
   const cluster = createCluster(client) as Cluster;
   try {
@@ -59,16 +59,16 @@ export async function connectCluster(client: KafkaJs, topic?: string): Promise<C
   return cluster;
 }
 
-/** One that is not connected yet: whose parts are used is the caller's to declare. */
+/** Returns an unconnected cluster. The caller declares the parts of it that it uses. */
 export function createCluster(client: KafkaJs): unknown {
   return clusterMaker(client).make({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
 }
 
-/** Finds the method by which kafkajs makes the connections of each of its parts. */
+/** Finds the method with which kafkajs makes the connections of its producers, consumers and admins. */
 export function clusterMaker(client: KafkaJs): { symbol: symbol; make: (options: object) => unknown } {
   const symbol = Object.getOwnPropertySymbols(client).find((each) => each.description === CREATE_CLUSTER);
   const make = symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
-  if (!make) throw new Error('this version of kafkajs is not the one that is known here');
+  if (!make) throw new Error('this version of kafkajs is not supported');
   return { symbol, make };
 }
 

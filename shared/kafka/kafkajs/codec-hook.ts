@@ -4,9 +4,9 @@ import { FetchThrottle } from './fetch-throttle';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 
 /**
- * Replaces kafkajs's codec for fetches, which makes an object, three BigInts and a buffer for each header that it reads.
- * It is replaced where kafkajs looks its requests up, so that nothing else changes; the version of kafkajs is pinned, and
- * tests compare both (docs/design/decisions/0009-record-codec.md). Produce requests are made by `request-sender.ts`.
+ * Replaces kafkajs's codec for fetches, which creates an object, three BigInts and a buffer for each header. The hook sits
+ * in kafkajs's lookup of requests, and changes nothing else. The version of kafkajs is pinned, and tests compare both
+ * codecs (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce requests.
  */
 
 interface Protocol<In> {
@@ -36,9 +36,9 @@ const compression = require('kafkajs/src/protocol/message/compression') as {
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
 
-/** At 10 ms a consumer of 24 partitions and 500 records a second uses 40 % less CPU, and half of its records come 2.5 ms later. */
+/** With 10 ms, a consumer of 24 partitions and 500 records a second uses 40 % less CPU, and half of its records come 2.5 ms later. */
 const FETCH_SPACE_MS = 5;
-/** kafkajs has a Broker for each consumer and node, and one fetch at a time by each. */
+/** kafkajs has one Broker for each consumer and node, with one fetch at a time. */
 const paces = new WeakMap<Broker, FetchThrottle>();
 
 async function waitForTurn(broker: Broker): Promise<void> {
@@ -50,12 +50,12 @@ async function waitForTurn(broker: Broker): Promise<void> {
 
 let installed = false;
 
-/** The records of a batch: what this codec made of them. */
+/** Returns the records of a batch, as this codec has decoded them. */
 export function fetchedRecords(batch: Batch): FetchedRecord[] {
   return batch.messages as unknown as FetchedRecord[];
 }
 
-/** Once for the process. */
+/** Installs the codec, and the throttle of fetches, once for the process. */
 export function installCodec(): void {
   if (installed) return;
   installed = true;
@@ -71,15 +71,15 @@ export function installCodec(): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below
   const { fetch: send } = brokers.prototype;
   brokers.prototype.fetch = async function (request) {
-    // One that does not wait for records is not part of a loop.
+    // A fetch that does not wait for records is not part of a loop.
     if (request.maxWaitTime > 0) await waitForTurn(this);
     return send.call(this, request);
   };
 }
 
 /**
- * Decodes as kafkajs does: numbers that it keeps as text stay text, but for offset and time of a record. `next` of a
- * partition is added (see `FetchedBatches`).
+ * Decodes a response like kafkajs: its numbers in text form stay text, except offset and timestamp of a record. It adds
+ * `next` to each partition (see `FetchedBatches`).
  */
 export async function decodeFetch(raw: Buffer): Promise<unknown> {
   const reader = new ByteReader(raw);

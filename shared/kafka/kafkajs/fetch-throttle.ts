@@ -1,7 +1,7 @@
 /**
- * Spaces out the fetches of one consumer from one broker: pure. A broker answers a fetch as soon as there is one record;
- * without a pause a consumer of 2,000 records a second makes a thousand fetches of all its partitions a second, which cost
- * it more than the records do. A consumer that has been waiting for longer than the space (an idle one) is not held up.
+ * Spaces out the fetches of one consumer from one broker, without a clock. A broker answers a fetch as soon as it has one
+ * record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches of all its partitions a second,
+ * which cost more than the records. A consumer that has waited for longer than the space (an idle one) is not delayed.
  */
 export class FetchThrottle {
   #startedAt = -Infinity;
@@ -9,7 +9,7 @@ export class FetchThrottle {
   /** @param spaceMs the least time between the starts of two fetches */
   constructor(private readonly spaceMs: number) {}
 
-  /** A fetch wants to start. @returns ms that it has to wait; it counts as started then */
+  /** Registers a fetch. @returns the ms that it has to wait; it counts as started afterwards */
   wait(nowMs: number): number {
     const waitMs = Math.max(0, this.#startedAt + this.spaceMs - nowMs);
     this.#startedAt = nowMs + waitMs;

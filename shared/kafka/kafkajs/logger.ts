@@ -2,8 +2,8 @@ import { logLevel, type logCreator } from 'kafkajs';
 import { type Log } from '../../telemetry/log';
 
 /**
- * kafkajs's log lines as ours. It calls normal life an error (a group that rebalances, a coordinator that loads, a
- * broker that is away and retried), so that nothing of it is louder than a warning; what matters is thrown at us anyway.
+ * Writes kafkajs's log lines to Waypost's log. kafkajs logs normal events as errors (a rebalance, a loading coordinator, a
+ * retry after a broker is unreachable), so that the highest level here is a warning. Relevant errors are also thrown.
  */
 export function kafkaLogger(log: Log): logCreator {
   return () =>

@@ -1,13 +1,14 @@
 import { CompactingMap } from '../../service/compacting-map';
 
 /**
- * Two cures for the queue of requests that each connection of kafkajs has.
+ * Fixes two faults of the request queue that each connection of kafkajs has.
  *
- * A timer that never rests: after each answer it plans to look again at requests that wait, at a time in the past, and so
- * once a millisecond for as long as it lives (kafkajs issue 1704). An idle process spent 4 % of a core on it. A look is needed
- * only where something waits; what is put there later plans its own.
+ * A timer that never stops: after each answer the queue schedules a check of waiting requests at a time in the past, and so
+ * once a millisecond for as long as it exists (kafkajs issue 1704). An idle process spent 4 % of a core on it. The check is
+ * needed only while requests wait; a later request schedules one itself.
  *
- * A Map of what is in flight, which keeps all that has been, records and answers with it, until a whole collection (compacting-map.ts).
+ * A Map of requests in flight, which keeps past requests with their records and answers until a full garbage collection
+ * (compacting-map.ts).
  */
 
 interface RequestQueue {
@@ -22,7 +23,7 @@ const { prototype } = require('kafkajs/src/network/requestQueue') as { prototype
 
 let installed = false;
 
-/** Once for the process. */
+/** Patches the request queues once for the process. */
 export function patchRequestQueues(): void {
   if (installed) return;
   installed = true;
@@ -32,7 +33,7 @@ export function patchRequestQueues(): void {
     if (this.pending.length > 0) schedule.call(this);
   };
   prototype.push = function (this: RequestQueue, request: object) {
-    // Nothing is in flight before the first.
+    // The map is empty before the first request.
     if (this.inflight instanceof Map && this.inflight.size === 0) this.inflight = new CompactingMap();
     push.call(this, request);
   };

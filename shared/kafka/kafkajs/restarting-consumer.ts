@@ -4,9 +4,9 @@ import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 
 /**
- * A consumer that outlives kafkajs's crashes. kafkajs can restart a crashed consumer itself, but does it on top of what
- * is left of the old one: after a broker's restart its connections wrote after their end and groups were joined twice.
- * Here each life begins with a new consumer, and the old one is no longer listened to.
+ * Replaces a crashed kafkajs consumer by a new one. kafkajs can restart a crashed consumer itself, but reuses remains of the
+ * old one: after a broker's restart its connections wrote after their end and groups were joined twice. Here each restart
+ * creates a new consumer, and events of the old one are ignored.
  */
 
 const FIRST_PAUSE_MS = 100;
@@ -22,7 +22,7 @@ export class RestartingConsumer {
   constructor(
     private readonly options: {
       make: () => Consumer;
-      /** Listens, subscribes and runs: everything that a new life needs. */
+      /** adds the listeners, subscribes and runs a new consumer */
       live: (consumer: Consumer) => Promise<void>;
       onCrash: () => void;
       log: Log;
@@ -35,7 +35,7 @@ export class RestartingConsumer {
     return this.#current;
   }
 
-  /** The first life. @throws what kafkajs throws where no broker answers */
+  /** Starts the first consumer. @throws an error of kafkajs if no broker answers */
   async start(): Promise<void> {
     await this.#live();
   }
@@ -57,7 +57,7 @@ export class RestartingConsumer {
     await this.options.live(consumer);
   }
 
-  /** However long the broker is away, its return is waited for. */
+  /** Tries without end until the broker is back. */
   async #restart(): Promise<void> {
     this.#restarting = true;
     let pauseMs = FIRST_PAUSE_MS;

@@ -270,7 +270,7 @@ export class KafkaBatchProducer implements BatchProducer {
 
 /** Returns the error for the caller of a record that Kafka does not take. */
 function refusalOf(place: string, { name, fate }: ProduceError): AppError {
-  const text = `Kafka takes no records for ${place} (${name})`;
+  const text = `Kafka accepts no records for ${place} (${name})`;
   if (fate === 'record') return new AppError('kafka_refused', `Kafka refuses a record for ${place} (${name})`);
   if (fate !== 'refused') return new AppError('kafka_unavailable', `${text}; try again`, true);
   return new AppError('kafka_refused', `${text}; ${REMEDIES.get(name) ?? 'see the log of the broker'}`, true);

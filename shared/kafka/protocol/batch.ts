@@ -165,7 +165,7 @@ export async function readBatches(buffer: Buffer, decompress: Decompress): Promi
     const end = start + LENGTH_END + buffer.readInt32BE(start + AT.length);
     if (end > buffer.length) break;
     const magic = buffer.readInt8(start + AT.magic);
-    if (magic !== MAGIC) throw new Error(`a batch has format ${magic}, which is older than Kafka 0.11`);
+    if (magic !== MAGIC) throw new Error(`a batch has format ${magic}, from before Kafka 0.11`);
     await readBatch(buffer.subarray(start, end), decompress, records);
     next = Number(buffer.readBigInt64BE(start)) + buffer.readInt32BE(start + AT.lastDelta) + 1;
     start = end;
