@@ -1,8 +1,8 @@
 import { grantCommands, grantsOf } from '../../../deploy/kafka/acls';
 
-/** Grants as commands. That they suffice, and are no more than that, a real Kafka says (test/integration/kafka-security.test.ts). */
+/** Grants as commands. test/integration/kafka-security.test.ts shows with a real Kafka that they suffice, and are minimal. */
 
-test('grants of a system with a prefix, as commands', () => {
+test('the grants of a system with a prefix become commands with that prefix', () => {
   const commands = grantCommands(grantsOf('prod.', 'wp-'), 'k:9092').map((command) =>
     command.replace('kafka-acls.sh --bootstrap-server k:9092 --command-config admin.properties --add ', ''),
   );

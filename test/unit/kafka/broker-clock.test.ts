@@ -1,10 +1,10 @@
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
 
-/** A process whose own clock is wrong by so many ms. */
+/** Returns a process whose clock is wrong by this many ms. */
 function aClock(wrongByMs: number) {
   const at = { ms: 1_000_000 };
   const clock = new BrokerClock(() => at.ms + wrongByMs);
-  /** A produce request that takes so long; the broker stamps it in the middle. */
+  /** Makes a produce request that takes this many ms; the broker sets the timestamp in the middle. */
   const write = (tookMs: number) => {
     const mark = clock.mark();
     at.ms += tookMs;
@@ -14,7 +14,7 @@ function aClock(wrongByMs: number) {
 }
 
 test.each([0, 3_600_000, -3_600_000, 5, -5])(
-  'a clock that is wrong by %d ms tells the time of the brokers after one write',
+  'a clock that is wrong by %d ms shows the time of the brokers after one write',
   (wrongByMs) => {
     const { write, errorMs } = aClock(wrongByMs);
     write(10);
@@ -22,25 +22,25 @@ test.each([0, 3_600_000, -3_600_000, 5, -5])(
   },
 );
 
-test('a clock that is behind tells the time of the brokers after one read', () => {
+test('a clock that is behind shows the time of the brokers after one read', () => {
   const { at, clock, errorMs } = aClock(-3_600_000);
   clock.read(at.ms - 3);
   expect(errorMs()).toBe(3);
 });
 
-test('an old record that is read changes nothing', () => {
+test('reading an old record does not change the broker clock', () => {
   const { at, clock, errorMs } = aClock(0);
   clock.read(at.ms - 86_400_000);
   expect(errorMs()).toBe(0);
 });
 
-test('a slow write changes nothing where the clock is right', () => {
+test('a slow write does not change a broker clock that is right', () => {
   const { write, errorMs } = aClock(0);
   write(4_000);
   expect(errorMs()).toBe(0);
 });
 
-test('time goes on between stamps', () => {
+test('the broker clock advances between timestamps', () => {
   const { at, clock, write, errorMs } = aClock(-3_600_000);
   write(10);
   const error = errorMs();
@@ -49,14 +49,14 @@ test('time goes on between stamps', () => {
   expect(clock.now()).toBeGreaterThan(1_000_000 + 1_800_000);
 });
 
-test('a record that one broker stamps hours ahead is not believed once a record was written', () => {
+test('a timestamp that is hours ahead in a record that was read is ignored after a write', () => {
   const { at, clock, write, errorMs } = aClock(0);
   write(10);
   clock.read(at.ms + 18_000_000);
   expect(errorMs()).toBeLessThanOrEqual(6);
 });
 
-test('one broker of three whose clock is hours ahead does not decide', () => {
+test('one of three brokers whose clock is hours ahead does not move the broker clock', () => {
   const { at, clock, write, errorMs } = aClock(0);
   for (let i = 0; i < 60; i++) {
     write(10);

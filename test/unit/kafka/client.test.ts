@@ -2,7 +2,7 @@ import pino from 'pino';
 import { connectKafka } from '../../../shared/kafka/client';
 import { loadSettings } from '../../../shared/service/settings';
 
-/** @returns the events that are logged at level warn while no broker answers */
+/** Returns the events that are logged at level warn while no broker answers. */
 async function warningsOf(env: Record<string, string>): Promise<string[]> {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
@@ -13,11 +13,11 @@ async function warningsOf(env: Record<string, string>): Promise<string[]> {
   return lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
 }
 
-it('a password that crosses the network in clear is warned of at start', async () => {
+it('a start logs a warning if the password crosses the network in clear text', async () => {
   expect(await warningsOf({ KAFKA_SASL_MECHANISM: 'plain' })).toContain('kafka.password_in_clear');
 }, 20_000);
 
-it('a password that is hashed or encrypted is not warned of', async () => {
+it('a start logs no warning if the password is hashed or encrypted', async () => {
   const scram = await warningsOf({ KAFKA_SASL_MECHANISM: 'scram-sha-512' });
   const tls = await warningsOf({ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SSL: 'true' });
   expect([...scram, ...tls]).not.toContain('kafka.password_in_clear');

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { kafkaAddress } from '../../../shared/kafka/connection-settings';
 import { loadSettings } from '../../../shared/service/settings';
 
-/** What of the settings says how Kafka is reached. */
+/** The settings for the connection to Kafka. */
 
 const address = (env: Record<string, string>) => kafkaAddress(loadSettings({ KAFKA_BROKERS: 'k:9092', ...env }));
 
 test.each([
   [{}, { ssl: false }],
   [{ KAFKA_SSL: 'true' }, { ssl: true }],
-])('%j', (env, expected) => {
+])('the settings %j give the address %j', (env, expected) => {
   expect(address(env)).toEqual({ brokers: ['k:9092'], ...expected });
 });
 
-test('an authority of its own is read from its file, and one that is missing is named', () => {
+test('a certificate authority is read from its file, and the error names a missing file', () => {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-address-'));
   const file = join(dir, 'ca.pem');
   writeFileSync(file, 'an authority');

@@ -5,7 +5,7 @@ import { CONFIG, PROFILES, TOMBSTONES_MS, topicSpecs } from '../../../shared/kaf
 const DAY_MS = 86_400_000;
 const compacted = topicSpecs({ retryDelaysMs: [], windowMs: DAY_MS }).filter(({ cleanup }) => cleanup === 'compact');
 
-/** As a broker answers whose topics keep tombstones for so long, and are as wanted in all else. */
+/** Returns an admin for topics that keep tombstones for this time, and otherwise match their specification. */
 function adminOf(tombstonesMs: number): Admin {
   const answers = {
     fetchTopicMetadata: ({ topics }: { topics: string[] }) =>
@@ -22,10 +22,10 @@ function adminOf(tombstonesMs: number): Admin {
 }
 
 test.each([
-  ['as long as wanted are no difference', TOMBSTONES_MS, []],
-  ['longer are no difference', 7 * DAY_MS, []],
-  ['shorter are told of each compacted topic', 3_600_000, compacted.map(({ name }) => name)],
-])('tombstones that are kept %s', async (_, tombstonesMs, topics) => {
+  ['as long as specified are no difference', TOMBSTONES_MS, []],
+  ['for longer are no difference', 7 * DAY_MS, []],
+  ['for less are a difference of each compacted topic', 3_600_000, compacted.map(({ name }) => name)],
+])('tombstones kept %s', async (_, tombstonesMs, topics) => {
   expect(compacted.map(({ name }) => name)).toEqual(expect.arrayContaining([CONFIG, PROFILES]));
   const found = await findDifferences(adminOf(tombstonesMs), { prefix: '', partitions: 2, replication: 1 }, compacted);
   expect(found.map(({ topic }) => topic)).toEqual(topics);

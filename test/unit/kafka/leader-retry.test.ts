@@ -11,14 +11,14 @@ function once(error: Error): () => Promise<string> {
 }
 
 test.each<[string, Error]>([
-  ['a broker is not the leader of a partition', refusal('NOT_LEADER_FOR_PARTITION')],
-  ['a partition has no leader yet', refusal('LEADER_NOT_AVAILABLE')],
-  ['kafkajs has given up its own tries for want of a leader', wrapped(refusal('LEADER_NOT_AVAILABLE'))],
-])('a look is repeated where %s', async (_, error) => {
+  ['if a broker is not the leader of a partition', refusal('NOT_LEADER_FOR_PARTITION')],
+  ['while a partition has no leader yet', refusal('LEADER_NOT_AVAILABLE')],
+  ['after kafkajs has used up its own retries without a leader', wrapped(refusal('LEADER_NOT_AVAILABLE'))],
+])('a look-up of offsets is repeated %s', async (_, error) => {
   expect(await whileLeadersAreFound(once(error))).toBe('found');
 });
 
-test('a look is not repeated where the broker refuses it', async () => {
+test('a look-up of offsets is not repeated if the broker refuses it', async () => {
   const error = refusal('TOPIC_AUTHORIZATION_FAILED');
   await expect(whileLeadersAreFound(once(error))).rejects.toBe(error);
 });

@@ -2,7 +2,7 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { DirectReader } from '../../../shared/kafka/reader';
 import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
 
-/** What a direct read takes for the end of a partition. Reads from a real broker: kafka-port.test.ts. */
+/** When a direct read considers a partition read to the end. Reads from a real broker: kafka-port.test.ts. */
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -17,19 +17,19 @@ async function read(answers: BrokerAnswer[], at: { offset: number; until?: numbe
 }
 
 test.each<[string, BrokerAnswer[]]>([
-  ['throttled', [{ throttledMs: 100 }, { throttledMs: 100 }, { highWatermark: 50, next: 20 }]],
-  ['without the partition', ['nothing', { highWatermark: 50, next: 20 }]],
-  ['of a new leader that is behind', [{ highWatermark: 10 }, { highWatermark: 50, next: 20 }]],
-])('an empty answer %s is asked for again', async (_, answers) => {
+  ['that was throttled', [{ throttledMs: 100 }, { throttledMs: 100 }, { highWatermark: 50, next: 20 }]],
+  ['that lacks the partition', ['nothing', { highWatermark: 50, next: 20 }]],
+  ['from a new leader that is behind', [{ highWatermark: 10 }, { highWatermark: 50, next: 20 }]],
+])('a read is repeated after an empty answer %s', async (_, answers) => {
   expect(await read(answers, { offset: 10, until: 50 })).toMatchObject({ next: 20, end: 50, gone: false });
 });
 
-test('what compaction has left empty is passed', async () => {
+test('a read passes a stretch that compaction has emptied', async () => {
   expect(await read([{ highWatermark: 50 }], { offset: 10, until: 50 })).toMatchObject({ next: 50, end: 50 });
   expect(await read([{ highWatermark: 50, next: 12 }], { offset: 10 })).toMatchObject({ next: 12, end: 50 });
 });
 
-test('an empty answer below the end of a topic that is not compacted is asked for again', async () => {
+test('a read is repeated after an empty answer below the end of a topic that is not compacted', async () => {
   const answers: BrokerAnswer[] = [{ highWatermark: 50 }, { highWatermark: 50, next: 20 }];
   expect(await read(answers, { offset: 10 }, 'messages')).toMatchObject({ next: 20, end: 50 });
 });
@@ -37,7 +37,7 @@ test('an empty answer below the end of a topic that is not compacted is asked fo
 test.each<[string, BrokerAnswer]>([
   ['throttles without end', { throttledMs: 100 }],
   ['never names the partition', 'nothing'],
-  ['never reaches the end it had', { highWatermark: 10 }],
-])('a read fails where the broker %s', async (_, answer) => {
+  ['never reaches its known end', { highWatermark: 10 }],
+])('a read fails if the broker %s', async (_, answer) => {
   expect(await read([answer], { offset: 10, until: 50 })).toMatchObject({ code: 'kafka_unavailable', retriable: true });
 });

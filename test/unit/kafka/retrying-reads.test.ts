@@ -15,14 +15,14 @@ function asked(answers: (Error | number[])[]) {
   return { kafka: retryingReads({ committed, read: unused, ranges: unused }, log, 1), committed, lines };
 }
 
-test('a broker that is away is waited for, and that is said once', async () => {
+test('a read is retried until the broker is back, and the outage is logged once', async () => {
   const { kafka, committed, lines } = asked([away, away, away, [7]]);
   expect(await kafka.committed('audiences', 'messages')).toEqual([7]);
   expect(committed).toHaveBeenCalledTimes(4);
   expect(lines).toEqual([expect.objectContaining({ msg: 'kafka.unavailable', reason: away.message })]);
 });
 
-test('what will not be otherwise the next time is thrown', async () => {
+test('an error that is not retriable is rethrown', async () => {
   const { kafka, committed } = asked([new Error('topic profiles has no partition 3'), [7]]);
   await expect(kafka.committed('audiences', 'messages')).rejects.toThrow('no partition 3');
   expect(committed).toHaveBeenCalledTimes(1);

@@ -2,7 +2,7 @@ import { KafkaTail } from '../../../shared/kafka/tail';
 import { createLog } from '../../../shared/telemetry/log';
 import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
 
-/** What a tail takes for the end of its topic, and when it must be considered stuck. Real brokers: tail-cluster.test.ts. */
+/** When a tail considers its topic read to the end, and when it is stuck. Real brokers: tail-cluster.test.ts. */
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -29,7 +29,7 @@ test.each<[string, BrokerAnswer]>([
   ['a throttled answer', { throttledMs: 100 }],
   ['an answer that does not name the partition', 'nothing'],
   ['an error', new Error('away')],
-])('%s is not the end of the topic', async (_, answer) => {
+])('a tail does not take %s for the end of its topic', async (_, answer) => {
   const { tail, broker, pass, stop } = await start([answer], 50);
   await pass(5_000);
   expect(tail.completeAt).toBe(-Infinity);
@@ -39,7 +39,7 @@ test.each<[string, BrokerAnswer]>([
   await stop();
 });
 
-test('all is known as of the time when the fetch began that reached the high watermark', async () => {
+test('a tail is complete as of the start of the fetch that reached the high watermark', async () => {
   const { tail, pass, stop } = await start([{ highWatermark: 50, next: 20 }, GIVEN, NOTHING_NEW], 50);
   const begunAt = performance.now();
   await pass(15);
@@ -49,7 +49,7 @@ test('all is known as of the time when the fetch began that reached the high wat
   await stop();
 });
 
-test('a new leader whose high watermark is behind proves nothing before the end that leaders report is reached', async () => {
+test('after a new leader with an older high watermark, a tail is complete only at the end that leaders report', async () => {
   const { tail, broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50);
   await pass(100);
   broker.end = 53;
@@ -64,14 +64,14 @@ test('a new leader whose high watermark is behind proves nothing before the end 
   await stop();
 });
 
-test('what compaction has left empty is passed', async () => {
+test('a tail reads past a stretch that compaction has emptied', async () => {
   const { broker, pass, stop } = await start([{ highWatermark: 50 }], 50);
   await pass(50);
   expect([broker.asked[0], broker.asked.at(-1)]).toEqual([0, 50]);
   await stop();
 });
 
-test('a tail whose broker answers and never says anything is stuck after a minute; one whose broker is away or throttles is not', async () => {
+test('a tail is stuck after a minute of empty answers, but not while its broker is unreachable or throttles', async () => {
   for (const [answer, stuck] of [
     ['nothing', true],
     [{ throttledMs: 100 }, false],

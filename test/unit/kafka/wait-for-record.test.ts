@@ -5,7 +5,7 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { eventually } from '../../support/eventually';
 import { memoryLog } from '../../support/memory-log';
 
-/** Hears what is appended to a topic while somebody listens, and leaves Kafka alone otherwise. */
+/** A waiter reads appended records while callers wait, and sends no requests to Kafka otherwise. */
 
 const log = pino({ level: 'silent' });
 
@@ -30,14 +30,14 @@ function listeningUnderTest() {
   };
 }
 
-it('passes on what is appended from now on, each to who waits for it', async () => {
+it('each waiting caller gets the records of its key that are appended from now on', async () => {
   const { listening, append, reads } = listeningUnderTest();
   append('a', 'before');
   const heard: string[] = [];
   await listening.begin('a', (value) => heard.push(`a ${value.toString()}`));
   await listening.begin('b', (value) => heard.push(`b ${value.toString()}`));
   append('a', 'one');
-  append('c', 'of nobody');
+  append('c', 'without a caller');
   append('b', 'two');
   await eventually(() => expect(heard).toEqual(['a one', 'b two']));
   listening.end('a');
@@ -51,7 +51,7 @@ it('passes on what is appended from now on, each to who waits for it', async () 
   expect([reads(), listening.size]).toEqual([before, 0]);
 });
 
-it('begins anew after it had ended', async () => {
+it('a waiter can be used again after it has stopped', async () => {
   const { listening, append } = listeningUnderTest();
   await listening.begin('a', () => undefined);
   await listening.stop();
@@ -63,7 +63,7 @@ it('begins anew after it had ended', async () => {
   await listening.stop();
 });
 
-it('says at once where it cannot begin, and goes on where Kafka is away for a while', async () => {
+it('a wait fails immediately if it cannot start, and survives an outage of Kafka once it has started', async () => {
   const { listening, append, reads, setAway } = listeningUnderTest();
   setAway(true);
   await expect(listening.begin('a', () => undefined)).rejects.toMatchObject({ code: 'kafka_unavailable' });
@@ -74,8 +74,8 @@ it('says at once where it cannot begin, and goes on where Kafka is away for a wh
   setAway(true);
   const before = reads();
   await eventually(() => expect(reads()).toBeGreaterThan(before + 1));
-  append('a', 'meanwhile');
+  append('a', 'during the outage');
   setAway(false);
-  await eventually(() => expect(heard).toEqual(['meanwhile']));
+  await eventually(() => expect(heard).toEqual(['during the outage']));
   await listening.stop();
 });

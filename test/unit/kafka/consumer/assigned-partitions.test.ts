@@ -8,13 +8,13 @@ import { eventually } from '../../../support/eventually';
 const PLACE = { topic: 't', number: 0 };
 const ID = idOf(PLACE);
 
-test('a partition whose log was cut and that moves to another member is claimed until its records are done', async () => {
+test('a partition with a truncated log that moves to another member is claimed until its records are done', async () => {
   const membership = new Membership();
   const ignore = () => undefined;
   const admin = {
     fetchOffsets: () => Promise.resolve([{ topic: 't', partitions: [{ partition: 0, offset: '5', metadata: '' }] }]),
     fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: '0', high: '10' }]),
-    // The look-up of where to begin again takes longer than the round.
+    // The look-up of the new start takes longer than the round.
     fetchTopicOffsetsByTimestamp: () => new Promise(ignore),
   } as unknown as Admin;
   const holdings = new AssignedPartitions({

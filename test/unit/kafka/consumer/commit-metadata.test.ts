@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import { decodeRuns, encodeRuns } from '../../../../shared/kafka/consumer/commit-metadata';
 import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
 
-describe('what is done above the committed offset', () => {
+describe('commit metadata', () => {
   test.each<[string, string | null | undefined]>([
-    ['no metadata', null],
-    ['none at all', undefined],
+    ['null', null],
+    ['undefined', undefined],
     ['an empty text', ''],
-    ['that of another program', 'event-id-3'],
-  ])('%s means nothing', (_, text) => {
+    ['the metadata of another program', 'event-id-3'],
+  ])('%s as commit metadata marks no record as done', (_, text) => {
     expect(decodeRuns(text)).toEqual([]);
   });
 
-  test('a successor skips exactly what was done, and repeats exactly what was open', () => {
+  test('the next owner skips exactly the records that were done, and repeats exactly those that were open', () => {
     const offsets = fc.array(fc.nat(400), { maxLength: 100 });
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.nat(400), offsets, offsets, (start, count, doneFirst, doneSecond) => {
@@ -21,7 +21,7 @@ describe('what is done above the committed offset', () => {
         const done = new Set(doneFirst.filter((i) => i < count).map((i) => start + i));
         for (const offset of done) first.done(offset);
 
-        // It dies; the second owner reads a part again, does some of it, and dies as well.
+        // The first owner dies. The second one reads a part again, finishes some of it, and dies as well.
         const second = new OffsetTracker(first.committable, decodeRuns(encodeRuns(first.doneRuns())));
         const read = start + Math.floor(count / 2);
         for (let o = first.committable; o < read; o++) {
@@ -43,7 +43,7 @@ describe('what is done above the committed offset', () => {
     );
   });
 
-  test('fits into what a broker takes, however ragged it is', () => {
+  test('commit metadata stays below the limit of a broker, however fragmented the runs are', () => {
     const ragged = Array.from({ length: 100_000 }, () => 1);
     const text = encodeRuns(ragged);
     expect(text.length).toBeLessThanOrEqual(4_096);

@@ -8,19 +8,19 @@ import { Committer } from '../../../../shared/kafka/consumer/committer';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 import { createLog } from '../../../../shared/telemetry/log';
 
-// Its types forbid the argument without which it throws.
+// The constructor throws without this argument, but its types do not allow it.
 const BrokerNotFound = KafkaJSBrokerNotFound as new (message: string) => Error;
 const given = (cause: Error) => new KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 8, retryTime: 1_000 });
 const refused = (type: string) => Object.assign(new KafkaJSProtocolError(new Error(type)), { type });
 
-describe('a commit that fails', () => {
+describe('a failed commit', () => {
   test.each<[string, Error, boolean]>([
-    ['another broker coordinates', refused('NOT_COORDINATOR_FOR_GROUP'), true],
-    ['another one, after retries', given(refused('NOT_COORDINATOR_FOR_GROUP')), true],
-    ['the coordinator is gone', given(new BrokerNotFound('no such broker')), true],
-    ['nobody listens there', given(new KafkaJSConnectionError('ECONNREFUSED')), true],
-    ['the group meets', refused('REBALANCE_IN_PROGRESS'), false],
-    ['another generation', refused('ILLEGAL_GENERATION'), false],
+    ['a commit that another broker coordinates makes the member join again', refused('NOT_COORDINATOR_FOR_GROUP'), true],
+    ['a commit that another broker coordinates, after retries, makes the member join again', given(refused('NOT_COORDINATOR_FOR_GROUP')), true],
+    ['a commit to a coordinator that no longer exists makes the member join again', given(new BrokerNotFound('no such broker')), true],
+    ['a commit to a coordinator that refuses connections makes the member join again', given(new KafkaJSConnectionError('ECONNREFUSED')), true],
+    ['a commit during a rebalance does not make the member join again', refused('REBALANCE_IN_PROGRESS'), false],
+    ['a commit in an old generation does not make the member join again', refused('ILLEGAL_GENERATION'), false],
   ])('%s', async (_, error, expected) => {
     const partition = new Partition('webhooks', 0, 0);
     partition.offsets.take(0);
@@ -35,7 +35,7 @@ describe('a commit that fails', () => {
     });
     await committer.run(Date.now());
     expect(astray).toBe(expected);
-    // It is not committed, and will be tried again.
+    // The offset is not committed, and the next round tries again.
     expect(partition.commit(Date.now())).toMatchObject({ offset: 1 });
   });
 });

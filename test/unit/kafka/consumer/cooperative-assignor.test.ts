@@ -13,23 +13,23 @@ const asObject = (map: Map<string, number[]>) => Object.fromEntries(map);
 
 describe('the cooperative assignment', () => {
   test.each<[string, number, Claim[], Record<string, number[]>]>([
-    ['the first member gets everything', 4, [claim('a')], { a: [0, 1, 2, 3] }],
-    ['two that begin together share', 4, [claim('a'), claim('b')], { a: [0, 2], b: [1, 3] }],
+    ['the first member gets all co-partitions', 4, [claim('a')], { a: [0, 1, 2, 3] }],
+    ['two members that start together share equally', 4, [claim('a'), claim('b')], { a: [0, 2], b: [1, 3] }],
     [
-      'a newcomer waits for what its owner must first let go',
+      'a new member waits for co-partitions that their owner must release first',
       4,
       [claim('a', [0, 1, 2, 3]), claim('b')],
       { a: [0, 1], b: [] },
     ],
-    ['and gets it in the next round', 4, [claim('a', [0, 1]), claim('b')], { a: [0, 1], b: [2, 3] }],
+    ['a new member gets released co-partitions in the next round', 4, [claim('a', [0, 1]), claim('b')], { a: [0, 1], b: [2, 3] }],
     [
-      'who leaves keeps what it drains, and gets nothing',
+      'a leaving member gets no co-partitions, and those it drains go to no other member',
       4,
       [claim('a', [0, 1], { leaving: true }), claim('b', [2, 3])],
       { a: [], b: [2, 3] },
     ],
-    ['when it is gone, who stays gets it', 4, [claim('b', [2, 3])], { b: [0, 1, 2, 3] }],
-    ['the odd one stays where it is', 3, [claim('a', [1]), claim('b', [0, 2])], { a: [1], b: [0, 2] }],
+    ['the remaining member gets all co-partitions after the other has left', 4, [claim('b', [2, 3])], { b: [0, 1, 2, 3] }],
+    ['the odd co-partition stays with its owner', 3, [claim('a', [1]), claim('b', [0, 2])], { a: [1], b: [0, 2] }],
     [
       'a stale claim after a lost session loses',
       2,
@@ -37,29 +37,29 @@ describe('the cooperative assignment', () => {
       { a: [], b: [0] },
     ],
     [
-      'a claim of an older generation loses, although the clock of its member is hours ahead',
+      'a claim of an older generation loses even if the clock of its member is hours ahead',
       2,
       [claim('a', [0, 1], { at: 9e6, generation: 4 }), claim('b', [0, 1], { at: 1, generation: 5 })],
       { a: [], b: [0] },
     ],
     [
-      'the time of joining decides where a member of an older version sends no generation',
+      'the time of joining decides if a member of an older version sends no generation',
       2,
       [claim('a', [0, 1], { at: 1, generation: 4 }), claim('b', [0, 1], { at: 2 })],
       { a: [], b: [0] },
     ],
     [
-      'three to two: only what the third had moves',
+      'after a third member has left, only its co-partitions move',
       6,
       [claim('a', [0, 1]), claim('b', [2, 3])],
       { a: [0, 1, 4], b: [2, 3, 5] },
     ],
-    ['a claim to a partition that is not there is ignored', 1, [claim('a', [7])], { a: [0] }],
+    ['a claim to a partition that does not exist is ignored', 1, [claim('a', [7])], { a: [0] }],
   ])('%s', (_, stripes, claims, expected) => {
     expect(asObject(assignCopartitions(stripes, claims))).toEqual(expected);
   });
 
-  test('members that come and go: never two owners, what moves was let go first, and it ends in equal shares', () => {
+  test('with joining and leaving members, no co-partition has two owners, each is released before it moves, and the shares end equal', () => {
     const events = fc.array(fc.oneof(fc.constant('join'), fc.constant('leave')), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), events, (stripes, steps) => {
@@ -68,7 +68,7 @@ describe('the cooperative assignment', () => {
         for (const step of steps) {
           if (step === 'join') members.set(`m${String(++names)}`, new Set());
           else if (members.size > 1) members.delete([...members.keys()][names % members.size]!);
-          // Rounds until nothing changes: each member drops what it lost, then claims what it has.
+          // Rounds until the assignment is stable: each member drops revoked co-partitions, then claims the rest.
           for (let round = 0; round < 3; round++) {
             const claims = [...members].map(([id, owned]) => claim(id, [...owned]));
             const assigned = assignCopartitions(stripes, claims);

@@ -9,7 +9,7 @@ function fetched(from: number, count: number): FetchedRecord[] {
   return Array.from({ length: count }, (_, i) => new FetchedRecord(batch, 0, from + i, 0));
 }
 
-/** Each record takes a millisecond; `turn` lets the event loop go round once. */
+/** Each record takes a millisecond; `turn` runs one turn of the event loop. */
 function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted') {
   let nowMs = 0;
   let stopping = false;
@@ -37,8 +37,8 @@ function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted'
   return { offers, taken, told, turn, stop: () => (stopping = true) };
 }
 
-describe('a turn of the event loop', () => {
-  test('is left after a few milliseconds, and gone on with in the next', () => {
+describe('the time budget of a turn', () => {
+  test('dispatching stops after a few milliseconds, and continues in the next turn of the event loop', () => {
     const { offers, taken, told, turn } = setUp();
     const partition = new Partition('t', 0, 0);
     offers.dispatch(partition, fetched(0, 12));
@@ -51,12 +51,12 @@ describe('a turn of the event loop', () => {
     expect(taken).toHaveLength(12);
     expect(partition.waits).toBe(false);
     expect(told.at(-1)).toBe('resume 0');
-    // Nothing is left to do: the loop comes to rest.
+    // No work is left, so no further turn is scheduled.
     while (turn());
     expect(taken).toHaveLength(12);
   });
 
-  test('is shared by the partitions of a fetch, and each comes in turn', () => {
+  test('the partitions of a fetch share the time budget of a turn, one after the other', () => {
     const { offers, taken, turn } = setUp();
     const [a, b] = [new Partition('t', 0, 0), new Partition('t', 1, 0)];
     offers.dispatch(a, fetched(0, 7));
@@ -68,7 +68,7 @@ describe('a turn of the event loop', () => {
     expect(taken).toHaveLength(14);
   });
 
-  test('that was to come is not for a partition that was put down, or when all stops', () => {
+  test('the next turn skips a partition whose buffer was discarded, and does not dispatch after a stop', () => {
     const { offers, taken, turn, stop } = setUp();
     const [a, b] = [new Partition('t', 0, 0), new Partition('t', 1, 0)];
     offers.dispatch(a, fetched(0, 7));
@@ -82,7 +82,7 @@ describe('a turn of the event loop', () => {
   });
 });
 
-test('what is refused is kept, and offered again before what follows it', () => {
+test('a refused record is buffered, and offered again before those behind it', () => {
   let full = true;
   const { offers, taken, told, turn } = setUp(({ offset }) => (full && offset === 2 ? 'busy' : 'accepted'));
   const partition = new Partition('t', 0, 0);
@@ -96,7 +96,7 @@ test('what is refused is kept, and offered again before what follows it', () => 
   expect(told.at(-1)).toBe('resume 0');
 });
 
-test('whatever is refused and however long it takes, each record is taken once, in order', () => {
+test('each record is accepted once, in order, whatever the handler refuses and however long it takes', () => {
   const counts = fc.array(fc.nat(40), { minLength: 1, maxLength: 5 });
   const refusals = fc.array(fc.boolean(), { maxLength: 60 });
   fc.assert(
@@ -106,7 +106,7 @@ test('whatever is refused and however long it takes, each record is taken once, 
       const partitions = sizes.map((_, number) => new Partition('t', number, 0));
       partitions.forEach((partition, i) => offers.dispatch(partition, fetched(0, sizes[i] ?? 0)));
       for (let round = 0; round < 400; round++) {
-        // What was refused is offered again from outside, as when there is room.
+        // Refused records are offered again, as when the handler has room.
         if (!turn()) for (const partition of partitions) offers.dispatchBuffered(partition);
       }
       for (const [number, size] of sizes.entries()) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
 
-/** The same rules, kept in the plainest way: a set of open offsets. */
+/** The same rules in their simplest form: a set of open offsets. */
 class NaiveLedger {
   open = new Set<number>();
   released = new Set<number>();
@@ -51,7 +51,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), pick: fc.nat() }) },
 );
 
-/** Offsets that a next owner would read, by what is committed. */
+/** Returns the offsets that the next owner would take after a commit. */
 function openIn(ledger: OffsetTracker): number[] {
   const heir = new OffsetTracker(ledger.committable, ledger.doneRuns());
   const offsets: number[] = [];
@@ -59,8 +59,8 @@ function openIn(ledger: OffsetTracker): number[] {
   return offsets;
 }
 
-describe('the ledger of a partition', () => {
-  test('agrees with a plain set of open offsets, whatever is taken, given back and done in whatever order', () => {
+describe('the offset tracker', () => {
+  test('the offset tracker agrees with a plain set of open offsets after any sequence of steps', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.array(step, { maxLength: 400 }), (start, steps) => {
         const ledger = new OffsetTracker(start);
@@ -75,7 +75,7 @@ describe('the ledger of a partition', () => {
             fresh = true;
           } else if (s.kind === 'untake') {
             const last = taken.at(-1);
-            // Only a record that was refused at once is given back.
+            // Only the last taken record can be unread.
             if (!fresh || last === undefined || !naive.open.has(last)) continue;
             fresh = false;
             taken.pop();
@@ -85,7 +85,7 @@ describe('the ledger of a partition', () => {
           } else if (taken.length > 0) {
             const offset = taken[s.pick % taken.length]!;
             if (s.kind === 'again') {
-              // Offered again after a rebalance: refused, whether done or open; but not what was released.
+              // Offered again after a rebalance: open and done records are refused, released ones are taken.
               expect(ledger.take(offset)).toBe(naive.take(offset));
             } else if (s.kind === 'release') {
               ledger.release(offset);
@@ -108,7 +108,7 @@ describe('the ledger of a partition', () => {
     );
   });
 
-  test('commits nothing above the lowest open record, and everything once it is done', () => {
+  test('the committable offset stops at the lowest open record, and reaches the end once that is done', () => {
     const ledger = new OffsetTracker(100);
     for (let offset = 100; offset < 5_100; offset++) ledger.take(offset);
     for (let offset = 101; offset < 5_100; offset++) ledger.done(offset);
@@ -118,7 +118,7 @@ describe('the ledger of a partition', () => {
     expect(ledger.open).toBe(0);
   });
 
-  test('a late or repeated end changes nothing', () => {
+  test('a late or repeated `done` has no effect', () => {
     const ledger = new OffsetTracker(0);
     ledger.take(0);
     ledger.done(0);
@@ -127,7 +127,7 @@ describe('the ledger of a partition', () => {
     expect([ledger.open, ledger.committable, ledger.next]).toEqual([0, 1, 1]);
   });
 
-  test('a released record that is met again and refused is released once more', () => {
+  test('a released record that is read again and refused is released again', () => {
     const ledger = new OffsetTracker(0);
     for (let offset = 0; offset < 3; offset++) ledger.take(offset);
     ledger.release(0);
@@ -142,7 +142,7 @@ describe('the ledger of a partition', () => {
     expect([ledger.open, ledger.released, ledger.committable]).toEqual([0, 0, 3]);
   });
 
-  test('runs are bounded where a record stays open for hours, and what is left out would be repeated', () => {
+  test('the runs are bounded while a record stays open for hours, and records left out would be repeated', () => {
     const long = new OffsetTracker(0);
     for (let offset = 0; offset < 1_500_000; offset++) long.take(offset);
     for (let offset = 1; offset < 1_500_000; offset++) long.done(offset);
@@ -156,7 +156,7 @@ describe('the ledger of a partition', () => {
     expect(new Set(runs)).toEqual(new Set([1]));
   });
 
-  test('only the newest record can be given back', () => {
+  test('only the last taken record can be unread', () => {
     const ledger = new OffsetTracker(0);
     ledger.take(0);
     ledger.take(1);

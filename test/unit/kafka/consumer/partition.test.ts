@@ -1,7 +1,7 @@
 import { encodeRuns } from '../../../../shared/kafka/consumer/commit-metadata';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 
-/** A partition from offset 0 on, with its first records taken. */
+/** Returns a partition from offset 0 on, with its first records taken. */
 function taken(count: number) {
   const partition = new Partition('webhooks', 3, 0);
   const records = Array.from({ length: count }, (_, offset) => {
@@ -16,8 +16,8 @@ function taken(count: number) {
   return { partition, records, commit };
 }
 
-describe('a partition that is to be let go', () => {
-  test('is drained when nothing is open, and what is done above the offset is committed too', () => {
+describe('a partition that is drained', () => {
+  test('a partition is drained when no record is open and the records done above the offset are committed', () => {
     const { partition, records, commit } = taken(3);
     partition.drain();
     records[0]!.done();
@@ -25,15 +25,15 @@ describe('a partition that is to be let go', () => {
     expect(partition.drained).toBe(false);
     records[2]!.done();
     expect(records[1]!.release()).toBe(true);
-    // Nothing is open and the offset is committed: but the next owner would read the last one again.
+    // No record is open and the offset is committed, but the next owner would read the last record again.
     expect(partition.drained).toBe(false);
     expect(commit()).toMatchObject({ offset: 1, metadata: encodeRuns([1, 1]) });
     expect(partition.drained).toBe(true);
   });
 
-  test('gives back no more than the metadata of a commit can tell the next owner', () => {
+  test('a partition takes back no more records than commit metadata has room for', () => {
     const { partition, records, commit } = taken(100_000);
-    // The most that it must say of each: one alone, far from the next.
+    // The largest entries: single records, far from each other.
     const apart = records.filter(({ offset }) => offset % 130 === 0);
     const kept = apart.filter((record) => !record.release());
     expect(kept.length).toBeGreaterThan(0);
@@ -44,7 +44,7 @@ describe('a partition that is to be let go', () => {
     expect(again).toEqual(apart.filter((record) => !kept.includes(record)));
   });
 
-  test('gives back without limit where its session is lost: the next owner reads from the last commit', () => {
+  test('a fenced partition takes back any number of records, because the next owner reads from the last commit', () => {
     const { partition, records } = taken(5_000);
     partition.fence();
     expect(records.filter((record) => !record.release())).toEqual([]);
@@ -55,7 +55,7 @@ describe('a partition that is to be let go', () => {
 describe('a partition after a lost session', () => {
   const at = (metadata: string) => new Partition('webhooks', 3, 0, metadata);
 
-  test('is still its own where the commit is the one that it made, and another owner has added nothing', () => {
+  test('after a lost session a process is the last owner if the stored commit is its own', () => {
     const { partition, records, commit } = taken(4);
     records[2]!.done();
     const made = commit()!.metadata;
@@ -64,11 +64,11 @@ describe('a partition after a lost session', () => {
   });
 });
 
-describe('a log that was cut off', () => {
+describe('a truncated log', () => {
   const fetched = (from: number, count: number, timestamp: number) =>
     Array.from({ length: count }, (_, i) => ({ offset: from + i, timestamp }));
 
-  test('ends before what was read, or holds newer records at offsets that were read', () => {
+  test('a log was truncated if it ends before records that were read, or holds newer records at their offsets', () => {
     const { partition } = taken(10);
     partition.fetched(fetched(0, 10, 1_000));
     expect(partition.isCut(fetched(5, 5, 1_000), 10)).toBeUndefined();
@@ -78,7 +78,7 @@ describe('a log that was cut off', () => {
   });
 });
 
-test('the age of an open record is known also after hours of fetches behind it', () => {
+test('the age of an open record is known even after hours of later fetches', () => {
   const partition = new Partition('messages', 0, 0);
   for (let offset = 0; offset < 50_000; offset++) {
     partition.fetched([{ offset, timestamp: 1_000 + offset }]);

@@ -1,6 +1,6 @@
 import { PollLiveness } from '../../../../shared/kafka/consumer/poll-liveness';
 
-test('a loop is stuck when it has not turned for a minute, and no longer once it turns', () => {
+test('a consumer loop is stuck after a minute without a turn, and recovers with the next turn', () => {
   let now = 1_000;
   const loop = new PollLiveness(() => now);
   now += 60_000;

@@ -3,21 +3,21 @@ import { type Random } from '../../../../tools/harness/random';
 import { type Coordinator, type Joined } from './coordinator';
 import { type VirtualTime } from './virtual-time';
 
-/** A model of kafkajs's consumer: how it joins, fetches, seeks, pauses and hears of a round. */
+/** Models kafkajs's consumer: how it joins, fetches, seeks, pauses and learns of a round. */
 
 export interface Around {
   time: VirtualTime;
   random: Random;
   coordinator: Coordinator;
-  /** how many records each partition holds, by topic/partition */
+  /** number of records in each partition, by topic/partition */
   ends: Map<string, number>;
   counts: ReadonlyMap<string, number>;
 }
 
-/** The process that a consumer lives in. */
+/** The state of the process of a consumer. */
 export interface Fate {
   dead: boolean;
-  /** until then no broker can be reached */
+  /** no broker can be reached until then */
   awayUntil: number;
 }
 
@@ -53,7 +53,7 @@ export class ModelConsumer {
     this.#assigner = assigner({ cluster } as unknown as Parameters<PartitionAssigner>[0]);
   }
 
-  /** As the code under test knows it. */
+  /** The consumer with the type that the code under test expects. */
   get asConsumer(): Consumer {
     return this as unknown as Consumer;
   }

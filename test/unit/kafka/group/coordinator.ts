@@ -1,7 +1,7 @@
 import { type Random } from '../../../../tools/harness/random';
 import { type VirtualTime } from './virtual-time';
 
-/** A model of Kafka's group coordinator (the classic protocol) and of the topics' partitions, as far as consumers see them. */
+/** Models Kafka's group coordinator (the classic protocol), as far as consumers see it. */
 
 export const SESSION_MS = 6_000;
 const REBALANCE_MS = 15_000;
@@ -10,7 +10,7 @@ export interface Joined {
   memberId: string;
   generation: number;
   leaderId: string;
-  /** for the leader alone */
+  /** only for the leader; empty for others */
   members: { memberId: string; memberMetadata: Buffer }[];
 }
 
@@ -36,7 +36,7 @@ export class Coordinator {
   #deadline = 0;
   /** by topic/partition */
   readonly committed = new Map<string, { offset: string; metadata: string }>();
-  /** hears of each complete assignment */
+  /** called after each complete assignment */
   onStable: () => void = () => undefined;
 
   constructor(
@@ -146,7 +146,7 @@ export class Coordinator {
     }
   }
 
-  /** Sessions end; so does the wait for members that do not join again. A member that waits itself is connected. */
+  /** Ends sessions, and the wait for members that do not join again. A member that waits itself is connected. */
   #expire(): void {
     const late = this.state === 'PreparingRebalance' && this.time.now > this.#deadline;
     for (const { memberId, heardAt, join, sync } of this.members) {

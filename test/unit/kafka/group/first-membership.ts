@@ -4,14 +4,14 @@ import { type TopicPartition } from '../../../../shared/kafka/consumer/committed
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 
 /**
- * A member as version 0.1.0 had it at first: it claims stripes alone, assigns its own topics to all members, and forgets to ask
- * for a round where nothing was read or committed of what it lost.
+ * A member as it was first in version 0.1.0: it claims only co-partitions, assigns its own topics to all members, and does
+ * not ask for a round after losing partitions of which no record was read or committed.
  */
 export class OldMembership extends Membership {
   #joinedAt = 0;
   #wantsRound = false;
 
-  /** @param adopted whether it has read of a partition, or knows a commit of it */
+  /** @param adopted returns whether it has read from a partition, or knows a commit of it */
   constructor(private readonly adopted: (id: string) => boolean) {
     super();
   }

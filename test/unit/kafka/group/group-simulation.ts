@@ -10,12 +10,12 @@ import { OldMembership } from './first-membership';
 import { VirtualTime } from './virtual-time';
 
 /**
- * A group of processes that come and go by a schedule that follows from a seed: the real consumer and the real assignment,
- * over models of kafkajs and the coordinator, in virtual time.
+ * Simulates a group of processes that join and leave on a schedule derived from a seed: the real consumer and assignor, on
+ * models of kafkajs and the coordinator, in virtual time.
  */
 
 export interface Options {
-  /** some members are of the version before */
+  /** some members run the previous version */
   mixed: boolean;
 }
 
@@ -23,20 +23,20 @@ interface Process {
   name: string;
   old: boolean;
   fate: Fate;
-  /** its session was lost while it lived, or it stopped undrained: what it did may be done twice */
+  /** its session was lost while it lived, or it stopped undrained: its records may be repeated */
   lost: boolean;
   leaving: boolean;
   topics: string[];
   consumer: ModelConsumer;
   membership: Membership;
   consumption: KafkaConsumption;
-  /** partitions of which it has taken records, by id */
+  /** partitions from which it has taken records, by id */
   read: Set<string>;
 }
 
-/** A session's end, a rebalance that waits for it, and some rounds. */
+/** Enough for the end of a session, a rebalance that waits for it, and some rounds. */
 const SETTLED_WITHIN_MS = 60_000;
-/** An owner has let go after the next commit, which is never later. */
+/** An owner has released a partition after the next commit, which is never later. */
 const LET_GO_MS = 250;
 const MOST_ROUNDS = 2;
 const STOP_MS = 5_000;
@@ -52,7 +52,7 @@ export class GroupWorld {
   /** by topic/partition/offset */
   readonly #open = new Map<string, Set<Process>>();
   readonly #done = new Map<string, Process>();
-  /** when a partition's record was in flight last, by id */
+  /** when a record of a partition was last in flight, by id */
   readonly #busyAt = new Map<string, number>();
   /** rounds that left a partition without an owner, by id */
   readonly #unowned = new Map<string, number>();
@@ -77,7 +77,7 @@ export class GroupWorld {
     if (random.next() < 0.5) this.#produce();
   }
 
-  /** @returns what went wrong */
+  /** Runs the schedule. @returns the problems found */
   async run(): Promise<string[]> {
     const random = this.#random;
     this.#join();
@@ -107,7 +107,7 @@ export class GroupWorld {
       const process = random.one(living);
       process.leaving = true;
       const until = this.#time.now + STOP_MS;
-      // Where the group's leader hangs meanwhile, its last commits are refused: what it did is done again.
+      // If the group's leader hangs during the stop, the last commits are refused, and the records are repeated.
       void process.consumption.stop(STOP_MS).then(() => (process.lost ||= this.#time.now >= until));
     } else if (roll < 0.9) random.one(living).fate.dead = true;
     else {
@@ -172,7 +172,7 @@ export class GroupWorld {
       if (!open.startsWith(`${place}/`)) continue;
       for (const other of owners) {
         if (other !== process && this.#isTrusted(other) && !process.lost) {
-          this.problems.push(`${place} is dispatched by ${other.name} and ${process.name} at once`);
+          this.problems.push(`${place} is dispatched by ${other.name} and ${process.name} concurrently`);
         }
       }
     }
@@ -196,7 +196,7 @@ export class GroupWorld {
     return !fate.dead && !lost;
   }
 
-  /** Partitions that the living members can read, and that the leader knows. */
+  /** Returns the partitions that living members can read, and that the leader knows. */
   #readable(): string[] {
     const living = this.#processes.filter(({ fate, leaving }) => !fate.dead && !leaving);
     const leaderId = this.#coordinator.leaderId;
@@ -208,7 +208,7 @@ export class GroupWorld {
     });
   }
 
-  /** The members of each partition, by id, as the coordinator has it. */
+  /** Returns the members of each partition, by id, from the coordinator. */
   #assigned(): Map<string, Process[]> {
     const assigned = new Map<string, Process[]>();
     for (const { memberId, assignment } of this.#coordinator.members) {
@@ -231,7 +231,7 @@ export class GroupWorld {
       if (owners.length > 1) this.problems.push(`${id} is assigned to ${owners.map(({ name }) => name).join()}`);
     }
     const known = new Set(this.#processes.map(({ consumer }) => consumer.memberId));
-    // A session of a member that died, or was away, has ended, or is to end: the last change is yet to come.
+    // The session of a dead or unreachable member has ended, or will end, so that the last change is yet to come.
     const unsettled = this.#processes.some(
       ({ fate, consumer, lost }) => (fate.dead && this.#coordinator.has(consumer.memberId)) || lost,
     );
@@ -265,7 +265,7 @@ export class GroupWorld {
   #isSettled(): boolean {
     const away = this.#processes.some(({ fate }) => this.#time.now < fate.awayUntil);
     const living = this.#processes.filter(({ fate, leaving }) => !fate.dead && !leaving);
-    // The versions before cannot be helped where they are among themselves.
+    // A group of only old members is not expected to settle.
     if (!living.some(({ old }) => !old)) return true;
     return !away && this.#open.size === this.#deadOpen() && this.#unsettled().length === 0;
   }

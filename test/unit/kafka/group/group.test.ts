@@ -5,7 +5,7 @@ import { Partition } from '../../../../shared/kafka/consumer/partition';
 import { GroupWorld, type Options } from './group-simulation';
 import { VirtualTime } from './virtual-time';
 
-/** `GROUP_SEED=n` runs that one schedule; `GROUP_SCHEDULES=n` so many of each kind. */
+/** `GROUP_SEED=n` runs only that schedule; `GROUP_SCHEDULES=n` runs this many of each kind. */
 const SCHEDULES = Number(process.env.GROUP_SCHEDULES ?? 5_000);
 const ONE = process.env.GROUP_SEED;
 
@@ -26,15 +26,15 @@ async function failing(options: Options, schedules = SCHEDULES): Promise<string[
 
 afterEach(() => jest.restoreAllMocks());
 
-test('members come and go, and every partition has one owner at most two rounds later', async () => {
+test('while members join and leave, every partition has one owner at most two rounds later', async () => {
   expect(await failing({ mixed: false })).toEqual([]);
 }, 900_000);
 
-test('members of two versions come and go, and every partition that the leader knows has one owner', async () => {
+test('while members of two versions join and leave, every partition that the leader knows has one owner', async () => {
   expect(await failing({ mixed: true })).toEqual([]);
 }, 900_000);
 
-/** As it was: of what a round takes away, a member lets go, and asks for the next round, only where it had read or found a commit. */
+/** Restores an old fault: a member releases a revoked partition, and asks for a round, only if it had read it or found a commit. */
 function forgetUnread(): void {
   const enter = AssignedPartitions.prototype.enter;
   jest.spyOn(AssignedPartitions.prototype, 'enter').mockImplementation(function (
@@ -48,20 +48,20 @@ function forgetUnread(): void {
   });
 }
 
-test('the model sees partitions without an owner where members forget to ask for a round for what they never read', async () => {
+test('the simulation finds partitions without an owner if members do not ask for a round after losing unread partitions', async () => {
   forgetUnread();
-  // Without the leader and the members that ask in their place.
+  // Disables the leader and the members that would ask in their place.
   jest.spyOn(Membership.prototype, 'leaderAsks', 'get').mockReturnValue(false);
   jest.spyOn(LeaderCheck.prototype, 'entered').mockReturnValue();
   expect(await failing({ mixed: false }, 200)).toContainEqual(expect.stringMatching(/has no owner/));
 });
 
-test('the leader asks for the round where members forget to', async () => {
+test('the leader asks for a round if members do not', async () => {
   forgetUnread();
   expect(await failing({ mixed: false }, 200)).toEqual([]);
 });
 
-test('the model sees a partition at two members where an owner lets go before its records are done', async () => {
+test('the simulation finds a partition at two members if an owner releases it before its records are done', async () => {
   jest.spyOn(Partition.prototype, 'drained', 'get').mockReturnValue(true);
-  expect(await failing({ mixed: false }, 500)).toContainEqual(expect.stringMatching(/at once|read again/));
+  expect(await failing({ mixed: false }, 500)).toContainEqual(expect.stringMatching(/concurrently|read again/));
 });

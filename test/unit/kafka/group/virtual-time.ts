@@ -1,6 +1,6 @@
 /**
- * Replaces the timers and clocks of this realm by virtual ones: code under test sleeps, and no time passes. Promises are real;
- * between two timers all that is ready of them runs.
+ * Replaces the timers and clocks of this realm by virtual ones: code under test sleeps, and no real time passes. Promises
+ * are real: between two timers all ready ones run.
  */
 
 interface Timer {
@@ -11,7 +11,7 @@ interface Timer {
 }
 
 const LOOK_EVERY_MS = 50;
-/** 2026: claims of members carry the time of day. */
+/** A time in 2027, because claims of members contain the time of day. */
 const EPOCH_MS = 1_800_000_000_000;
 
 const { setTimeout: sleepFor, setInterval: repeat, setImmediate: nextTurn, clearTimeout, clearInterval } = globalThis;
@@ -51,7 +51,7 @@ export class VirtualTime {
     return new Promise((resolve) => void setTimeout(resolve, ms));
   }
 
-  /** Runs timers in turn until `over`, or until so much time has passed. @returns whether it is over */
+  /** Runs timers in order until `over` returns true, or until `untilMs`. @returns whether it is over */
   async run(untilMs: number, over: () => boolean): Promise<boolean> {
     let lookedAt = -Infinity;
     for (;;) {

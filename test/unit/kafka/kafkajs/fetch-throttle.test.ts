@@ -1,17 +1,17 @@
 import { FetchThrottle } from '../../../../shared/kafka/kafkajs/fetch-throttle';
 import { installCodec } from '../../../../shared/kafka/kafkajs/codec-hook';
 
-test('fetches start so far apart at least', () => {
+test('two fetches start at least the configured time apart', () => {
   const pace = new FetchThrottle(3);
   expect([100, 101, 104.5, 105].map((now) => pace.wait(now))).toEqual([0, 2, 1.5, 4]);
 });
 
-test('a consumer that has been idle is not held up', () => {
+test('a consumer that was idle fetches without a delay', () => {
   const pace = new FetchThrottle(3);
   expect([100, 200].map((now) => pace.wait(now))).toEqual([0, 0]);
 });
 
-test('a consumer is held up whatever the order of its partitions, and not by the fetches of another', async () => {
+test('a consumer is throttled whatever the order of its partitions, and not by the fetches of another consumer', async () => {
   // kafkajs shuffles the partitions of each request.
   jest.useFakeTimers();
   installCodec();

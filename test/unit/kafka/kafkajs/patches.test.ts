@@ -1,6 +1,6 @@
 import { patchRequestQueues } from '../../../../shared/kafka/kafkajs/patches';
 
-/** On kafkajs's own request queue: that it has not changed is part of what is tested. */
+/** Uses kafkajs's own request queue, so that the tests fail if it changes. */
 
 interface Queue {
   inflight: { readonly size: number };
@@ -34,14 +34,14 @@ function setUp() {
   return { queue, sent, ended, push };
 }
 
-test('a connection without anything to send has no timer', () => {
+test('a connection without waiting requests has no timer', () => {
   const { queue, sent, push } = setUp();
   push(1);
   queue.checkPendingRequests();
   expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
 });
 
-test('what the broker asked to hold back is sent when its time has come, and then there is rest', () => {
+test('a throttled request is sent when the throttle ends, and then no timer is left', () => {
   const { queue, sent, push } = setUp();
   queue.throttledUntil = Date.now() + 300;
   push(1);
@@ -51,7 +51,7 @@ test('what the broker asked to hold back is sent when its time has come, and the
   expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
 });
 
-test('answers find their requests in whatever order they come, and what is left is rejected together', () => {
+test('answers in any order find their requests, and the remaining requests are rejected together', () => {
   const { queue, sent, ended, push } = setUp();
   for (let id = 0; id < 1_000; id++) {
     push(id);

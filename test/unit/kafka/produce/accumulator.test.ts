@@ -13,7 +13,7 @@ const UNAUTHORIZED = 29;
 const BROKER_A = 1;
 const BROKER_B = 2;
 
-/** An outbox that knows the topic `t`: partitions 0 and 2 are led by broker A, 1 and 3 by broker B. */
+/** Returns an accumulator that knows topic `t`: broker A leads partitions 0 and 2, broker B 1 and 3. */
 function start(options: Partial<AccumulatorOptions> = {}) {
   const outbox = new RecordAccumulator({ divert: false, holds: true, lingerMs: 0, ...options });
   const learn = (leaders: number[], now: number, errorCode = 0) =>
@@ -34,13 +34,13 @@ function start(options: Partial<AccumulatorOptions> = {}) {
   return { outbox, learn, put };
 }
 
-/** What a request holds, as `partition:value,value`. */
+/** Returns the records of a request, as `partition:value,value`. */
 const shown = ({ parts }: Request) =>
   parts.map(({ queue, items }) => `${queue.partition}:${items.map(({ record }) => String(record.value)).join()}`);
 const sent = (outbox: RecordAccumulator, now: number) => outbox.next(now).requests;
 
-describe('an answer', () => {
-  test('settles what was acknowledged, and only the rest is sent again, in its order', () => {
+describe('the answer to a request', () => {
+  test('after a partial acknowledgement only the other records are sent again, in their order', () => {
     const { outbox, put } = start();
     for (const value of ['a', 'b']) for (const partition of [0, 2]) put(value, { partition });
     const [request] = sent(outbox, 0);
@@ -49,12 +49,12 @@ describe('an answer', () => {
     expect(acknowledged.map(({ queue }) => queue.partition)).toEqual([0]);
     expect(outbox.next(1)).toMatchObject({ requests: [], wakeAt: 51 });
     put('d', { partition: 0 });
-    // The healthy partition has a request of its own, and does not wait for the failing one.
+    // The healthy partition has a separate request, and does not wait for the failing one.
     expect(sent(outbox, 1).map(shown)).toEqual([['0:d']]);
     expect(sent(outbox, 51).map((each) => [each.spare, ...shown(each)])).toEqual([[true, '2:a,b,c']]);
   });
 
-  test('that refuses one record of several has ever fewer of them sent, in their order, and gives back that one alone', () => {
+  test('a refused record among several is isolated by halving, and only that record is returned', () => {
     const { outbox, put } = start();
     for (const value of ['a', 'large', 'b', 'c']) put(value, { partition: 0 });
     const order: string[][] = [];
@@ -72,7 +72,7 @@ describe('an answer', () => {
     expect(outbox.bytes).toBe(0);
   });
 
-  test('that refuses a request as too large has it sent again in halves', () => {
+  test('a request that is refused as too large is sent again in halves', () => {
     const { outbox, put } = start();
     for (let i = 0; i < 600; i++) put('a', { partition: 0 });
     const counts: number[] = [];
@@ -84,7 +84,7 @@ describe('an answer', () => {
     expect(counts).toEqual([600, 300, 150, 150, 150, 150]);
   });
 
-  test('that does not come leaves the order as it is', () => {
+  test('a missing answer does not change the order of the records', () => {
     const { outbox, put } = start();
     put('a', { partition: 0 });
     const [request] = sent(outbox, 0);
@@ -95,7 +95,7 @@ describe('an answer', () => {
   });
 });
 
-test('a record for which its caller no longer waits is not sent again', () => {
+test('a record is not sent again once its caller no longer waits', () => {
   const { outbox, put } = start();
   const ticket = put('a', { partition: 0 }) as Ticket;
   const [request] = sent(outbox, 0);
@@ -106,7 +106,7 @@ test('a record for which its caller no longer waits is not sent again', () => {
   expect(sent(outbox, 60).map(shown)).toEqual([['0:b']]);
 });
 
-test('a leader that is slow to answer delays no other', () => {
+test('a leader that answers slowly delays no other leader', () => {
   const { outbox, put } = start();
   put('a', { partition: 0 });
   expect(sent(outbox, 0).map(shown)).toEqual([['0:a']]);
@@ -115,7 +115,7 @@ test('a leader that is slow to answer delays no other', () => {
   expect(sent(outbox, 0).map(shown)).toEqual([['1:c']]);
 });
 
-test('records of a topic whose partitions have no leader wait for one', () => {
+test('records wait while their partition has no leader', () => {
   const { outbox, put, learn } = start();
   learn([-1, BROKER_B, BROKER_A, BROKER_B], 0);
   put('a', { partition: 0 });
@@ -126,7 +126,7 @@ test('records of a topic whose partitions have no leader wait for one', () => {
   expect(sent(outbox, 60).map(shown)).toEqual([['0:a']]);
 });
 
-/** Fails partition 0 until it is blocked. @returns the time */
+/** Fails partition 0 until it is blocked. @returns the time of that */
 function block(outbox: RecordAccumulator, put: ReturnType<typeof start>['put'], code: number): number {
   put('blocked', { key: keyOf(0) });
   let now = 0;
@@ -143,7 +143,7 @@ function block(outbox: RecordAccumulator, put: ReturnType<typeof start>['put'], 
   return now;
 }
 const KEYS = new Map<number, string>();
-/** A key that belongs to a partition of four. */
+/** Returns a key of this partition, of four. */
 function keyOf(partition: number): string {
   for (let i = 0; !KEYS.has(partition); i++) {
     const { outbox } = start();
@@ -153,8 +153,8 @@ function keyOf(partition: number): string {
   return KEYS.get(partition)!;
 }
 
-describe('a partition that takes nothing for a second', () => {
-  test('does not count what it holds, up to a bound', () => {
+describe('a blocked partition', () => {
+  test('the records of a blocked partition do not count as pending, up to a limit', () => {
     const { outbox, put } = start();
     block(outbox, put, NOT_ENOUGH_REPLICAS);
     put('b', { partition: 0, bytes: 1_000_000 });
@@ -163,11 +163,11 @@ describe('a partition that takes nothing for a second', () => {
     expect(outbox.countedBytes).toBe(2_000_010 - 1024 * 1024);
   });
 
-  test('has its records written to its neighbour, where they may be', () => {
+  test('the records of a blocked partition are diverted to its neighbour, if the producer allows it', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
     expect(sent(outbox, now).map(shown)).toEqual([['1:blocked']]);
-    // One request shows whether it takes records again; the others do not wait for its end.
+    // One request probes whether the partition accepts records again; the other records do not wait for it.
     const probeAt = now + 1_000;
     put('probe', { key: keyOf(0) }, probeAt);
     put('other', { key: keyOf(0) }, probeAt);
@@ -175,12 +175,12 @@ describe('a partition that takes nothing for a second', () => {
     expect(shown(probe!)).toEqual(['0:probe']);
   });
 
-  test('has a neighbour before that, while a slow request tries it again', () => {
+  test('records are diverted before a partition is blocked, while a slow request retries it', () => {
     const { outbox, put } = start({ divert: true });
     for (const partition of [0, 2]) put('held', { partition });
     const [first] = sent(outbox, 0);
     outbox.answered(first!, [NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS], 0);
-    // Both are tried in one request, whose answer waits for the slower of them.
+    // One request retries both, and its answer waits for the slower one.
     expect(sent(outbox, 50).map(shown)).toEqual([['0:held', '2:held']]);
     put('waits', { key: keyOf(0) }, 1_000);
     put('diverted', { key: keyOf(0) }, 1_100);
@@ -191,7 +191,7 @@ describe('a partition that takes nothing for a second', () => {
     ['a broker that gives no answer', [BROKER_A, BROKER_A, BROKER_A, BROKER_A], []],
     ['a broker that gives no answer, beside partitions without a leader', [BROKER_A, -1, BROKER_A, -1], []],
     ['a broker that gives no answer, beside another broker', [BROKER_A, BROKER_A, BROKER_A, BROKER_B], ['3:late']],
-  ])('has its records written elsewhere only by a broker that answers: %s', (_, leaders, elsewhere) => {
+  ])('records are diverted only to partitions of a broker that answers: %s', (_, leaders, elsewhere) => {
     const { outbox, put, learn } = start({ divert: true });
     learn(leaders, 0);
     put('first', { key: keyOf(0) });
@@ -202,7 +202,7 @@ describe('a partition that takes nothing for a second', () => {
     expect(sent(outbox, now).map(shown)).toEqual(elsewhere.map((each) => [each]));
   });
 
-  test('is tried at once, and keeps its records, when its broker acknowledges those of another partition', () => {
+  test('a blocked partition is retried immediately, and keeps its records, when its broker acknowledges another partition', () => {
     const { outbox, put, learn } = start({ divert: true, holds: false });
     learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], 0);
     for (const partition of [0, 2]) put('held', { partition });
@@ -210,7 +210,7 @@ describe('a partition that takes nothing for a second', () => {
     for (; [...outbox.blocked(now)].length < 2; now += 50)
       for (const request of sent(outbox, now)) outbox.failed(request, NOT_CONNECTED, now);
     expect(put('refused', { key: keyOf(0) }, now)).toBeInstanceOf(Closed);
-    // A partition that had nothing to write meanwhile is written first, over the other connection.
+    // A partition without records since is written first, over the other connection.
     put('other', { partition: 1 }, now);
     const [other] = sent(outbox, now);
     expect(shown(other!)).toEqual(['1:other']);
@@ -220,7 +220,7 @@ describe('a partition that takes nothing for a second', () => {
     expect(sent(outbox, now).map(shown)).toEqual([['0:held,late', '2:held']]);
   });
 
-  test('is tried at once, and keeps its records, when it has a leader again', () => {
+  test('a blocked partition is retried immediately, and keeps its records, when it has a leader again', () => {
     const { outbox, put, learn } = start({ divert: true });
     learn([-1, BROKER_A, BROKER_A, BROKER_A], 0);
     put('held', { partition: 0 });
@@ -231,34 +231,34 @@ describe('a partition that takes nothing for a second', () => {
     expect(sent(outbox, now).map(shown)).toEqual([['0:held,late']]);
   });
 
-  test('keeps a record that may have been written', () => {
+  test('a record that may have been written stays in its blocked partition', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, TIMED_OUT);
     expect(sent(outbox, now + 1_000).map(shown)).toEqual([['0:blocked']]);
   });
 
-  test('keeps a record that names its partition', () => {
+  test('a record that names its partition stays in it while it is blocked', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
     put('named', { partition: 0 }, now);
     expect(sent(outbox, now + 1_000).map(shown)).toEqual(expect.arrayContaining([['0:named']]));
   });
 
-  test('is not called blocked for ever where nothing more is written to it', () => {
+  test('a partition without further records is no longer reported as blocked after a while', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
     expect([...outbox.blocked(now + 1_000)]).toHaveLength(1);
     expect([...outbox.blocked(now + 60_000)]).toEqual([]);
   });
 
-  test('stays blocked when it is only asked whether it is', () => {
+  test('a look at the blocked partitions does not change them', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
     expect([...outbox.blocked(now + 60_000)]).toEqual([]);
     expect([...outbox.blocked(now)]).toHaveLength(1);
   });
 
-  test('refuses records at once where no other partition takes any, and the caller does not wait for ever', () => {
+  test('a record is refused immediately if no partition accepts records and the producer has a delivery timeout', () => {
     const { outbox, put, learn } = start({ divert: true, holds: false });
     learn([BROKER_A], 0);
     for (let now = 0; now < 2_000; now += 50) {
@@ -270,8 +270,8 @@ describe('a partition that takes nothing for a second', () => {
   });
 });
 
-describe('a topic that refuses records until somebody changes something', () => {
-  test('gives them back to callers who do not wait for ever', () => {
+describe('a topic that refuses records until an operator changes something', () => {
+  test('records that their topic refuses are returned if the producer has a delivery timeout', () => {
     const { outbox, put } = start({ holds: false });
     put('a', { partition: 0 });
     const given: string[] = [];
@@ -285,7 +285,7 @@ describe('a topic that refuses records until somebody changes something', () => 
     expect(outbox.bytes).toBe(0);
   });
 
-  test('has them written when it takes them, for callers who wait', () => {
+  test('records that their topic refuses are held and written later if the producer retries without a limit', () => {
     const { outbox, put } = start({ divert: true });
     const now = block(outbox, put, UNAUTHORIZED);
     const [request] = sent(outbox, now + 1_000);
@@ -293,7 +293,7 @@ describe('a topic that refuses records until somebody changes something', () => 
     expect([...outbox.blocked(0)]).toEqual([]);
   });
 
-  test('because it does not exist is waited for as long as it takes to be made', () => {
+  test('records of a missing topic wait for a second, in which it may be created, and are then returned', () => {
     const { outbox, learn } = start({ holds: false });
     const record = { topic: 'new', key: 'k', value: 'a' };
     const item = { record, bytes: 10, ticket: { left: 1, settled: false }, unsure: false };
@@ -306,7 +306,7 @@ describe('a topic that refuses records until somebody changes something', () => 
   });
 });
 
-test('a record that names a partition which does not exist is never acknowledged: it comes back, or waits for its partition', () => {
+test('a record that names a missing partition is returned, or waits until the partition exists', () => {
   const { outbox, put, learn } = start();
   put('a', { partition: 7 });
   expect(sent(outbox, 0)).toEqual([]);

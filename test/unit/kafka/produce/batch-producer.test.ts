@@ -10,7 +10,7 @@ const TOO_LARGE = 10;
 const NOT_ENOUGH_REPLICAS = 19;
 const OPTIONS: BatchProducerOptions = { maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' };
 
-/** An appender before a topic `t` with two partitions, led by the brokers 1 and 2. `answer` gives the code of a partition. */
+/** Returns a producer for a topic `t` with two partitions, led by brokers 1 and 2. `answer` returns the code of a partition. */
 function start(options: Partial<BatchProducerOptions> = {}, answer: (partition: number) => number = () => 0) {
   const requests: Parts[] = [];
   const producer: RequestSender = {
@@ -26,7 +26,7 @@ function start(options: Partial<BatchProducerOptions> = {}, answer: (partition: 
   return { appender, requests, log };
 }
 
-test('a request with ids of three-byte characters is no larger than one with ASCII', async () => {
+test('a request with ids of three-byte characters stays within the same size limit', async () => {
   const { appender, requests } = start();
   const id = '字'.repeat(250);
   const headers = { message: id, source: 'src_1' };
@@ -41,7 +41,7 @@ test('a request with ids of three-byte characters is no larger than one with ASC
   await appender.close(0);
 });
 
-test('a record that is refused for good is logged once, and no partition as failing', async () => {
+test('a permanently refused record is logged once, and its partition is not logged as failing', async () => {
   const { appender, log } = start({}, () => TOO_LARGE);
   const [warn, error] = [jest.spyOn(log, 'warn'), jest.spyOn(log, 'error')];
   await expect(appender.send([{ topic: 't', key: null, value: 'a', partition: 0 }])).rejects.toThrow('TOO_LARGE');
@@ -50,7 +50,7 @@ test('a record that is refused for good is logged once, and no partition as fail
   await appender.close(0);
 });
 
-test('a record that is gathered does not wait for the next try of another partition', async () => {
+test('a lingering record does not wait for the next try of another partition', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
     const { appender } = start({ lingerMs: 8 }, (partition) => (partition === 1 ? NOT_ENOUGH_REPLICAS : 0));
@@ -59,7 +59,7 @@ test('a record that is gathered does not wait for the next try of another partit
     await jest.advanceTimersByTimeAsync(2_000);
     const write = () => appender.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
     await write();
-    // When another record comes while the healthy leader gathers, it goes when that ends.
+    // When another record comes while the healthy leader lingers, it is sent at the end of the linger.
     let written = false;
     void write().then(() => (written = true));
     await jest.advanceTimersByTimeAsync(8);
@@ -71,7 +71,7 @@ test('a record that is gathered does not wait for the next try of another partit
   }
 });
 
-test('a clock that is set back by an hour does not delay giving up', async () => {
+test('a clock that is set back by an hour does not delay the delivery timeout', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
     const { appender } = start({ deliveryTimeoutMs: 4_000 }, () => NOT_ENOUGH_REPLICAS);

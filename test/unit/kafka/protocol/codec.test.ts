@@ -5,7 +5,7 @@ import { murmur2, partitionOf } from '../../../../shared/kafka/protocol/partitio
 import { crc32c } from '../../../../shared/kafka/protocol/crc32c';
 import { type FetchedRecord, type OutMessage } from '../../../../shared/kafka/protocol/batch';
 
-/** kafkajs's own codec is the judge: what it takes a second for, and what it reads and writes, must be the same. */
+/** Compares the codec with kafkajs's own: both must read and write the same. */
 
 /* eslint-disable @typescript-eslint/no-require-imports */
 const theirRequest = require('kafkajs/src/protocol/requests/produce/v7/request') as (input: ProduceInput) => {
@@ -49,7 +49,7 @@ const message = fc.record({
   headers: fc.dictionary(
     fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
-      .filter((name) => !(name in {})) /* kafkajs takes what every object inherits for a header */,
+      .filter((name) => !(name in {})) /* kafkajs takes inherited properties of an object for headers */,
     text,
     { maxKeys: 12 },
   ),
@@ -70,7 +70,7 @@ const input = (topicData: ProduceInput['topicData']): ProduceInput => ({ acks: -
 beforeEach(() => jest.spyOn(Date, 'now').mockReturnValue(NOW));
 afterEach(() => jest.restoreAllMocks());
 
-/** The batches of a produce request as a broker gives them back. */
+/** Returns the batches of a produce request as a broker's fetch response. */
 function asFetch(topicData: ProduceInput['topicData'], batchOf: (messages: readonly OutMessage[]) => Buffer): Buffer {
   const parts: Buffer[] = [];
   const int = (bytes: 2 | 4 | 8, of: number) => {
@@ -103,7 +103,7 @@ function asFetch(topicData: ProduceInput['topicData'], batchOf: (messages: reado
   return Buffer.concat(parts);
 }
 
-/** Batches as they are written, given an offset as a broker does. */
+/** Returns a written batch, with an offset as a broker sets it. */
 function written(messages: readonly OutMessage[], baseOffset: number, attributes = 0): Buffer {
   const { buffer } = encodeProduce(input([{ topic: 't', partitions: [{ partition: 0, messages }] }]), NOW);
   const batch = Buffer.from(buffer.subarray(2 + 2 + 4 + 4 + 2 + 1 + 4 + 4 + 4));
@@ -133,7 +133,7 @@ async function readBoth(fetch: Buffer) {
   return { ours: shape(ours), theirs: shape(theirs) };
 }
 
-test('a produce request is byte for byte what kafkajs writes', async () => {
+test('a produce request equals that of kafkajs byte for byte', async () => {
   await fc.assert(
     fc.asyncProperty(topics, async (topicData) => {
       const theirs = await theirRequest(input(topicData)).encode();
@@ -143,7 +143,7 @@ test('a produce request is byte for byte what kafkajs writes', async () => {
   );
 });
 
-test('a fetch is read as kafkajs reads it', async () => {
+test('a fetch is decoded like in kafkajs', async () => {
   await fc.assert(
     fc.asyncProperty(topics, fc.nat(2 ** 31), fc.constantFrom(0, 0x8, 0x10, 0x20), async (topicData, offset, bits) => {
       const { ours, theirs } = await readBoth(asFetch(topicData, (messages) => written(messages, offset, bits)));
@@ -156,7 +156,7 @@ test('a fetch is read as kafkajs reads it', async () => {
 const three: OutMessage[] = ['a', 'b', 'c'].map((text) => ({ key: null, value: text.repeat(50), headers: { text } }));
 const one = (batch: Buffer) => asFetch([{ topic: 't', partitions: [{ partition: 0, messages: three }] }], () => batch);
 
-test('more records than a varint of one byte counts', async () => {
+test('a batch with more records than a one-byte varint can count equals that of kafkajs', async () => {
   const many: OutMessage[] = Array.from({ length: 300 }, (_, i) => ({ key: `k${String(i)}`, value: 'v'.repeat(i) }));
   const topicData = [{ topic: 't', partitions: [{ partition: 0, messages: many }] }];
   const theirs = await theirRequest(input(topicData)).encode();
@@ -165,7 +165,7 @@ test('more records than a varint of one byte counts', async () => {
   expect(read.ours).toEqual(read.theirs);
 });
 
-test('several batches, the last one cut off anywhere', async () => {
+test('of several batches, an incomplete last one is left out, wherever it is cut', async () => {
   const whole = Buffer.concat([written(three, 5), written(three, 2 ** 40)]);
   const first = written(three, 5).length;
   for (const cut of [0, 1, 11, 12, 17, 60, 61, 62, 100, whole.length - first]) {
@@ -175,7 +175,7 @@ test('several batches, the last one cut off anywhere', async () => {
   }
 });
 
-test('a compressed batch', async () => {
+test('a compressed batch is decoded like in kafkajs', async () => {
   const batch = written(three, 5, 1);
   const records = await compression.lookupCodec(1).compress({ buffer: batch.subarray(61) });
   const compressed = Buffer.concat([batch.subarray(0, 61), records]);
@@ -185,8 +185,8 @@ test('a compressed batch', async () => {
   expect(ours.responses[0]!.partitions[0]!.messages).toHaveLength(3);
 });
 
-test('times before and after that of the batch', async () => {
-  // 0x7f: the time's difference as a varlong of one byte is -64.
+test('a timestamp before that of the batch is decoded like in kafkajs', async () => {
+  // 0x7f: the timestamp delta as a varlong of one byte, -64.
   const batch = written([{ value: '' }], 5);
   batch[batch.length - 6 + 1] = 0x7f;
   const { ours, theirs } = await readBoth(one(batch));
@@ -194,28 +194,28 @@ test('times before and after that of the batch', async () => {
   expect(ours.responses[0]!.partitions[0]!.messages[0]!.timestamp).toBe(NOW - 64);
 });
 
-test('a batch of the time before Kafka 0.11 is refused', async () => {
+test('a batch in a format from before Kafka 0.11 is refused', async () => {
   const batch = written(three, 5);
   batch[16] = 1;
   await expect(decodeFetch(one(batch))).rejects.toThrow('format 1');
 });
 
-test('a batch whose last records were compacted away still says where the next one begins', async () => {
+test('a batch still gives the start of the next one after compaction removed its last records', async () => {
   const batch = Buffer.from(written(three, 5));
-  // Compaction keeps the last offset of a batch: here as if two more records had stood behind the three.
+  // Compaction keeps the last offset of a batch: here two further records seem to have followed the three.
   batch.writeInt32BE(4, 23);
   const [read, empty] = [await decodeFetch(one(batch)), await decodeFetch(one(Buffer.alloc(0)))] as Response[];
   expect(read!.responses[0]!.partitions[0]).toMatchObject({ next: 10 });
   expect(empty!.responses[0]!.partitions[0]).toMatchObject({ next: undefined });
 });
 
-test('headers are made once', async () => {
+test('the headers of a record are decoded once', async () => {
   const response = (await decodeFetch(one(written(three, 5)))) as Response;
   const record = response.responses[0]!.partitions[0]!.messages[0] as unknown as FetchedRecord;
   expect(record.headers).toBe(record.headers);
 });
 
-test('murmur2 and checksum are those of kafkajs', () => {
+test('murmur2 and the checksum give the same results as in kafkajs', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
       const key = Buffer.from(bytes);
@@ -226,7 +226,7 @@ test('murmur2 and checksum are those of kafkajs', () => {
   );
 });
 
-test('a key has the partition that the Java client gives it', () => {
+test('a key goes to the same partition as with the Java client', () => {
   // murmur2 of "21" is -973932308.
   expect(partitionOf('21', 12)).toBe((-973_932_308 & 0x7fffffff) % 12);
 });
