@@ -39,7 +39,7 @@ const REBALANCE_MS = 15_000;
 /** Record values are slices of the whole response, so that its size limits the memory that one slow record retains. */
 const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
-const PATIENT_BYTES = 64 * 1024;
+const BATCH_FETCH_BYTES = 64 * 1024;
 
 /**
  * Connects to Kafka, creates and checks the topics, and returns the port of `port.ts`.
@@ -150,8 +150,8 @@ function timeOf(reader: DirectReader, prefix: string) {
 }
 
 /** Returns the bytes that a fetch waits for, until its wait time is over. */
-function leastBytes(patient = false): number {
-  return patient ? PATIENT_BYTES : 1;
+function leastBytes(batchFetches = false): number {
+  return batchFetches ? BATCH_FETCH_BYTES : 1;
 }
 
 async function readGroup(admin: Admin, groupId: string, topic: string): Promise<number[]> {

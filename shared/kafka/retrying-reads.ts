@@ -8,15 +8,15 @@ import { type Kafka } from './port';
  * Errors that are not retriable are rethrown.
  */
 
-type Asked = Pick<Kafka, 'read' | 'ranges' | 'committed'>;
+type Reads = Pick<Kafka, 'read' | 'ranges' | 'committed'>;
 
 const PAUSE_MS = 500;
 
-export function retryingReads(kafka: Asked, log: Log, pauseMs = PAUSE_MS): Asked {
-  const insist = async <T>(ask: () => Promise<T>): Promise<T> => {
+export function retryingReads(kafka: Reads, log: Log, pauseMs = PAUSE_MS): Reads {
+  const retry = async <T>(read: () => Promise<T>): Promise<T> => {
     for (let tries = 1; ; tries++) {
       try {
-        return await ask();
+        return await read();
       } catch (error) {
         if (!(error instanceof AppError && error.retriable)) throw error;
         if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
@@ -25,8 +25,8 @@ export function retryingReads(kafka: Asked, log: Log, pauseMs = PAUSE_MS): Asked
     }
   };
   return {
-    read: (at) => insist(() => kafka.read(at)),
-    ranges: (topic, sinceMs) => insist(() => kafka.ranges(topic, sinceMs)),
-    committed: (group, topic) => insist(() => kafka.committed(group, topic)),
+    read: (at) => retry(() => kafka.read(at)),
+    ranges: (topic, sinceMs) => retry(() => kafka.ranges(topic, sinceMs)),
+    committed: (group, topic) => retry(() => kafka.committed(group, topic)),
   };
 }

@@ -13,7 +13,7 @@ export class Committer {
       /** called after each round, failed or not */
       after: () => void;
       /** called when the group coordinator has moved, because a commit does not look for it */
-      astray: () => void;
+      coordinatorMoved: () => void;
       log: Log;
     },
   ) {}
@@ -41,7 +41,7 @@ export class Committer {
       for (const commit of commits) commit.partition.acknowledged(commit);
     } catch (error) {
       this.options.log.warn({ reason: messageOf(error) }, 'commit.failed');
-      if (isAstray(error)) this.options.astray();
+      if (hasCoordinatorMoved(error)) this.options.coordinatorMoved();
     }
   }
 }
@@ -50,11 +50,11 @@ export class Committer {
  * Returns whether an error means that the coordinator has moved. kafkajs looks for the coordinator only when it joins,
  * and keeps using the old one: after a move no offset was committed for more than a minute while records were done.
  */
-function isAstray(error: unknown): boolean {
+function hasCoordinatorMoved(error: unknown): boolean {
   const { name, type, cause } = (error ?? {}) as { name?: unknown; type?: unknown; cause?: unknown };
   if (type === 'NOT_COORDINATOR_FOR_GROUP') return true;
-  if (typeof name === 'string' && ASTRAY.has(name)) return true;
-  return cause !== undefined && cause !== error && isAstray(cause);
+  if (typeof name === 'string' && COORDINATOR_ERRORS.has(name)) return true;
+  return cause !== undefined && cause !== error && hasCoordinatorMoved(cause);
 }
 
-const ASTRAY = new Set(['KafkaJSBrokerNotFound', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError']);
+const COORDINATOR_ERRORS = new Set(['KafkaJSBrokerNotFound', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError']);

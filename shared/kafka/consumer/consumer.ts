@@ -82,7 +82,7 @@ export class KafkaConsumption implements Consumption {
     this.#leaderCheck = new LeaderCheck(parts);
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
-      tell: (what, { topic, number }) => this.#orders()[what]([{ topic: parts.prefix + topic, number }]),
+      command: (what, { topic, number }) => this.#orders()[what]([{ topic: parts.prefix + topic, number }]),
       stopping: () => this.#stopping,
     });
     const { admin, groupId, prefix, appendedAt } = parts;
@@ -97,7 +97,7 @@ export class KafkaConsumption implements Consumption {
       send: (offsets) =>
         this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
       after: () => this.#owned.letGo(),
-      astray: () => parts.membership.askForRound(),
+      coordinatorMoved: () => parts.membership.askForRound(),
       log: parts.log,
     });
     this.#restarting = new RestartingConsumer({

@@ -10,7 +10,7 @@ const TURN_MS = 5;
 
 export interface DispatcherOptions {
   onRecord: (record: OpenRecord) => DispatchResult;
-  tell: (what: 'pause' | 'resume', partition: Partition) => void;
+  command: (what: 'pause' | 'resume', partition: Partition) => void;
   stopping: () => boolean;
   /** a clock in ms, which measures the turn; default: `performance.now()` */
   now?: () => number;
@@ -45,14 +45,14 @@ export class Dispatcher {
         this.#late.add(partition);
         return;
       }
-      const verdict = this.#offer(partition, message);
-      if (verdict === 'accepted') continue;
+      const result = this.#offer(partition, message);
+      if (result === 'accepted') continue;
       this.#keep(partition, messages.slice(i));
-      if (verdict === 'busy') return;
+      if (result === 'busy') return;
       partition.timer = setTimeout(() => {
         partition.timer = undefined;
         this.dispatchBuffered(partition);
-      }, verdict.againInMs);
+      }, result.againInMs);
       return;
     }
   }
@@ -62,21 +62,21 @@ export class Dispatcher {
     if (!buffered || this.options.stopping()) return;
     partition.buffered = undefined;
     this.dispatch(partition, buffered);
-    if (!partition.waits) this.options.tell('resume', partition);
+    if (!partition.waits) this.options.command('resume', partition);
   }
 
   #offer(partition: Partition, message: FetchedRecord): DispatchResult {
     const record = new ConsumedRecord(partition, message);
     if (!partition.offsets.take(record.offset)) return 'accepted';
-    const verdict = this.options.onRecord(record);
-    if (verdict === 'accepted') record.letGo();
+    const result = this.options.onRecord(record);
+    if (result === 'accepted') record.letGo();
     else partition.offsets.unread(record.offset);
-    return verdict;
+    return result;
   }
 
   #keep(partition: Partition, rest: readonly FetchedRecord[]): void {
     partition.buffered = rest;
-    this.options.tell('pause', partition);
+    this.options.command('pause', partition);
   }
 
   /** @returns when the current turn ends; the first call of a turn starts it */

@@ -29,7 +29,7 @@ export class Partition {
   #committedChanges = 0;
   #committedAt = 0;
   /** commits are sent until then even without a change, by `performance.now()` */
-  #insistsUntil = -Infinity;
+  #commitsAgainUntil = -Infinity;
   /** append time of the newest fetched record, ms since 1970; undefined before the first fetch */
   newestAtMs: number | undefined;
   /** unfinished fetches: the first offset of each, and the append time of that record */
@@ -53,7 +53,7 @@ export class Partition {
     const partition = new Partition(topic, number, end);
     // kafkajs may find the old commit out of range, and commit the first offset shortly afterwards.
     partition.committed = -1;
-    partition.#insistsUntil = performance.now() + INSISTS_MS;
+    partition.#commitsAgainUntil = performance.now() + COMMITS_AGAIN_MS;
     return partition;
   }
 
@@ -159,7 +159,7 @@ export class Partition {
   commit(nowMs: number): Commit | undefined {
     const { committable, changes } = this.offsets;
     const moved = committable > this.committed;
-    const idle = changes === this.#committedChanges && nowMs >= this.#insistsUntil;
+    const idle = changes === this.#committedChanges && nowMs >= this.#commitsAgainUntil;
     if (!moved && (idle || nowMs - this.#committedAt < RUNS_EVERY_MS)) return undefined;
     const metadata = encodeRuns(this.offsets.doneRuns());
     return (this.#sent = { partition: this, offset: committable, metadata, changes, atMs: nowMs });
@@ -176,7 +176,7 @@ export class Partition {
 /** Interval of commits while only records above the offset are finished. */
 const RUNS_EVERY_MS = 200;
 /** Longer than kafkajs needs for the first fetches of an assignment. */
-const INSISTS_MS = 3_000;
+const COMMITS_AGAIN_MS = 3_000;
 /** Each adds an open and a finished run, usually of at most two bytes each, which is what `encodeRuns` has room for. */
 const MOST_RELEASED = 700;
 

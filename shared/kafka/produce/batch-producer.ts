@@ -71,9 +71,9 @@ export class KafkaBatchProducer implements BatchProducer {
     log: Log,
   ) {
     const { deliveryTimeoutMs, divert = false, lingerMs = 0 } = options;
-    const outbox = new RecordAccumulator({ divert, holds: deliveryTimeoutMs === 'retry', lingerMs });
-    this.#accumulator = outbox;
-    this.#meter = meterProducer(this, options, () => outbox.blocked(performance.now()));
+    const accumulator = new RecordAccumulator({ divert, holds: deliveryTimeoutMs === 'retry', lingerMs });
+    this.#accumulator = accumulator;
+    this.#meter = meterProducer(this, options, () => accumulator.blocked(performance.now()));
     this.#failures = new FailureLog(log);
     if (deliveryTimeoutMs !== 'retry') {
       this.#expiry = setInterval(() => this.#giveUpOnOld(deliveryTimeoutMs), Math.min(250, deliveryTimeoutMs)).unref();

@@ -17,27 +17,27 @@ test('a partition with a truncated log that moves to another member is claimed u
     // The look-up of the new start takes longer than the round.
     fetchTopicOffsetsByTimestamp: () => new Promise(ignore),
   } as unknown as Admin;
-  const holdings = new AssignedPartitions({
+  const assigned = new AssignedPartitions({
     ...{ admin, membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
     orders: { seek: ignore, pause: ignore, resume: ignore },
     stopping: () => false,
     onTruncated: ignore,
   });
-  holdings.enter('member', new Map([[ID, PLACE]]));
+  assigned.enter('member', new Map([[ID, PLACE]]));
   const partition = await eventually(() => {
-    expect(holdings.isOpen(ID)).toBe(true);
-    return holdings.partitions.get(ID)!;
+    expect(assigned.isOpen(ID)).toBe(true);
+    return assigned.partitions.get(ID)!;
   });
   partition.offsets.take(5);
 
-  holdings.beginAgain(ID, partition, 'ends_before');
-  expect(holdings.isOpen(ID)).toBe(false);
-  holdings.enter('member', new Map());
-  holdings.letGo();
+  assigned.beginAgain(ID, partition, 'ends_before');
+  expect(assigned.isOpen(ID)).toBe(false);
+  assigned.enter('member', new Map());
+  assigned.letGo();
   expect([partition.draining, [...membership.draining.keys()]]).toEqual([true, [ID]]);
 
   partition.offsets.done(5);
   partition.acknowledged(partition.commit(Infinity)!);
-  holdings.letGo();
+  assigned.letGo();
   expect(membership.draining.size).toBe(0);
 });

@@ -25,16 +25,16 @@ describe('a failed commit', () => {
     const partition = new Partition('webhooks', 0, 0);
     partition.offsets.take(0);
     partition.offsets.done(0);
-    let astray = false;
+    let moved = false;
     const committer = new Committer({
       partitions: () => [partition],
       send: () => Promise.reject(error),
       after: () => undefined,
-      astray: () => (astray = true),
+      coordinatorMoved: () => (moved = true),
       log: createLog('test', 'silent'),
     });
     await committer.run(Date.now());
-    expect(astray).toBe(expected);
+    expect(moved).toBe(expected);
     // The offset is not committed, and the next round tries again.
     expect(partition.commit(Date.now())).toMatchObject({ offset: 1 });
   });

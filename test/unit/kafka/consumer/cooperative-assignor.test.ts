@@ -55,14 +55,14 @@ describe('the cooperative assignment', () => {
       { a: [0, 1, 4], b: [2, 3, 5] },
     ],
     ['a claim to a partition that does not exist is ignored', 1, [claim('a', [7])], { a: [0] }],
-  ])('%s', (_, stripes, claims, expected) => {
-    expect(asObject(assignCopartitions(stripes, claims))).toEqual(expected);
+  ])('%s', (_, copartitions, claims, expected) => {
+    expect(asObject(assignCopartitions(copartitions, claims))).toEqual(expected);
   });
 
   test('with joining and leaving members, no co-partition has two owners, each is released before it moves, and the shares end equal', () => {
     const events = fc.array(fc.oneof(fc.constant('join'), fc.constant('leave')), { minLength: 1, maxLength: 12 });
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 40 }), events, (stripes, steps) => {
+      fc.property(fc.integer({ min: 1, max: 40 }), events, (copartitions, steps) => {
         let members = new Map<string, Set<number>>([['m0', new Set()]]);
         let names = 0;
         for (const step of steps) {
@@ -71,19 +71,19 @@ describe('the cooperative assignment', () => {
           // Rounds until the assignment is stable: each member drops revoked co-partitions, then claims the rest.
           for (let round = 0; round < 3; round++) {
             const claims = [...members].map(([id, owned]) => claim(id, [...owned]));
-            const assigned = assignCopartitions(stripes, claims);
+            const assigned = assignCopartitions(copartitions, claims);
             const given = [...assigned.values()].flat();
             expect(new Set(given).size).toBe(given.length);
             for (const [id, list] of assigned) {
-              for (const stripe of list) {
-                const owner = [...members].find(([, owned]) => owned.has(stripe))?.[0];
+              for (const copartition of list) {
+                const owner = [...members].find(([, owned]) => owned.has(copartition))?.[0];
                 expect([undefined, id]).toContain(owner);
               }
             }
             members = new Map([...assigned].map(([id, list]) => [id, new Set(list)]));
           }
           const sizes = [...members.values()].map((owned) => owned.size);
-          expect(sizes.reduce((a, b) => a + b)).toBe(stripes);
+          expect(sizes.reduce((a, b) => a + b)).toBe(copartitions);
           expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
         }
       }),

@@ -15,15 +15,15 @@ function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted'
   let stopping = false;
   let callbacks: (() => void)[] = [];
   const taken: string[] = [];
-  const told: string[] = [];
-  const offers = new Dispatcher({
+  const commands: string[] = [];
+  const dispatcher = new Dispatcher({
     onRecord: (record) => {
       nowMs++;
-      const verdict = answer(record);
-      if (verdict === 'accepted') taken.push(`${String(record.partition)}:${String(record.offset)}`);
-      return verdict;
+      const result = answer(record);
+      if (result === 'accepted') taken.push(`${String(record.partition)}:${String(record.offset)}`);
+      return result;
     },
-    tell: (what, { number }) => told.push(`${what} ${String(number)}`),
+    command: (what, { number }) => commands.push(`${what} ${String(number)}`),
     stopping: () => stopping,
     now: () => nowMs,
     soon: (callback) => callbacks.push(callback),
@@ -34,33 +34,33 @@ function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted'
     for (const callback of due) callback();
     return due.length > 0;
   };
-  return { offers, taken, told, turn, stop: () => (stopping = true) };
+  return { dispatcher, taken, commands, turn, stop: () => (stopping = true) };
 }
 
 describe('the time budget of a turn', () => {
   test('dispatching stops after a few milliseconds, and continues in the next turn of the event loop', () => {
-    const { offers, taken, told, turn } = setUp();
+    const { dispatcher, taken, commands, turn } = setUp();
     const partition = new Partition('t', 0, 0);
-    offers.dispatch(partition, fetched(0, 12));
+    dispatcher.dispatch(partition, fetched(0, 12));
     expect(taken).toHaveLength(5);
     expect(partition.waits).toBe(true);
     turn();
     expect(taken).toHaveLength(10);
-    expect(told.at(-1)).toBe('pause 0');
+    expect(commands.at(-1)).toBe('pause 0');
     turn();
     expect(taken).toHaveLength(12);
     expect(partition.waits).toBe(false);
-    expect(told.at(-1)).toBe('resume 0');
+    expect(commands.at(-1)).toBe('resume 0');
     // No work is left, so no further turn is scheduled.
     while (turn());
     expect(taken).toHaveLength(12);
   });
 
   test('the partitions of a fetch share the time budget of a turn, one after the other', () => {
-    const { offers, taken, turn } = setUp();
+    const { dispatcher, taken, turn } = setUp();
     const [a, b] = [new Partition('t', 0, 0), new Partition('t', 1, 0)];
-    offers.dispatch(a, fetched(0, 7));
-    offers.dispatch(b, fetched(0, 7));
+    dispatcher.dispatch(a, fetched(0, 7));
+    dispatcher.dispatch(b, fetched(0, 7));
     expect(taken).toEqual(['0:0', '0:1', '0:2', '0:3', '0:4']);
     turn();
     expect(taken.slice(5)).toEqual(['0:5', '0:6', '1:0', '1:1', '1:2']);
@@ -69,13 +69,13 @@ describe('the time budget of a turn', () => {
   });
 
   test('the next turn skips a partition whose buffer was discarded, and does not dispatch after a stop', () => {
-    const { offers, taken, turn, stop } = setUp();
+    const { dispatcher, taken, turn, stop } = setUp();
     const [a, b] = [new Partition('t', 0, 0), new Partition('t', 1, 0)];
-    offers.dispatch(a, fetched(0, 7));
+    dispatcher.dispatch(a, fetched(0, 7));
     a.discardBuffered();
     turn();
     expect(taken).toHaveLength(5);
-    offers.dispatch(b, fetched(0, 7));
+    dispatcher.dispatch(b, fetched(0, 7));
     stop();
     while (turn());
     expect(taken).toHaveLength(10);
@@ -84,16 +84,16 @@ describe('the time budget of a turn', () => {
 
 test('a refused record is buffered, and offered again before those behind it', () => {
   let full = true;
-  const { offers, taken, told, turn } = setUp(({ offset }) => (full && offset === 2 ? 'busy' : 'accepted'));
+  const { dispatcher, taken, commands, turn } = setUp(({ offset }) => (full && offset === 2 ? 'busy' : 'accepted'));
   const partition = new Partition('t', 0, 0);
-  offers.dispatch(partition, fetched(0, 4));
+  dispatcher.dispatch(partition, fetched(0, 4));
   while (turn());
   expect(taken).toEqual(['0:0', '0:1']);
-  expect(told).toEqual(['pause 0']);
+  expect(commands).toEqual(['pause 0']);
   full = false;
-  offers.dispatchBuffered(partition);
+  dispatcher.dispatchBuffered(partition);
   expect(taken).toEqual(['0:0', '0:1', '0:2', '0:3']);
-  expect(told.at(-1)).toBe('resume 0');
+  expect(commands.at(-1)).toBe('resume 0');
 });
 
 test('each record is accepted once, in order, whatever the handler refuses and however long it takes', () => {
@@ -102,12 +102,12 @@ test('each record is accepted once, in order, whatever the handler refuses and h
   fc.assert(
     fc.property(counts, refusals, (sizes, refused) => {
       const answers = [...refused];
-      const { offers, taken, turn } = setUp(() => (answers.shift() === true ? 'busy' : 'accepted'));
+      const { dispatcher, taken, turn } = setUp(() => (answers.shift() === true ? 'busy' : 'accepted'));
       const partitions = sizes.map((_, number) => new Partition('t', number, 0));
-      partitions.forEach((partition, i) => offers.dispatch(partition, fetched(0, sizes[i] ?? 0)));
+      partitions.forEach((partition, i) => dispatcher.dispatch(partition, fetched(0, sizes[i] ?? 0)));
       for (let round = 0; round < 400; round++) {
         // Refused records are offered again, as when the handler has room.
-        if (!turn()) for (const partition of partitions) offers.dispatchBuffered(partition);
+        if (!turn()) for (const partition of partitions) dispatcher.dispatchBuffered(partition);
       }
       for (const [number, size] of sizes.entries()) {
         const own = taken.filter((name) => name.startsWith(`${String(number)}:`));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
 
 /** The same rules in their simplest form: a set of open offsets. */
-class NaiveLedger {
+class NaiveTracker {
   open = new Set<number>();
   released = new Set<number>();
   next: number;
@@ -35,7 +35,7 @@ class NaiveLedger {
 
 type Step =
   | { kind: 'take'; gap: number }
-  | { kind: 'untake' }
+  | { kind: 'unread' }
   | { kind: 'done'; pick: number }
   | { kind: 'again'; pick: number }
   | { kind: 'release'; pick: number };
@@ -45,17 +45,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ kind: fc.constant('take' as const), gap: fc.oneof(fc.constant(0), fc.nat(5000)) }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('untake' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('unread' as const) }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('done' as const), pick: fc.nat() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('again' as const), pick: fc.nat() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), pick: fc.nat() }) },
 );
 
 /** Returns the offsets that the next owner would take after a commit. */
-function openIn(ledger: OffsetTracker): number[] {
-  const heir = new OffsetTracker(ledger.committable, ledger.doneRuns());
+function openIn(tracker: OffsetTracker): number[] {
+  const heir = new OffsetTracker(tracker.committable, tracker.doneRuns());
   const offsets: number[] = [];
-  for (let offset = ledger.committable; offset < ledger.next; offset++) if (heir.take(offset)) offsets.push(offset);
+  for (let offset = tracker.committable; offset < tracker.next; offset++) if (heir.take(offset)) offsets.push(offset);
   return offsets;
 }
 
@@ -63,17 +63,17 @@ describe('the offset tracker', () => {
   test('the offset tracker agrees with a plain set of open offsets after any sequence of steps', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.array(step, { maxLength: 400 }), (start, steps) => {
-        const ledger = new OffsetTracker(start);
-        const naive = new NaiveLedger(start);
+        const tracker = new OffsetTracker(start);
+        const naive = new NaiveTracker(start);
         const taken: number[] = [];
         let fresh = false;
         for (const s of steps) {
           if (s.kind === 'take') {
             const offset = naive.next + s.gap;
-            expect(ledger.take(offset)).toBe(naive.take(offset));
+            expect(tracker.take(offset)).toBe(naive.take(offset));
             taken.push(offset);
             fresh = true;
-          } else if (s.kind === 'untake') {
+          } else if (s.kind === 'unread') {
             const last = taken.at(-1);
             // Only the last taken record can be unread.
             if (!fresh || last === undefined || !naive.open.has(last)) continue;
@@ -81,27 +81,27 @@ describe('the offset tracker', () => {
             taken.pop();
             naive.open.delete(last);
             naive.next = last;
-            ledger.unread(last);
+            tracker.unread(last);
           } else if (taken.length > 0) {
             const offset = taken[s.pick % taken.length]!;
             if (s.kind === 'again') {
               // Offered again after a rebalance: open and done records are refused, released ones are taken.
-              expect(ledger.take(offset)).toBe(naive.take(offset));
+              expect(tracker.take(offset)).toBe(naive.take(offset));
             } else if (s.kind === 'release') {
-              ledger.release(offset);
+              tracker.release(offset);
               naive.release(offset);
               fresh = false;
             } else {
-              ledger.done(offset);
+              tracker.done(offset);
               naive.done(offset);
             }
           }
-          expect(ledger.open).toBe(naive.open.size);
-          expect(ledger.next).toBe(naive.next);
-          expect(ledger.released).toBe(naive.released.size);
-          expect(ledger.committable).toBe(naive.committable);
-          expect(ledger.readFrom).toBe(naive.readFrom);
-          expect(openIn(ledger)).toEqual([...naive.open, ...naive.released].sort((a, b) => a - b));
+          expect(tracker.open).toBe(naive.open.size);
+          expect(tracker.next).toBe(naive.next);
+          expect(tracker.released).toBe(naive.released.size);
+          expect(tracker.committable).toBe(naive.committable);
+          expect(tracker.readFrom).toBe(naive.readFrom);
+          expect(openIn(tracker)).toEqual([...naive.open, ...naive.released].sort((a, b) => a - b));
         }
       }),
       { numRuns: 300 },
@@ -109,37 +109,37 @@ describe('the offset tracker', () => {
   });
 
   test('the committable offset stops at the lowest open record, and reaches the end once that is done', () => {
-    const ledger = new OffsetTracker(100);
-    for (let offset = 100; offset < 5_100; offset++) ledger.take(offset);
-    for (let offset = 101; offset < 5_100; offset++) ledger.done(offset);
-    expect(ledger.committable).toBe(100);
-    ledger.done(100);
-    expect(ledger.committable).toBe(5_100);
-    expect(ledger.open).toBe(0);
+    const tracker = new OffsetTracker(100);
+    for (let offset = 100; offset < 5_100; offset++) tracker.take(offset);
+    for (let offset = 101; offset < 5_100; offset++) tracker.done(offset);
+    expect(tracker.committable).toBe(100);
+    tracker.done(100);
+    expect(tracker.committable).toBe(5_100);
+    expect(tracker.open).toBe(0);
   });
 
   test('a late or repeated `done` has no effect', () => {
-    const ledger = new OffsetTracker(0);
-    ledger.take(0);
-    ledger.done(0);
-    ledger.done(0);
-    ledger.done(7);
-    expect([ledger.open, ledger.committable, ledger.next]).toEqual([0, 1, 1]);
+    const tracker = new OffsetTracker(0);
+    tracker.take(0);
+    tracker.done(0);
+    tracker.done(0);
+    tracker.done(7);
+    expect([tracker.open, tracker.committable, tracker.next]).toEqual([0, 1, 1]);
   });
 
   test('a released record that is read again and refused is released again', () => {
-    const ledger = new OffsetTracker(0);
-    for (let offset = 0; offset < 3; offset++) ledger.take(offset);
-    ledger.release(0);
-    ledger.done(1);
-    expect([ledger.open, ledger.committable, ledger.readFrom]).toEqual([1, 0, 0]);
-    expect(ledger.take(0)).toBe(true);
-    ledger.unread(0);
-    expect([ledger.open, ledger.released, ledger.next]).toEqual([1, 1, 3]);
-    expect(ledger.take(0)).toBe(true);
-    ledger.done(0);
-    ledger.done(2);
-    expect([ledger.open, ledger.released, ledger.committable]).toEqual([0, 0, 3]);
+    const tracker = new OffsetTracker(0);
+    for (let offset = 0; offset < 3; offset++) tracker.take(offset);
+    tracker.release(0);
+    tracker.done(1);
+    expect([tracker.open, tracker.committable, tracker.readFrom]).toEqual([1, 0, 0]);
+    expect(tracker.take(0)).toBe(true);
+    tracker.unread(0);
+    expect([tracker.open, tracker.released, tracker.next]).toEqual([1, 1, 3]);
+    expect(tracker.take(0)).toBe(true);
+    tracker.done(0);
+    tracker.done(2);
+    expect([tracker.open, tracker.released, tracker.committable]).toEqual([0, 0, 3]);
   });
 
   test('the runs are bounded while a record stays open for hours, and records left out would be repeated', () => {
@@ -157,9 +157,9 @@ describe('the offset tracker', () => {
   });
 
   test('only the last taken record can be unread', () => {
-    const ledger = new OffsetTracker(0);
-    ledger.take(0);
-    ledger.take(1);
-    expect(() => ledger.unread(0)).toThrow(RangeError);
+    const tracker = new OffsetTracker(0);
+    tracker.take(0);
+    tracker.take(1);
+    expect(() => tracker.unread(0)).toThrow(RangeError);
   });
 });

@@ -48,9 +48,9 @@ export class OldMembership extends Membership {
         return { memberId, owned, at, leaving };
       });
       const counts = topics.map((topic) => ({ topic, count: cluster.findTopicPartitionMetadata(topic).length }));
-      const stripes = assignCopartitions(Math.max(...counts.map(({ count }) => count)), claims);
+      const copartitions = assignCopartitions(Math.max(...counts.map(({ count }) => count)), claims);
       return Promise.resolve(
-        [...stripes].map(([memberId, numbers]) => {
+        [...copartitions].map(([memberId, numbers]) => {
           const assignment = Object.fromEntries(
             counts.map(({ topic, count }) => [topic, numbers.filter((number) => number < count)]),
           );

@@ -2,13 +2,13 @@ import { FetchThrottle } from '../../../../shared/kafka/kafkajs/fetch-throttle';
 import { installCodec } from '../../../../shared/kafka/kafkajs/codec-hook';
 
 test('two fetches start at least the configured time apart', () => {
-  const pace = new FetchThrottle(3);
-  expect([100, 101, 104.5, 105].map((now) => pace.wait(now))).toEqual([0, 2, 1.5, 4]);
+  const throttle = new FetchThrottle(3);
+  expect([100, 101, 104.5, 105].map((now) => throttle.wait(now))).toEqual([0, 2, 1.5, 4]);
 });
 
 test('a consumer that was idle fetches without a delay', () => {
-  const pace = new FetchThrottle(3);
-  expect([100, 200].map((now) => pace.wait(now))).toEqual([0, 0]);
+  const throttle = new FetchThrottle(3);
+  expect([100, 200].map((now) => throttle.wait(now))).toEqual([0, 0]);
 });
 
 test('a consumer is throttled whatever the order of its partitions, and not by the fetches of another consumer', async () => {

@@ -15,125 +15,125 @@ const BROKER_B = 2;
 
 /** Returns an accumulator that knows topic `t`: broker A leads partitions 0 and 2, broker B 1 and 3. */
 function start(options: Partial<AccumulatorOptions> = {}) {
-  const outbox = new RecordAccumulator({ divert: false, holds: true, lingerMs: 0, ...options });
+  const accumulator = new RecordAccumulator({ divert: false, holds: true, lingerMs: 0, ...options });
   const learn = (leaders: number[], now: number, errorCode = 0) =>
-    outbox.learned(new Map([['t', { errorCode, leaders }]]), now, now);
+    accumulator.learned(new Map([['t', { errorCode, leaders }]]), now, now);
   const put = (value: string, at: Partial<OutRecord> & { bytes?: number } = {}, now = 0) => {
     const { bytes = 10, ...where } = at;
     const record: OutRecord = { topic: 't', key: null, value, ...where };
     const ticket: Ticket = { left: 1, settled: false };
-    const queue = outbox.find(record, now);
+    const queue = accumulator.find(record, now);
     if (queue instanceof Closed) return queue;
-    outbox.push({ record, bytes, ticket, unsure: false }, queue);
+    accumulator.push({ record, bytes, ticket, unsure: false }, queue);
     return ticket;
   };
   put('first', { partition: 0 });
   learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 0);
-  const [request] = outbox.next(0).requests;
-  outbox.answered(request!, [OK], 0);
-  return { outbox, learn, put };
+  const [request] = accumulator.next(0).requests;
+  accumulator.answered(request!, [OK], 0);
+  return { accumulator, learn, put };
 }
 
 /** Returns the records of a request, as `partition:value,value`. */
 const shown = ({ parts }: Request) =>
   parts.map(({ queue, items }) => `${queue.partition}:${items.map(({ record }) => String(record.value)).join()}`);
-const sent = (outbox: RecordAccumulator, now: number) => outbox.next(now).requests;
+const sent = (accumulator: RecordAccumulator, now: number) => accumulator.next(now).requests;
 
 describe('the answer to a request', () => {
   test('after a partial acknowledgement only the other records are sent again, in their order', () => {
-    const { outbox, put } = start();
+    const { accumulator, put } = start();
     for (const value of ['a', 'b']) for (const partition of [0, 2]) put(value, { partition });
-    const [request] = sent(outbox, 0);
+    const [request] = sent(accumulator, 0);
     put('c', { partition: 2 });
-    const { acknowledged } = outbox.answered(request!, [OK, NOT_ENOUGH_REPLICAS], 1);
+    const { acknowledged } = accumulator.answered(request!, [OK, NOT_ENOUGH_REPLICAS], 1);
     expect(acknowledged.map(({ queue }) => queue.partition)).toEqual([0]);
-    expect(outbox.next(1)).toMatchObject({ requests: [], wakeAt: 51 });
+    expect(accumulator.next(1)).toMatchObject({ requests: [], wakeAt: 51 });
     put('d', { partition: 0 });
     // The healthy partition has a separate request, and does not wait for the failing one.
-    expect(sent(outbox, 1).map(shown)).toEqual([['0:d']]);
-    expect(sent(outbox, 51).map((each) => [each.spare, ...shown(each)])).toEqual([[true, '2:a,b,c']]);
+    expect(sent(accumulator, 1).map(shown)).toEqual([['0:d']]);
+    expect(sent(accumulator, 51).map((each) => [each.spare, ...shown(each)])).toEqual([[true, '2:a,b,c']]);
   });
 
   test('a refused record among several is isolated by halving, and only that record is returned', () => {
-    const { outbox, put } = start();
+    const { accumulator, put } = start();
     for (const value of ['a', 'large', 'b', 'c']) put(value, { partition: 0 });
     const order: string[][] = [];
     const refused: string[] = [];
     for (let i = 0; i < 7; i++) {
-      const [request] = sent(outbox, 0);
+      const [request] = sent(accumulator, 0);
       if (!request) break;
       const [values] = shown(request);
       order.push([values!]);
-      const answer = outbox.answered(request, [values!.includes('large') ? TOO_LARGE : OK], 0);
+      const answer = accumulator.answered(request, [values!.includes('large') ? TOO_LARGE : OK], 0);
       refused.push(...answer.refused.map(({ item }) => String(item.record.value)));
     }
     expect(order.flat()).toEqual(['0:a,large,b,c', '0:a,large', '0:a', '0:large', '0:b,c']);
     expect(refused).toEqual(['large']);
-    expect(outbox.bytes).toBe(0);
+    expect(accumulator.bytes).toBe(0);
   });
 
   test('a request that is refused as too large is sent again in halves', () => {
-    const { outbox, put } = start();
+    const { accumulator, put } = start();
     for (let i = 0; i < 600; i++) put('a', { partition: 0 });
     const counts: number[] = [];
-    for (let [request] = sent(outbox, 0); request; [request] = sent(outbox, 0)) {
+    for (let [request] = sent(accumulator, 0); request; [request] = sent(accumulator, 0)) {
       const count = request.parts[0]!.items.length;
       counts.push(count);
-      expect(outbox.answered(request, [count > 200 ? TOO_LARGE : OK], 0).refused).toEqual([]);
+      expect(accumulator.answered(request, [count > 200 ? TOO_LARGE : OK], 0).refused).toEqual([]);
     }
     expect(counts).toEqual([600, 300, 150, 150, 150, 150]);
   });
 
   test('a missing answer does not change the order of the records', () => {
-    const { outbox, put } = start();
+    const { accumulator, put } = start();
     put('a', { partition: 0 });
-    const [request] = sent(outbox, 0);
+    const [request] = sent(accumulator, 0);
     put('b', { partition: 0 });
-    outbox.failed(request!, NO_ANSWER, 5);
-    expect(outbox.stale).toBe(true);
-    expect(sent(outbox, 60).map(shown)).toEqual([['0:a,b']]);
+    accumulator.failed(request!, NO_ANSWER, 5);
+    expect(accumulator.stale).toBe(true);
+    expect(sent(accumulator, 60).map(shown)).toEqual([['0:a,b']]);
   });
 });
 
 test('a record is not sent again once its caller no longer waits', () => {
-  const { outbox, put } = start();
+  const { accumulator, put } = start();
   const ticket = put('a', { partition: 0 }) as Ticket;
-  const [request] = sent(outbox, 0);
+  const [request] = sent(accumulator, 0);
   ticket.settled = true;
-  outbox.dropSettled();
+  accumulator.dropSettled();
   put('b', { partition: 0 });
-  outbox.failed(request!, NO_ANSWER, 0);
-  expect(sent(outbox, 60).map(shown)).toEqual([['0:b']]);
+  accumulator.failed(request!, NO_ANSWER, 0);
+  expect(sent(accumulator, 60).map(shown)).toEqual([['0:b']]);
 });
 
 test('a leader that answers slowly delays no other leader', () => {
-  const { outbox, put } = start();
+  const { accumulator, put } = start();
   put('a', { partition: 0 });
-  expect(sent(outbox, 0).map(shown)).toEqual([['0:a']]);
+  expect(sent(accumulator, 0).map(shown)).toEqual([['0:a']]);
   put('b', { partition: 2 });
   put('c', { partition: 1 });
-  expect(sent(outbox, 0).map(shown)).toEqual([['1:c']]);
+  expect(sent(accumulator, 0).map(shown)).toEqual([['1:c']]);
 });
 
 test('records wait while their partition has no leader', () => {
-  const { outbox, put, learn } = start();
+  const { accumulator, put, learn } = start();
   learn([-1, BROKER_B, BROKER_A, BROKER_B], 0);
   put('a', { partition: 0 });
   put('b', { partition: 1 });
-  expect(sent(outbox, 0).map(shown)).toEqual([['1:b']]);
-  expect(outbox.stale).toBe(true);
+  expect(sent(accumulator, 0).map(shown)).toEqual([['1:b']]);
+  expect(accumulator.stale).toBe(true);
   learn([BROKER_B, BROKER_B, BROKER_A, BROKER_B], 60);
-  expect(sent(outbox, 60).map(shown)).toEqual([['0:a']]);
+  expect(sent(accumulator, 60).map(shown)).toEqual([['0:a']]);
 });
 
 /** Fails partition 0 until it is blocked. @returns the time of that */
-function block(outbox: RecordAccumulator, put: ReturnType<typeof start>['put'], code: number): number {
+function block(accumulator: RecordAccumulator, put: ReturnType<typeof start>['put'], code: number): number {
   put('blocked', { key: keyOf(0) });
   let now = 0;
-  while (![...outbox.blocked(0)].length) {
-    const { requests, wakeAt } = outbox.next(now);
+  while (![...accumulator.blocked(0)].length) {
+    const { requests, wakeAt } = accumulator.next(now);
     for (const request of requests)
-      outbox.answered(
+      accumulator.answered(
         request,
         request.parts.map(() => code),
         now,
@@ -146,8 +146,8 @@ const KEYS = new Map<number, string>();
 /** Returns a key of this partition, of four. */
 function keyOf(partition: number): string {
   for (let i = 0; !KEYS.has(partition); i++) {
-    const { outbox } = start();
-    const queue = outbox.find({ topic: 't', key: `k${i}`, value: '' }, 0);
+    const { accumulator } = start();
+    const queue = accumulator.find({ topic: 't', key: `k${i}`, value: '' }, 0);
     if (queue && !(queue instanceof Closed)) KEYS.set(queue.partition, `k${i}`);
   }
   return KEYS.get(partition)!;
@@ -155,36 +155,36 @@ function keyOf(partition: number): string {
 
 describe('a blocked partition', () => {
   test('the records of a blocked partition do not count as pending, up to a limit', () => {
-    const { outbox, put } = start();
-    block(outbox, put, NOT_ENOUGH_REPLICAS);
+    const { accumulator, put } = start();
+    block(accumulator, put, NOT_ENOUGH_REPLICAS);
     put('b', { partition: 0, bytes: 1_000_000 });
-    expect([outbox.bytes, outbox.countedBytes]).toEqual([1_000_010, 0]);
+    expect([accumulator.bytes, accumulator.countedBytes]).toEqual([1_000_010, 0]);
     put('c', { partition: 0, bytes: 1_000_000 });
-    expect(outbox.countedBytes).toBe(2_000_010 - 1024 * 1024);
+    expect(accumulator.countedBytes).toBe(2_000_010 - 1024 * 1024);
   });
 
   test('the records of a blocked partition are diverted to its neighbour, if the producer allows it', () => {
-    const { outbox, put } = start({ divert: true });
-    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
-    expect(sent(outbox, now).map(shown)).toEqual([['1:blocked']]);
+    const { accumulator, put } = start({ divert: true });
+    const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
+    expect(sent(accumulator, now).map(shown)).toEqual([['1:blocked']]);
     // One request probes whether the partition accepts records again; the other records do not wait for it.
     const probeAt = now + 1_000;
     put('probe', { key: keyOf(0) }, probeAt);
     put('other', { key: keyOf(0) }, probeAt);
-    const [probe] = sent(outbox, probeAt);
+    const [probe] = sent(accumulator, probeAt);
     expect(shown(probe!)).toEqual(['0:probe']);
   });
 
   test('records are diverted before a partition is blocked, while a slow request retries it', () => {
-    const { outbox, put } = start({ divert: true });
+    const { accumulator, put } = start({ divert: true });
     for (const partition of [0, 2]) put('held', { partition });
-    const [first] = sent(outbox, 0);
-    outbox.answered(first!, [NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS], 0);
+    const [first] = sent(accumulator, 0);
+    accumulator.answered(first!, [NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS], 0);
     // One request retries both, and its answer waits for the slower one.
-    expect(sent(outbox, 50).map(shown)).toEqual([['0:held', '2:held']]);
+    expect(sent(accumulator, 50).map(shown)).toEqual([['0:held', '2:held']]);
     put('waits', { key: keyOf(0) }, 1_000);
     put('diverted', { key: keyOf(0) }, 1_100);
-    expect(sent(outbox, 1_100).map(shown)).toEqual([['1:diverted']]);
+    expect(sent(accumulator, 1_100).map(shown)).toEqual([['1:diverted']]);
   });
 
   test.each([
@@ -192,127 +192,127 @@ describe('a blocked partition', () => {
     ['a broker that gives no answer, beside partitions without a leader', [BROKER_A, -1, BROKER_A, -1], []],
     ['a broker that gives no answer, beside another broker', [BROKER_A, BROKER_A, BROKER_A, BROKER_B], ['3:late']],
   ])('records are diverted only to partitions of a broker that answers: %s', (_, leaders, elsewhere) => {
-    const { outbox, put, learn } = start({ divert: true });
+    const { accumulator, put, learn } = start({ divert: true });
     learn(leaders, 0);
     put('first', { key: keyOf(0) });
     let now = 0;
-    for (; ![...outbox.blocked(now)].length; now += 50)
-      for (const request of sent(outbox, now)) outbox.failed(request, NO_ANSWER, now);
+    for (; ![...accumulator.blocked(now)].length; now += 50)
+      for (const request of sent(accumulator, now)) accumulator.failed(request, NO_ANSWER, now);
     put('late', { key: keyOf(0) }, now);
-    expect(sent(outbox, now).map(shown)).toEqual(elsewhere.map((each) => [each]));
+    expect(sent(accumulator, now).map(shown)).toEqual(elsewhere.map((each) => [each]));
   });
 
   test('a blocked partition is retried immediately, and keeps its records, when its broker acknowledges another partition', () => {
-    const { outbox, put, learn } = start({ divert: true, holds: false });
+    const { accumulator, put, learn } = start({ divert: true, holds: false });
     learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], 0);
     for (const partition of [0, 2]) put('held', { partition });
     let now = 0;
-    for (; [...outbox.blocked(now)].length < 2; now += 50)
-      for (const request of sent(outbox, now)) outbox.failed(request, NOT_CONNECTED, now);
+    for (; [...accumulator.blocked(now)].length < 2; now += 50)
+      for (const request of sent(accumulator, now)) accumulator.failed(request, NOT_CONNECTED, now);
     expect(put('refused', { key: keyOf(0) }, now)).toBeInstanceOf(Closed);
     // A partition without records since is written first, over the other connection.
     put('other', { partition: 1 }, now);
-    const [other] = sent(outbox, now);
+    const [other] = sent(accumulator, now);
     expect(shown(other!)).toEqual(['1:other']);
-    outbox.answered(other!, [OK], now);
-    expect([...outbox.blocked(now)]).toEqual([]);
+    accumulator.answered(other!, [OK], now);
+    expect([...accumulator.blocked(now)]).toEqual([]);
     put('late', { key: keyOf(0) }, now);
-    expect(sent(outbox, now).map(shown)).toEqual([['0:held,late', '2:held']]);
+    expect(sent(accumulator, now).map(shown)).toEqual([['0:held,late', '2:held']]);
   });
 
   test('a blocked partition is retried immediately, and keeps its records, when it has a leader again', () => {
-    const { outbox, put, learn } = start({ divert: true });
+    const { accumulator, put, learn } = start({ divert: true });
     learn([-1, BROKER_A, BROKER_A, BROKER_A], 0);
     put('held', { partition: 0 });
     let now = 0;
-    for (; ![...outbox.blocked(now)].length; now += 50) sent(outbox, now);
+    for (; ![...accumulator.blocked(now)].length; now += 50) sent(accumulator, now);
     learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A], now);
     put('late', { key: keyOf(0) }, now);
-    expect(sent(outbox, now).map(shown)).toEqual([['0:held,late']]);
+    expect(sent(accumulator, now).map(shown)).toEqual([['0:held,late']]);
   });
 
   test('a record that may have been written stays in its blocked partition', () => {
-    const { outbox, put } = start({ divert: true });
-    const now = block(outbox, put, TIMED_OUT);
-    expect(sent(outbox, now + 1_000).map(shown)).toEqual([['0:blocked']]);
+    const { accumulator, put } = start({ divert: true });
+    const now = block(accumulator, put, TIMED_OUT);
+    expect(sent(accumulator, now + 1_000).map(shown)).toEqual([['0:blocked']]);
   });
 
   test('a record that names its partition stays in it while it is blocked', () => {
-    const { outbox, put } = start({ divert: true });
-    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
+    const { accumulator, put } = start({ divert: true });
+    const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
     put('named', { partition: 0 }, now);
-    expect(sent(outbox, now + 1_000).map(shown)).toEqual(expect.arrayContaining([['0:named']]));
+    expect(sent(accumulator, now + 1_000).map(shown)).toEqual(expect.arrayContaining([['0:named']]));
   });
 
   test('a partition without further records is no longer reported as blocked after a while', () => {
-    const { outbox, put } = start({ divert: true });
-    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
-    expect([...outbox.blocked(now + 1_000)]).toHaveLength(1);
-    expect([...outbox.blocked(now + 60_000)]).toEqual([]);
+    const { accumulator, put } = start({ divert: true });
+    const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
+    expect([...accumulator.blocked(now + 1_000)]).toHaveLength(1);
+    expect([...accumulator.blocked(now + 60_000)]).toEqual([]);
   });
 
   test('a look at the blocked partitions does not change them', () => {
-    const { outbox, put } = start({ divert: true });
-    const now = block(outbox, put, NOT_ENOUGH_REPLICAS);
-    expect([...outbox.blocked(now + 60_000)]).toEqual([]);
-    expect([...outbox.blocked(now)]).toHaveLength(1);
+    const { accumulator, put } = start({ divert: true });
+    const now = block(accumulator, put, NOT_ENOUGH_REPLICAS);
+    expect([...accumulator.blocked(now + 60_000)]).toEqual([]);
+    expect([...accumulator.blocked(now)]).toHaveLength(1);
   });
 
   test('a record is refused immediately if no partition accepts records and the producer has a delivery timeout', () => {
-    const { outbox, put, learn } = start({ divert: true, holds: false });
+    const { accumulator, put, learn } = start({ divert: true, holds: false });
     learn([BROKER_A], 0);
     for (let now = 0; now < 2_000; now += 50) {
       for (const partition of [0, 1, 2, 3]) if (now === 0) put('a', { partition });
-      for (const request of sent(outbox, now)) outbox.failed(request, NOT_CONNECTED, now);
+      for (const request of sent(accumulator, now)) accumulator.failed(request, NOT_CONNECTED, now);
     }
-    expect([...outbox.blocked(0)]).toHaveLength(4);
+    expect([...accumulator.blocked(0)]).toHaveLength(4);
     expect(put('b', { key: 'k' }, 1_990)).toBeInstanceOf(Closed);
   });
 });
 
 describe('a topic that refuses records until an operator changes something', () => {
   test('records that their topic refuses are returned if the producer has a delivery timeout', () => {
-    const { outbox, put } = start({ holds: false });
+    const { accumulator, put } = start({ holds: false });
     put('a', { partition: 0 });
     const given: string[] = [];
     for (let now = 0; now < 3_000; now += 50) {
-      for (const request of sent(outbox, now)) {
-        const { refused } = outbox.answered(request, [UNAUTHORIZED], now);
+      for (const request of sent(accumulator, now)) {
+        const { refused } = accumulator.answered(request, [UNAUTHORIZED], now);
         given.push(...refused.map(({ error }) => error.name));
       }
     }
     expect(given).toEqual(['TOPIC_AUTHORIZATION_FAILED']);
-    expect(outbox.bytes).toBe(0);
+    expect(accumulator.bytes).toBe(0);
   });
 
   test('records that their topic refuses are held and written later if the producer retries without a limit', () => {
-    const { outbox, put } = start({ divert: true });
-    const now = block(outbox, put, UNAUTHORIZED);
-    const [request] = sent(outbox, now + 1_000);
-    expect(outbox.answered(request!, [OK], now + 1_000).acknowledged).toHaveLength(1);
-    expect([...outbox.blocked(0)]).toEqual([]);
+    const { accumulator, put } = start({ divert: true });
+    const now = block(accumulator, put, UNAUTHORIZED);
+    const [request] = sent(accumulator, now + 1_000);
+    expect(accumulator.answered(request!, [OK], now + 1_000).acknowledged).toHaveLength(1);
+    expect([...accumulator.blocked(0)]).toEqual([]);
   });
 
   test('records of a missing topic wait for a second, in which it may be created, and are then returned', () => {
-    const { outbox, learn } = start({ holds: false });
+    const { accumulator, learn } = start({ holds: false });
     const record = { topic: 'new', key: 'k', value: 'a' };
     const item = { record, bytes: 10, ticket: { left: 1, settled: false }, unsure: false };
-    outbox.push(item, undefined);
+    accumulator.push(item, undefined);
     const missing = new Map([['new', { errorCode: UNKNOWN_TOPIC, leaders: [] }]]);
-    expect(outbox.learned(missing, 0, 0)).toEqual([]);
-    expect(outbox.stale).toBe(true);
-    expect(outbox.learned(missing, 1_100, 1_100)).toMatchObject([{ error: { name: 'UNKNOWN_TOPIC_OR_PARTITION' } }]);
+    expect(accumulator.learned(missing, 0, 0)).toEqual([]);
+    expect(accumulator.stale).toBe(true);
+    expect(accumulator.learned(missing, 1_100, 1_100)).toMatchObject([{ error: { name: 'UNKNOWN_TOPIC_OR_PARTITION' } }]);
     expect(learn([BROKER_A], 0)).toEqual([]);
   });
 });
 
 test('a record that names a missing partition is returned, or waits until the partition exists', () => {
-  const { outbox, put, learn } = start();
+  const { accumulator, put, learn } = start();
   put('a', { partition: 7 });
-  expect(sent(outbox, 0)).toEqual([]);
+  expect(sent(accumulator, 0)).toEqual([]);
   expect(learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 0)).toEqual([]);
   expect(learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B], 1_100)).toMatchObject([{ error: { fate: 'record' } }]);
   put('b', { partition: 4 }, 1_200);
   learn([BROKER_A, BROKER_B, BROKER_A, BROKER_B, BROKER_A], 1_300);
-  expect(sent(outbox, 1_300).map(shown)).toEqual([['4:b']]);
+  expect(sent(accumulator, 1_300).map(shown)).toEqual([['4:b']]);
 });

@@ -13,7 +13,7 @@ const OPTIONS: BatchProducerOptions = { maxPendingBytes: 1e9, deliveryTimeoutMs:
 /** Returns a producer for a topic `t` with two partitions, led by brokers 1 and 2. `answer` returns the code of a partition. */
 function start(options: Partial<BatchProducerOptions> = {}, answer: (partition: number) => number = () => 0) {
   const requests: Parts[] = [];
-  const producer: RequestSender = {
+  const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
     send: (_, parts) => {
       requests.push(parts);
@@ -22,49 +22,49 @@ function start(options: Partial<BatchProducerOptions> = {}, answer: (partition: 
     disconnect: () => Promise.resolve(),
   };
   const log = createLog('test', 'silent');
-  const appender = new KafkaBatchProducer(producer, { ...OPTIONS, ...options }, log);
-  return { appender, requests, log };
+  const producer = new KafkaBatchProducer(sender, { ...OPTIONS, ...options }, log);
+  return { producer, requests, log };
 }
 
 test('a request with ids of three-byte characters stays within the same size limit', async () => {
-  const { appender, requests } = start();
+  const { producer, requests } = start();
   const id = '字'.repeat(250);
   const headers = { message: id, source: 'src_1' };
   const record: OutRecord = { topic: 't', key: id, value: '{}', headers, partition: 0 };
-  await appender.send(Array.from({ length: 1_500 }, () => record));
+  await producer.send(Array.from({ length: 1_500 }, () => record));
   const sizes = requests.map((parts) => {
     const topicData = parts.map(({ topic, ...part }) => ({ topic, partitions: [part] }));
     return encodeProduce({ acks: -1, timeout: 1, topicData }, 0).buffer.length;
   });
   expect(sizes.length).toBeGreaterThan(1);
   expect(Math.max(...sizes)).toBeLessThan(910_000);
-  await appender.close(0);
+  await producer.close(0);
 });
 
 test('a permanently refused record is logged once, and its partition is not logged as failing', async () => {
-  const { appender, log } = start({}, () => TOO_LARGE);
+  const { producer, log } = start({}, () => TOO_LARGE);
   const [warn, error] = [jest.spyOn(log, 'warn'), jest.spyOn(log, 'error')];
-  await expect(appender.send([{ topic: 't', key: null, value: 'a', partition: 0 }])).rejects.toThrow('TOO_LARGE');
+  await expect(producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }])).rejects.toThrow('TOO_LARGE');
   expect(error).toHaveBeenCalledTimes(1);
   expect(warn).not.toHaveBeenCalled();
-  await appender.close(0);
+  await producer.close(0);
 });
 
 test('a lingering record does not wait for the next try of another partition', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
-    const { appender } = start({ lingerMs: 8 }, (partition) => (partition === 1 ? NOT_ENOUGH_REPLICAS : 0));
+    const { producer } = start({ lingerMs: 8 }, (partition) => (partition === 1 ? NOT_ENOUGH_REPLICAS : 0));
     // Given a partition that has failed until its next try is nearly a second away.
-    void appender.send([{ topic: 't', key: null, value: 'blocked', partition: 1 }]);
+    void producer.send([{ topic: 't', key: null, value: 'blocked', partition: 1 }]);
     await jest.advanceTimersByTimeAsync(2_000);
-    const write = () => appender.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
+    const write = () => producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
     await write();
     // When another record comes while the healthy leader lingers, it is sent at the end of the linger.
     let written = false;
     void write().then(() => (written = true));
     await jest.advanceTimersByTimeAsync(8);
     expect(written).toBe(true);
-    void appender.close(0);
+    void producer.close(0);
     await jest.advanceTimersByTimeAsync(1);
   } finally {
     jest.useRealTimers();
@@ -74,13 +74,13 @@ test('a lingering record does not wait for the next try of another partition', a
 test('a clock that is set back by an hour does not delay the delivery timeout', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
-    const { appender } = start({ deliveryTimeoutMs: 4_000 }, () => NOT_ENOUGH_REPLICAS);
+    const { producer } = start({ deliveryTimeoutMs: 4_000 }, () => NOT_ENOUGH_REPLICAS);
     let refused: unknown;
-    appender.send([{ topic: 't', key: null, value: 'a', partition: 1 }]).catch((error: unknown) => (refused = error));
+    producer.send([{ topic: 't', key: null, value: 'a', partition: 1 }]).catch((error: unknown) => (refused = error));
     jest.setSystemTime(Date.now() - 3_600_000);
     await jest.advanceTimersByTimeAsync(5_000);
     expect(refused).toMatchObject({ code: 'kafka_unavailable' });
-    void appender.close(0);
+    void producer.close(0);
     await jest.advanceTimersByTimeAsync(1);
   } finally {
     jest.useRealTimers();

@@ -165,7 +165,7 @@ test('a batch with more records than a one-byte varint can count equals that of 
   expect(read.ours).toEqual(read.theirs);
 });
 
-test('of several batches, an incomplete last one is left out, wherever it is cut', async () => {
+test('an incomplete last batch is left out, wherever it is cut off', async () => {
   const whole = Buffer.concat([written(three, 5), written(three, 2 ** 40)]);
   const first = written(three, 5).length;
   for (const cut of [0, 1, 11, 12, 17, 60, 61, 62, 100, whole.length - first]) {
