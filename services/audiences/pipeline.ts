@@ -1,7 +1,7 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { type Lock, takeLock } from '../../shared/service/data-dir-lock';
-import { retryingReads } from '../../shared/kafka/retrying-reads';
+import { retryingReads } from '../../shared/kafka/reader';
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';

@@ -1,4 +1,12 @@
-import { Kafka as KafkaJs, type Admin, type ConsumerConfig, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import {
+  Kafka as KafkaJs,
+  type Admin,
+  type ConsumerConfig,
+  type KafkaConfig,
+  type logCreator,
+  logLevel,
+  type SASLOptions,
+} from 'kafkajs';
 import { AppError, messageOf } from '../service/errors';
 import { requireBrokers, type Settings } from '../service/settings';
 import { type Log } from '../telemetry/log';
@@ -10,8 +18,7 @@ import { partitionOf } from './protocol/partitioner';
 import { type TopicPartition } from './consumer/committed-offsets';
 import { KafkaConsumption } from './consumer/consumer';
 import { Membership } from './consumer/membership';
-import { allowLeaderless } from './leaderless';
-import { kafkaLogger } from './kafkajs/logger';
+import { allowLeaderless } from './kafkajs/leaderless';
 import { orUnavailable, START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
 import { patchRequestQueues } from './kafkajs/patches';
 import { type Kafka, type Range } from './port';
@@ -192,6 +199,28 @@ function clientConfig(settings: Settings): KafkaConfig {
     requestTimeout: 10_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5 },
   };
+}
+
+/**
+ * Writes kafkajs's log lines to Waypost's log. kafkajs logs normal events as errors (a rebalance, a loading coordinator, a
+ * retry after a broker is unreachable), so that the highest level here is a warning. Relevant errors are also thrown.
+ */
+function kafkaLogger(log: Log): logCreator {
+  return () =>
+    ({ namespace, level, log: entry }) => {
+      const { message } = entry;
+      const { error, topic, partition, groupId, broker } = entry as Record<string, unknown>;
+      const line = { client: 'kafkajs', namespace, topic, partition, groupId, broker, reason: error };
+      if (level === logLevel.ERROR || level === logLevel.WARN) {
+        if (namespace === 'Connection' || /rebalancing|Crash|Restarting|Failed to send/.test(message)) {
+          log.debug(line, message);
+        } else {
+          log.warn(line, message);
+        }
+      } else {
+        log.debug(line, message);
+      }
+    };
 }
 
 async function connectAdmin(admin: Admin, brokers: string[]): Promise<void> {

@@ -1,6 +1,5 @@
 import { type Admin } from 'kafkajs';
 import { AppError, messageOf } from '../service/errors';
-import { type Bounds } from './consumer/unassigned-lag';
 
 /**
  * Retries look-ups of offsets while partitions have no leader: a topic that another process has just created is listed
@@ -31,6 +30,13 @@ const LEADERLESS = new Set<unknown>(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVA
 function isLeaderless(error: unknown): boolean {
   const { type, cause } = (error ?? {}) as { type?: unknown; cause?: unknown };
   return LEADERLESS.has(type) || (cause !== undefined && cause !== error && isLeaderless(cause));
+}
+
+/** First and end offset of a partition. */
+export interface Bounds {
+  low: number;
+  /** the offset of the next record */
+  high: number;
 }
 
 /** Returns the first and end offset of each partition of a topic. */

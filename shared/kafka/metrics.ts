@@ -8,7 +8,8 @@ import { type Partition } from './consumer/partition';
 import { type Blocked, type Part } from './produce/request';
 import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, type Consumption } from './port';
 import { tierDelayMs } from './topics';
-import { type Bounds, type UnassignedLag } from './consumer/unassigned-lag';
+import { type UnassignedLag } from './consumer/unassigned-lag';
+import { type Bounds } from './leader-retry';
 
 /** Measures producers and consumers. Counts once for each request or fetch, never for each record. */
 

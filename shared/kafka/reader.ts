@@ -1,8 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Kafka as KafkaJs } from 'kafkajs';
+import { AppError } from '../service/errors';
+import { type Log } from '../telemetry/log';
 import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './kafkajs/cluster';
 import { unavailable } from './leader-retry';
-import { Partition, ConsumedRecord } from './consumer/partition';
-import { type Fetched, type ReadAt } from './port';
+import { ConsumedRecord } from './consumer/consumed-record';
+import { Partition } from './consumer/partition';
+import { type Fetched, type Kafka, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 
 /**
@@ -94,4 +98,31 @@ export function nextOffset(
 ) {
   if (next === undefined && !COMPACTED.has(topic)) return offset;
   return Math.max(offset, next ?? Number(highWatermark));
+}
+
+type Reads = Pick<Kafka, 'read' | 'ranges' | 'committed'>;
+
+const RETRY_PAUSE_MS = 500;
+
+/**
+ * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable broker ends no process.
+ * Errors that are not retriable are rethrown.
+ */
+export function retryingReads(kafka: Reads, log: Log, pauseMs = RETRY_PAUSE_MS): Reads {
+  const retry = async <T>(read: () => Promise<T>): Promise<T> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await read();
+      } catch (error) {
+        if (!(error instanceof AppError && error.retriable)) throw error;
+        if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
+      }
+      await pause(pauseMs);
+    }
+  };
+  return {
+    read: (at) => retry(() => kafka.read(at)),
+    ranges: (topic, sinceMs) => retry(() => kafka.ranges(topic, sinceMs)),
+    committed: (group, topic) => retry(() => kafka.committed(group, topic)),
+  };
 }

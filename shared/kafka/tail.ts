@@ -6,7 +6,8 @@ import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './kafkajs/cluster';
 import { PollLiveness } from './consumer/poll-liveness';
 import { START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
-import { Partition, ConsumedRecord } from './consumer/partition';
+import { ConsumedRecord } from './consumer/consumed-record';
+import { Partition } from './consumer/partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { nextOffset } from './reader';
 

@@ -1,7 +1,7 @@
 import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { AppError, messageOf } from '../service/errors';
 import { type KafkaAddress } from './connection-settings';
-import { allowLeaderless } from './leaderless';
+import { allowLeaderless } from './kafkajs/leaderless';
 
 /**
  * Waits until Kafka can be used, which is later than the first answer of its port: a new broker refuses consumer groups

@@ -1,8 +1,7 @@
 import { type Admin } from 'kafkajs';
-import { withTimeout } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { idOf, type TopicPartition, readCommitted } from './committed-offsets';
+import { idOf, type TopicPartition, readCommitted, readEnds } from './committed-offsets';
 import { type Membership } from './membership';
 import { readBounds } from '../leader-retry';
 import { type Cut, Partition } from './partition';
@@ -14,7 +13,6 @@ import { type ConsumeOptions } from '../port';
  */
 
 const RESTORE_RETRY_MS = 200;
-const ENDS_MS = 1_000;
 
 /** Commands to the current consumer; topics have their full names. */
 export interface ConsumerCommands {
@@ -174,7 +172,7 @@ export class AssignedPartitions {
       try {
         const [partitions, ends] = await Promise.all([
           readCommitted({ admin, groupId, prefix, places }),
-          this.#readEnds(places),
+          readEnds(admin, places),
         ]);
         if (memberId !== this.memberId) return;
         let leaves = false;
@@ -238,18 +236,6 @@ export class AssignedPartitions {
     this.parts.onTruncated(partition, Math.max(1, committed - offset));
     this.partitions.set(id, partition);
     this.parts.orders.seek(this.#placeOf(partition), offset);
-  }
-
-  /** Returns the ends of partitions by id, as far as they are known within a second: one without a leader must not delay others. */
-  async #readEnds(places: readonly TopicPartition[]): Promise<Map<string, number>> {
-    const ends = new Map<string, number>();
-    const topics = new Set(places.map(({ topic }) => topic));
-    const looks = [...topics].map(async (topic) => {
-      for (const [number, { high }] of await readBounds(this.parts.admin, topic))
-        ends.set(idOf({ topic, number }), high);
-    });
-    await withTimeout(ENDS_MS, Promise.allSettled(looks));
-    return ends;
   }
 
   #placeOf({ topic, number }: Partition): TopicPartition {

@@ -1,5 +1,9 @@
 import { type Admin } from 'kafkajs';
+import { withTimeout } from '../../service/async';
+import { readBounds } from '../leader-retry';
 import { Partition } from './partition';
+
+const ENDS_MS = 1_000;
 
 /** A partition with its full topic name, as in kafkajs. */
 export interface TopicPartition {
@@ -31,4 +35,15 @@ export async function readCommitted(options: {
     const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);
     return new Partition(topic.slice(prefix.length), number, Number(found?.offset ?? -1), found?.metadata ?? '');
   });
+}
+
+/** Returns the ends of partitions by id, as far as they are known within a second: one without a leader must not delay others. */
+export async function readEnds(admin: Admin, places: readonly TopicPartition[]): Promise<Map<string, number>> {
+  const ends = new Map<string, number>();
+  const topics = new Set(places.map(({ topic }) => topic));
+  const looks = [...topics].map(async (topic) => {
+    for (const [number, { high }] of await readBounds(admin, topic)) ends.set(idOf({ topic, number }), high);
+  });
+  await withTimeout(ENDS_MS, Promise.allSettled(looks));
+  return ends;
 }

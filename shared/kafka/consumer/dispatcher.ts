@@ -1,5 +1,6 @@
 import { type FetchedRecord } from '../protocol/batch';
-import { ConsumedRecord, type Partition } from './partition';
+import { ConsumedRecord } from './consumed-record';
+import { type Partition } from './partition';
 import { type OpenRecord, type DispatchResult } from '../port';
 
 /**

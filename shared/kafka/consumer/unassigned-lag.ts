@@ -1,4 +1,5 @@
 import { type Admin } from 'kafkajs';
+import { type Bounds } from '../leader-retry';
 import { idOf, type TopicPartition } from './committed-offsets';
 import { describeGroup, unreadPlaces } from './describe-group';
 
@@ -11,13 +12,6 @@ export interface UnassignedLag {
   lag: number;
   /** append time of the oldest of them, ms since 1970; undefined if there is none */
   oldestAtMs: number | undefined;
-}
-
-/** First and end offset of a partition. */
-export interface Bounds {
-  low: number;
-  /** the offset of the next record */
-  high: number;
 }
 
 interface Parts {

@@ -1,6 +1,5 @@
 import { type Batch } from 'kafkajs';
 import { ByteReader } from '../protocol/bytes';
-import { FetchThrottle } from './fetch-throttle';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 
 /**
@@ -35,6 +34,25 @@ const compression = require('kafkajs/src/protocol/message/compression') as {
   lookupCodecByAttributes(attributes: number): Codec | null;
 };
 /* eslint-enable @typescript-eslint/no-require-imports */
+
+/**
+ * Spaces out the fetches of one consumer from one broker, without a clock. A broker answers a fetch as soon as it has one
+ * record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches of all its partitions a second,
+ * which cost more than the records. A consumer that has waited for longer than the space (an idle one) is not delayed.
+ */
+export class FetchThrottle {
+  #startedAt = -Infinity;
+
+  /** @param spaceMs the least time between the starts of two fetches */
+  constructor(private readonly spaceMs: number) {}
+
+  /** Registers a fetch. @returns the ms that it has to wait; it counts as started afterwards */
+  wait(nowMs: number): number {
+    const waitMs = Math.max(0, this.#startedAt + this.spaceMs - nowMs);
+    this.#startedAt = nowMs + waitMs;
+    return waitMs;
+  }
+}
 
 /** With 10 ms, a consumer of 24 partitions and 500 records a second uses 40 % less CPU, and half of its records come 2.5 ms later. */
 const FETCH_SPACE_MS = 5;

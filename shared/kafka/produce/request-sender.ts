@@ -2,7 +2,7 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { brokerClock } from '../broker-clock';
 import { decodeProduce, encodeProduce, type ProduceInput, type ProduceResult } from '../protocol/produce-request';
 import { createCluster } from '../kafkajs/cluster';
-import { acceptMetadata, type Metadata, NO_LEADER } from '../leaderless';
+import { acceptMetadata, type Metadata, NO_LEADER } from '../kafkajs/leaderless';
 import { type OutRecord } from '../port';
 
 /**

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { AppError } from '../../../shared/service/errors';
-import { retryingReads } from '../../../shared/kafka/retrying-reads';
+import { retryingReads } from '../../../shared/kafka/reader';
 
 const away = new AppError('kafka_unavailable', 'Kafka could not be read (connect ECONNREFUSED)', true);
 

@@ -1,5 +1,4 @@
-import { FetchThrottle } from '../../../../shared/kafka/kafkajs/fetch-throttle';
-import { installCodec } from '../../../../shared/kafka/kafkajs/codec-hook';
+import { FetchThrottle, installCodec } from '../../../../shared/kafka/kafkajs/codec-hook';
 
 test('two fetches start at least the configured time apart', () => {
   const throttle = new FetchThrottle(3);

@@ -1,5 +1,5 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
-import { clusterMaker } from './kafkajs/cluster';
+import { clusterMaker } from './cluster';
 
 /**
  * Lets kafkajs work with topics in which a partition has no leader, because all its replicas are on brokers that are down.
