@@ -7,7 +7,8 @@ import { type BatchProducer, type BatchProducerOptions, type OutRecord } from '.
 import { NO_ANSWER, NOT_CONNECTED, type ProduceError, REMEDIES } from './errors';
 import { FailureLog } from './failure-log';
 import { RecordAccumulator } from './accumulator';
-import { type PartitionQueue, type Ticket, type QueuedRecord } from './partition-queue';
+import { type PartitionQueue, type QueuedRecord } from './partition-queue';
+import { type PendingSend, PendingSends } from './pending-sends';
 import { NotSent, type RequestSender } from './request-sender';
 import { Closed, type Refused, type Request } from './request';
 
@@ -28,17 +29,9 @@ const METADATA_MAX_AGE_MS = 300_000;
 const RECORD_OVERHEAD_BYTES = 64;
 /** A broker that does not answer must not delay the end of the process. */
 const GOODBYE_MS = 1_000;
-/** Settled tickets behind an open one are removed beyond this number. */
-const MOST_SETTLED = 1_000;
 
-interface Append extends Ticket {
-  /** by `performance.now()`, because the clock of the machine may be set */
-  at: number;
-  resolve(): void;
-  reject(error: Error): void;
-}
 interface Item extends QueuedRecord {
-  readonly ticket: Append;
+  readonly ticket: PendingSend;
   /** undefined while its partition is not known */
   readonly queue: PartitionQueue | undefined;
 }
@@ -49,9 +42,7 @@ export class KafkaBatchProducer implements BatchProducer {
   readonly #accumulator: RecordAccumulator;
   readonly #meter: ProducerMeter;
   readonly #failures: FailureLog;
-  /** in the order of the calls */
-  #appends: Append[] = [];
-  #settled = 0;
+  readonly #sends = new PendingSends();
   #scheduled = false;
   #timer: NodeJS.Timeout | undefined;
   /** when `#timer` is due, by `performance.now()`; Infinity without one */
@@ -63,7 +54,6 @@ export class KafkaBatchProducer implements BatchProducer {
   #refreshedAt = Infinity;
   #closing = false;
   #ended = false;
-  #drained: () => void = () => undefined;
 
   constructor(
     private readonly producer: RequestSender,
@@ -85,15 +75,14 @@ export class KafkaBatchProducer implements BatchProducer {
   }
 
   get oldestPendingAt(): number | undefined {
-    this.#clear();
-    const [oldest] = this.#appends;
-    return oldest && Date.now() - (performance.now() - oldest.at);
+    const { oldestAt } = this.#sends;
+    return oldestAt === undefined ? undefined : Date.now() - (performance.now() - oldestAt);
   }
 
   send(records: OutRecord[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     const now = performance.now();
-    const ticket: Append = { left: records.length, at: 0, settled: false, resolve: ignore, reject: ignore };
+    const ticket: PendingSend = { left: records.length, at: 0, settled: false, resolve: ignore, reject: ignore };
     const items: Item[] = [];
     let bytes = 0;
     for (const record of records) {
@@ -110,7 +99,7 @@ export class KafkaBatchProducer implements BatchProducer {
     }
     return new Promise((resolve, reject) => {
       Object.assign(ticket, { at: now, resolve, reject });
-      this.#appends.push(ticket);
+      this.#sends.add(ticket);
       let freeAt = Infinity;
       for (const item of items) freeAt = Math.min(freeAt, this.#accumulator.push(item, item.queue));
       // An answer, or the timer, starts the next request, unless the timer is due only later.
@@ -122,16 +111,12 @@ export class KafkaBatchProducer implements BatchProducer {
     this.#closing = true;
     this.#accumulator.hurry();
     this.#pump();
-    if (this.#open > 0) await withTimeout(deadlineMs, new Promise<void>((resolve) => (this.#drained = resolve)));
+    if (this.#sends.open > 0) await withTimeout(deadlineMs, this.#sends.drained());
     this.#ended = true;
     clearTimeout(this.#timer);
     clearInterval(this.#expiry);
     this.#meter.end();
     await withTimeout(GOODBYE_MS, this.producer.disconnect());
-  }
-
-  get #open(): number {
-    return this.#appends.length - this.#settled;
   }
 
   /** Callers of the same turn of the event loop share the first request. */
@@ -171,7 +156,7 @@ export class KafkaBatchProducer implements BatchProducer {
       const now = performance.now();
       const { acknowledged, refused } = this.#accumulator.answered(request, codes, now);
       this.#meter.answered(acknowledged, now - begunAt);
-      for (const { items } of acknowledged) this.#acknowledge(items as Item[]);
+      for (const { items } of acknowledged) this.#sends.acknowledge(items as Item[]);
       this.#giveBack(refused);
       if (acknowledged.length < request.parts.length) this.#failures.failed(request);
     } catch (error) {
@@ -204,67 +189,24 @@ export class KafkaBatchProducer implements BatchProducer {
     this.#pump();
   }
 
-  #acknowledge(items: readonly Item[]): void {
-    for (const { ticket } of items) {
-      if (--ticket.left === 0 && !ticket.settled) {
-        ticket.resolve();
-        this.#settle(ticket);
-      }
-    }
-    this.#clear();
-  }
-
   #giveBack(refused: readonly Refused[]): void {
     if (refused.length === 0) return;
     for (const { item, place, error } of refused) {
       const { ticket } = item as Item;
       if (ticket.settled) continue;
-      ticket.reject(refusalOf(place, error));
+      this.#sends.reject(ticket, refusalOf(place, error));
       this.#failures.refused(place, error.name);
-      this.#settle(ticket);
     }
     this.#accumulator.dropSettled();
-    this.#clear();
-  }
-
-  #settle(ticket: Append): void {
-    ticket.settled = true;
-    this.#settled++;
-    if (this.#open === 0) this.#drained();
-  }
-
-  #clear(): void {
-    if (this.#settled === 0) return;
-    if (this.#settled === this.#appends.length) {
-      this.#appends = [];
-      this.#settled = 0;
-      return;
-    }
-    let first = 0;
-    while (this.#appends[first]?.settled) first++;
-    if (first > 0) this.#appends.splice(0, first);
-    this.#settled -= first;
-    // Settled tickets must not pile up behind a ticket that stays open.
-    if (this.#settled > MOST_SETTLED + this.#open) {
-      this.#appends = this.#appends.filter(({ settled }) => !settled);
-      this.#settled = 0;
-    }
+    this.#sends.clear();
   }
 
   /** Rejects old records. Kafka may still write those in flight. */
   #giveUpOnOld(afterMs: number): void {
-    const oldest = performance.now() - afterMs;
-    let gaveUp = false;
-    for (const ticket of this.#appends) {
-      if (ticket.at > oldest) break;
-      if (ticket.settled) continue;
-      ticket.reject(new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true));
-      this.#settle(ticket);
-      gaveUp = true;
-    }
-    if (!gaveUp) return;
+    const error = () => new AppError('kafka_unavailable', 'Kafka did not acknowledge in time; try again', true);
+    if (!this.#sends.rejectOld(performance.now() - afterMs, error)) return;
     this.#accumulator.dropSettled();
-    this.#clear();
+    this.#sends.clear();
   }
 }
 
