@@ -1,15 +1,14 @@
 import { type Admin } from 'kafkajs';
-import { withTimeout } from '../service/async';
-import { withDeadline } from '../service/async';
+import { withDeadline, withTimeout } from '../service/async';
 import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './kafkajs/cluster';
 import { PollLiveness } from './consumer/poll-liveness';
-import { START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
+import { whileLeadersAreFound } from './leader-retry';
 import { ConsumedRecord } from './consumer/consumed-record';
-import { Partition } from './consumer/partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { nextOffset } from './reader';
+import { type Place, TailPlaces } from './tail-places';
 
 /**
  * Reads a whole topic, or its tail, for this process alone. It uses no consumer group, so that it need not join before it
@@ -27,16 +26,6 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 const GOODBYE_MS = 1_000;
 
-interface Place {
-  readonly owner: Partition;
-  /** the next offset to read */
-  position: number;
-  /** least position that counts as complete; Infinity: the end must be looked up first */
-  floor: number;
-  /** `onRecord` has received all records that the partition held at this time */
-  completeAt: number;
-}
-
 export interface KafkaTailOptions extends TailOptions {
   prefix: string;
   minBytes: number;
@@ -46,8 +35,7 @@ export interface KafkaTailOptions extends TailOptions {
 }
 
 export class KafkaTail implements Tail {
-  /** by partition */
-  readonly #places = new Map<number, Place>();
+  readonly #places: TailPlaces;
   /** by node id */
   readonly #loops = new Map<string, Promise<void>>();
   readonly #waiting = new Set<() => void>();
@@ -65,6 +53,7 @@ export class KafkaTail implements Tail {
     private readonly options: KafkaTailOptions,
   ) {
     this.#topic = options.prefix + options.topic;
+    this.#places = new TailPlaces(options.topic, options.from);
   }
 
   get completeAt(): number {
@@ -79,34 +68,9 @@ export class KafkaTail implements Tail {
 
   /** Starts reading. Records appended after this has resolved will be seen. @throws an error of kafkajs */
   async start(): Promise<void> {
-    await this.#findStart();
+    await this.#places.findStart(this.admin, this.#topic);
     this.#cluster = await this.options.connect(this.#topic);
     this.#spread();
-  }
-
-  /** Finds the start position in each partition. */
-  async #findStart(): Promise<void> {
-    const { from } = this.options;
-    const ends = await whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic), START_WITHIN_MS);
-    const since =
-      typeof from === 'string'
-        ? []
-        : await whileLeadersAreFound(() => this.admin.fetchTopicOffsetsByTimestamp(this.#topic, from.sinceMs));
-    for (const { partition, ...end } of ends) {
-      const [low, high] = [Number(end.low), Number(end.high)];
-      let position = from === 'beginning' ? low : high;
-      if (typeof from !== 'string') {
-        const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? -1);
-        position = Math.max(low, found < 0 ? high : found, high - Math.ceil(from.atMost / ends.length));
-      }
-      this.#begin(partition, { position, floor: high });
-    }
-  }
-
-  #begin(partition: number, at: Pick<Place, 'position' | 'floor'>): Place {
-    const place = { ...at, owner: new Partition(this.options.topic, partition, 0), completeAt: -Infinity };
-    this.#places.set(partition, place);
-    return place;
   }
 
   /** Starts a loop for each broker that leads a partition and has none. */
@@ -122,15 +86,12 @@ export class KafkaTail implements Tail {
     }
   }
 
-  /** Returns the partitions that a broker leads. A partition added to the topic since the start is read from offset 0. */
+  /** Returns the partitions that a broker leads. */
   #ledBy(node: string): [partition: number, place: Place][] {
     const all = this.#cluster.findTopicPartitionMetadata(this.#topic);
     return all
       .filter(({ leader }) => String(leader) === node)
-      .map(({ partitionId }) => {
-        const place = this.#places.get(partitionId) ?? this.#begin(partitionId, { position: 0, floor: 0 });
-        return [partitionId, place];
-      });
+      .map(({ partitionId }) => [partitionId, this.#places.getOrBegin(partitionId)]);
   }
 
   async #follow(node: string): Promise<void> {
@@ -206,8 +167,7 @@ export class KafkaTail implements Tail {
   }
 
   #advance(): void {
-    let completeAt = Infinity;
-    for (const place of this.#places.values()) completeAt = Math.min(completeAt, place.completeAt);
+    const { completeAt } = this.#places;
     if (completeAt <= this.#completeAt) return;
     this.#completeAt = completeAt;
     this.options.onComplete?.();
@@ -218,7 +178,7 @@ export class KafkaTail implements Tail {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#stopped; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       try {
         await this.#reconnect();
-        await this.#findEnds();
+        this.#places.correct(await this.admin.fetchTopicOffsets(this.#topic));
         return;
       } catch (error) {
         this.options.log.debug({ reason: messageOf(error), name: this.options.name }, 'tail.not_recovered');
@@ -239,27 +199,13 @@ export class KafkaTail implements Tail {
     }
   }
 
-  async #findEnds(): Promise<void> {
-    for (const { partition, ...end } of await this.admin.fetchTopicOffsets(this.#topic)) {
-      const place = this.#places.get(partition);
-      if (!place) continue;
-      const [low, high] = [Number(end.low), Number(end.high)];
-      place.floor = high;
-      // Records were deleted before they were read, or the log was truncated and reuses their offsets.
-      if (place.position < low) place.position = low;
-      else if (place.position > high) place.position = this.options.from === 'beginning' ? low : high;
-    }
-  }
-
   async caughtUp(deadlineMs: number): Promise<void> {
     const until = performance.now() + deadlineMs;
     const askedAt = performance.now();
     const look = whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
     const ends = await withDeadline(look, deadlineMs);
-    const reached = () =>
-      ends.every(({ partition, high }) => (this.#places.get(partition)?.position ?? -1) >= Number(high));
-    while (!reached()) await withDeadline(this.#woken(), until - performance.now());
-    for (const place of this.#places.values()) place.completeAt = Math.max(place.completeAt, askedAt);
+    while (!this.#places.hasReached(ends)) await withDeadline(this.#woken(), until - performance.now());
+    this.#places.complete(askedAt);
     this.#advance();
   }
 
