@@ -1,11 +1,22 @@
 import { meterDiverted } from '../metrics';
 import { type OutRecord } from '../port';
+import { BlockedPartitions } from './blocked-partitions';
 import { NO_LEADER, type ProduceError, produceError } from './errors';
 import { RequestSlots } from './request-slots';
-import { type PartitionQueue, type QueuedRecord } from './partition-queue';
+import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
 import { NO_NODE, type TopicMetadata } from './request-sender';
-import { type Answered, type Blocked, Closed, type Part, type Refused, type Request } from './request';
-import { TopicQueues } from './topic-queues';
+import {
+  type AccumulatorOptions,
+  type Answered,
+  type Blocked,
+  Closed,
+  MAX_REQUEST_BYTES,
+  type Part,
+  type Refused,
+  type Request,
+  RequestDrafts,
+} from './request';
+import { TopicTable } from './topic-table';
 
 /**
  * Chooses the records of the next requests, and applies each answer. It does no I/O and has no clock: times are in ms, by
@@ -15,34 +26,12 @@ import { TopicQueues } from './topic-queues';
  * refuse delays no other.
  */
 
-/** A broker refuses batches over 1 MB for a partition: the whole request stays below. */
-const MAX_REQUEST_BYTES = 900_000;
-const MAX_REQUEST_RECORDS = 2_000;
-/** Records of a blocked partition, up to this size, take no room from other partitions. */
-const ALLOWED_BYTES = 1024 * 1024;
-/** The same for all blocked partitions together, so that memory stays bounded while all of Kafka is unreachable. */
-const ALLOWED_BYTES_IN_ALL = 16 * 1024 * 1024;
-
-/** Time after the last attempt at which a failure of a partition or a broker is forgotten, ms. */
-const FORGET_MS = 30_000;
-
-export interface AccumulatorOptions {
-  /** Records of a blocked partition go to another partition of their topic. */
-  divert: boolean;
-  /** Records are held while their topic refuses them, however long; otherwise they are returned to their callers. */
-  holds: boolean;
-  /** least time between two requests to a leader, ms */
-  lingerMs: number;
-}
-
 export class RecordAccumulator {
-  readonly #topics = new Map<string, TopicQueues>();
+  readonly #topics = new TopicTable();
   /** queues with records that are not in flight */
   readonly #ready = new Set<PartitionQueue>();
   readonly #slots: RequestSlots;
-  readonly #blocked = new Set<PartitionQueue>();
-  /** brokers that gave no answer, with the time, until they acknowledge a record */
-  readonly #away = new Map<number, number>();
+  readonly #blocked = new BlockedPartitions();
   #bytes = 0;
   /** The metadata may be wrong. */
   stale = false;
@@ -64,13 +53,11 @@ export class RecordAccumulator {
   /** the same without the allowance of blocked partitions */
   get countedBytes(): number {
     if (this.#blocked.size === 0) return this.#bytes;
-    let allowed = 0;
-    for (const { bytes } of this.#blocked) allowed += Math.min(bytes, ALLOWED_BYTES);
-    return this.#bytes - Math.min(allowed, ALLOWED_BYTES_IN_ALL);
+    return this.#bytes - this.#blocked.allowedBytes;
   }
 
   get topics(): Iterable<string> {
-    return this.#topics.keys();
+    return this.#topics.names;
   }
 
   get isBlocked(): boolean {
@@ -79,14 +66,8 @@ export class RecordAccumulator {
 
   /** Lists blocked partitions and topics. A partition that has held no record for 30 s is omitted. */
   *blocked(now: number): Generator<Blocked> {
-    for (const { name, backoff } of this.#topics.values()) {
-      if (backoff.blocked && backoff.error) yield { topic: name, error: backoff.error };
-    }
-    for (const queue of this.#blocked) {
-      const { topic, partition, backoff } = queue;
-      const isUnknown = queue.isEmpty && now - backoff.notBefore > FORGET_MS;
-      if (backoff.error && !isUnknown) yield { topic, partition, error: backoff.error };
-    }
+    yield* this.#topics.blocked();
+    yield* this.#blocked.list(now);
   }
 
   /**
@@ -94,7 +75,7 @@ export class RecordAccumulator {
    * @returns undefined if its partition is not in the metadata; `Closed` if no partition takes it and the caller does not wait
    */
   find(record: OutRecord, now: number): PartitionQueue | Closed | undefined {
-    const topic = this.#topic(record.topic);
+    const topic = this.#topics.of(record.topic);
     const queue = topic.queueOf(record);
     const error = queue?.backoff.error;
     if (!error || !this.options.divert || record.partition !== undefined) return queue;
@@ -102,7 +83,7 @@ export class RecordAccumulator {
     if (!blocked && !queue.isSlow(now)) return queue;
     // One request at a time shows whether the partition takes records again.
     if (queue.isEmpty && now >= queue.backoff.notBefore) return queue;
-    const neighbour = error.fate === 'refused' ? undefined : this.#neighbourOf(queue, now);
+    const neighbour = error.fate === 'refused' ? undefined : this.#topics.neighbourOf(queue, now);
     if (neighbour) meterDiverted(topic.name, 1);
     return neighbour ?? (this.options.holds || !blocked ? queue : new Closed(placeOf(queue), error));
   }
@@ -111,7 +92,7 @@ export class RecordAccumulator {
   push(item: QueuedRecord, queue: PartitionQueue | undefined): number {
     this.#bytes += item.bytes;
     if (queue === undefined) {
-      this.#topic(item.record.topic).hold(item);
+      this.#topics.of(item.record.topic).hold(item);
       this.stale = true;
       return 0;
     }
@@ -122,7 +103,7 @@ export class RecordAccumulator {
 
   /** Starts the requests that are due. @returns them, and when to call again (Infinity: after the next answer) */
   next(now: number): { requests: Request[]; wakeAt: number } {
-    const requests = new Map<number, Request & { bytes: number; records: number }>();
+    const drafts = new RequestDrafts();
     let wakeAt = Infinity;
     for (const queue of this.#ready) {
       if (queue.backoff.notBefore > now) {
@@ -139,23 +120,11 @@ export class RecordAccumulator {
         wakeAt = Math.min(wakeAt, freeAt);
         continue;
       }
-      const name = this.#slots.nameOf(queue);
-      let request = requests.get(name);
-      if (!request) {
-        const spare = queue.backoff.error !== undefined;
-        request = { node: queue.leader, spare, parts: [], bytes: MAX_REQUEST_BYTES, records: MAX_REQUEST_RECORDS };
-        requests.set(name, request);
-      }
-      const room = { bytes: request.bytes, records: request.records, empty: request.parts.length === 0 };
-      const items = queue.take(room, now);
-      if (items.length === 0) continue;
-      this.#ready.delete(queue);
-      for (const { bytes } of items) request.bytes -= bytes;
-      request.records -= items.length;
-      request.parts.push({ queue, items });
+      if (drafts.add(this.#slots.nameOf(queue), queue, now)) this.#ready.delete(queue);
     }
-    for (const request of requests.values()) this.#slots.begin(request, now);
-    return { requests: [...requests.values()], wakeAt };
+    const { requests } = drafts;
+    for (const request of requests) this.#slots.begin(request, now);
+    return { requests, wakeAt };
   }
 
   /** Applies the answer to a request. @param codes error codes of the parts, in their order */
@@ -167,7 +136,7 @@ export class RecordAccumulator {
       if (code === 0) this.#acknowledge(part, answered);
       else this.#answer(part.queue, produceError(code), { answered, now });
     }
-    if (answered.acknowledged.length > 0 && this.#away.delete(request.node)) this.#returned(request.node);
+    if (answered.acknowledged.length > 0) this.#retry(this.#topics.brokerAnswered(request.node));
     return answered;
   }
 
@@ -175,7 +144,7 @@ export class RecordAccumulator {
   failed(request: Request, error: ProduceError, now: number): void {
     this.#slots.end(request);
     this.stale = true;
-    this.#away.set(request.node, now);
+    this.#topics.brokerFailed(request.node, now);
     for (const { queue } of request.parts) this.#fail(queue, error, now);
   }
 
@@ -183,7 +152,7 @@ export class RecordAccumulator {
   learned(topics: ReadonlyMap<string, TopicMetadata>, startedAt: number, now: number): Refused[] {
     this.stale = false;
     const refused: Refused[] = [];
-    for (const topic of this.#topics.values()) {
+    for (const topic of this.#topics.all()) {
       topic.learned(topics.get(topic.name), startedAt, now);
       for (const queue of topic.queues) if (!queue.backoff.blocked) this.#blocked.delete(queue);
       if (topic.backoff.error === undefined && topic.unplaced === 0) continue;
@@ -204,18 +173,8 @@ export class RecordAccumulator {
 
   /** Drops the records for which no caller waits any more. */
   dropSettled(): void {
-    for (const topic of this.#topics.values()) {
-      for (const queue of [topic, ...topic.queues]) {
-        for (const { bytes } of queue.withdraw(isSettled)) this.#bytes -= bytes;
-      }
-    }
+    for (const { bytes } of this.#topics.withdrawSettled()) this.#bytes -= bytes;
     for (const queue of this.#ready) if (queue.waiting === 0) this.#ready.delete(queue);
-  }
-
-  #topic(name: string): TopicQueues {
-    let topic = this.#topics.get(name);
-    if (!topic) this.#topics.set(name, (topic = new TopicQueues(name)));
-    return topic;
   }
 
   get #isPlenty(): boolean {
@@ -262,32 +221,17 @@ export class RecordAccumulator {
     else this.#ready.delete(queue);
   }
 
-  /**
-   * Finds a partition for the records of a failing one. A broker that gives no answer fails for all of its partitions,
-   * also for those without records since.
-   */
-  #neighbourOf(queue: PartitionQueue, now: number): PartitionQueue | undefined {
-    const takes = (node: number) => node !== NO_NODE && now - (this.#away.get(node) ?? -Infinity) > FORGET_MS;
-    return this.#topic(queue.topic).neighbourOf(queue, takes);
-  }
-
-  /**
-   * Retries all partitions of a broker that acknowledges records again, so that none of their records is diverted in the
-   * short time until they are acknowledged as well.
-   */
-  #returned(node: number): void {
-    for (const { queues } of this.#topics.values()) {
-      for (const queue of queues) {
-        if (queue.leader !== node || queue.backoff.error === undefined) continue;
-        queue.backoff.retry();
-        this.#blocked.delete(queue);
-      }
+  /** Retries the partitions of a broker that is back immediately, before any of their records is diverted. */
+  #retry(queues: readonly PartitionQueue[]): void {
+    for (const queue of queues) {
+      queue.backoff.retry();
+      this.#blocked.delete(queue);
     }
   }
 
   /** Moves records that are certainly not written to a partition that takes them. */
   #divert(queue: PartitionQueue, now: number): void {
-    const to = this.#neighbourOf(queue, now);
+    const to = this.#topics.neighbourOf(queue, now);
     if (!to) return;
     const items = queue.withdraw(({ unsure, record }) => !unsure && record.partition === undefined);
     for (const item of items) to.push(item);
@@ -301,12 +245,4 @@ export class RecordAccumulator {
       by.refused.push({ item, place: by.place, error: by.error });
     }
   }
-}
-
-function isSettled({ ticket }: QueuedRecord): boolean {
-  return ticket.settled;
-}
-
-function placeOf({ topic, partition }: PartitionQueue): string {
-  return `partition ${String(partition)} of ${topic}`;
 }

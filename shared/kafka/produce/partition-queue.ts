@@ -152,3 +152,11 @@ export class PartitionQueue {
     for (const { bytes } of items) this.bytes -= bytes;
   }
 }
+
+export function isSettled({ ticket }: QueuedRecord): boolean {
+  return ticket.settled;
+}
+
+export function placeOf({ topic, partition }: PartitionQueue): string {
+  return `partition ${String(partition)} of ${topic}`;
+}

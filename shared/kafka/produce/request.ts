@@ -3,6 +3,19 @@ import { type PartitionQueue, type QueuedRecord } from './partition-queue';
 
 /** A request to a broker, and its result. */
 
+/** A broker refuses batches over 1 MB for a partition: the whole request stays below. */
+export const MAX_REQUEST_BYTES = 900_000;
+const MAX_REQUEST_RECORDS = 2_000;
+
+export interface AccumulatorOptions {
+  /** Records of a blocked partition go to another partition of their topic. */
+  divert: boolean;
+  /** Records are held while their topic refuses them, however long; otherwise they are returned to their callers. */
+  holds: boolean;
+  /** least time between two requests to a leader, ms */
+  lingerMs: number;
+}
+
 /** A partition that has accepted no records for a second; without a number, a topic that has been unknown that long. */
 export interface Blocked {
   topic: string;
@@ -41,4 +54,35 @@ export class Closed {
 export interface Answered {
   acknowledged: Part[];
   refused: Refused[];
+}
+
+interface Draft extends Request {
+  /** room for further bytes and records */
+  bytes: number;
+  records: number;
+}
+
+/** Fills the next requests from the queues of partitions, within the limits of a request. */
+export class RequestDrafts {
+  readonly #bySlot = new Map<number, Draft>();
+
+  /** Takes records of a queue into the request of its slot. @returns false if the request has no room for any */
+  add(slot: number, queue: PartitionQueue, now: number): boolean {
+    let draft = this.#bySlot.get(slot);
+    if (!draft) {
+      const spare = queue.backoff.error !== undefined;
+      draft = { node: queue.leader, spare, parts: [], bytes: MAX_REQUEST_BYTES, records: MAX_REQUEST_RECORDS };
+      this.#bySlot.set(slot, draft);
+    }
+    const items = queue.take({ bytes: draft.bytes, records: draft.records, empty: draft.parts.length === 0 }, now);
+    if (items.length === 0) return false;
+    for (const { bytes } of items) draft.bytes -= bytes;
+    draft.records -= items.length;
+    draft.parts.push({ queue, items });
+    return true;
+  }
+
+  get requests(): Request[] {
+    return [...this.#bySlot.values()];
+  }
 }

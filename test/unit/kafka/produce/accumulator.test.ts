@@ -1,6 +1,6 @@
 import { NO_ANSWER, NOT_CONNECTED } from '../../../../shared/kafka/produce/errors';
-import { RecordAccumulator, type AccumulatorOptions } from '../../../../shared/kafka/produce/accumulator';
-import { Closed, type Request } from '../../../../shared/kafka/produce/request';
+import { RecordAccumulator } from '../../../../shared/kafka/produce/accumulator';
+import { type AccumulatorOptions, Closed, type Request } from '../../../../shared/kafka/produce/request';
 import { type Ticket } from '../../../../shared/kafka/produce/partition-queue';
 import { type OutRecord } from '../../../../shared/kafka/port';
 
