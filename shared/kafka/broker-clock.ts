@@ -2,12 +2,13 @@ import { metrics, only } from '../telemetry/metrics';
 
 /**
  * Estimates the time of the brokers. Brokers timestamp every record (LogAppendTime), and waits and windows count from
- * these timestamps. With the clocks of the processes, a clock that is behind would make every wait longer, and a clock that
- * is ahead would turn delay topics into loops.
+ * these timestamps. With the clocks of the processes, a clock that is behind would make every wait longer, and a clock
+ * that is ahead would turn delay topics into loops.
  *
- * It advances with the monotonic clock, so that a jump of this machine's clock does not move it. The timestamps of records
- * that this process writes correct it: it takes the median of the last ones, so that one broker with a wrong clock does not
- * decide. Before the first write, a record that was read proves that the brokers' time is at least its timestamp.
+ * It advances with the monotonic clock, so that a jump of this machine's clock does not move it. The timestamps of
+ * records that this process writes correct it: it takes the median of the last ones, so that one broker with a wrong
+ * clock does not decide. Before the first write, a record that was read proves that the brokers' time is at least its
+ * timestamp.
  */
 export class BrokerClock {
   #offsetMs = 0;

@@ -35,10 +35,10 @@ import { topicSpecs } from './topics';
 const SESSION_MS = 6_000;
 const HEARTBEAT_MS = 1_000;
 /**
- * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that have joined again pause
- * until all others have. With a second between heartbeats, partitions that did not move paused for up to 1.1 s; with 0.3 s,
- * for 0.5 s. The interval is below the longest wait of a fetch, because heartbeats follow a fetch: with 0.3 s, and waits of
- * 0.25 s, only every second fetch was followed by one.
+ * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that have joined again
+ * pause until all others have. With a second between heartbeats, partitions that did not move paused for up to 1.1 s;
+ * with 0.3 s, for 0.5 s. The interval is below the longest wait of a fetch, because heartbeats follow a fetch: with
+ * waits of 0.25 s, an interval of 0.3 s meant a heartbeat after every second fetch.
  */
 const SHARED_HEARTBEAT_MS = 150;
 const FETCH_WAIT_MS = 100;
@@ -202,8 +202,9 @@ function clientConfig(settings: Settings): KafkaConfig {
 }
 
 /**
- * Writes kafkajs's log lines to Waypost's log. kafkajs logs normal events as errors (a rebalance, a loading coordinator, a
- * retry after a broker is unreachable), so that the highest level here is a warning. Relevant errors are also thrown.
+ * Writes kafkajs's log lines to Waypost's log. kafkajs logs normal events as errors (a rebalance, a loading
+ * coordinator, a retry after a broker is unreachable), so that the highest level here is a warning. Relevant errors are
+ * also thrown.
  */
 function kafkaLogger(log: Log): logCreator {
   return () =>

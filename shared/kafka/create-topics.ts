@@ -19,7 +19,8 @@ export interface CreateTopicsOptions {
 }
 
 /**
- * Creates missing topics. All services may run it concurrently. Existing topics are never changed: differences are logged.
+ * Creates missing topics. All services may run it concurrently. Existing topics are never changed: differences are
+ * logged.
  * @throws AppError `cannot_start` if a topic cannot be created
  */
 export async function createTopics(admin: Admin, options: CreateTopicsOptions): Promise<void> {
@@ -57,9 +58,9 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
 }
 
 /**
- * Returns the settings of a topic. All use LogAppendTime: a client's timestamp of 2012 must not expire a record, and a tier
- * must hold its records in the order of their due times. Segments roll well before the retention ends: otherwise Kafka
- * would not delete records in time.
+ * Returns the settings of a topic. All use LogAppendTime: a client's timestamp of 2012 must not expire a record, and a
+ * tier must hold its records in the order of their due times. Segments roll well before the retention ends: otherwise
+ * Kafka would not delete records in time.
  */
 function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
   const config: Record<string, string> = {

@@ -49,21 +49,21 @@ export interface BatchProducer {
 /** A record of a consumer group. Its handler must call `done`, `handBack` or `defer`. */
 export interface OpenRecord extends InRecord {
   /**
-   * Marks the record as done: its outcome is acknowledged by Kafka, or not needed. Call once, in any order. The committed
-   * offset is the lowest open one. Late calls, after the partition was lost, do nothing.
+   * Marks the record as done: its outcome is acknowledged by Kafka, or not needed. Call once, in any order. The
+   * committed offset is the lowest open one. Late calls, after the partition was lost, do nothing.
    */
   done(): void;
   /** True if the partition is to move to another member, or this process stops: hand back unstarted records. */
   readonly isRevoking: boolean;
   /**
-   * Hands an unprocessed record back while `isRevoking`: the revocation does not wait for it, and the next owner reads it,
-   * but not the done records behind it. Call it once, instead of `done`.
+   * Hands an unprocessed record back while `isRevoking`: the revocation does not wait for it, and the next owner reads
+   * it, but not the done records behind it. Call it once, instead of `done`.
    * @returns false if the commit metadata has no room for it: the record must be finished here
    */
   handBack(): boolean;
   /**
-   * Leaves the record in Kafka: its offset stays open without delaying a revocation, and costs a byte of memory. It is read
-   * again after `Consumption.readDeferred`, or by the next owner. Call it once, instead of `done`.
+   * Leaves the record in Kafka: its offset stays open without delaying a revocation, and costs a byte of memory. It is
+   * read again after `Consumption.readDeferred`, or by the next owner. Call it once, instead of `done`.
    */
   defer(): void;
 }
@@ -156,8 +156,8 @@ export interface BatchProducerOptions {
   /** `retry`: tries until Kafka acknowledges, however long; a number: throws after this many ms */
   deliveryTimeoutMs: number | 'retry';
   /**
-   * Sends a record whose partition has accepted none for a second to the next partition of its topic that accepts records.
-   * For producers whose keys only keep records together, and are not essential. Default: the record waits.
+   * Sends a record whose partition has accepted none for a second to the next partition of its topic that accepts
+   * records. For producers whose keys only keep records together, and are not essential. Default: the record waits.
    */
   divert?: boolean;
   /**

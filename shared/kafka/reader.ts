@@ -12,8 +12,9 @@ import { COMPACTED } from './topics';
 /**
  * Reads records from an offset on, without a consumer group.
  *
- * Invariant: the result is what the partition holds. An empty response proves nothing by itself: a broker that throttles
- * a client names no partition, and a new leader may not know the end of its log yet. Such a request is repeated.
+ * Invariant: the result is what the partition holds. An empty response proves nothing by itself: a broker that
+ * throttles a client names no partition, and a new leader may not know the end of its log yet. Such a request is
+ * repeated.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
@@ -87,9 +88,9 @@ export class DirectReader {
 }
 
 /**
- * Returns the next offset after a fetch of one partition alone. A broker returns at least one batch, however large. In a
- * compacted topic, no batch below the high watermark means that compaction has left no records there. In other topics it
- * proves nothing, and the offset stays.
+ * Returns the next offset after a fetch of one partition alone. A broker returns at least one batch, however large. In
+ * a compacted topic, no batch below the high watermark means that compaction has left no records there. In other topics
+ * it proves nothing, and the offset stays.
  */
 export function nextOffset(
   topic: string,
@@ -105,8 +106,8 @@ type Reads = Pick<Kafka, 'read' | 'ranges' | 'committed'>;
 const RETRY_PAUSE_MS = 500;
 
 /**
- * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable broker ends no process.
- * Errors that are not retriable are rethrown.
+ * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable broker ends no
+ * process. Errors that are not retriable are rethrown.
  */
 export function retryingReads(kafka: Reads, log: Log, pauseMs = RETRY_PAUSE_MS): Reads {
   const retry = async <T>(read: () => Promise<T>): Promise<T> => {

@@ -11,12 +11,12 @@ import { nextOffset } from './reader';
 import { type Place, TailPlaces } from './tail-places';
 
 /**
- * Reads a whole topic, or its tail, for this process alone. It uses no consumer group, so that it need not join before it
- * reads on. A loop for each broker fetches the partitions that the broker leads.
+ * Reads a whole topic, or its tail, for this process alone. It uses no consumer group, so that it need not join before
+ * it reads on. A loop for each broker fetches the partitions that the broker leads.
  *
- * Invariant: `completeAt` moves only with proof from a response: it names the partition, was not throttled, and its high
- * watermark lies at or before the position. After an interruption a new leader may report an older high watermark. Then
- * the position must also reach the end from ListOffsets, which a new leader answers only once it knows it.
+ * Invariant: `completeAt` moves only with proof from a response: it names the partition, was not throttled, and its
+ * high watermark lies at or before the position. After an interruption a new leader may report an older high watermark.
+ * Then the position must also reach the end from ListOffsets, which a new leader answers only once it knows it.
  */
 
 const FETCH_BYTES = 1024 * 1024;

@@ -47,7 +47,8 @@ export interface OffsetFindings {
 }
 
 /**
- * Inspects the groups of router, delivery and retry: if one of them starts from the beginning, receivers get requests again.
+ * Inspects the groups of router, delivery and retry: if one of them starts from the beginning, receivers get requests
+ * again.
  * @throws if Kafka does not answer
  */
 export async function inspectOffsets(settings: Settings): Promise<OffsetFindings> {

@@ -20,8 +20,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Time for which compaction keeps a tombstone, ms. A reader that was away for less sees it. The audiences service trusts a
- * store that is up to half a day old, and a missed tombstone would leave the profile of a deleted user.
+ * Time for which compaction keeps a tombstone, ms. A reader that was away for less sees it. The audiences service
+ * trusts a store that is up to half a day old, and a missed tombstone would leave the profile of a deleted user.
  */
 export const TOMBSTONES_MS = DAY_MS;
 

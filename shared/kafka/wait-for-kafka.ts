@@ -11,8 +11,8 @@ import { allowLeaderless } from './kafkajs/leaderless';
 const PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
 /**
- * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names whose last letters follow
- * each other have hashes that follow each other, so that three names reach three coordinators.
+ * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names whose last letters
+ * follow each other have hashes that follow each other, so that three names reach three coordinators.
  */
 const PROBES = ['waypost-ready-a', 'waypost-ready-b', 'waypost-ready-c'];
 

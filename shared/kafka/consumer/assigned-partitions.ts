@@ -137,7 +137,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * Starts a partition at its last commit. If no other owner has committed since a lost session, it is taken over from there.
+   * Starts a partition at its last commit. If no other owner has committed since a lost session, it is taken over from
+   * there.
    * @returns whether another member owns the records left from the lost session
    */
   #adopt(id: string, committed: Partition, end: number): boolean {
@@ -161,8 +162,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * Looks up the commits of the last owner; until then no records are taken. The partitions are paused only if that fails:
-   * with nothing to fetch, kafkajs waits for a whole long poll, and a look-up takes only some milliseconds.
+   * Looks up the commits of the last owner; until then no records are taken. The partitions are paused only if that
+   * fails: with nothing to fetch, kafkajs waits for a whole long poll, and a look-up takes only some milliseconds.
    */
   async #restore(places: TopicPartition[]): Promise<void> {
     const { admin, groupId, prefix, log, orders } = this.parts;

@@ -21,10 +21,10 @@ import { COMPACTED } from '../topics';
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats no record.
  *
  * The batch handler only dispatches and returns: the next fetch of a broker waits for the handlers of the last one, so
- * that a waiting handler would stop every partition. Each partition has an offset tracker. A timer commits the lowest open
- * offset, and in the commit metadata the records done above it. In a rebalance (cooperative-assignor.ts) partitions that
- * stay keep their tracker and are not read twice. Partitions that move drain first, and are claimed until they are
- * committed. A new partition starts where the commit and the metadata of its last owner say.
+ * that a waiting handler would stop every partition. Each partition has an offset tracker. A timer commits the lowest
+ * open offset, and in the commit metadata the records done above it. In a rebalance (cooperative-assignor.ts)
+ * partitions that stay keep their tracker and are not read twice. Partitions that move drain first, and are claimed
+ * until they are committed. A new partition starts where the commit and the metadata of its last owner say.
  */
 
 /** A crash repeats the records done since the last commit, so that this is short; each commit is one small request. */
@@ -136,8 +136,8 @@ export class KafkaConsumption implements Consumption {
   }
 
   /**
-   * Hands back unstarted records after a stall, before kafkajs notices a lost session: it was so long that others may own
-   * the partitions. If the session is not lost, the records are read again after the next round.
+   * Hands back unstarted records after a stall, before kafkajs notices a lost session: it was so long that others may
+   * own the partitions. If the session is not lost, the records are read again after the next round.
    */
   #stoodStill(): void {
     if (this.#stopping || this.#owned.partitions.size === 0) return;

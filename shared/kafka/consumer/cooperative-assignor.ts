@@ -2,17 +2,17 @@
  * Assigns partitions to members: a sticky, cooperative assignment.
  *
  * Topics with the same readers are co-partitioned: their partitions of one number form a *co-partition* and go to one
- * member, so that one process has all state of a key (a URL's lane, its circuit). A co-partition that must move is assigned
- * to no member until its living owner has released it: the owner drains it, commits, and asks for the next round. So no
- * record is read twice, and a co-partition that does not move is not interrupted.
+ * member, so that one process has all state of a key (a URL's lane, its circuit). A co-partition that must move is
+ * assigned to no member until its living owner has released it: the owner drains it, commits, and asks for the next
+ * round. So no record is read twice, and a co-partition that does not move is not interrupted.
  */
 
 /** The part of a joining member that the assignment depends on. */
 interface Joining {
   memberId: string;
   /**
-   * The generation of the group in which the member was last known to be alive. A newer claim wins: a member that lost its
-   * session comes back with an old one. Absent in members of older versions.
+   * The generation of the group in which the member was last known to be alive. A newer claim wins: a member that lost
+   * its session comes back with an old one. Absent in members of older versions.
    */
   generation?: number | undefined;
   /** when it last joined, ms since 1970; compared if a generation is absent or both are equal */
@@ -36,8 +36,8 @@ export interface Member extends Joining {
 }
 
 /**
- * Assigns partitions. Topics with the same readers are co-partitioned. During an upgrade some members may read topics that
- * others do not know yet: these are divided among their readers alone.
+ * Assigns partitions. Topics with the same readers are co-partitioned. During an upgrade some members may read topics
+ * that others do not know yet: these are divided among their readers alone.
  * @param counts partitions of each topic
  * @returns the partitions of each member, by topic, ascending; a partition in no list waits for its owner to release it
  */

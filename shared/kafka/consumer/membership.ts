@@ -9,8 +9,9 @@ import { type TopicPartition } from './committed-offsets';
  * joins, and asks for another round. kafkajs has no call for that. An error that means "the group is rebalancing",
  * thrown at the start of a fetch, makes it join again.
  *
- * Invariant: a revoked partition is claimed until it is released, whether or not any record of it was read or committed.
- * The release of the last one asks for the next round, because the leader assigned claimed partitions to no member.
+ * Invariant: a revoked partition is claimed until it is released, whether or not any record of it was read or
+ * committed. The release of the last one asks for the next round, because the leader assigned claimed partitions to no
+ * member.
  */
 
 const NAME = 'waypost-cooperative';
@@ -18,7 +19,8 @@ const NAME = 'waypost-cooperative';
 /**
  * After an assignment that left partitions to no member, the leader asks for another round itself, in case their owner
  * never does (members of older versions forget to). The wait is longer than an owner needs to release the deliveries of
- * fast endpoints. It doubles each time, since a slow endpoint needs its request timeout and each round pauses all members.
+ * fast endpoints. It doubles each time, since a slow endpoint needs its request timeout and each round pauses all
+ * members.
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 30_000;

@@ -11,10 +11,10 @@ const MOST_RUNS = 3_000;
 /**
  * Tracks which records of one partition are open, and derives the offset to commit.
  *
- * Invariant: every offset below `committable` is done, and the record at `committable`, if it was taken, is not. Records
- * are taken in partition order and done in any order. Offsets that compaction removed count as done. A released record is
- * not done, but this process does not work on it: the next owner takes it again, or this process does when it reads on
- * from `readFrom`.
+ * Invariant: every offset below `committable` is done, and the record at `committable`, if it was taken, is not.
+ * Records are taken in partition order and done in any order. Offsets that compaction removed count as done. A released
+ * record is not done, but this process does not work on it: the next owner takes it again, or this process does when it
+ * reads on from `readFrom`.
  */
 export class OffsetTracker {
   /** ring buffer of states, indexed by the low bits of the offset */

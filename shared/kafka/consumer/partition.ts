@@ -83,8 +83,9 @@ export class Partition {
   }
 
   /**
-   * Detects that the log was truncated below offsets that were read here, or that the topic was created again: the log ends
-   * before them, or holds other records there. Causes are an unclean leader election, a power cut and a deleted topic.
+   * Detects that the log was truncated below offsets that were read here, or that the topic was created again: the log
+   * ends before them, or holds other records there. Causes are an unclean leader election, a power cut and a deleted
+   * topic.
    * @param highWatermark the end of the log in this fetch; a new leader may report an older one for a moment
    */
   isCut(records: readonly Stamped[], highWatermark: number): Cut | undefined {

@@ -1,6 +1,6 @@
 /**
- * Tracks whether a consumer's fetch loop still turns. An unreachable or hanging broker does not count as a stuck loop: a
- * request that times out and is retried counts as progress.
+ * Tracks whether a consumer's fetch loop still turns. An unreachable or hanging broker does not count as a stuck loop:
+ * a request that times out and is retried counts as progress.
  */
 
 /** Longer than any pause of a healthy loop: long polls take 100 ms, and requests time out after 10 s. */

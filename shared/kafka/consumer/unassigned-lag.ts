@@ -28,8 +28,8 @@ interface Parts {
 const MOST_LOOKED_UP = 24;
 
 /**
- * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so that sums over processes
- * are right; each member reports the number of partitions.
+ * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so that sums over
+ * processes are right; each member reports the number of partitions.
  * @param bounds by topic, without prefix, and partition
  * @returns by topic; undefined while the group is between two assignments
  */

@@ -3,8 +3,8 @@ import { type FetchedRecord } from '../protocol/batch';
 
 /**
  * Connects to the brokers without a consumer group. kafkajs has such connections inside, and no public way to read with
- * them. They are made by the symbol that its producers, consumers and admins use. The version is pinned, and a test reads
- * from a real broker this way.
+ * them. They are made by the symbol that its producers, consumers and admins use. The version is pinned, and a test
+ * reads from a real broker this way.
  */
 
 const CREATE_CLUSTER = 'private:Kafka:createCluster';

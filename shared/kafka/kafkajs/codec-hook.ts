@@ -3,9 +3,9 @@ import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 
 /**
- * Replaces kafkajs's codec for fetches, which creates an object, three BigInts and a buffer for each header. The hook sits
- * in kafkajs's lookup of requests, and changes nothing else. The version of kafkajs is pinned, and tests compare both
- * codecs (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce requests.
+ * Replaces kafkajs's codec for fetches, which creates an object, three BigInts and a buffer for each header. The hook
+ * sits in kafkajs's lookup of requests, and changes nothing else. The version of kafkajs is pinned, and tests compare
+ * both codecs (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce requests.
  */
 
 interface Protocol<In> {
@@ -36,9 +36,10 @@ const compression = require('kafkajs/src/protocol/message/compression') as {
 /* eslint-enable @typescript-eslint/no-require-imports */
 
 /**
- * Spaces out the fetches of one consumer from one broker, without a clock. A broker answers a fetch as soon as it has one
- * record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches of all its partitions a second,
- * which cost more than the records. A consumer that has waited for longer than the space (an idle one) is not delayed.
+ * Spaces out the fetches of one consumer from one broker, without a clock. A broker answers a fetch as soon as it has
+ * one record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches of all its partitions a
+ * second, which cost more than the records. A consumer that has waited for longer than the space (an idle one) is not
+ * delayed.
  */
 export class FetchThrottle {
   #startedAt = -Infinity;

@@ -2,9 +2,9 @@ import { type Kafka as KafkaJs } from 'kafkajs';
 import { clusterMaker } from './cluster';
 
 /**
- * Lets kafkajs work with topics in which a partition has no leader, because all its replicas are on brokers that are down.
- * kafkajs throws the first error that it finds in metadata, so that no process could start, join a group or read the other
- * partitions of the topic (kafkajs 2.2.4). Errors of whole topics are thrown as before.
+ * Lets kafkajs work with topics in which a partition has no leader, because all its replicas are on brokers that are
+ * down. kafkajs throws the first error that it finds in metadata, so that no process could start, join a group or read
+ * the other partitions of the topic (kafkajs 2.2.4). Errors of whole topics are thrown as before.
  */
 
 export const NO_LEADER = -1;

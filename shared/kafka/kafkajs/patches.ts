@@ -3,9 +3,9 @@ import { CompactingMap } from '../../service/compacting-map';
 /**
  * Fixes two faults of the request queue that each connection of kafkajs has.
  *
- * A timer that never stops: after each answer the queue schedules a check of waiting requests at a time in the past, and so
- * once a millisecond for as long as it exists (kafkajs issue 1704). An idle process spent 4 % of a core on it. The check is
- * needed only while requests wait; a later request schedules one itself.
+ * A timer that never stops: after each answer the queue schedules a check of waiting requests at a time in the past,
+ * and so once a millisecond for as long as it exists (kafkajs issue 1704). An idle process spent 4 % of a core on it.
+ * The check is needed only while requests wait; a later request schedules one itself.
  *
  * A Map of requests in flight, which keeps past requests with their records and answers until a full garbage collection
  * (compacting-map.ts).

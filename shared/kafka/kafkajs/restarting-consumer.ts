@@ -4,9 +4,9 @@ import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 
 /**
- * Replaces a crashed kafkajs consumer by a new one. kafkajs can restart a crashed consumer itself, but reuses remains of the
- * old one: after a broker's restart its connections wrote after their end and groups were joined twice. Here each restart
- * creates a new consumer, and events of the old one are ignored.
+ * Replaces a crashed kafkajs consumer by a new one. kafkajs can restart a crashed consumer itself, but reuses remains
+ * of the old one: after a broker's restart its connections wrote after their end and groups were joined twice. Here
+ * each restart creates a new consumer, and events of the old one are ignored.
  */
 
 const FIRST_PAUSE_MS = 100;

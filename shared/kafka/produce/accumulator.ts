@@ -19,8 +19,8 @@ import {
 import { TopicTable } from './topic-table';
 
 /**
- * Chooses the records of the next requests, and applies each answer. It does no I/O and has no clock: times are in ms, by
- * `performance.now()`.
+ * Chooses the records of the next requests, and applies each answer. It does no I/O and has no clock: times are in ms,
+ * by `performance.now()`.
  *
  * Each leader has one request in flight, and a second one for failing partitions, so that a partition that is slow to
  * refuse delays no other.

@@ -13,11 +13,11 @@ import { NotSent, type RequestSender } from './request-sender';
 import { Closed, type Refused, type Request } from './request';
 
 /**
- * Sends records in few, large requests. Without a request in flight it sends immediately, so that an idle system adds no
- * delay; otherwise records are gathered into large batches. `accumulator.ts` chooses the records of each request.
+ * Sends records in few, large requests. Without a request in flight it sends immediately, so that an idle system adds
+ * no delay; otherwise records are gathered into large batches. `accumulator.ts` chooses the records of each request.
  *
- * Invariants: a `send` resolves only when Kafka has acknowledged each of its records. An acknowledged record is never sent
- * again. The records of a partition are written in the order of their `send` calls.
+ * Invariants: a `send` resolves only when Kafka has acknowledged each of its records. An acknowledged record is never
+ * sent again. The records of a partition are written in the order of their `send` calls.
  */
 
 /** Shortest and longest pause between two metadata refreshes that did not help, ms. */

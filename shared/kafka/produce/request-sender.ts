@@ -6,9 +6,9 @@ import { acceptMetadata, type Metadata, NO_LEADER } from '../kafkajs/leaderless'
 import { type OutRecord } from '../port';
 
 /**
- * Sends produce requests to the leaders of partitions, and returns the result of each partition. The producer of kafkajs
- * throws the first error of a request, requires metadata without any error, and resolves for a partition that it does not
- * know (kafkajs 2.2.4). Its connections, authentication and choice of protocol versions are used here.
+ * Sends produce requests to the leaders of partitions, and returns the result of each partition. The producer of
+ * kafkajs throws the first error of a request, requires metadata without any error, and resolves for a partition that
+ * it does not know (kafkajs 2.2.4). Its connections, authentication and choice of protocol versions are used here.
  */
 
 /** Below the client's request timeout of 10 s: otherwise a request is sent again while the broker still works on it. */

@@ -1,8 +1,8 @@
 import { type PartitionQueue } from './partition-queue';
 
 /**
- * Decides when the next request to a leader may start. Each leader has one request in flight, and a second one for failing
- * partitions. Times are in ms, by `performance.now()`.
+ * Decides when the next request to a leader may start. Each leader has one request in flight, and a second one for
+ * failing partitions. Times are in ms, by `performance.now()`.
  */
 export class RequestSlots {
   readonly #lanes = new Map<number, { busy: boolean; notBefore: number }>();

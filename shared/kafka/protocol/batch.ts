@@ -2,8 +2,8 @@ import { ByteReader, type ByteWriter, sizeOf, sizeOfVarint } from './bytes';
 import { crc32c } from './crc32c';
 
 /**
- * Writes and reads record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch). It writes into one buffer,
- * and reads of each record only the positions of its parts.
+ * Writes and reads record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch). It writes into one
+ * buffer, and reads of each record only the positions of its parts.
  */
 
 const MAGIC = 2;

@@ -1,6 +1,6 @@
 /**
- * Computes the partition of a key with murmur2, like Kafka's Java client, so that every producer finds the same partition.
- * The function of kafkajs uses BigInt, at twenty times the cost.
+ * Computes the partition of a key with murmur2, like Kafka's Java client, so that every producer finds the same
+ * partition. The function of kafkajs uses BigInt, at twenty times the cost.
  */
 
 const SEED = 0x9747b28c;

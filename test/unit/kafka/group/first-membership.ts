@@ -4,8 +4,8 @@ import { type TopicPartition } from '../../../../shared/kafka/consumer/committed
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 
 /**
- * A member as it was first in version 0.1.0: it claims only co-partitions, assigns its own topics to all members, and does
- * not ask for a round after losing partitions of which no record was read or committed.
+ * A member as it was first in version 0.1.0: it claims only co-partitions, assigns its own topics to all members, and
+ * does not ask for a round after losing partitions of which no record was read or committed.
  */
 export class OldMembership extends Membership {
   #joinedAt = 0;

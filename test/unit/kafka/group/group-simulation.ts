@@ -10,8 +10,8 @@ import { OldMembership } from './first-membership';
 import { VirtualTime } from './virtual-time';
 
 /**
- * Simulates a group of processes that join and leave on a schedule derived from a seed: the real consumer and assignor, on
- * models of kafkajs and the coordinator, in virtual time.
+ * Simulates a group of processes that join and leave on a schedule derived from a seed: the real consumer and assignor,
+ * on models of kafkajs and the coordinator, in virtual time.
  */
 
 export interface Options {

@@ -1,6 +1,6 @@
 /**
- * Replaces the timers and clocks of this realm by virtual ones: code under test sleeps, and no real time passes. Promises
- * are real: between two timers all ready ones run.
+ * Replaces the timers and clocks of this realm by virtual ones: code under test sleeps, and no real time passes.
+ * Promises are real: between two timers all ready ones run.
  */
 
 interface Timer {
