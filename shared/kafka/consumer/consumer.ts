@@ -1,21 +1,18 @@
-import { type Admin, type Consumer, type ConsumerGroupJoinEvent, type EachBatchPayload } from 'kafkajs';
+import { type Admin, type Consumer, type ConsumerGroupJoinEvent } from 'kafkajs';
 import { type Log } from '../../telemetry/log';
-import { brokerClock } from '../broker-clock';
-import { fetchedRecords } from '../kafkajs/codec-hook';
 import { Committer } from './committer';
-import { RestartingConsumer } from '../kafkajs/restarting-consumer';
-import { idOf, topicPartitionsOf, type TopicPartition } from './committed-offsets';
+import { RestartingConsumer, runConsumer } from '../kafkajs/restarting-consumer';
+import { topicPartitionsOf, type TopicPartition } from './committed-offsets';
 import { LeaderCheck } from './describe-group';
-import { AssignedPartitions, type ConsumerCommands } from './assigned-partitions';
+import { AssignedPartitions } from './assigned-partitions';
 import { type Membership, reportAssignments } from './membership';
 import { readUnassignedLag } from './unassigned-lag';
-import { Dispatcher } from './dispatcher';
-import { Partition } from './partition';
+import { BatchHandler, Dispatcher } from './dispatcher';
+import { type Partition } from './partition';
 import { PollLiveness } from './poll-liveness';
-import { type ConsumerMeter, meterConsumer, type Missed } from '../metrics';
-import { readBounds, START_WITHIN_MS, whileLeadersAreFound } from '../leader-retry';
+import { type ConsumerMeter, meterConsumer } from '../metrics';
+import { readBounds } from '../leader-retry';
 import { type Consumption, type ConsumeOptions } from '../port';
-import { COMPACTED } from '../topics';
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats no record.
@@ -57,6 +54,7 @@ export class KafkaConsumption implements Consumption {
   readonly #liveness = new PollLiveness();
   readonly #committer: Committer;
   readonly #dispatcher: Dispatcher;
+  readonly #batches: BatchHandler;
   #commitTimer: NodeJS.Timeout | undefined;
   /** by `performance.now()` */
   #tickedAt = 0;
@@ -74,15 +72,22 @@ export class KafkaConsumption implements Consumption {
       // A consumer that does not run yet takes no commands, and the next one reads refused records again.
       for (const partition of this.#held()) partition.discardBuffered();
     };
+    this.#restarting = new RestartingConsumer({
+      make: parts.make,
+      live: (consumer) => this.#live(consumer),
+      onCrash,
+      log: parts.log,
+    });
+    const orders = this.#restarting.commands(() => this.joined);
     this.#owned = new AssignedPartitions({
-      ...{ ...parts, ...options, orders: this.#orders() },
+      ...{ ...parts, ...options, orders },
       stopping: () => this.#stopping,
-      onTruncated: (partition, offsets) => this.#missed(partition, 'truncated', offsets),
+      onTruncated: (partition, offsets) => this.#batches.missed(partition, 'truncated', offsets),
     });
     this.#leaderCheck = new LeaderCheck(parts);
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
-      command: (what, { topic, number }) => this.#orders()[what]([{ topic: parts.prefix + topic, number }]),
+      command: (what, { topic, number }) => orders[what]([{ topic: parts.prefix + topic, number }]),
       stopping: () => this.#stopping,
     });
     const { admin, groupId, prefix, appendedAt } = parts;
@@ -92,18 +97,17 @@ export class KafkaConsumption implements Consumption {
       unassigned: (bounds) =>
         readUnassignedLag({ admin, groupId, prefix, appendedAt, memberId: () => this.#owned.memberId }, bounds),
     });
+    this.#batches = new BatchHandler({
+      ...{ prefix, group: options.group, owned: this.#owned, dispatcher: this.#dispatcher, meter: this.#meter },
+      stopping: () => this.#stopping,
+      log: parts.log,
+    });
     this.#committer = new Committer({
       partitions: () => (this.joined ? this.#held() : []),
       send: (offsets) =>
         this.#consumer.commitOffsets(offsets.map((entry) => ({ ...entry, topic: parts.prefix + entry.topic }))),
       after: () => this.#owned.letGo(),
       coordinatorMoved: () => parts.membership.askForRound(),
-      log: parts.log,
-    });
-    this.#restarting = new RestartingConsumer({
-      make: parts.make,
-      live: (consumer) => this.#live(consumer),
-      onCrash,
       log: parts.log,
     });
   }
@@ -159,20 +163,11 @@ export class KafkaConsumption implements Consumption {
       if (consumer === this.#consumer) this.#assigned(event);
     });
     const topics = this.options.topics.map((topic) => prefix + topic);
-    await whileLeadersAreFound(() => consumer.subscribe({ topics, fromBeginning: true }), START_WITHIN_MS);
-    await consumer.run({
-      autoCommit: false,
-      // Otherwise a handler that returns early (after a refused record) would skip the rest of its batch.
-      eachBatchAutoResolve: false,
-      eachBatch: (payload) => {
-        try {
-          if (consumer === this.#consumer) this.#dispatch(payload);
-        } catch (error) {
-          // kafkajs would offer the batch again without end.
-          this.options.onFatal(error);
-        }
-        return Promise.resolve();
+    await runConsumer(consumer, topics, {
+      onBatch: (payload) => {
+        if (consumer === this.#consumer) this.#batches.handle(payload);
       },
+      onFatal: (error) => this.options.onFatal(error),
     });
   }
 
@@ -245,50 +240,5 @@ export class KafkaConsumption implements Consumption {
     this.#owned.enter(payload.memberId, topicPartitionsOf(payload.memberAssignment));
     this.#leaderCheck.entered(payload);
     this.#report(payload);
-  }
-
-  #dispatch(payload: EachBatchPayload): void {
-    const { batch } = payload;
-    const first = batch.messages[0];
-    const id = idOf({ topic: batch.topic, number: batch.partition });
-    if (this.#stopping || !first || !payload.isRunning() || payload.isStale()) return;
-    // A batch may be fetched before a round and handled after it.
-    if (!this.#owned.isOpen(id)) return;
-    const { partitions } = this.#owned;
-    let partition = partitions.get(id);
-    if (!partition) {
-      partition = new Partition(batch.topic.slice(this.parts.prefix.length), batch.partition, Number(first.offset));
-      partitions.set(id, partition);
-    }
-    if (partition.draining || partition.waits) return;
-    const records = fetchedRecords(batch);
-    brokerClock.read(records.at(-1)?.timestamp ?? 0);
-    const cut = partition.isCut(records, Number(batch.highWatermark));
-    if (cut) {
-      this.#owned.beginAgain(id, partition, cut);
-      return;
-    }
-    const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
-    if (gap > 0) this.#missed(partition, 'retention', gap);
-    this.#meter.read(partition, records);
-    this.#dispatcher.dispatch(partition, records);
-    // Refused records are buffered here, so kafkajs need not fetch them again.
-    payload.resolveOffset(batch.lastOffset());
-  }
-
-  #missed({ topic, number: partition }: Pick<Partition, 'topic' | 'number'>, reason: Missed, offsets: number): void {
-    const about = { group: this.options.group, topic, partition, offsets };
-    this.parts.log.error(about, reason === 'retention' ? 'consumer.records_expired' : 'consumer.log_truncated');
-    this.#meter.missed(topic, reason, offsets);
-  }
-
-  /** Returns the commands for the current consumer, sent only while it is in its group: after a crash kafkajs throws. */
-  #orders(): ConsumerCommands {
-    const byTopic = ({ topic, number }: TopicPartition) => ({ topic, partitions: [number] });
-    return {
-      seek: ({ topic, number }, offset) => this.#consumer.seek({ topic, partition: number, offset: String(offset) }),
-      pause: (places) => this.joined && this.#consumer.pause(places.map(byTopic)),
-      resume: (places) => this.joined && this.#consumer.resume(places.map(byTopic)),
-    };
   }
 }

@@ -1,6 +1,14 @@
+import { type EachBatchPayload } from 'kafkajs';
+import { type Log } from '../../telemetry/log';
+import { brokerClock } from '../broker-clock';
+import { fetchedRecords } from '../kafkajs/codec-hook';
+import { type ConsumerMeter, type Missed } from '../metrics';
+import { COMPACTED } from '../topics';
+import { type AssignedPartitions } from './assigned-partitions';
+import { idOf } from './committed-offsets';
 import { type FetchedRecord } from '../protocol/batch';
 import { ConsumedRecord } from './consumed-record';
-import { type Partition } from './partition';
+import { Partition } from './partition';
 import { type OpenRecord, type DispatchResult } from '../port';
 
 /**
@@ -92,5 +100,57 @@ export class Dispatcher {
       for (const partition of late) this.dispatchBuffered(partition);
     });
     return this.#until;
+  }
+}
+
+/** Dispatches fetched batches, and notices records that no longer exist. */
+export class BatchHandler {
+  constructor(
+    private readonly parts: {
+      prefix: string;
+      group: string;
+      owned: AssignedPartitions;
+      dispatcher: Dispatcher;
+      meter: ConsumerMeter;
+      stopping: () => boolean;
+      log: Log;
+    },
+  ) {}
+
+  /** Dispatches a batch that kafkajs has fetched. */
+  handle(payload: EachBatchPayload): void {
+    const { batch } = payload;
+    const first = batch.messages[0];
+    const id = idOf({ topic: batch.topic, number: batch.partition });
+    if (this.parts.stopping() || !first || !payload.isRunning() || payload.isStale()) return;
+    // A batch may be fetched before a round and handled after it.
+    if (!this.parts.owned.isOpen(id)) return;
+    const { partitions } = this.parts.owned;
+    let partition = partitions.get(id);
+    if (!partition) {
+      partition = new Partition(batch.topic.slice(this.parts.prefix.length), batch.partition, Number(first.offset));
+      partitions.set(id, partition);
+    }
+    if (partition.draining || partition.waits) return;
+    const records = fetchedRecords(batch);
+    brokerClock.read(records.at(-1)?.timestamp ?? 0);
+    const cut = partition.isCut(records, Number(batch.highWatermark));
+    if (cut) {
+      this.parts.owned.beginAgain(id, partition, cut);
+      return;
+    }
+    const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
+    if (gap > 0) this.missed(partition, 'retention', gap);
+    this.parts.meter.read(partition, records);
+    this.parts.dispatcher.dispatch(partition, records);
+    // Refused records are buffered here, so kafkajs need not fetch them again.
+    payload.resolveOffset(batch.lastOffset());
+  }
+
+  /** Logs and counts offsets that no longer exist. */
+  missed({ topic, number: partition }: Pick<Partition, 'topic' | 'number'>, reason: Missed, offsets: number): void {
+    const about = { group: this.parts.group, topic, partition, offsets };
+    this.parts.log.error(about, reason === 'retention' ? 'consumer.records_expired' : 'consumer.log_truncated');
+    this.parts.meter.missed(topic, reason, offsets);
   }
 }

@@ -1,7 +1,10 @@
-import { type Consumer } from 'kafkajs';
+import { type Consumer, type EachBatchPayload } from 'kafkajs';
 import { withTimeout } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
+import { type ConsumerCommands } from '../consumer/assigned-partitions';
+import { type TopicPartition } from '../consumer/committed-offsets';
+import { START_WITHIN_MS, whileLeadersAreFound } from '../leader-retry';
 
 /**
  * Replaces a crashed kafkajs consumer by a new one. kafkajs can restart a crashed consumer itself, but reuses remains
@@ -33,6 +36,16 @@ export class RestartingConsumer {
 
   get current(): Consumer {
     return this.#current;
+  }
+
+  /** Returns the commands for the current consumer, sent only while it is in its group: after a crash kafkajs throws. */
+  commands(isJoined: () => boolean): ConsumerCommands {
+    const byTopic = ({ topic, number }: TopicPartition) => ({ topic, partitions: [number] });
+    return {
+      seek: ({ topic, number }, offset) => this.#current.seek({ topic, partition: number, offset: String(offset) }),
+      pause: (places) => isJoined() && this.#current.pause(places.map(byTopic)),
+      resume: (places) => isJoined() && this.#current.resume(places.map(byTopic)),
+    };
   }
 
   /** Starts the first consumer. @throws an error of kafkajs if no broker answers */
@@ -85,4 +98,27 @@ export class RestartingConsumer {
     });
     await withTimeout(GOODBYE_MS, gone);
   }
+}
+
+/** Subscribes and runs a consumer, which leaves commits to the caller. `onBatch` must not wait for anything. */
+export async function runConsumer(
+  consumer: Consumer,
+  topics: string[],
+  { onBatch, onFatal }: { onBatch: (payload: EachBatchPayload) => void; onFatal: (error: unknown) => void },
+): Promise<void> {
+  await whileLeadersAreFound(() => consumer.subscribe({ topics, fromBeginning: true }), START_WITHIN_MS);
+  await consumer.run({
+    autoCommit: false,
+    // Otherwise a handler that returns early (after a refused record) would skip the rest of its batch.
+    eachBatchAutoResolve: false,
+    eachBatch: (payload) => {
+      try {
+        onBatch(payload);
+      } catch (error) {
+        // kafkajs would offer the batch again without end.
+        onFatal(error);
+      }
+      return Promise.resolve();
+    },
+  });
 }

@@ -1,6 +1,5 @@
 import { meterDiverted } from '../metrics';
 import { type OutRecord } from '../port';
-import { BlockedPartitions } from './blocked-partitions';
 import { NO_LEADER, type ProduceError, produceError } from './errors';
 import { RequestSlots } from './request-slots';
 import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
@@ -16,7 +15,7 @@ import {
   type Request,
   RequestDrafts,
 } from './request';
-import { TopicTable } from './topic-table';
+import { BlockedPartitions, TopicTable } from './topic-queues';
 
 /**
  * Chooses the records of the next requests, and applies each answer. It does no I/O and has no clock: times are in ms,

@@ -2,8 +2,17 @@ import { partitionOf } from '../protocol/partitioner';
 import { type OutRecord } from '../port';
 import { Backoff } from './backoff';
 import { topicError, UNKNOWN_PARTITION } from './errors';
-import { PartitionQueue, type QueuedRecord } from './partition-queue';
+import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';
+import { type Blocked } from './request';
 import { NO_NODE, type TopicMetadata } from './request-sender';
+
+/** Records of a blocked partition, up to this size, take no room from other partitions. */
+const ALLOWED_BYTES = 1024 * 1024;
+/** The same for all blocked partitions together, so that memory stays bounded while all of Kafka is unreachable. */
+const ALLOWED_BYTES_IN_ALL = 16 * 1024 * 1024;
+
+/** Time after the last attempt at which a failure of a partition or a broker is forgotten, ms. */
+const FORGET_MS = 30_000;
 
 /** Holds the queues of a topic's partitions, and the records whose partition is not known yet. */
 export class TopicQueues {
@@ -71,5 +80,94 @@ export class TopicQueues {
 
   #has({ partition }: OutRecord): boolean {
     return partition === undefined ? this.queues.length > 0 : this.queues[partition] !== undefined;
+  }
+}
+
+/** Holds the queues of all topics, and the brokers that gave no answer. */
+export class TopicTable {
+  readonly #topics = new Map<string, TopicQueues>();
+  /** brokers that gave no answer, with the time, until they acknowledge a record */
+  readonly #away = new Map<number, number>();
+
+  get names(): Iterable<string> {
+    return this.#topics.keys();
+  }
+
+  all(): Iterable<TopicQueues> {
+    return this.#topics.values();
+  }
+
+  of(name: string): TopicQueues {
+    let topic = this.#topics.get(name);
+    if (!topic) this.#topics.set(name, (topic = new TopicQueues(name)));
+    return topic;
+  }
+
+  /** Lists blocked topics. */
+  *blocked(): Generator<Blocked> {
+    for (const { name, backoff } of this.#topics.values()) {
+      if (backoff.blocked && backoff.error) yield { topic: name, error: backoff.error };
+    }
+  }
+
+  /**
+   * Finds a partition for the records of a failing one. A broker that gives no answer fails for all of its partitions,
+   * also for those without records since.
+   */
+  neighbourOf(queue: PartitionQueue, now: number): PartitionQueue | undefined {
+    const takes = (node: number) => node !== NO_NODE && now - (this.#away.get(node) ?? -Infinity) > FORGET_MS;
+    return this.of(queue.topic).neighbourOf(queue, takes);
+  }
+
+  /** Notes a broker that gave no answer. */
+  brokerFailed(node: number, now: number): void {
+    this.#away.set(node, now);
+  }
+
+  /** Notes a broker that acknowledges records. @returns its failing partitions, if it had given no answer before */
+  brokerAnswered(node: number): PartitionQueue[] {
+    if (!this.#away.delete(node)) return [];
+    return [...this.#topics.values()].flatMap(({ queues }) =>
+      queues.filter(({ leader, backoff }) => leader === node && backoff.error !== undefined),
+    );
+  }
+
+  /** Removes and returns the records for which no caller waits any more. */
+  withdrawSettled(): QueuedRecord[] {
+    return [...this.#topics.values()].flatMap((topic) =>
+      [topic, ...topic.queues].flatMap((queue) => queue.withdraw(isSettled)),
+    );
+  }
+}
+
+/** Tracks the blocked partitions, and the bytes that they may hold beside the limit. */
+export class BlockedPartitions {
+  readonly #queues = new Set<PartitionQueue>();
+
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  add(queue: PartitionQueue): void {
+    this.#queues.add(queue);
+  }
+
+  delete(queue: PartitionQueue): void {
+    this.#queues.delete(queue);
+  }
+
+  get allowedBytes(): number {
+    let allowed = 0;
+    for (const { bytes } of this.#queues) allowed += Math.min(bytes, ALLOWED_BYTES);
+    return Math.min(allowed, ALLOWED_BYTES_IN_ALL);
+  }
+
+  /** Lists them. A partition that has held no record for 30 s is omitted. */
+  *list(now: number): Generator<Blocked> {
+    for (const queue of this.#queues) {
+      const { topic, partition, backoff } = queue;
+      const isUnknown = queue.isEmpty && now - backoff.notBefore > FORGET_MS;
+      if (backoff.error && !isUnknown) yield { topic, partition, error: backoff.error };
+    }
   }
 }
