@@ -15,10 +15,26 @@ const refused = (type: string) => Object.assign(new KafkaJSProtocolError(new Err
 
 describe('a failed commit', () => {
   test.each<[string, Error, boolean]>([
-    ['a commit that another broker coordinates makes the member join again', refused('NOT_COORDINATOR_FOR_GROUP'), true],
-    ['a commit that another broker coordinates, after retries, makes the member join again', given(refused('NOT_COORDINATOR_FOR_GROUP')), true],
-    ['a commit to a coordinator that no longer exists makes the member join again', given(new BrokerNotFound('no such broker')), true],
-    ['a commit to a coordinator that refuses connections makes the member join again', given(new KafkaJSConnectionError('ECONNREFUSED')), true],
+    [
+      'a commit that another broker coordinates makes the member join again',
+      refused('NOT_COORDINATOR_FOR_GROUP'),
+      true,
+    ],
+    [
+      'a commit that another broker coordinates, after retries, makes the member join again',
+      given(refused('NOT_COORDINATOR_FOR_GROUP')),
+      true,
+    ],
+    [
+      'a commit to a coordinator that no longer exists makes the member join again',
+      given(new BrokerNotFound('no such broker')),
+      true,
+    ],
+    [
+      'a commit to a coordinator that refuses connections makes the member join again',
+      given(new KafkaJSConnectionError('ECONNREFUSED')),
+      true,
+    ],
     ['a commit during a rebalance does not make the member join again', refused('REBALANCE_IN_PROGRESS'), false],
     ['a commit in an old generation does not make the member join again', refused('ILLEGAL_GENERATION'), false],
   ])('%s', async (_, error, expected) => {

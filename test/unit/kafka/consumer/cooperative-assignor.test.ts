@@ -21,14 +21,24 @@ describe('the cooperative assignment', () => {
       [claim('a', [0, 1, 2, 3]), claim('b')],
       { a: [0, 1], b: [] },
     ],
-    ['a new member gets released co-partitions in the next round', 4, [claim('a', [0, 1]), claim('b')], { a: [0, 1], b: [2, 3] }],
+    [
+      'a new member gets released co-partitions in the next round',
+      4,
+      [claim('a', [0, 1]), claim('b')],
+      { a: [0, 1], b: [2, 3] },
+    ],
     [
       'a leaving member gets no co-partitions, and those it drains go to no other member',
       4,
       [claim('a', [0, 1], { leaving: true }), claim('b', [2, 3])],
       { a: [], b: [2, 3] },
     ],
-    ['the remaining member gets all co-partitions after the other has left', 4, [claim('b', [2, 3])], { b: [0, 1, 2, 3] }],
+    [
+      'the remaining member gets all co-partitions after the other has left',
+      4,
+      [claim('b', [2, 3])],
+      { b: [0, 1, 2, 3] },
+    ],
     ['the odd co-partition stays with its owner', 3, [claim('a', [1]), claim('b', [0, 2])], { a: [1], b: [0, 2] }],
     [
       'a stale claim after a lost session loses',

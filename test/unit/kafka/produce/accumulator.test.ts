@@ -301,7 +301,9 @@ describe('a topic that refuses records until an operator changes something', () 
     const missing = new Map([['new', { errorCode: UNKNOWN_TOPIC, leaders: [] }]]);
     expect(accumulator.learned(missing, 0, 0)).toEqual([]);
     expect(accumulator.stale).toBe(true);
-    expect(accumulator.learned(missing, 1_100, 1_100)).toMatchObject([{ error: { name: 'UNKNOWN_TOPIC_OR_PARTITION' } }]);
+    expect(accumulator.learned(missing, 1_100, 1_100)).toMatchObject([
+      { error: { name: 'UNKNOWN_TOPIC_OR_PARTITION' } },
+    ]);
     expect(learn([BROKER_A], 0)).toEqual([]);
   });
 });
