@@ -10,7 +10,7 @@ import { CompiledDefinitions } from './definitions/compiled-definitions';
 import { Service } from './service';
 import { observeAudiences, watchFailure } from './telemetry';
 
-/** Profiles of users, and what they are told of them: audiences and computed traits. */
+/** Computes users' profiles, and sends what follows from them: audiences and computed traits. */
 
 const log = createLog('audiences', 'info');
 

@@ -12,13 +12,14 @@ import { otherPartitions } from './profiles/partition-state';
 import { RepartitionProgress, REPARTITION_GROUP } from './progress';
 
 /**
- * All that runs while something is defined: messages go to their users' partitions, and those are kept. While nothing is
- * defined none of it is there; what comes meanwhile is read when it is wanted, as far as it is still retained.
+ * Options of the pipeline, which copies messages to their users' partitions and maintains the profiles there. It exists
+ * only while something is defined. Messages that arrive in other times are read when it opens again, as far as they are
+ * still retained.
  */
 export interface PipelineOptions {
   kafka: Kafka;
   config: ConfigReader;
-  /** the folder of the stores */
+  /** folder of the stores */
   path: string;
   definitions: () => Definitions;
   log: Log;
@@ -27,7 +28,7 @@ export interface PipelineOptions {
 
 const KEEPERS_GROUP = 'audiences-profiles';
 const GATHER_MS = 10;
-/** What the end takes after the last record was begun. */
+/** Time that closing takes after the last record was begun. */
 const CLOSE_MS = 1_000;
 
 export class Pipeline {
@@ -37,7 +38,7 @@ export class Pipeline {
     private readonly parts: { rekeying: Consumption; keeping: Consumption; appenders: BatchProducer[]; lock: Lock },
   ) {}
 
-  /** @throws AppError `cannot_start` where another process has the stores of this folder open */
+  /** @throws AppError `cannot_start` if another process has the stores of this folder open */
   static async open(options: PipelineOptions): Promise<Pipeline> {
     const lock = takeLock(options.path);
     try {
@@ -88,7 +89,7 @@ export class Pipeline {
   async close(deadlineMs: number): Promise<void> {
     const { rekeying, keeping, appenders, lock } = this.parts;
     await rekeying.stop(deadlineMs / 2 - CLOSE_MS);
-    // What is taken is written while the group is still told that it is ours.
+    // The queue is written while this process is still a member of the group.
     await Promise.all([this.keepers.stop(), keeping.stop(deadlineMs / 2 - CLOSE_MS)]);
     await Promise.all(appenders.map((producer) => producer.close(CLOSE_MS)));
     lock.release();

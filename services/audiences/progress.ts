@@ -2,12 +2,12 @@ import { type Kafka } from '../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS } from '../../shared/kafka/topics';
 
 /**
- * How far the messages have come on their way to the profiles: a look at the offsets of all, shared by the partitions of
- * this process. What is committed has been acknowledged in `profiles.events`; so whoever has read those to the ends that they
- * had afterwards has counted it.
+ * Tracks how far messages have been copied to the profiles, with one look at the offsets for all partitions of this
+ * process. A committed message has been acknowledged in `profiles.events`. A reader that reaches the ends that this
+ * topic had afterwards has therefore counted it.
  */
 
-/** The consumer group that gives users' messages to their partitions. */
+/** The consumer group that copies messages to their users' partitions. */
 export const REPARTITION_GROUP = 'audiences';
 const LOOK_EVERY_MS = 500;
 
@@ -22,14 +22,14 @@ export class RepartitionProgress {
     private readonly now: () => number,
   ) {}
 
-  /** Whether a partition that was read up to `next` has all that lay before these ends of `messages`. */
+  /** Returns whether a partition that was read up to `next` contains everything before these ends of `messages`. */
   covers(ends: readonly number[], partition: number, next: number): boolean {
     const end = this.#ends[partition];
     if (end === undefined || next < end) return false;
     return ends.every((messagesEnd, i) => (this.#committed[i] ?? 0) >= messagesEnd);
   }
 
-  /** Looks again, unless somebody has a moment ago. @throws what Kafka throws */
+  /** Reads the offsets again, unless the last read was moments ago. @throws errors of Kafka */
   look(): Promise<void> {
     if (this.now() - this.#lookedAt < LOOK_EVERY_MS) return Promise.resolve();
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
@@ -42,7 +42,7 @@ export class RepartitionProgress {
 
   async #look(): Promise<void> {
     const committed = await this.kafka.committed(REPARTITION_GROUP, MESSAGES);
-    // In this order: what was committed before is below these ends.
+    // Read after the commits: everything that was committed is then below these ends.
     const ends = endsOf(await this.kafka.ranges(PROFILE_EVENTS));
     [this.#committed, this.#ends] = [committed, ends];
     this.#lookedAt = this.now();

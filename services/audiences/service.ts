@@ -5,13 +5,13 @@ import { Pipeline, type PipelineOptions } from './pipeline';
 import { QueryServer } from './queries/server';
 import { statusRecords } from './status';
 
-/** Runs the pipeline while something is defined, or somebody tries what might be, and says how it stands. */
+/** Runs the pipeline while any audience, trait or preview exists, and reports its status. */
 
 const STATUS_EVERY_MS = 1_000;
 
 export class Service implements Health {
   pipeline: Pipeline | undefined;
-  /** the one change at a time: opening, or closing */
+  /** the running change: opening or closing, one at a time */
   #changing: Promise<void> = Promise.resolve();
   #stopping = false;
   #status: BatchProducer | undefined;
@@ -60,7 +60,7 @@ export class Service implements Health {
     await this.#status?.close(500);
   }
 
-  /** Opens or closes, by whether there is anything to compute. */
+  /** Opens or closes the pipeline, depending on whether there is anything to compute. */
   #change(): Promise<void> {
     this.#changing = this.#changing
       .then(async () => {
@@ -85,7 +85,7 @@ export class Service implements Health {
   }
 
   #report(): void {
-    // Nobody says when the last preview is long enough ago.
+    // No event reports that the last preview has expired.
     if (this.pipeline && !this.#wanted()) void this.#change();
     for (const [partition, keeper] of this.pipeline?.keepers ?? []) {
       const report = keeper.report();
@@ -94,7 +94,7 @@ export class Service implements Health {
       const fresh = records.filter(({ key, same }) => this.#reported.get(key) !== same);
       for (const { key, same } of fresh) this.#reported.set(key, same);
       const out = fresh.map(({ key, value }) => ({ topic: PROFILE_STATUS, key, value }));
-      // Refused by a stopping process alone; the next one says it.
+      // Only a stopping process refuses. The next owner reports the status.
       this.#status?.send(out).catch(() => undefined);
     }
   }

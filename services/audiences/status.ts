@@ -3,14 +3,14 @@ import { type Definitions } from './definitions/compile';
 import { type PartitionState } from './profiles/partition-state';
 import { type Store } from './profiles/store';
 
-/** What a partition says of its definitions: for those who ask how far they are. */
+/** Reports how far a partition is with its definitions. */
 
-/** The last sync of an interval, or the one that runs. */
+/** The last sync of an interval, or the running one. */
 export interface SyncResult {
   /** ms since 1970; 0: none yet */
   beganAt: number;
   running: boolean;
-  /** users it looked at, and calls it made */
+  /** users it checked, and calls it made */
   looked: number;
   told: number;
 }
@@ -20,7 +20,7 @@ export interface Report {
   /** users whose profiles are full */
   full: number;
   storeBytes: number;
-  /** told, and not yet acknowledged */
+  /** sent, and not yet acknowledged */
   waiting: number;
   syncs: ReadonlyMap<number, SyncResult>;
   definitions: Record<string, DefinitionReport>;
@@ -31,9 +31,9 @@ interface DefinitionReport {
   phase: Phase;
   members: number;
   told: number;
-  /** profiles that the first sync has looked at */
+  /** profiles that the first sync has checked */
   counted: number;
-  /** the last upload of members that was taken over */
+  /** the last upload of members that was applied */
   upload: number;
 }
 
@@ -54,7 +54,7 @@ export function reportOf(meta: PartitionState, store: Store, syncs: ReadonlyMap<
   };
 }
 
-/** @returns with each what must have changed for it to be said again */
+/** @returns the records, each with the part (`same`) that must change before it is sent again */
 export function statusRecords(
   partition: number,
   { definitions, profiles, full, waiting, syncs }: Report,

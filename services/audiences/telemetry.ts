@@ -2,7 +2,7 @@ import { type Count, metrics, only } from '../../shared/telemetry/metrics';
 import { type Repartitioner } from './repartition/handler';
 import { type Report } from './status';
 
-/** What is told of profiles and of what they are told by. */
+/** Metrics of the audiences service. */
 
 const failed = metrics.counter({
   name: 'waypost.conditions.failed',
@@ -11,7 +11,7 @@ const failed = metrics.counter({
 });
 const failures = new Map<string, Count>();
 
-/** A condition could not be evaluated. @param reason the code of the failure, of which there are few */
+/** Counts a condition that could not be evaluated. @param reason the code of the failure, of which few exist */
 export function watchFailure(reason: string): void {
   let count = failures.get(reason);
   if (!count) failures.set(reason, (count = failed.of({ reason })));
@@ -25,18 +25,18 @@ const refusals = metrics
   })
   .of({});
 
-/** So many changes did not fit into their profiles. */
+/** Counts changes that did not fit into their profiles. */
 export function watchRefused(count: number): void {
   refusals.value += count;
 }
 
-/** What is looked at of the pipeline, which itself counts by this file. */
+/** The parts of the pipeline that are observed. The pipeline itself counts through this file. */
 interface Observed {
   rekey: Pick<Repartitioner, 'counts'>;
   keepers: Iterable<[number, { report(): Report | undefined }]>;
 }
 
-/** The service counts; this is for those who ask. */
+/** Registers the metrics that are read from the pipeline. */
 export function observeAudiences(pipeline: () => Observed | undefined): void {
   metrics.counted(
     {

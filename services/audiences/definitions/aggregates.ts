@@ -3,29 +3,29 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 import { countsFor, type TrustedSources } from './trusted-sources';
 
 /**
- * What a profile counts: pure, and a function of the events alone.
+ * Counts events in profiles: pure, and a function of the events alone.
  *
- * A window is kept in buckets of time (`bucketMs`), each with what its events come to, so that a profile holds at most
- * BUCKETS + 2 of them however much its user does. An event counts as long as its bucket is not older than the one that the
- * window's beginning falls into: never less than the window, and at most one bucket longer. Without a window there is one
- * bucket. An event's time is the message's `timestamp`, and never later than its arrival.
+ * A window is divided into time buckets (`bucketMs`), each with the aggregate of its events, so that a profile holds at
+ * most BUCKETS + 2 of them however active its user is. An event counts until its bucket is older than the bucket in
+ * which the window begins: at least for the window, and at most one bucket longer. Without a window there is a single
+ * bucket. The time of an event is the message's `timestamp`, and never later than its arrival.
  */
 
-/** What one counter counts. */
+/** The definition of one counter. */
 export interface CounterSpec {
-  /** of one revision of one definition: a definition that changes counts anew */
+  /** belongs to one revision of one definition, so that a changed definition starts from zero */
   id: string;
   compute: Compute;
   event: string;
-  /** names of objects within objects are joined by dots; absent: `first` and `last` are times */
+  /** dots separate the names of nested objects; absent: `first` and `last` are times */
   property?: string;
-  /** absent: all there ever was */
+  /** absent: all time */
   windowMs?: number;
-  /** absent: of all sources, of whatever trust */
+  /** absent: all sources, trusted or not */
   sources?: TrustedSources;
 }
 
-/** A track event as it is counted. */
+/** A track event to count. */
 export interface Counted {
   source: string;
   event: string;
@@ -35,27 +35,30 @@ export interface Counted {
 }
 
 type Scalar = string | number | boolean;
-/** `first` and `last`: the time and the value there */
+/** `first` and `last`: the time and the value at it */
 type Moment = [atMs: number, value: Scalar | null];
-/** `most_frequent` and `unique`: each value and how often it came */
+/** `most_frequent` and `unique`: each value and its number of occurrences */
 type Tally = [value: Scalar, times: number][];
 type Content = number | Moment | Tally;
 
-/** What is kept of a counter in a profile. */
+/** The state of a counter in a profile. */
 export interface Counter {
-  /** offset of the last event that it counted: none is counted twice */
+  /** offset of the last event that it counted, so that no event counts twice */
   o: number;
-  /** the oldest first: number of the bucket since 1970, and its content */
+  /** number of the bucket since 1970 and its content, the oldest first */
   b: [number, Content][];
 }
 
 const BUCKETS = 64;
-/** Of a counter, over all of its buckets: beyond it the rarest value of the oldest bucket gives way. */
+/** Limit of the values in all buckets of a counter. Beyond it, the rarest value of the oldest bucket is dropped. */
 export const MAX_VALUES = 100;
-/** Longer texts are no values to tell people apart by. */
+/** Longer texts are ignored, since they do not distinguish users. */
 const MAX_TEXT_LENGTH = 256;
 
-/** The width of a bucket: a 64th of the window, in whole seconds. Without a window all time is one bucket. */
+/**
+ * Returns the width of a bucket: a 64th of the window, rounded up to whole seconds. Without a window, all time is one
+ * bucket.
+ */
 export function bucketMs(windowMs: number): number {
   return Math.ceil(windowMs / BUCKETS / 1_000) * 1_000;
 }
@@ -64,12 +67,12 @@ function bucketOf(spec: CounterSpec, atMs: number): number {
   return spec.windowMs === undefined ? 0 : Math.floor(atMs / bucketMs(spec.windowMs));
 }
 
-/** The oldest bucket that counts. */
+/** Returns the oldest bucket that counts. */
 function oldestOf(spec: CounterSpec, nowMs: number): number {
   return spec.windowMs === undefined ? 0 : bucketOf(spec, nowMs - spec.windowMs);
 }
 
-/** What an event says to a counter; undefined: nothing. */
+/** Returns the contribution of an event to a counter; undefined: none. */
 function contentOf(spec: CounterSpec, { properties, atMs }: Counted): Content | undefined {
   const value = spec.property === undefined ? undefined : propertyOf(properties, spec.property);
   switch (spec.compute) {
@@ -89,7 +92,7 @@ function contentOf(spec: CounterSpec, { properties, atMs }: Counted): Content | 
   }
 }
 
-/** A property by its own name, or within objects. */
+/** Reads a property by its full name, otherwise along a path of nested objects. */
 function propertyOf(properties: JsonObject, path: string): Json | undefined {
   if (Object.hasOwn(properties, path)) return properties[path];
   let at: Json | undefined = properties;
@@ -107,8 +110,8 @@ function isScalar(value: Json | undefined): value is Scalar {
 
 /**
  * Counts an event.
- * @param offset of the event's record: one that is not higher than the counter's last is left out
- * @returns the counter as it is now, or undefined where nothing changes
+ * @param offset of the event's record; a record at or below the counter's last offset is skipped
+ * @returns the changed counter; undefined if nothing changes
  */
 export function count(
   spec: CounterSpec,
@@ -125,7 +128,7 @@ export function count(
   return { o: offset, b: join(spec, live(spec, counter, nowMs), [[bucket, content]]) };
 }
 
-/** Both as one: what an alias moves. */
+/** Merges two counters, as an alias requires. */
 export function mergeCounters(
   spec: CounterSpec,
   into: Counter | undefined,
@@ -164,7 +167,7 @@ function both(compute: Compute, a: Content, b: Content): Content {
     case 'first':
       return (b as Moment)[0] < (a as Moment)[0] ? b : a;
     case 'last':
-      // Of one moment the later arrival.
+      // At equal times, the later arrival wins.
       return (b as Moment)[0] >= (a as Moment)[0] ? b : a;
     case 'most_frequent':
     case 'unique':
@@ -178,7 +181,7 @@ function tallied(...tallies: Tally[]): Tally {
   return [...times];
 }
 
-/** The rarest value of the oldest bucket gives way; of equally rare ones the one that came first. */
+/** Drops the rarest values of the oldest buckets. Among equally rare values, the first goes first. */
 function bounded(buckets: Counter['b']): Counter['b'] {
   let over = buckets.reduce((sum, [, content]) => sum + (content as Tally).length, 0) - MAX_VALUES;
   const kept: Counter['b'] = [];
@@ -193,7 +196,7 @@ function bounded(buckets: Counter['b']): Counter['b'] {
   return kept;
 }
 
-/** What a counter says of somebody who did nothing: nobody is told of it. */
+/** Returns the value of a counter without events. It is never sent. */
 export function nothingOf(compute: Compute): Json {
   switch (compute) {
     case 'count':
@@ -211,8 +214,8 @@ export function nothingOf(compute: Compute): Json {
 }
 
 /**
- * What a counter says at a time. `first` and `last` without a property are ms since 1970; `unique` is the list of values in
- * order; of equally frequent values `most_frequent` is the first in that order.
+ * Returns the value of a counter at a time. `first` and `last` without a property are in ms since 1970. `unique` is a
+ * sorted list of values. Among equally frequent values, `most_frequent` is the first in that order.
  */
 export function valueOf(spec: CounterSpec, counter: Counter | undefined, nowMs: number): Json {
   const [first, ...rest] = live(spec, counter, nowMs).map(([, content]) => content);
@@ -244,7 +247,7 @@ function inOrder(a: Scalar, b: Scalar): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** When the counter says something else although nothing comes, ms since 1970; undefined: never. */
+/** Returns when the value changes without a new event, ms since 1970; undefined: never. */
 export function changesAt(spec: CounterSpec, counter: Counter, nowMs: number): number | undefined {
   if (spec.windowMs === undefined) return undefined;
   const oldest = live(spec, counter, nowMs)[0];

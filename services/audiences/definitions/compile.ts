@@ -6,32 +6,32 @@ import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from '.
 import { type Profile, traitsOf } from '../profiles/profile';
 import { NO_SOURCES, type TrustedSources, trustedSourcesOf } from './trusted-sources';
 
-/** Audiences and computed traits, ready to be computed: one per version of `config`. */
+/** Compiles audiences and computed traits, once for each version of `config`. */
 
-/** One definition, and what it takes to compute it. */
+/** A definition with the data needed to compute it. */
 export interface Definition {
   id: string;
-  /** of all that is computed: another one counts anew */
+  /** increases when the condition, event or sources change; each revision starts from zero */
   revision: number;
   kind: 'audience' | 'computed_trait';
   name: string;
   key: string;
-  /** the source that it is told by */
+  /** the source of its messages */
   source: string;
   syncEveryMs: number;
   history: readonly number[];
   uploads: NonNullable<Audience['uploads']>;
   counters: readonly CounterSpec[];
-  /** what nobody is told of */
+  /** the value that is not sent, since users start with it */
   nothing: Json;
   /**
-   * What it says of a user at a time.
+   * Returns its value for a user at a time.
    * @param listedSince the first upload of members that counts
    */
   value(profile: Profile, nowMs: number, listedSince: number): Json;
 }
 
-/** All of them, and whom an event concerns. */
+/** All definitions, with an index by event. */
 export class Definitions {
   readonly #byId: ReadonlyMap<string, Definition>;
   readonly #byEvent = new Map<string, { definition: Definition; spec: CounterSpec }[]>();
@@ -65,12 +65,12 @@ export class Definitions {
     return this.#byEvent.get(event) ?? [];
   }
 
-  /** How often which of them are told. */
+  /** The sync intervals in use. */
   get intervals(): number[] {
     return [...new Set(this.all.map(({ syncEveryMs }) => syncEveryMs))];
   }
 
-  /** When something is said of the user although nothing comes, ms since 1970; undefined: never. */
+  /** Returns when a value of the user changes without a new event, ms since 1970; undefined: never. */
   dueAt(profile: Profile, nowMs: number): number | undefined {
     let due: number | undefined;
     for (const [id, counter] of Object.entries(profile.c ?? {})) {
@@ -82,7 +82,7 @@ export class Definitions {
   }
 }
 
-/** A condition that failed is no match; told to whoever counts. */
+/** Counts a condition that failed. The user is then not a member. */
 export type OnFailure = (definition: string, reason: string) => void;
 
 export function ofAudience(audience: Audience, onFailure: OnFailure, browser = NO_SOURCES): Definition {
@@ -97,7 +97,8 @@ export function ofAudience(audience: Audience, onFailure: OnFailure, browser = N
   }
   const expression = compileExpression(condition, 'audience');
   if (expression.kind === 'mistake') {
-    // Control checked it; a later version of Waypost may know more of it, and one that cannot be read has no members.
+    // Control validated the condition. A later version of Waypost may accept more; an unreadable condition has no
+    // members.
     onFailure(audience.id, expression.message);
     return { ...base, counters: [], value: () => false };
   }
@@ -167,11 +168,11 @@ function specOf(
   };
 }
 
-/** By the traits, and by the name of the sources. */
+/** Cache by the traits, then by the name of the sources. */
 const users = new WeakMap<object, Map<string, Variables>>();
 const WITHOUT_TRAITS = userVariables({ traits: {} });
 
-/** A user as conditions see them: made once for all that ask about the same traits of the same sources. */
+/** Returns a user as conditions see them. All definitions with the same traits and sources share the object. */
 function userOf(profile: Profile, sources: TrustedSources): Variables {
   const { t } = profile;
   if (!t) return WITHOUT_TRAITS;
@@ -186,7 +187,7 @@ function counterOf(profile: Profile, { id }: CounterSpec): Counter | undefined {
   return profile.c?.[id];
 }
 
-/** The definition and revision that a counter is of. */
+/** Returns the definition and revision of a counter. */
 export function ownerOf(counter: string): { id: string; revision: number } {
   const [id = '', revision = ''] = counter.split('.');
   return { id, revision: Number(revision) };

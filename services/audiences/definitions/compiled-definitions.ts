@@ -31,7 +31,7 @@ export class CompiledDefinitions {
   #compile(): Definitions {
     const browser = browserSources(this.config);
     const names = [...browser].sort().join(' ');
-    // Each of them counts other sources.
+    // Every definition then counts other sources.
     if (names !== this.#browser) this.#compiled.clear();
     this.#browser = names;
     const known = <T extends { id: string }>(entry: { version: number; data: T }, make: (data: T) => Definition) => {

@@ -1,17 +1,17 @@
 import { type ConfigView } from '../../../shared/config/types';
 
 /**
- * Which sources count for a definition: pure.
+ * Decides which sources count for a definition: pure.
  *
- * The write key of a browser source is public: anybody can send any user's id with it. So a definition counts the
- * messages of browser sources only where it names them, and there a trait that a server source has set wins.
+ * The write key of a browser source is public: anybody can use it to send any user's id. A definition therefore counts
+ * messages of browser sources only if it names these sources. Even then, a trait set by a server source wins.
  */
 export interface TrustedSources {
-  /** those that the definition names; undefined: all server sources */
+  /** the sources that the definition names; undefined: all server sources */
   named: ReadonlySet<string> | undefined;
   /** all browser sources */
   browser: ReadonlySet<string>;
-  /** the same for the same sources, in whatever order */
+  /** equal for equal sources, in any order */
   name: string;
 }
 
@@ -20,7 +20,7 @@ export const NO_SOURCES: ReadonlySet<string> = new Set();
 export function trustedSourcesOf(ids: readonly string[] | undefined, browser: ReadonlySet<string>): TrustedSources {
   const named = ids && new Set(ids);
   const nameOf = (of: Iterable<string>) => [...of].sort().join(' ');
-  // No id of a source holds a star or a stroke.
+  // Ids of sources contain neither a star nor a vertical bar.
   return { named, browser, name: `${ids ? nameOf(ids) : '*'}|${nameOf(browser)}` };
 }
 
@@ -28,7 +28,7 @@ export function countsFor({ named, browser }: TrustedSources, source: string): b
   return named ? named.has(source) : !browser.has(source);
 }
 
-/** The sources whose write keys are public. */
+/** Returns the ids of the sources whose write keys are public. */
 export function browserSources(config: Pick<ConfigView, 'list'>): Set<string> {
   return new Set(config.list('source').flatMap(({ data }) => (data.trust === 'browser' ? [data.id] : [])));
 }

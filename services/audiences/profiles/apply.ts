@@ -6,9 +6,9 @@ import { type Incoming, type ProfileEvent } from '../repartition/event';
 import { markedFull, mergeTraits, orNew, type Profile, dropIfEmpty, withTraits } from './profile';
 import { type ProfileSizeLimit } from './size-limits';
 
-/** What one event does to the profiles of a draft: pure but for the draft. */
+/** Applies one event to the profiles of a change set. It changes nothing else. */
 
-/** Whether a definition counts by this reading. */
+/** Returns whether a definition counts in this reading. */
 type Wanted = (definition: Definition) => boolean;
 
 interface Counting {
@@ -18,13 +18,13 @@ interface Counting {
   room: ProfileSizeLimit;
 }
 
-/** One event, and where it counts. */
+/** One event, and the definitions that it counts for. */
 export interface Application {
   draft: ChangeSet;
   record: Incoming;
   nowMs: number;
   wanted: Wanted;
-  /** of a second reading: its number */
+  /** number of the second reading; absent: the live reading */
   pass?: number;
 }
 
@@ -68,7 +68,7 @@ export function applyRecord({ draft, record, nowMs, wanted, pass }: Application,
       return;
     case 'merge': {
       const known = draft.get(user);
-      // What a second reading moves comes late: whom it was for may have been moved or deleted since.
+      // Records moved by a second reading come late. Their user may have been moved or deleted since.
       if (isLate(record) && (!known || known.g)) return;
       const before = orNew(known, pass);
       const room = draft.room(user, before);
@@ -107,10 +107,10 @@ function merged(around: Around, profile: Profile, from: Profile, { wanted, room,
   return c ? { ...profile, c } : profile;
 }
 
-/** What an alias takes along; in a pass only what that pass has counted. */
+/** Returns the parts that an alias moves. In a second reading these are only its own counters. */
 function taken(around: Around, profile: Profile | undefined, wanted: Wanted, pass: number | undefined) {
   const { t, c = {}, s } = profile ?? {};
-  // What receivers were told of the old id is kept for the day when somebody has it again.
+  // The values last sent for the old id are kept, in case a user has this id again.
   if (pass === undefined) return { moved: { ...(t && { t }), c }, left: s ? { s, g: 1 as const } : null };
   const mine = (id: string) => {
     const definition = around.definitions.of(ownerOf(id).id);

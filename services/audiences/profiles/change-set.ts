@@ -5,22 +5,22 @@ import { type PartitionState } from './partition-state';
 import { encodeProfile, markedFull, type Profile, type SentValue } from './profile';
 import { MAX_BROWSER_PROFILE_BYTES, MAX_PROFILE_BYTES, MAX_TOLD_BYTES, ProfileSizeLimit } from './size-limits';
 
-/** The profiles of one partition, as the engine sees them. */
+/** The profiles of one partition, as the engine reads and writes them. */
 export interface ProfileReader {
   get(user: string): Profile | undefined;
-  /** in order of their ids, from behind `after` on */
+  /** ids after `after`, in order */
   users(after: string | undefined, limit: number): string[];
-  /** those who were touched since the last sync of this interval */
+  /** users touched since the last sync of this interval */
   touched(intervalMs: number, limit: number): string[];
-  /** those of whom something else is to be said by now although nothing came */
+  /** users whose value changed because a time window expired */
   due(nowMs: number, limit: number): string[];
-  /** All of a step at once, or nothing. */
+  /** Writes the whole step, or nothing. */
   write(step: Step): void;
 }
 
-/** What one user is to be told of. */
+/** A changed value to send for one user. */
 export interface ValueChange {
-  /** its place among all that this partition tells */
+  /** position among all values that this partition sends */
   sequence: number;
   user: string;
   definition: string;
@@ -29,15 +29,15 @@ export interface ValueChange {
   atMs: number;
 }
 
-/** What is to be written, and sent, together. */
+/** The changes to write and send together. */
 export interface Step {
-  /** as they are now; null: gone */
+  /** the changed profiles; null: deleted */
   profiles: ReadonlyMap<string, Profile | null>;
-  /** of those who were changed or looked at: when they are due; undefined: never */
+  /** when each changed or checked user is due; undefined: never */
   due: ReadonlyMap<string, number | undefined>;
-  /** to be looked at by the next sync of each of these intervals */
+  /** to be checked by the next sync of each of these intervals */
   touched: { users: readonly string[]; intervalsMs: readonly number[] };
-  /** looked at by the sync of this interval */
+  /** checked by the sync of this interval */
   synced?: { intervalMs: number; users: readonly string[] };
   moves: readonly Move[];
   tells: readonly ValueChange[];
@@ -48,19 +48,19 @@ export interface Step {
 
 /** An event for a user of any partition. */
 export interface Move {
-  /** whose profile it takes along */
+  /** the user whose profile it takes along */
   from: string;
   user: string;
   event: ProfileEvent;
   origin: Origin;
 }
 
-/** A step in the making. */
+/** A step under construction. */
 export class ChangeSet {
   readonly #profiles = new Map<string, Profile | null>();
-  /** as they are on the shelf: read once, and the same object each time, so that what has not changed is known by it */
+  /** as stored. Each is read only once, so that an unchanged profile is recognised by its identity. */
   readonly #read = new Map<string, Profile | undefined>();
-  /** users of whom a browser source has sent something */
+  /** users with events from a browser source */
   readonly #browsed = new Set<string>();
   readonly #touched = new Set<string>();
   readonly #moves: Move[] = [];
@@ -76,7 +76,7 @@ export class ChangeSet {
     private readonly nowMs: number,
     private readonly begin: {
       meta: PartitionState;
-      /** users whose profiles grew too large in a first draft: here each change is measured */
+      /** users whose profiles grew too large in a first draft; here each of their changes is measured */
       measured?: ReadonlySet<string> | undefined;
     },
   ) {
@@ -84,8 +84,8 @@ export class ChangeSet {
   }
 
   /**
-   * The room for what an event adds to a profile.
-   * @param source absent: the event brings what other events have added
+   * Returns the limit for additions of an event to a profile.
+   * @param source absent: the event brings additions of other events
    */
   room(user: string, before: Profile, source?: string): ProfileSizeLimit {
     const { browser } = this.definitions;
@@ -97,8 +97,8 @@ export class ChangeSet {
   }
 
   /**
-   * Users whose profiles have become larger than they may. They are rare, so that profiles are measured when they are
-   * encoded anyway, and the step is drafted a second time for their sake.
+   * Returns users whose profiles have grown beyond the limit. They are rare: profiles are therefore measured only when
+   * they are encoded anyway, and for these users the step is drafted a second time.
    */
   tooLarge(): Set<string> {
     const users = new Set<string>();
@@ -126,7 +126,7 @@ export class ChangeSet {
     this.#touched.add(user);
   }
 
-  /** What makes no difference to what is told. */
+  /** Sets a profile without a change to the values that are sent. */
   setQuietly(user: string, profile: Profile | null): void {
     this.#profiles.set(user, profile);
   }
@@ -143,7 +143,9 @@ export class ChangeSet {
     this.#moves.push(move);
   }
 
-  /** What is told is no reason to look again: the profile alone is written. */
+  /**
+   * Adds a value to send, and stores it in the profile. This does not touch the user, since it changes no other value.
+   */
   emit(user: string, definition: string, value: Json, atMs: number): void {
     const sequence = this.#lastSent + 1;
     const profile = this.get(user) ?? {};
@@ -158,7 +160,7 @@ export class ChangeSet {
     this.#tells.push({ sequence, user, definition, value, atMs });
   }
 
-  /** What was told, by definition. */
+  /** Adds the number of sent values to each definition. */
   count(meta: PartitionState): PartitionState {
     const defs = { ...meta.defs };
     for (const { definition } of this.#tells) {

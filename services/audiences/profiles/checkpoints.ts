@@ -2,23 +2,26 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { PROFILES } from '../../../shared/kafka/topics';
 
 /**
- * Up to where the store of a partition holds what its changelog says: the end of the changelog, as long as it has grown by
- * what this process wrote and by nothing else. A process that was frozen finds its successor's records there, before it
- * learns that it has one: it must not claim to hold them.
+ * Determines up to which offset of the changelog a store is complete: the end of the changelog, provided that it grew
+ * only by the records of this process. A process that was frozen finds its successor's records there before it learns
+ * of the successor. It must not claim to hold them.
  */
 
 const EVERY_MS = 10_000;
-/** After a foreign record: who is still the partition's keeper by then (several sessions) has what counts, and goes on from there. */
+/**
+ * Pause after a foreign record. A process that still owns the partition after this time (several sessions) holds the
+ * current state, and takes checkpoints again.
+ */
 const DOUBT_MS = 30_000;
 
 export class Checkpoints {
-  /** where the changelog ended at the last one */
+  /** end of the changelog at the last checkpoint */
   #end: number;
   #written = 0;
   #lookedAt: number;
   #doubtedAt: number | undefined;
 
-  /** @param options.next where the changelog ended when the store was restored from it */
+  /** @param options.next end of the changelog when the store was restored from it */
   constructor(
     private readonly options: {
       kafka: Pick<Kafka, 'ranges'>;
@@ -31,18 +34,18 @@ export class Checkpoints {
     this.#lookedAt = options.now();
   }
 
-  /** So many records were acknowledged, and the store has what they say. */
+  /** Counts records that were acknowledged and whose content is in the store. */
   wrote(records: number): void {
     this.#written += records;
   }
 
-  /** To be called between two steps. @returns the next one, now and then; ms since 1970 */
+  /** Call between two steps. @returns the next checkpoint when one is due; `at` in ms since 1970 */
   async next(): Promise<{ next: number; at: number } | undefined> {
     const { kafka, partition, now } = this.options;
     if (this.#written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
     const at = (this.#lookedAt = now());
     const next = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition)?.high ?? 0;
-    // More is another's, or a request's of ours that was sent twice.
+    // More records come from another process, or from a request that this process sent twice.
     if (next !== this.#end + this.#written) {
       this.#doubtedAt ??= at;
       if (at - this.#doubtedAt < DOUBT_MS) return undefined;

@@ -6,24 +6,24 @@ import { callOf, type Incoming } from '../repartition/event';
 import { type PartitionState } from './partition-state';
 
 /**
- * Recognises copies of calls in one partition of `profiles.events`. A client repeats a call that got no answer, and the copy
- * may lie in another partition of `messages`, where no reader of one partition recognises it (docs/design/decisions/0028). Here all
- * calls of a user come together.
+ * Recognises duplicate calls in one partition of `profiles.events`. A client repeats a call that got no response, and
+ * the duplicate may be in another partition of `messages`, where the reader of one partition cannot recognise it
+ * (docs/design/decisions/0028-blocked-partitions.md). Here all calls of a user come together.
  *
- * Invariant: a call counts as counted only at a lower offset. So records that are read again after a crash are no copies of
- * themselves, and what this remembers can be read back from the log.
+ * Invariant: a call is a duplicate only if the same call has a lower offset. Records that are read again after a crash
+ * are therefore not duplicates of themselves, and this window can be rebuilt from the log.
  */
 
-/** For all partitions of a process, once for the live reading and once for a second reading. */
+/** Limit for all partitions of a process, once for the live reading and once for a second reading. */
 const IDS = DEDUP_IDS / 4;
 const FETCH_BYTES = 1024 * 1024;
 
 export class CountedCalls {
-  /** made for the first call: a second reading is rare */
+  /** created for the first call, since a second reading is rare */
   #made: DedupWindow | undefined;
   readonly #most: number;
 
-  /** @param partitions of the topic: their windows share the memory */
+  /** @param partitions number of partitions of the topic; their windows share the memory */
   constructor(partitions = 1) {
     this.#most = Math.ceil(IDS / partitions);
   }
@@ -32,7 +32,7 @@ export class CountedCalls {
     return (this.#made ??= createDedupWindow({ maxIds: this.#most }));
   }
 
-  /** Leaves out the copies, and remembers the other calls. */
+  /** Removes the duplicates, and remembers the other calls. */
   withoutCopies(records: readonly Incoming[]): Incoming[] {
     return records.filter(({ call }) => {
       if (!call) return true;
@@ -43,8 +43,8 @@ export class CountedCalls {
   }
 
   /**
-   * Remembers the calls before an offset: those of the hour before the record there.
-   * @returns how many records were read
+   * Remembers the calls before an offset, within the hour before its record.
+   * @returns the number of records read
    */
   async recall(
     kafka: Pick<Kafka, 'read' | 'ranges'>,
@@ -60,7 +60,7 @@ export class CountedCalls {
     let records = 0;
     for (let from = Math.max(since?.low ?? 0, end - this.#most); from < end;) {
       const fetched = await kafka.read({ ...at, offset: from, until: end });
-      // Retention has taken them meanwhile.
+      // Retention has deleted them since.
       if (fetched.gone) break;
       for (const record of fetched.records) if (record.offset < end) this.#remember(record);
       records += fetched.records.length;
@@ -75,7 +75,7 @@ export class CountedCalls {
   }
 }
 
-/** Reads back the calls that were counted before this process kept the partition. */
+/** Reads back the calls that were counted before this process owned the partition. */
 export async function recallCalls(
   kafka: Pick<Kafka, 'read' | 'ranges'>,
   engine: { calls: { live: CountedCalls; fill: CountedCalls }; meta: PartitionState },

@@ -20,13 +20,13 @@ import {
 import { type Profile, sameJson, dropIfEmpty } from './profile';
 
 /**
- * What becomes of one partition of profiles. Each method looks at the store and says what is to be written (change-set.ts);
- * nothing has happened until that is committed, so that a crash at any moment leaves a state that all can be said of
- * again: events are known by their offsets, what is told by its place in `told`.
+ * Processes one partition of profiles. Each method reads the store and returns the changes to write (change-set.ts).
+ * They take effect only with `commit`, so that after a crash at any point every step can be repeated: events are
+ * identified by their offsets, and sent values by their position in `told`.
  */
 export class Engine {
   #definitions: Definitions;
-  /** calls that the live reading has counted lately, and those of a second reading */
+  /** recent calls counted by the live reading and by a second reading */
   readonly calls: { live: CountedCalls; fill: CountedCalls };
 
   constructor(
@@ -34,12 +34,12 @@ export class Engine {
     public meta: PartitionState,
     private readonly options: {
       partition: number;
-      /** of the log when this process took over: up to there another may have moved profiles already */
+      /** end of the log when this process took over; until there, a previous owner may have moved profiles already */
       end: number;
       seen: HasPassed;
-      /** what was counted so far goes on by them; new ones begin with `adopt` */
+      /** existing counters continue with these definitions; new ones begin with `adopt` */
       definitions: Definitions;
-      /** an event was left out, since it cannot be applied */
+      /** called for an event that is left out because it cannot be applied */
       onUnusable?: (record: Incoming, error: unknown) => void;
     },
   ) {
@@ -48,9 +48,9 @@ export class Engine {
   }
 
   /**
-   * Other definitions are to be computed from now on. They begin when all is read that another process may have read: a
-   * profile that it moved without them is not moved again.
-   * @returns undefined where all are as they were
+   * Computes other definitions from now on. New ones begin once all records that another process may have read are
+   * read: a profile that it moved without them is not moved again.
+   * @returns undefined if nothing changes
    */
   adopt(definitions: Definitions, nowMs: number): Step | undefined {
     this.#definitions = definitions;
@@ -61,7 +61,7 @@ export class Engine {
       : this.#draft(nowMs).step(meta);
   }
 
-  /** Counts what came. */
+  /** Counts new events. */
   apply(records: readonly Incoming[], nowMs: number): Step {
     const { cursor, admitted } = admit(this.meta.live, records);
     const first = this.calls.live.withoutCopies(admitted);
@@ -72,19 +72,19 @@ export class Engine {
     });
   }
 
-  /** There is nothing to be read before an offset: it was deleted since. */
+  /** Skips to an offset before which the log has no more records, because they were deleted. */
   skip(next: number, nowMs: number): Step {
     return this.#draft(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });
   }
 
-  /** Whether something waits for what others do: it is to be adopted again. */
+  /** Returns whether a definition waits for other processes. Call `adopt` again then. */
   get waits(): boolean {
     return (
       this.meta.live.next < this.options.end || Object.values(this.meta.defs).some(({ phase }) => phase === 'held')
     );
   }
 
-  /** Counts what was there, for definitions that came later. @param end of the log: beyond it nothing is kept */
+  /** Counts earlier events for new definitions. @param end the log has no further records before the live reading */
   fill(records: readonly Incoming[], end: boolean, nowMs: number): Step {
     const { fill, live } = this.meta;
     if (!fill) throw new Error('there is nothing to fill');
@@ -103,7 +103,7 @@ export class Engine {
     });
   }
 
-  /** Who is in or out by a line of an upload. */
+  /** Adds or removes members by the lines of an upload. */
   list(at: { definition: string; upload: number; nowMs: number }, records: readonly Incoming[]): Step {
     const { definition, upload } = at;
     const draft = this.#draft(at.nowMs);
@@ -116,12 +116,12 @@ export class Engine {
     return draft.step(this.meta);
   }
 
-  /** All lines of an upload were read. */
+  /** Applies an upload after all of its lines were read. */
   listed(definition: string, upload: { number: number; full: boolean }, nowMs: number): Step {
     return this.#draft(nowMs).step(this.#withPasses(uploadApplied(this.meta, definition, upload)));
   }
 
-  /** Of whom something else is to be said since a window ran out: they are looked at by the next sync. */
+  /** Touches users whose value may have changed because a window expired. The next sync checks them. */
   expire(nowMs: number, limit: number): Step | undefined {
     const users = this.shelf.due(nowMs, limit);
     if (users.length === 0) return undefined;
@@ -130,7 +130,7 @@ export class Engine {
     return draft.step(this.meta);
   }
 
-  /** Tells what has changed of those who were touched since the last time. @returns undefined where there is nobody left */
+  /** Emits changed values of users touched since the last sync. @returns undefined if no users are left */
   sync(intervalMs: number, nowMs: number, limit: number): Step | undefined {
     const users = this.shelf.touched(intervalMs, limit);
     if (users.length === 0) return undefined;
@@ -144,7 +144,7 @@ export class Engine {
     });
   }
 
-  /** The next profiles of a first sync. @returns undefined where none runs */
+  /** Checks the next profiles of a first sync. @returns undefined if none runs */
   scan(nowMs: number, limit: number): Step | undefined {
     const { scan } = this.meta;
     if (!scan) return undefined;
@@ -164,7 +164,7 @@ export class Engine {
     });
   }
 
-  /** The step was written, and acknowledged. */
+  /** Commits a step that was written and acknowledged. */
   commit(step: Step): void {
     this.shelf.write(step);
     this.meta = step.meta;
@@ -178,7 +178,7 @@ export class Engine {
     return new ChangeSet(this.shelf, this.#definitions, nowMs, { meta: this.meta, measured });
   }
 
-  /** @param work what is done to the profiles; returns how far this is then. It is done again where a profile grew too large */
+  /** @param work changes the profiles and returns the new state; it runs again if a profile grew too large */
   #drafted(nowMs: number, work: (draft: ChangeSet) => PartitionState): Step {
     const draft = this.#draft(nowMs);
     const meta = work(draft);
@@ -188,7 +188,7 @@ export class Engine {
     return measured.step(work(measured));
   }
 
-  /** One event that cannot be applied must not stop the others. */
+  /** Applies one event. If it cannot be applied, the other events still are. */
   #tryOne(application: Application): void {
     try {
       applyRecord(application, { definitions: this.#definitions, partition: this.options.partition });
@@ -197,7 +197,7 @@ export class Engine {
     }
   }
 
-  /** What is left of definitions that are gone, or count otherwise now. */
+  /** Removes the data of deleted definitions and of old revisions. */
   #forget(draft: ChangeSet, user: string): void {
     const profile = draft.get(user);
     const kept = profile && this.#kept(profile);
@@ -214,7 +214,7 @@ export class Engine {
     if (!Object.keys(c).some(old) && !Object.keys({ ...s, ...l }).some(gone)) return profile;
     const without = <T>(part: Record<string, T>, drop: (id: string) => boolean) =>
       Object.fromEntries(Object.entries(part).filter(([id]) => !drop(id)));
-    // There is room again.
+    // The profile has room again.
     const { f: _, ...rest } = profile;
     return { ...rest, c: without(c, old), s: without(s, gone), l: without(l, gone) };
   }
@@ -229,7 +229,7 @@ export class Engine {
       const told = profile.s?.[definition.id];
       const value = definition.value(profile, nowMs, this.meta.defs[definition.id]?.since ?? 0);
       if (sameJson(value, told ? told[0] : definition.nothing)) continue;
-      // Later than the last one whatever the clock says: receivers go by it.
+      // Always later than the last timestamp, even if the clock steps back, since receivers compare them.
       draft.emit(user, definition.id, value, Math.max(nowMs, (told?.[1] ?? 0) + 1));
     }
   }

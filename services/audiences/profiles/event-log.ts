@@ -2,7 +2,7 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { decodeEvent, type Incoming } from '../repartition/event';
 
-/** One partition of `profiles.events`, read where one says: beside what comes by the consumer group. */
+/** Reads one partition of `profiles.events` at any offset, independent of the consumer group. */
 
 const FETCH_BYTES = 256 * 1024;
 
@@ -13,8 +13,8 @@ export class EventLog {
   ) {}
 
   /**
-   * Records from an offset on, or from the first that is kept, before an end; `done`: there are no more.
-   * @param wanted the users whose records are of interest; the others' are not even decoded
+   * Reads records from an offset (or the first retained one) up to an end; `done`: no more follow.
+   * @param wanted selects users; records of other users are not even decoded
    */
   async read(
     offset: number,
@@ -41,7 +41,7 @@ export class EventLog {
     return { records: [], next: end, done: true };
   }
 
-  /** The first offset that is kept. */
+  /** Returns the first retained offset. */
   async #low(): Promise<number | undefined> {
     return (await this.kafka.ranges(PROFILE_EVENTS)).find(({ partition }) => partition === this.partition)?.low;
   }

@@ -2,23 +2,23 @@ import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port
 import { type Log } from '../../../shared/telemetry/log';
 import { decodeEvent, type Incoming } from '../repartition/event';
 
-/** An event that was taken, and the record to be done with. */
+/** An accepted event, and the record to complete. */
 export interface Queued {
   incoming: Incoming;
   record: OpenRecord;
 }
 
 export interface EventQueueOptions {
-  /** what one before this had taken when the session was lost, and had not written */
+  /** accepted by the previous owner and not written when the session was lost */
   inherited: readonly Queued[];
   log: Log;
-  /** what was refused may be offered again */
+  /** refused records may be offered again */
   onRoom: () => void;
 }
 
 const MAX_QUEUE = 2_000;
 
-/** What a partition's keeper has taken and not yet written, in order, and no more than so much of it. */
+/** Holds the events that a partition has accepted and not yet written, in order and up to a limit. */
 export class EventQueue {
   readonly #queue: Queued[];
   #refused = false;
@@ -35,7 +35,7 @@ export class EventQueue {
     return this.#queue;
   }
 
-  /** Takes a record, unless too many wait. */
+  /** Accepts a record, unless the queue is full. */
   offer(record: OpenRecord): DispatchResult {
     if (this.#queue.length >= MAX_QUEUE) {
       this.#refused = true;
@@ -47,7 +47,7 @@ export class EventQueue {
     return 'accepted';
   }
 
-  /** The oldest so many are written. */
+  /** Completes the oldest `count` records, which are written. */
   done(count: number): void {
     for (const { record } of this.#queue.splice(0, count)) record.done();
     if (!this.#refused || this.#queue.length >= MAX_QUEUE / 2) return;

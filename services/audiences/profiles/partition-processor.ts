@@ -20,17 +20,17 @@ import { type Store } from './store';
 import { watchRefused } from '../telemetry';
 
 /**
- * Keeps one partition of profiles while it is this process's.
+ * Processes one partition of profiles while this process owns it.
  *
- * Invariant: one step at a time, and each in this order: what moves, the changelog, the store, what is told. Each waits for
- * Kafka's acknowledgement of the one before, and an event is done after all of them; so whatever dies, what was not written is
- * made again from what was, and what was told and may not have arrived is told again as it was.
+ * Invariant: one step at a time, and each writes in this order: moves, the changelog, the store, messages. Each write
+ * waits for Kafka's acknowledgement of the one before, and an event is done after all of them. After a crash, unwritten
+ * changes are computed again from the written ones, and messages that may not have arrived are sent again unchanged.
  */
 export interface PartitionProcessorOptions extends EventQueueOptions {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   producer: BatchProducer;
   partition: number;
-  /** how many partitions there were when this process began to read */
+  /** number of partitions when this process began to read */
   partitions: number;
   /** of the store */
   path: string;
@@ -40,7 +40,7 @@ export interface PartitionProcessorOptions extends EventQueueOptions {
   onFatal: (error: unknown) => void;
 }
 
-/** Of one step: it must be written before the next begins, and others' partitions take their turn meanwhile. */
+/** Events of one step. A step must be written before the next one begins, and other partitions run in between. */
 const CHUNK = 500;
 const TICK_MS = 100;
 
@@ -52,7 +52,7 @@ export class PartitionProcessor {
   #wake: () => void = () => undefined;
   #store: Store | undefined;
   #engine: Engine | undefined;
-  /** of `messages` when this began: nobody is told anything before all that has been counted */
+  /** ends of `messages` at the start; nothing is sent before everything below them is counted */
   #ends: readonly number[] = [];
   #ready = false;
   #adopted: Definitions | undefined;
@@ -68,38 +68,38 @@ export class PartitionProcessor {
     });
   }
 
-  /** Takes a record, unless too many wait. */
+  /** Accepts a record, unless the queue is full. */
   offer(record: OpenRecord): DispatchResult {
     const verdict = this.#queue.offer(record);
     this.#wake();
     return verdict;
   }
 
-  /** Ends when what was taken is written; `lost`: at once, since it may be another's. */
+  /** Closes after the queue is written. `lost`: immediately, since another process may own the partition. */
   close({ lost }: { lost: boolean }): void {
     this.#closing = true;
     this.#lost ||= lost;
     this.#wake();
   }
 
-  /** After a session was lost: what was taken and not written. Nobody offers it again. */
+  /** After a lost session: the events accepted and not written. They are not offered again. */
   get left(): readonly Queued[] {
     return this.#queue.all;
   }
 
-  /** How it stands with each definition; undefined until the store is there. */
+  /** Returns the state of all definitions; undefined until the store is open. */
   report(): Report | undefined {
     if (!this.#store || !this.#engine) return undefined;
     return reportOf(this.#engine.meta, this.#store, this.#syncs);
   }
 
-  /** What others may look at now; undefined before the store is there, and from when it is let go. */
+  /** Returns the state that queries may read; undefined before the store opens and after it begins to close. */
   get snapshot(): (Snapshot & { shelf: Store }) | undefined {
     if (!this.#store || !this.#engine || this.#lost) return undefined;
     return { shelf: this.#store, log: this.#log, ready: this.#ready, next: this.#engine.meta.live.next };
   }
 
-  /** Events that were taken and not yet counted. */
+  /** Number of events accepted and not yet counted. */
   get queued(): number {
     return this.#queue.length;
   }
@@ -137,13 +137,13 @@ export class PartitionProcessor {
         if (!(await this.#round(engine))) await this.#rest();
       }
     } finally {
-      // From here on nobody may look at it.
+      // Queries must not read the store any more.
       this.#store = undefined;
       await store.close();
     }
   }
 
-  /** What was counted by another after the last it said of it. */
+  /** Counts the events that the previous owner had counted after its last changelog record. */
   async #catchUp(engine: Engine, end: number): Promise<void> {
     while (engine.meta.live.next < end && !this.#lost) {
       const { records, done } = await this.#log.read(engine.meta.live.next, end);
@@ -151,7 +151,7 @@ export class PartitionProcessor {
     }
   }
 
-  /** A step of each kind that there is. @returns whether there was any */
+  /** Performs one step of each kind. @returns whether there was any work */
   async #round(engine: Engine): Promise<boolean> {
     const { now } = this.options;
     let busy = await this.#applyNext(engine);
@@ -191,7 +191,7 @@ export class PartitionProcessor {
     this.#adopted = definitions;
   }
 
-  /** Members from elsewhere, whose upload is complete. */
+  /** Applies members from a complete upload. */
   async #takeOver(engine: Engine): Promise<boolean> {
     const { definitions, partition, now } = this.options;
     for (const { id, uploads } of definitions().all) {
@@ -254,10 +254,10 @@ export class PartitionProcessor {
     };
   }
 
-  /** Asked again: while Kafka was waited for the partition may have become another's. */
+  /** A method, because the partition may have been lost during an await. */
   #isLost = () => this.#lost;
 
-  /** @param upTo what is sent is complete up to there */
+  /** @param upTo position up to which these messages are complete */
   async #send(tells: readonly ValueChange[], upTo: number): Promise<void> {
     const { definitions, now } = this.options;
     if (!this.#engine || !this.#store || this.#engine.meta.sent >= upTo) return;
@@ -272,7 +272,7 @@ export class PartitionProcessor {
     this.#store.sent(this.#engine.meta);
   }
 
-  /** What was told, as it was; nothing where more was told since. */
+  /** Restores a message as it was sent; none if a later value was emitted since. */
   #told({ sequence, user, definition }: { sequence: number; user: string; definition: string }): ValueChange[] {
     const told = this.#store?.get(user)?.s?.[definition];
     return told?.[2] === sequence ? [{ sequence, user, definition, value: told[0], atMs: told[1] }] : [];

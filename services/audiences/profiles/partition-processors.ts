@@ -3,16 +3,16 @@ import { type OpenRecord, type RebalanceListener, type DispatchResult } from '..
 import { type Queued } from './event-queue';
 import { PartitionProcessor, type PartitionProcessorOptions } from './partition-processor';
 
-/** The partitions of profiles that are this process's: each has its keeper, and never two. */
+/** The partitions of profiles that this process owns. Each has exactly one processor. */
 export class PartitionProcessors implements RebalanceListener {
   readonly #processors = new Map<number, PartitionProcessor>();
-  /** those that still write what they took, by partition */
+  /** processors that still write their queues, by partition */
   readonly #leaving = new Map<number, Promise<void>>();
-  /** what was taken of partitions whose session was lost: theirs who keep them next, where that is this process */
+  /** events left after a lost session, for the next processor of the partition if this process owns it again */
   readonly #left = new Map<number, readonly Queued[]>();
   #owned: ReadonlySet<number> = new Set();
 
-  /** @param options.path of all stores */
+  /** @param options.path folder of all stores */
   constructor(private readonly options: Omit<PartitionProcessorOptions, 'partition' | 'inherited'>) {}
 
   onAssigned(partitions: ReadonlySet<number>): void {
@@ -39,7 +39,7 @@ export class PartitionProcessors implements RebalanceListener {
     yield* this.#processors;
   }
 
-  /** Ends when all that was taken is written. */
+  /** Resolves when all accepted events are written. */
   async stop(): Promise<void> {
     this.onAssigned(new Set());
     await Promise.all(this.#leaving.values());
@@ -51,7 +51,7 @@ export class PartitionProcessors implements RebalanceListener {
     const inherited = this.#left.get(partition) ?? [];
     this.#left.delete(partition);
     this.#processors.set(partition, new PartitionProcessor({ ...this.options, partition, path, inherited }));
-    // What came before it was there was refused.
+    // Records were refused until the processor existed.
     this.options.onRoom();
   }
 
@@ -63,7 +63,7 @@ export class PartitionProcessors implements RebalanceListener {
     const closed = keeper.closed.then(() => {
       this.#leaving.delete(partition);
       if (lost) this.#left.set(partition, keeper.left);
-      // It came back before it was let go.
+      // The partition was assigned again before it was released.
       if (this.#owned.has(partition)) this.#open(partition);
     });
     this.#leaving.set(partition, closed);

@@ -4,48 +4,50 @@ import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { BEGINNING, type Cursor } from '../repartition/cursor';
 import { type Definition, type Definitions } from '../definitions/compile';
 
-/** How far one partition of profiles is with everything: pure. Kept beside the profiles, in the store and the changelog. */
+/**
+ * The progress of one partition of profiles: pure. It is stored beside the profiles, in the store and in the changelog.
+ */
 export interface PartitionState {
-  /** `profiles.events`, for the definitions that count */
+  /** the live reading of `profiles.events` */
   live: Cursor;
-  /** the same read again for definitions that are new here */
+  /** a second reading, for definitions that are new here */
   fill?: Pass & { cursor: Cursor };
-  /** all profiles looked at once: the first sync, and what is left of definitions that are gone */
+  /** a scan of all profiles: the first sync, and the removal of deleted definitions */
   scan?: Pass & { after?: string; counted: number };
-  /** passes begun */
+  /** number of passes begun */
   passes: number;
   defs: Record<string, DefState>;
-  /** what was told, and up to where Kafka has acknowledged it */
+  /** position of the last emitted message, and of the last acknowledged one */
   told: number;
   sent: number;
-  /** how many partitions the users are spread over; absent: written by an older version */
+  /** number of partitions the users are spread over; absent: written by an older version */
   partitions?: number;
 }
 
 interface Pass {
   number: number;
-  /** of the definitions that it is for */
+  /** the definitions that it runs for */
   ids: string[];
 }
 
-/** How far a definition is here. */
+/** The progress of one definition. */
 interface DefState {
   revision: number;
   phase: Phase;
-  /** the last upload that was taken over, and the last full one */
+  /** the last upload that was applied, and the last full one */
   upload: number;
   since: number;
-  /** how many calls told of it */
+  /** number of messages sent for it */
   told: number;
 }
 
 export const NEW_PARTITION_STATE: PartitionState = { live: BEGINNING, passes: 0, defs: {}, told: 0, sent: 0 };
 
 /**
- * Notes how many partitions the users are spread over. With more partitions a user's events would go to another one than
- * the profile is in.
- * @param now how many there are
- * @throws AppError `cannot_start` where there are others than before
+ * Stores the number of partitions the users are spread over. With another number, a user's events would go to another
+ * partition than the profile.
+ * @param now the present number
+ * @throws AppError `cannot_start` if the number has changed
  */
 export function withPartitions(meta: PartitionState, now: number): PartitionState {
   const { partitions = now } = meta;
@@ -53,7 +55,7 @@ export function withPartitions(meta: PartitionState, now: number): PartitionStat
   return { ...meta, partitions };
 }
 
-/** Users and their profiles would be in other partitions. */
+/** Returns the error for a changed number of partitions: users and their profiles would be in different ones. */
 export function otherPartitions(now: number, before: number): AppError {
   return new AppError(
     'cannot_start',
@@ -78,16 +80,16 @@ export function emits(meta: PartitionState, definition: Definition): boolean {
   return isIn(TELLING, meta, definition);
 }
 
-/** Another revision than the one that was begun with has no phase yet. */
+/** A revision other than the started one has no phase yet. */
 function isIn(phases: ReadonlySet<Phase>, { defs }: PartitionState, { id, revision }: Definition): boolean {
   const state = defs[id];
   return state?.revision === revision && phases.has(state.phase);
 }
 
-/** Whether what lay in `messages` before these ends (by partition) has been counted here. */
+/** Returns whether all messages before these ends of `messages` (by partition) have been counted here. */
 export type HasPassed = (ends: readonly number[]) => boolean;
 
-/** Begins with definitions that are new or other than they were, and ends with those that are gone. */
+/** Starts new and changed definitions, and ends deleted ones. */
 export function withDefinitions(meta: PartitionState, definitions: Definitions, seen: HasPassed): PartitionState {
   const defs = { ...meta.defs };
   for (const definition of definitions.all) {
@@ -101,13 +103,13 @@ export function withDefinitions(meta: PartitionState, definitions: Definitions, 
   for (const [id, state] of Object.entries(defs)) {
     if (definitions.of(id) || state.phase === 'leaving') continue;
     defs[id] = { ...state, phase: 'leaving' };
-    // Those whom the pass has looked at still hold something of it: the next pass sees all.
+    // The profiles already scanned still hold its data. The next pass scans all of them.
     scan &&= { ...scan, ids: scan.ids.filter((each) => each !== id) };
   }
   return startPasses({ ...meta, ...(scan && { scan }), defs }, definitions, seen);
 }
 
-/** Passes that have nobody left to run for end, and the next ones begin. */
+/** Ends passes that have no definition left, and begins the next ones. */
 export function startPasses(meta: PartitionState, definitions: Definitions, seen: HasPassed): PartitionState {
   let { fill, scan, passes } = meta;
   const defs = { ...meta.defs };
@@ -135,7 +137,7 @@ export function startPasses(meta: PartitionState, definitions: Definitions, seen
   return { ...rest, ...(fill && { fill }), ...(scan && { scan }), passes, defs };
 }
 
-/** The log was read again up to where the live reading is: who was filled counts from here. */
+/** Completes a second reading that has reached the live reading. Its definitions count live from here. */
 export function filled(meta: PartitionState): PartitionState {
   const { fill, ...rest } = meta;
   const defs = { ...meta.defs };
@@ -146,7 +148,7 @@ export function filled(meta: PartitionState): PartitionState {
   return { ...rest, defs };
 }
 
-/** All profiles were looked at. */
+/** Completes a scan of all profiles. */
 export function scanned(meta: PartitionState): PartitionState {
   const { scan, ...rest } = meta;
   const defs: Record<string, DefState> = {};
@@ -158,7 +160,9 @@ export function scanned(meta: PartitionState): PartitionState {
   return { ...rest, defs };
 }
 
-/** An upload was taken over. After a full one everybody is looked at: who is not in it any more was not named. */
+/**
+ * Records an applied upload. After a full upload all profiles are checked, since it does not name the users it removes.
+ */
 export function uploadApplied(
   meta: PartitionState,
   id: string,

@@ -4,10 +4,10 @@ import { ProfileSizeLimit } from './size-limits';
 import { countsFor, type TrustedSources } from '../definitions/trusted-sources';
 
 /**
- * What is known of one user: pure. The keys are short, since it is written again with each change; it is JSON in the
- * store and in the changelog alike.
+ * The data of one user: pure. The keys are short, since each change writes the whole profile again. It is JSON, both in
+ * the store and in the changelog.
  *
- * Traits are kept per source with their times, so that whatever order sources arrive in, the latest call wins, and a
+ * Traits are kept per source with their times. The latest call therefore wins in any order of arrival, and a
  * message that is applied twice changes nothing.
  */
 export interface Profile {
@@ -15,27 +15,30 @@ export interface Profile {
   t?: Record<string, Traits>;
   /** counters by `CounterSpec.id` */
   c?: Record<string, Counter>;
-  /** what was told last, by the id of its definition */
+  /** the last sent value, by the id of its definition */
   s?: Record<string, SentValue>;
-  /** membership from elsewhere, by the id of its audience: number of the upload that said so, and whether in or out */
+  /** uploaded membership, by the id of its audience: number of the upload, and whether the user is in or out */
   l?: Record<string, [upload: number, listed: 0 | 1]>;
-  /** nobody at present: moved to another id, or made by a second reading of the log (partition-state.ts), which may be of one who is gone */
+  /**
+   * no present user: moved to another id, or created by a second reading (partition-state.ts), whose user may be
+   * deleted
+   */
   g?: 1;
-  /** full: something was refused because of its size (size-limits.ts), or because Kafka did not take it (write-step.ts) */
+  /** full: a change was refused because of its size (size-limits.ts), or by Kafka (write-step.ts) */
   f?: 1;
 }
 
 type Traits = Record<string, [value: Json, atMs: number]>;
 
-/** The value that receivers know, the `timestamp` it was told with (ms since 1970), and its place among what was told. */
+/** The value that receivers have, its `timestamp` (ms since 1970), and its position among the sent values. */
 export type SentValue = [value: Json, atMs: number, sequence: number];
 
-/** Of a trait's value as JSON, in characters. */
+/** Limit of a trait's value as JSON, in characters. */
 const MAX_TRAIT_LENGTH = 1_024;
-/** Of a trait's name, in bytes of UTF-8. */
+/** Limit of a trait's name, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 256;
 
-/** Sets the traits of an identify. @returns the profile with them: the same one where nothing changes */
+/** Sets the traits of an identify. @returns the new profile, or the same object if nothing changes */
 export function withTraits(
   profile: Profile,
   source: string,
@@ -49,7 +52,7 @@ export function withTraits(
   const after: Traits = { ...before };
   let changed = false;
   for (const [name, value] of Object.entries(traits)) {
-    // As a key it would be no trait but a prototype.
+    // As a key it would set the prototype, not a trait.
     if (name === '__proto__') continue;
     const known = own(before, name);
     if (known && (known[1] > atMs || (known[1] === atMs && sameJson(known[0], value)))) continue;
@@ -63,8 +66,8 @@ export function withTraits(
 }
 
 /**
- * The traits of one user as conditions see them: of each name the latest of a server source, or else of a browser source. A
- * trait that was set to null is absent.
+ * Returns the traits of one user as conditions see them: for each name the latest of a server source, or the latest of
+ * a browser source if no server source set it. A trait that was set to null is absent.
  */
 export function traitsOf(profile: Profile, sources: TrustedSources): JsonObject {
   const latest = latestOf(profile, (source) => countsFor(sources, source) && !sources.browser.has(source));
@@ -88,17 +91,17 @@ function latestOf(profile: Profile, counts: (source: string) => boolean): Map<st
   return latest;
 }
 
-/** A trait may have the name of what all objects have. */
+/** Reads a trait, whose name may also be a property of every object. */
 function own(traits: Traits | undefined, name: string): Traits[string] | undefined {
   return traits && Object.hasOwn(traits, name) ? traits[name] : undefined;
 }
 
-/** Traits of both; of each name and source the later. */
+/** Merges the traits of two profiles: for each name and source the later one. */
 export function mergeTraits(into: Profile, from: Profile, room = new ProfileSizeLimit(into)): Profile {
   let merged = into;
   for (const [source, traits] of Object.entries(from.t ?? {})) {
     for (const [name, [value, atMs]] of Object.entries(traits)) {
-      // What is known at the same time stays: it is the user's own.
+      // At equal times, the user's own trait stays.
       const known = own(merged.t?.[source], name);
       if (!known || known[1] < atMs) merged = withTraits(merged, source, { traits: { [name]: value }, atMs, room });
     }
@@ -106,7 +109,7 @@ export function mergeTraits(into: Profile, from: Profile, room = new ProfileSize
   return merged;
 }
 
-/** The profile, or a new one. One that a second reading makes is marked: its user may have gone since. */
+/** Returns the profile, or a new one. A second reading marks new profiles, since their user may be deleted. */
 export function orNew(profile: Profile | undefined, pass: number | undefined): Profile {
   if (!profile) return pass === undefined ? {} : { g: 1 };
   if (pass !== undefined || !profile.g) return profile;
@@ -114,23 +117,26 @@ export function orNew(profile: Profile | undefined, pass: number | undefined): P
   return rest;
 }
 
-/** One who is nobody is there for the sake of what is kept of them. */
+/** Drops a profile without a present user once nothing is stored for it. */
 export function dropIfEmpty(profile: Profile): Profile | null {
   const { g, f: _, ...own } = profile;
   return g && isEmpty(own) ? null : profile;
 }
 
-/** Nothing is left of it that anybody asks for. */
+/** Returns whether no data is left in it. */
 function isEmpty({ t, c, s, l }: Profile): boolean {
   return [t, c, s, l].every((part) => part === undefined || Object.keys(part).length === 0);
 }
 
-/** Notes that something of the user was refused. @returns the same profile where that is noted, or nothing was refused */
+/**
+ * Marks a profile as full after a refused change. @returns the same object if it is marked already, or nothing was
+ * refused
+ */
 export function markedFull(profile: Profile, full: boolean): Profile {
   return full && !profile.f ? { ...profile, f: 1 } : profile;
 }
 
-/** Profiles are never changed but replaced: what goes to the changelog and to the store is made once. */
+/** Profiles are immutable, so each is encoded only once, for both the changelog and the store. */
 const encoded = new WeakMap<Profile, Buffer>();
 
 export function encodeProfile(profile: Profile): Buffer {
@@ -139,19 +145,19 @@ export function encodeProfile(profile: Profile): Buffer {
   return bytes;
 }
 
-/** Of what was written here: it is not checked again. */
+/** Decodes a profile without validation, since this service wrote it. */
 export function decodeProfile(bytes: Buffer): Profile {
   return JSON.parse(bytes.toString()) as Profile;
 }
 
-/** One that is to be written as it is. @param bytes must stay as they are meanwhile */
+/** Decodes a profile that will be written unchanged. @param bytes must not change until then */
 export function decodeToCopy(bytes: Buffer): Profile {
   const profile = decodeProfile(bytes);
   encoded.set(profile, bytes);
   return profile;
 }
 
-/** Whether two values are the same JSON; of objects the order of keys counts, which both have from the same writer. */
+/** Returns whether two values are the same JSON. The order of keys counts; both come from the same writer. */
 export function sameJson(a: Json, b: Json): boolean {
   return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
 }

@@ -8,23 +8,25 @@ import { readChange } from './step-records';
 import { type Profile } from './profile';
 import { Store } from './store';
 
-/** Opens the store of a partition and brings it up to what the changelog says: from where it stands, or from the beginning. */
+/**
+ * Opens the store of a partition and applies the changelog to it, from the store's checkpoint or from the beginning.
+ */
 
 const FETCH_BYTES = 1024 * 1024;
-/** Written at once: LMDB keeps the memory of as many pages as its largest transaction has changed, for each store. */
+/** Records per transaction. For each store, LMDB keeps memory for the pages of its largest transaction. */
 const CHUNK = 250;
 const SAY_EVERY_MS = 10_000;
-/** Compaction forgets after a while which keys were deleted: a store that is older might keep them. */
+/** Compaction forgets after a while which keys were deleted. An older store might keep them. */
 const TOO_OLD_MS = TOMBSTONES_MS / 2;
 
 export interface Restored {
   store: Store;
   meta: PartitionState;
-  /** where the changelog ended */
+  /** end of the changelog */
   next: number;
-  /** records of the changelog that were read */
+  /** number of changelog records read */
   records: number;
-  /** not a store that was there, but all of the changelog */
+  /** built from the whole changelog, not from an existing store */
   anew: boolean;
 }
 
@@ -71,7 +73,10 @@ export async function restore(
   return { store, meta: settled, next: range.high, records, anew };
 }
 
-/** Told first of all, so that not everything that was ever told is noted down: as a rule the last record says it. */
+/**
+ * Returns the position up to which messages are known to be acknowledged, so that the store need not list all older
+ * ones as unsent. As a rule, the last record contains it.
+ */
 async function sentBefore(kafka: Pick<Kafka, 'read'>, { partition, low, high }: Range): Promise<number> {
   if (high <= low) return 0;
   const at = { topic: PROFILES, partition, offset: high - 1, maxBytes: FETCH_BYTES, until: high };
@@ -86,7 +91,7 @@ function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number):
   return checkpoint.next >= low && checkpoint.next <= high && nowMs - checkpoint.at < TOO_OLD_MS;
 }
 
-/** What was told last may be ahead of what is known of the whole. */
+/** The last emitted message may be ahead of the last state record. */
 function withTold(meta: PartitionState, store: Store): PartitionState {
   const last = store.unsent(meta.sent).at(-1);
   return { ...meta, told: Math.max(meta.told, last?.sequence ?? 0) };

@@ -1,29 +1,29 @@
 import { NO_SOURCES } from '../definitions/trusted-sources';
 
 /**
- * How large a profile may grow, as JSON in UTF-8. Kafka takes records of 1 MiB, and a profile is one record. What receivers
- * were told may take more than what users do, so that a full profile still changes its memberships.
+ * Limit of a profile, as JSON in UTF-8. Kafka accepts records of 1 MiB, and a profile is one record. The values sent to
+ * receivers may use more than this, so that a full profile still changes its memberships.
  */
 export const MAX_PROFILE_BYTES = 256 * 1024;
-/** What a browser source sends is refused where it makes a profile larger than this: the other half is for server sources. */
+/** Limit for changes from browser sources. The other half is reserved for server sources. */
 export const MAX_BROWSER_PROFILE_BYTES = MAX_PROFILE_BYTES / 2;
 export const MAX_TOLD_BYTES = 512 * 1024;
 
-/** Of one user over all sources. */
+/** Limit for one user over all sources. */
 const MAX_TRAITS = 200;
-/** Of them, over all browser sources: what a public write key sends must not take all the room. */
+/** Limit for all browser sources, so that a public write key cannot take all the room. */
 const MAX_BROWSER_TRAITS = 50;
 
-/** The room that is left in one profile. Something that does not fit is refused; the rest is kept. */
+/** Tracks the room left in one profile. An addition that does not fit is refused; the rest is kept. */
 export class ProfileSizeLimit {
-  /** something was refused because the profile is full */
+  /** an addition was refused because the profile is full */
   full = false;
-  /** how many there are; counted when the first one is added */
+  /** number of traits, counted when the first one is added */
   #traits: { all: number; browser: number } | undefined;
 
   /**
    * @param browser ids of the sources whose write keys are public
-   * @param bytes absent: there is enough
+   * @param bytes room that is left; absent: enough
    */
   constructor(
     private readonly profile: { t?: Record<string, object> },
@@ -31,7 +31,7 @@ export class ProfileSizeLimit {
     private bytes = Infinity,
   ) {}
 
-  /** A replacement that is not larger always fits. */
+  /** Reserves the room for a change. A replacement that is not larger always fits. */
   take(before: unknown, after: unknown): boolean {
     if (this.bytes === Infinity) return true;
     const more = jsonBytes(after) - (before === undefined ? 0 : jsonBytes(before));
@@ -45,7 +45,7 @@ export class ProfileSizeLimit {
     const isBrowser = this.browser.has(source);
     const isFull = traits.all >= MAX_TRAITS || (isBrowser && traits.browser >= MAX_BROWSER_TRAITS);
     if (before === undefined && isFull) return this.#refuse();
-    // A new name, with the name of its source: counted for each, though it is written once.
+    // A new name counts with the name of its source each time, though the source is written only once.
     const [from, to] = before === undefined ? [undefined, [source, name, after]] : [before, after];
     if (!this.take(from, to)) return false;
     if (before === undefined) traits.all++;

@@ -8,18 +8,18 @@ import { encodeEvent } from '../repartition/event';
 import { type PartitionState } from './partition-state';
 import { decodeToCopy, encodeProfile, type Profile } from './profile';
 
-/** The records that a step becomes: pure. */
+/** Encodes a step as records: pure. */
 
 const FORMAT = '1';
 const USER = 'u';
 const META = 'm';
 
-/** What moves to other profiles. */
+/** Returns the records that move to other profiles. */
 export function moveRecords({ moves }: Step): OutRecord[] {
   return moves.map(({ user, event, origin }) => ({ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin) }));
 }
 
-/** The profiles as they are now, and last how far this is: where that is missing, the step is made again. */
+/** Returns the changed profiles, and the state last. If the state is missing, the step is repeated. */
 export function changelogRecords({ profiles, meta }: Step, partition: number): OutRecord[] {
   const changed = Array.from(profiles, ([user, profile]) => changelogRecord(USER + user, profile, partition));
   return [...changed, metaRecord(meta, partition)];
@@ -45,8 +45,8 @@ export function readChange(key: Buffer | null, value: Buffer | null): Change | u
 }
 
 /**
- * What a user is told, as a message of the definition's own source. Its id follows from what it says, so that one that is
- * sent again after a crash is a copy to the router.
+ * Returns the message of a changed value, from the definition's own source. Its id is derived from its content, so that
+ * the router recognises a message that is sent again after a crash as a duplicate.
  */
 export function identifyRecord(
   { user, value, atMs }: Pick<ValueChange, 'user' | 'value' | 'atMs'>,

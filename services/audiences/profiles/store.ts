@@ -7,23 +7,23 @@ import { decodeProfile, encodeProfile, type Profile, type SentValue } from './pr
 import { type JsonObject } from '../../../shared/model/message';
 
 /**
- * The profiles of one partition on disk (LMDB): what the engine reads, and a copy of what the changelog says.
+ * Stores the profiles of one partition on disk (LMDB): the engine reads them here. It is a copy of the changelog.
  *
- * It is never ahead of the changelog, and may be thrown away at any time. It is not forced to the disk: a process that is
- * killed loses nothing of it, and after the machine itself went down it is not trusted, but made anew.
+ * It is never ahead of the changelog, and can be discarded at any time. It is not synced to the disk: a killed process
+ * loses nothing, and after a crash of the machine the store is not trusted but rebuilt.
  *
  * | table     | key                     | value                                   |
  * | --------- | ----------------------- | --------------------------------------- |
  * | profiles  | user                    | when due (8 bytes, 0: never), then JSON |
  * | due       | when due, user          |                                         |
  * | touched   | interval, user          |                                         |
- * | unsent    | place among what is told | user, 0, definition                    |
+ * | unsent    | position of the message | user, 0, definition                     |
  * | members   | definition, 0, user     |                                         |
  * | full      | user                    |                                         |
  * | about     | `meta`, `checkpoint`    | JSON                                    |
  */
 
-/** Up to where in the changelog the store is complete. */
+/** The changelog offset up to which the store is complete. */
 export interface Checkpoint {
   next: number;
   /** ms since 1970 */
@@ -40,7 +40,7 @@ const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
 export class Store implements ProfileReader {
   readonly #env: RootDatabase;
   readonly #tables: Record<(typeof TABLES)[number], Table>;
-  /** how many there are of each definition */
+  /** number of members of each definition */
   readonly #members = new Map<string, number>();
   #full: number | undefined;
 
@@ -82,7 +82,7 @@ export class Store implements ProfileReader {
   }
 
   get(user: string): Profile | undefined {
-    // Without a copy: it is decoded before anything else is read. It is longer than its `length` says.
+    // A view without a copy, decoded before the next read. The buffer is longer than its `length` says.
     const value = this.#tables.profiles.getBinaryFast(Buffer.from(user));
     return value && decodeProfile(value.subarray(NUMBER_BYTES, value.length));
   }
@@ -102,18 +102,18 @@ export class Store implements ProfileReader {
     return found.map((key) => key.toString('utf8', NUMBER_BYTES));
   }
 
-  /** What was told and is not known to be acknowledged, from behind a place on. */
+  /** Returns messages after a position that are not known to be acknowledged. */
   unsent(after: number): { sequence: number; user: string; definition: string }[] {
     return [...this.#tables.unsent.getRange({ start: numberKey(after + 1) })].map(({ key, value }) => {
       const text = value.toString();
-      // An id of a user may hold a NUL, one of a definition does not.
+      // An id of a user may contain a NUL, an id of a definition cannot.
       const end = text.lastIndexOf('\0');
       const [user, definition] = [text.slice(0, end), text.slice(end + 1)];
       return { sequence: Number(key.readBigUInt64BE()), user, definition };
     });
   }
 
-  /** Members in order of their ids. */
+  /** Returns members in order of their ids. */
   members(definition: string, after: string | undefined, limit: number): string[] {
     const prefix = Buffer.from(`${definition}\0`);
     return withPrefix(this.#tables.members, prefix, { after, limit }).map(String);
@@ -147,7 +147,7 @@ export class Store implements ProfileReader {
     });
   }
 
-  /** Kafka has acknowledged all that was told. */
+  /** Removes messages that Kafka has acknowledged, up to `meta.sent`. */
   sent(meta: PartitionState): void {
     this.#env.transactionSync(() => {
       for (const key of keys(this.#tables.unsent, { end: numberKey(meta.sent + 1) })) {
@@ -158,10 +158,10 @@ export class Store implements ProfileReader {
   }
 
   /**
-   * Records of the changelog, as they are.
-   * @param how.dueAt of a profile
-   * @param how.intervalsMs all are looked at by the next sync of each
-   * @param how.sent up to where it is known that Kafka has acknowledged what was told
+   * Applies records of the changelog.
+   * @param how.dueAt when a profile is due
+   * @param how.intervalsMs the next sync of each interval checks all restored users
+   * @param how.sent position up to which messages are known to be acknowledged
    */
   restore(
     records: readonly { user: string; profile: Profile | null }[],
@@ -183,7 +183,7 @@ export class Store implements ProfileReader {
     this.#setMember(definition, user, value);
   }
 
-  /** Ends a restoration. */
+  /** Completes a restoration. */
   restored(meta: PartitionState, checkpoint: Checkpoint): void {
     this.sent(meta);
     this.setCheckpoint(checkpoint);
@@ -205,7 +205,7 @@ export class Store implements ProfileReader {
 
   #put(user: string, profile: Profile | null, due: number | undefined): void {
     const key = Buffer.from(user);
-    // Whoever is nobody now is no member of anything.
+    // A profile without a present user is not a member of any definition.
     if (!profile || profile.g) {
       const told = this.get(user)?.s ?? {};
       for (const definition of Object.keys(told)) this.#setMember(definition, user, null);
@@ -217,7 +217,7 @@ export class Store implements ProfileReader {
   }
 
   #setFull(user: Buffer, full: boolean): void {
-    // As a rule no profile is: then nothing is looked up.
+    // As a rule no profile is full, and no lookup is needed.
     if (!full && this.full === 0) return;
     if (this.#tables.full.doesExist(user) === full) return;
     const count = this.full + (full ? 1 : -1);
@@ -233,7 +233,7 @@ export class Store implements ProfileReader {
     this.#tables.profiles.putSync(key, Buffer.concat([numberKey(due ?? 0), value.subarray(NUMBER_BYTES)]));
   }
 
-  /** @returns whether it is another than before */
+  /** @returns whether the due time changed */
   #moveDue(user: Buffer, value: Buffer | undefined, due: number | undefined): boolean {
     const before = value ? Number(value.readBigUInt64BE()) : 0;
     if (before === (due ?? 0)) return false;
@@ -264,13 +264,13 @@ export class Store implements ProfileReader {
 const BOOT_FILE = 'boot';
 const DATA_FILE = 'data.mdb';
 
-/** Whether the store at a path was written since the machine came up, and is whole. */
+/** Returns whether the store at a path is complete and was written since the machine started. */
 function isTrusted(path: string): boolean {
   try {
     if (readFileSync(join(path, BOOT_FILE), 'utf8') !== bootId()) return false;
     const env = open({ path, maxDbs: TABLES.length, readOnly: true });
     try {
-      // A file that ends before its last page would end the process when that is read.
+      // Reading beyond a truncated file would crash the process.
       const { lastPageNumber, root } = env.getStats() as { lastPageNumber: number; root: { pageSize: number } };
       return statSync(join(path, DATA_FILE)).size >= (lastPageNumber + 1) * root.pageSize;
     } finally {
@@ -281,7 +281,7 @@ function isTrusted(path: string): boolean {
   }
 }
 
-/** Names the time since the machine came up; where there is no such name, this process alone. */
+/** Identifies the current boot of the machine or, on systems without such an id, this process only. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -300,7 +300,7 @@ function userKey(interval: number, user: string): Buffer {
   return Buffer.concat([numberKey(interval), Buffer.from(user)]);
 }
 
-/** The first key behind one. */
+/** Returns the first key after `key`. */
 function behind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.from([0])]);
 }
@@ -310,7 +310,7 @@ function keys(table: Table, range: { start?: Buffer | undefined; end?: Buffer; l
   return [...table.getKeys({ ...rest, ...(start && { start }) })];
 }
 
-/** What follows a prefix. */
+/** Returns the rest of each key that has a prefix. */
 function withPrefix(
   table: Table,
   prefix: Buffer,

@@ -5,9 +5,9 @@ import { changelogRecords, moveRecords } from './step-records';
 import { markedFull, type Profile } from './profile';
 
 /**
- * Writes a step to Kafka, and leaves out the users whose records Kafka refuses for good (too large, as a rule): one user
- * must not stop the others of a partition. Such a user keeps the profile of before the step and is marked as full. Where
- * that is refused too, traits and counters go.
+ * Writes a step to Kafka, without the users whose records Kafka refuses permanently (too large, as a rule): one user
+ * must not block the others of a partition. Such a user keeps the profile from before the step and is marked as full.
+ * If Kafka refuses that too, the user's traits and counters are dropped.
  */
 
 export interface Writing {
@@ -20,13 +20,13 @@ export interface Writing {
 }
 
 interface Written {
-  /** as it was written */
+  /** the step as written */
   step: Step;
-  /** records of the changelog */
+  /** number of changelog records */
   records: number;
 }
 
-/** @throws what `append` throws where it is not for one user's record: then the process cannot go on */
+/** @throws errors of `send` about more than a single user's record; the process cannot continue then */
 export async function writeStep(step: Step, writing: Writing): Promise<Written> {
   const { partition, before } = writing;
   const moves = moveRecords(step);
@@ -39,7 +39,7 @@ export async function writeStep(step: Step, writing: Writing): Promise<Written> 
     const records = changelogRecords(current, partition);
     const bad = [...(await refused(records, writing))].map((i) => users[i]);
     if (bad.length === 0) return { step: current, records: records.length };
-    // The last record says how far the step is. It is small: Kafka takes none at present.
+    // The last record is the state. It is small, so Kafka refuses all records at present.
     if (bad.includes(undefined)) throw new AppError('kafka_unavailable', NOTHING_TAKEN);
     for (const user of bad as string[]) {
       const known = before(user);
@@ -54,7 +54,7 @@ export async function writeStep(step: Step, writing: Writing): Promise<Written> 
 const NOTHING_TAKEN =
   'Kafka refuses every record of topic profiles; look at its log, its limits and the ACLs of the topic';
 
-/** Appends records. @returns the places of those that Kafka refuses for good; the others are written */
+/** Sends records. @returns the indexes of permanently refused ones; the others are written */
 export async function refused(records: OutRecord[], { producer, onRefused }: Omit<Writing, 'partition' | 'before'>) {
   const places = new Set<number>();
   try {
@@ -63,7 +63,7 @@ export async function refused(records: OutRecord[], { producer, onRefused }: Omi
   } catch (error) {
     if (!isFinal(error)) throw error;
   }
-  // Which one it was is not known: each is appended alone. One that is written twice says the same.
+  // The error does not name the record, so each is sent alone. A record that is written twice does no harm.
   for (const [i, record] of records.entries()) {
     try {
       await producer.send([record]);
@@ -80,7 +80,7 @@ function isFinal(error: unknown): error is AppError {
   return error instanceof AppError && !error.retriable;
 }
 
-/** The step with other profiles of some users, who are marked, and without what they were to be told. */
+/** Returns the step with other, marked profiles of some users, and without their messages. */
 function without(step: Step, users: ReadonlySet<string>, kept: (user: string) => Profile | null): Step {
   const profiles = new Map(step.profiles);
   for (const user of users) {
@@ -96,7 +96,7 @@ function without(step: Step, users: ReadonlySet<string>, kept: (user: string) =>
   };
 }
 
-/** What receivers were told is kept, so that they are told when it changes. */
+/** Keeps the sent values, so that receivers still get later changes. */
 function emptied(profile: Profile | undefined): Profile | null {
   if (!profile || (!profile.t && !profile.c && !profile.l)) return null;
   const { t: _, c: __, l: ___, ...rest } = profile;

@@ -1,16 +1,16 @@
 import { type Member, type MembersResult, type MembersQuery } from '../../../shared/model/profile-queries';
 import { type Profile } from '../profiles/profile';
 
-/** Who is in, of one partition, as receivers were told: pure. */
+/** Lists the members of one partition, as receivers know them: pure. */
 
-/** Where it is read. */
+/** The store that the members are read from. */
 export interface MemberReader {
   get(user: string): Profile | undefined;
-  /** in order of their ids, from behind `after` on */
+  /** ids after `after`, in order */
   members(definition: string, after: string | undefined, limit: number): string[];
 }
 
-/** Never more work than the page that is asked for. */
+/** Returns one page of members. It never reads more than the page. */
 export function membersOf(
   shelf: MemberReader,
   { definition, limit, user }: MembersQuery,

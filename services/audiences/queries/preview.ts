@@ -12,38 +12,40 @@ import { HashSample, SampledProfiles } from './sample';
 import { NO_SOURCES, type TrustedSources, trustedSourcesOf } from '../definitions/trusted-sources';
 
 /**
- * How many of one partition a condition would have as members, without anything being kept or told.
+ * Counts matching profiles in one partition without storing or sending anything.
  *
- * What asks of traits alone is asked of all profiles. What asks of events would have to be counted first: that is done for a
- * sample of the users, by reading the log as a later definition does (partition-state.ts), and where there are no more users than the
- * sample may have, for all of them.
+ * A condition on traits alone is evaluated for all profiles. A condition on events needs counters first. They are
+ * computed for a sample of the users, by reading the log as for a new definition (partition-state.ts); if the partition
+ * has no more users than the sample, for all of them.
  */
 
-/** What may be looked at of a partition, for as long as it is this process's. */
+/** The readable parts of a partition, while this process owns it. */
 export interface Snapshot {
   shelf: ProfileReader & { readonly size: number };
   log: Pick<EventLog, 'read'>;
-  /** what was there when this process took the partition over has been counted */
+  /** events from before this process took the partition over are counted */
   ready: boolean;
-  /** the next offset of `profiles.events` to be counted */
+  /** the next offset of `profiles.events` to count */
   next: number;
 }
 
 export type Figures = Omit<PreviewResult, 'kind' | 'partition'>;
 
-/** A few ms of work: then others have their turn. */
+/** A few ms of work between yields. */
 const CHUNK = 100;
 const IDS_CHUNK = 2_000;
-/** Of each partition: with it the size of an audience of a tenth is known to ± 1.3 %, of 12 partitions to ± 0.4 %. */
+/**
+ * Limit for each partition. It gives the size of a 10 % audience within ± 1.3 %, and over 12 partitions within ± 0.4 %.
+ */
 export const MAX_SAMPLE = 2_000;
 const MAX_SHOWN = 10;
-/** Of one who is shown. */
+/** Limit for each user shown. */
 const MAX_TRAITS = 20;
 const MAX_TRAITS_LENGTH = 2_000;
 
 /**
- * Works step by step: each yields how far it is, and others may have their turn before the next. Ends with `done`, or early
- * where there is nothing to look at any more.
+ * Runs a preview in small steps. Each yields its progress, and other work may run before the next. Ends with `done`, or
+ * early if the partition can no longer be read.
  */
 export async function* previewOf(
   question: PreviewQuery,
@@ -63,7 +65,7 @@ export async function* previewOf(
   else yield* count(trial, look, now);
 }
 
-/** All profiles, in order. */
+/** Evaluates all profiles, in order. */
 function* scan(trial: PreviewDefinition, look: () => Snapshot | undefined): Generator<Figures> {
   for (let after: string | undefined; ;) {
     const shelf = look()?.shelf;
@@ -79,7 +81,7 @@ function* scan(trial: PreviewDefinition, look: () => Snapshot | undefined): Gene
   }
 }
 
-/** Some of them, or all, whose events are counted. */
+/** Counts the events of a sample of the profiles, or of all, and evaluates them. */
 async function* count(
   trial: PreviewDefinition,
   look: () => Snapshot | undefined,
@@ -104,7 +106,7 @@ async function* count(
   const { users, offered: profiles } = draw;
   const counting = new PreviewCount(trial.definition, users, now);
   const end = look()?.next ?? 0;
-  // What was deleted of the log since is no part of the way.
+  // Deleted parts of the log do not count as progress.
   let begun: number | undefined;
   for (let next = 0; next < end;) {
     const log = look()?.log;
@@ -128,10 +130,10 @@ async function* count(
   }
 }
 
-/** The counters of the users drawn, by an engine that writes nothing. */
+/** Computes the counters of the sampled users with an engine that writes nothing. */
 class PreviewCount {
   readonly shelf: SampledProfiles;
-  /** who got what another id had done: of that, only what others count is known */
+  /** users who took over another id's events; only the part that others count is known */
   readonly unsure = new Set<string>();
   #engine: Engine | undefined;
 
@@ -145,7 +147,7 @@ class PreviewCount {
 
   take(records: readonly Incoming[], last: boolean, end: number): void {
     const engine = (this.#engine ??= this.#begun(end));
-    // A second writing of a delete must not make sure what came after the first.
+    // A repeated delete record must not clear the users marked after the first one.
     const { admitted } = admit(engine.meta.fill?.cursor ?? BEGINNING, records);
     for (const record of admitted) {
       const { user, event } = record;
@@ -155,7 +157,7 @@ class PreviewCount {
     engine.commit(engine.fill(records, last, this.now()));
   }
 
-  /** As one that has read the log up to there, and is to read it again for this definition. */
+  /** Creates an engine that has read the log up to `end`, and reads it a second time for this definition. */
   #begun(end: number): Engine {
     const { id, revision } = this.definition;
     const state = { revision, phase: 'filling' as const, upload: 0, since: 0, told: 0 };
@@ -170,7 +172,7 @@ class PreviewCount {
   }
 }
 
-/** The condition, and what it came to so far. */
+/** The condition, and its results so far. */
 class PreviewDefinition {
   readonly definition: Definition;
   readonly figures = { known: 0, members: 0, failed: 0, unsure: 0, sample: [] as SampleUser[] };
@@ -200,7 +202,7 @@ class PreviewDefinition {
   }
 }
 
-/** As many as are worth showing: those that the condition asks for first. */
+/** Selects the traits to show, within the limits. The condition's own traits come first. */
 function someTraits(traits: JsonObject, condition: string): JsonObject {
   const asked = (name: string) => (condition.includes(name) ? 0 : 1);
   const names = Object.keys(traits).sort((a, b) => asked(a) - asked(b));

@@ -2,17 +2,17 @@ import { hash } from 'node:crypto';
 import { type ProfileReader, type Step } from '../profiles/change-set';
 import { type Profile } from '../profiles/profile';
 
-/** Some of a partition's users in place of all of them: pure, and of a size that does not depend on how many there are. */
+/** Samples a partition's users: pure, and in memory that does not grow with their number. */
 
 /**
- * Draws at most so many users, each as likely as any other, by a hash of their ids: the same ones every time, so that two
- * conditions are tried on the same people.
+ * Draws up to `atMost` users, each with equal probability, by a hash of their ids. The sample is the same every time,
+ * so that two conditions are tried on the same users.
  */
 export class HashSample {
   /** users offered */
   offered = 0;
   readonly #drawn: { user: string; rank: number }[] = [];
-  /** nobody of a higher rank is drawn any more */
+  /** users of a higher rank are no longer drawn */
   #highest = Infinity;
 
   constructor(private readonly atMost: number) {}
@@ -38,12 +38,12 @@ export class HashSample {
   }
 }
 
-/** 48 bits, of another hash than the one that spreads users over the partitions. */
+/** 48 bits. The hash differs from the partitioner's, which spreads users over the partitions. */
 function rankOf(user: string): number {
   return parseInt(hash('sha1', user).slice(0, 12), 16);
 }
 
-/** What is counted of the users drawn, in memory alone: an engine counts on it as it does on a store. */
+/** Holds the counters of the sampled users, in memory only. An engine uses it like a store. */
 export class SampledProfiles implements ProfileReader {
   readonly #profiles: Map<string, Profile>;
 
@@ -71,7 +71,7 @@ export class SampledProfiles implements ProfileReader {
     return [];
   }
 
-  /** Whoever is gone by now is somebody of whom nothing was counted. */
+  /** A deleted user becomes one without counted events. */
   write({ profiles }: Step): void {
     for (const [user, profile] of profiles) if (this.has(user)) this.#profiles.set(user, profile ?? {});
   }

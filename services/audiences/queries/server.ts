@@ -16,43 +16,44 @@ import { type MemberReader, membersOf } from './members';
 import { type Figures, type Snapshot, previewOf } from './preview';
 
 /**
- * Answers what control asks, for the partitions that are this process's at the time. A question stays open until it is
- * withdrawn or expires: a partition that comes meanwhile is answered for anew, so that whoever keeps it in the end answers.
+ * Answers queries of control for the partitions that this process owns at the time. A query stays open until it is
+ * cancelled or expires. A partition that is assigned in between is answered from the start, so that its final owner
+ * answers.
  *
- * It has its turn between the steps of the keepers, one small piece of work after the other, and less of it where they are busy.
+ * Queries run between the steps of the processors, in small pieces, and get less time while processors are busy.
  */
 interface ProcessorView {
-  /** what may be looked at now; undefined while there is nothing */
+  /** the readable state; undefined while there is none */
   readonly snapshot: (Snapshot & { shelf: MemberReader }) | undefined;
-  /** events that were taken and not yet counted */
+  /** events accepted and not yet counted */
   readonly queued: number;
 }
 
 export interface QueryServerOptions {
   kafka: Pick<Kafka, 'tail'>;
   producer: Pick<BatchProducer, 'send' | 'pendingBytes'>;
-  /** of the partitions that are this process's now */
+  /** the partitions that this process owns now */
   processors: () => Iterable<[number, ProcessorView]>;
   /** ids of the sources whose write keys are public */
   browser?: () => ReadonlySet<string>;
-  /** a preview was asked for: profiles are wanted */
+  /** a preview was requested, so profiles are needed */
   onPreview: () => void;
   now: () => number;
   log: Log;
   onFatal: (error: unknown) => void;
 }
 
-/** After the last preview: whoever makes an audience tries several conditions, and thinks in between. */
+/** Time after the last preview: the author of an audience tries several conditions and pauses in between. */
 const KEEP_PROFILES_MS = 3_600_000;
-/** All that the topic holds, and no more: what was asked then may still want its profiles. */
+/** The whole retention of the topic: queries from that time may still need their profiles. */
 const LOOK_BACK = { ms: KEEP_PROFILES_MS, records: 10_000 };
-/** At once: the oldest gives way. */
+/** Concurrent previews. Another one cancels the oldest. */
 const MAX_PREVIEWS = 4;
 const LOOK_EVERY_MS = 50;
 const SAY_EVERY_MS = 300;
-/** What is not yet acknowledged of answers: beyond it nobody is told of progress, only of the end. */
+/** Limit of unacknowledged results. Beyond it, only final results are sent, without progress. */
 const MAX_PENDING_BYTES = 1024 * 1024;
-/** While messages wait, questions have a quarter of the time. */
+/** While messages wait, queries get a quarter of the time. */
 const REST_FACTOR = 3;
 const LONGEST_REST_MS = 50;
 const AGAIN_MS = 1_000;
@@ -63,7 +64,7 @@ interface Part {
   work: AsyncGenerator<Figures, void>;
   saidAt: number;
   said: string;
-  /** not before */
+  /** earliest time of the next step, ms */
   nextAt: number;
   done: boolean;
 }
@@ -90,7 +91,7 @@ export class QueryServer {
     });
   }
 
-  /** Somebody has asked for a preview lately: profiles are kept although nothing may be defined. */
+  /** Returns whether a recent preview needs profiles, although nothing may be defined. */
   wantsProfiles(nowMs: number): boolean {
     return nowMs - this.#previewedAt < KEEP_PROFILES_MS;
   }
@@ -143,7 +144,7 @@ export class QueryServer {
       for (const [id, open] of this.#open) {
         if (open.question.expiresAt <= this.options.now()) this.#open.delete(id);
         for (const [partition, keeper] of this.options.processors()) {
-          // Withdrawn meanwhile.
+          // Cancelled or expired in between.
           if (!this.#open.has(id)) break;
           if (open.parts) busy = (await this.#count(open, partition, keeper)) || busy;
           else this.#list(open, partition, keeper);
@@ -164,7 +165,7 @@ export class QueryServer {
     this.#say(question.id, { kind: 'members', partition, ...membersOf(snapshot.shelf, question, at.after) });
   }
 
-  /** The next piece of a preview. @returns whether there was anything to do */
+  /** Runs the next piece of a preview. @returns whether there was any work */
   async #count(
     { question, parts }: Extract<Open, { parts: Map<number, Part> }>,
     partition: number,
@@ -218,7 +219,7 @@ export class QueryServer {
   }
 
   #say(id: string, answer: ProfileResult): void {
-    // Refused by a stopping process alone; whoever keeps the partition next answers.
+    // Only a stopping process refuses. The partition's next owner answers.
     this.options.producer
       .send([{ topic: PROFILE_ANSWERS, key: id, value: JSON.stringify(answer) }])
       .catch(() => undefined);

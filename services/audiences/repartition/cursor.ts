@@ -1,23 +1,23 @@
 import { type Incoming } from './event';
 
 /**
- * How far a partition of `profiles.events` has been read, and each event once.
+ * Tracks how far a partition of `profiles.events` has been read, so that each event counts once.
  *
- * Whoever writes there writes again, after a crash, what it had not committed: the same origins at higher offsets. Each
- * origin's records come in its order, and a second writing begins at a place that was written before; so a record is a
- * second one exactly where its origin has got that far. That holds for every reader that begins at a cursor, since the
- * marks are part of it.
+ * After a crash, a writer repeats the records that it had not committed: the same origins at higher offsets. The
+ * records of each origin keep their order, and a repetition begins at a place that was written before. A record is
+ * therefore a repetition exactly if its origin has already reached its offset. This holds for every reader that begins
+ * at a cursor, since the marks are part of it.
  */
 export interface Cursor {
-  /** the next offset to be read */
+  /** the next offset to read */
   next: number;
-  /** by name of an origin: the highest offset of it that was met */
+  /** the highest offset of each origin so far, by the origin's name */
   marks: Record<string, number>;
 }
 
 export const BEGINNING: Cursor = { next: 0, marks: {} };
 
-/** Takes records in their order. @returns the cursor behind them, and those that count */
+/** Admits records in their order. @returns the cursor after them, and the records that count */
 export function admit(cursor: Cursor, records: readonly Incoming[]): { cursor: Cursor; admitted: Incoming[] } {
   const marks = { ...cursor.marks };
   let { next } = cursor;
@@ -32,17 +32,17 @@ export function admit(cursor: Cursor, records: readonly Incoming[]): { cursor: C
   return { cursor: { next, marks }, admitted };
 }
 
-/** The origin of what comes of a partition of `messages`. */
+/** Returns the origin of records from a partition of `messages`. */
 export function messagesOrigin(partition: number): string {
   return `m${partition}`;
 }
 
-/** The origin of what moves from a partition of profiles to another. @param pass of a second reading: its number */
+/** Returns the origin of records that move between partitions of profiles. @param pass number of the second reading */
 export function profilesOrigin(partition: number, pass?: number): string {
   return pass === undefined ? `p${partition}` : `p${partition}.${pass}`;
 }
 
-/** Whether a second reading moved it. */
+/** Returns whether a second reading moved the record. */
 export function isLate({ origin }: Incoming): boolean {
   return origin?.name.includes('.') ?? false;
 }

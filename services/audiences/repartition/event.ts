@@ -5,22 +5,22 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { type Profile } from '../profiles/profile';
 
 /**
- * The records of `profiles.events`: of a message what profiles need, under the user's id. Their headers name where each
- * comes from, by which a second writing of it is known (cursor.ts).
+ * The records of `profiles.events`: the data of a message that profiles need, keyed by user. Their headers name their
+ * origin, by which a reader recognises a repetition (cursor.ts).
  */
 
 export type ProfileEvent =
   | { kind: 'track'; source: string; event: string; properties: JsonObject; atMs: number }
   | { kind: 'identify'; source: string; traits: JsonObject; atMs: number }
-  /** the profile moves to another user */
+  /** moves the profile to another user */
   | { kind: 'alias'; to: string }
-  /** what another user's profile brings */
+  /** brings another user's profile */
   | { kind: 'merge'; profile: Profile }
-  /** all that is known of the user goes */
+  /** deletes everything known of the user */
   | { kind: 'delete' }
   | ListedEvent;
 
-/** Which writer a record is of, and its place in what that writer reads. */
+/** The writer of a record, and the offset in the log that this writer reads. */
 export interface Origin {
   name: string;
   offset: number;
@@ -31,12 +31,12 @@ export interface Incoming {
   offset: number;
   user: string;
   origin: Origin | undefined;
-  /** the call that it comes of, and when it was appended; absent: of no call, or written by an older version */
+  /** its call, and when it was appended; absent: not from a call, or written by an older version */
   call?: { sighting: MessageRef; atMs: number };
   event: ProfileEvent;
 }
 
-/** @returns the event of a message and whose it is; undefined where it says nothing of a user with an id */
+/** @returns the event of a message and its user; undefined if it does not concern a user with an id */
 export function eventOf(message: Message, source: string): { user: string; event: ProfileEvent } | undefined {
   const { userId } = message;
   if (userId === undefined) return undefined;
@@ -62,12 +62,12 @@ export function eventOf(message: Message, source: string): { user: string; event
   }
 }
 
-/** Whether a profile is kept under this id: it is part of keys in the store, which are not empty and bounded. */
+/** Returns whether an id may have a profile. It is part of keys in the store, which are bounded and not empty. */
 export function isUser(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= MAX_USER_BYTES;
 }
 
-/** The moment of the call; a clock that runs ahead must not count into windows to come. */
+/** Returns the time of the call, ms since 1970. A clock that runs ahead must not count into future windows. */
 function timeOf({ timestamp, receivedAt }: Message): number {
   const [at, arrived] = [Date.parse(timestamp), Date.parse(receivedAt)];
   if (Number.isNaN(at)) return Number.isNaN(arrived) ? 0 : arrived;
@@ -75,8 +75,8 @@ function timeOf({ timestamp, receivedAt }: Message): number {
 }
 
 /**
- * Value and headers of its record.
- * @param call the hash of the call that it comes of: a copy of the call has the same
+ * Encodes the value and headers of an event's record.
+ * @param call the hash of its call, which a copy of the call shares
  */
 export function encodeEvent(
   event: ProfileEvent,
@@ -89,10 +89,10 @@ export function encodeEvent(
   return { value: JSON.stringify(event), headers };
 }
 
-/** @returns undefined where it cannot be used: of a newer version, or of an id that is too long for the store */
+/** @returns undefined if it cannot be used: from a newer version, or with an id that is too long for the store */
 export function decodeEvent(record: InRecord): Incoming | undefined {
   if (record.headers.format !== PROFILE_EVENT_FORMAT || record.value === null || record.key === null) return undefined;
-  // As `isUser`, of what is still bytes.
+  // The check of `isUser`, on the bytes.
   if (record.key.length === 0 || record.key.length > MAX_USER_BYTES) return undefined;
   let event: { kind?: unknown; to?: unknown } | null;
   try {
@@ -112,7 +112,7 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
   };
 }
 
-/** Reads the call that a record comes of. */
+/** Reads the call of a record from its headers. */
 export function callOf({ headers, partition, offset, timestampMs }: InRecord): Incoming['call'] {
   const { call } = headers;
   if (call === undefined || !/^[0-9a-f]{16}$/.test(call)) return undefined;

@@ -10,26 +10,26 @@ import { messagesOrigin } from './cursor';
 import { encodeEvent, eventOf, isUser } from './event';
 
 /**
- * Gives each message to the partition of its user: `messages` are kept together by source and user, and a user comes by
- * several sources.
+ * Copies each message to the partition of its user. `messages` are keyed by source and user, and a user has several
+ * sources.
  *
- * Invariant: a record is done only when Kafka has acknowledged what came of it, and what comes of a partition is appended in
- * its order. So whoever reads it knows a second writing (cursor.ts).
+ * Invariant: a record is done only when Kafka has acknowledged the records made of it, and the records made of one
+ * partition are appended in its order. Readers can therefore recognise repetitions (cursor.ts).
  */
 export interface RepartitionerOptions {
   config: Pick<ConfigReader, 'source'>;
   producer: BatchProducer;
   log: Log;
-  /** partitions that were refused may be read again */
+  /** refused partitions may be read again */
   onRoom: () => void;
-  /** this process must not go on */
+  /** this process must stop */
   onFatal: (error: unknown) => void;
 }
 
-/** Not yet acknowledged: about a second's worth at full speed. */
+/** Limit of unacknowledged bytes: about one second at full speed. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
-/** Half of the memory for copies: the keepers of profiles have the other half (counted-calls.ts). */
+/** Half of the memory for duplicates. The partition processors have the other half (counted-calls.ts). */
 export const REKEY_IDS = DEDUP_IDS / 2;
 
 export class Repartitioner {
@@ -41,7 +41,7 @@ export class Repartitioner {
 
   constructor(private readonly options: RepartitionerOptions) {}
 
-  /** Remembers a record that was read back: a copy of it that comes now is not counted. */
+  /** Remembers a record that was read back, so that a later copy of it is not counted. */
   warm(record: InRecord): void {
     rememberMessage(this.#seen, record);
   }
@@ -56,17 +56,17 @@ export class Repartitioner {
     const head = readMessageHeaders(record.headers);
     if (head.kind === 'newer') return this.#stop(record, head.format);
     if (head.kind === 'rejected') return this.#leave(record, 'rejected');
-    // What this service tells is no news to it.
+    // Skip messages that this service produced itself.
     if (config.source(head.sourceId)?.data.of !== undefined) return this.#leave(record, 'left');
     const call = callHash(head.sourceId, head.messageId);
     const seenAs = sightingOf(call, record.partition, record.offset);
     if (this.#seen.isDuplicate(seenAs, record.timestampMs)) return this.#leave(record, 'duplicates');
     this.#seen.remember(seenAs, record.timestampMs);
     const message = parseMessage(record.value);
-    // The router sets it aside.
+    // The router rejects it.
     if (typeof message === 'string') return this.#leave(record, 'rejected');
     const given = eventOf(message, head.sourceId);
-    // Whoever has a public write key could take any profile.
+    // Anybody with the public write key could take over any profile.
     if (given?.event.kind === 'alias' && config.source(head.sourceId)?.data.trust === 'browser')
       return this.#leave(record, 'left');
     if (!given || !isUser(given.user)) return this.#leave(record, 'left');
@@ -89,7 +89,7 @@ export class Repartitioner {
         }
       },
       (error: unknown) => {
-        // A stopping process refuses for the moment: the record stays open, and the next process reads it again.
+        // A stopping process refuses temporarily. The record stays open, and the next process reads it again.
         if (error instanceof AppError && error.retriable) return;
         log.warn({ partition, offset, reason: messageOf(error) }, 'profile_event.rejected');
         this.#leave(record, 'rejected');
