@@ -1,15 +1,15 @@
 import { type MessageType } from './message';
 
 /**
- * The values of topic `attempts`: what happened to a delivery, and to the circuit of a URL. They name the record that held it instead of repeating
- * its body. Names and shapes are those of the control API.
+ * The values of topic `attempts`: the events of a delivery, and of a URL's circuit. They name the record of the
+ * delivery instead of repeating its body. Names and shapes are those of the control API.
  */
 
 export type ErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
 export type Phase = 'dns' | 'connect' | 'tls' | 'headers' | 'body';
 /** ms by phase */
 export type Phases = Partial<Record<Phase, number>>;
-/** What an answer, or the lack of one, means for its URL. */
+/** The meaning of a response, or of its absence, for the URL. */
 export type Outcome = 'delivered' | 'retry' | 'rejected';
 
 export interface UrlError {
@@ -26,13 +26,13 @@ export interface UrlAttempt {
   outcome: Outcome;
   status?: number;
   durationMs: number;
-  /** how long each phase took, ms; what took none is left out, as on a connection that was there */
+  /** duration of each phase in ms, without phases that took no time, as on an existing connection */
   phases?: Phases;
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }
 
-/** The reason of a `waiting` event by control: the delivery was sent once more. */
+/** The reason of a `waiting` event by control: the delivery was replayed. */
 export const REPLAYED = 'replayed';
 
 interface About {
@@ -42,7 +42,7 @@ interface About {
   destination: string;
   type: MessageType;
   userId?: string | undefined;
-  /** where there is no `userId` */
+  /** absent if `userId` is present */
   anonymousId?: string | undefined;
   acceptedAt: string;
   expiresAt: string;
@@ -50,13 +50,16 @@ interface About {
   hop: number;
   test?: true | undefined;
   traceparent: string;
-  /** the record that held it: topic without prefix */
+  /** the record of the delivery; topic without prefix */
   record: { topic: string; partition: number; offset: number };
-  /** when it happened */
+  /** time of the event */
   at: string;
 }
 
-/** `late`: requests still open when another URL's 2xx had settled the delivery; to be added to the attempt of the same `n`. */
+/**
+ * `late`: requests that were still open when another URL's 2xx settled the delivery; belong to the attempt of the same
+ * `n`.
+ */
 export interface AttemptEvent extends About {
   kind: 'attempt';
   n: number;
@@ -64,7 +67,7 @@ export interface AttemptEvent extends About {
   durationMs: number;
   urls: UrlAttempt[];
   late?: true;
-  /** why it waits now, or ended */
+  /** reason of the wait or the end */
   reason?: string;
   nextAttemptAt?: string;
 }
@@ -74,7 +77,7 @@ export interface WaitingEvent extends About {
   n: number;
   reason: string;
   nextAttemptAt: string;
-  /** the replay that sent it once more, where it was one of many */
+  /** the replay that sent it again, if it covers several deliveries */
   job?: string;
 }
 export interface DeadEvent extends About {
@@ -87,7 +90,7 @@ export interface CancelledEvent extends About {
   n: number;
   reason: string;
 }
-/** A URL's circuit opened, or closed again, in one delivery process. Its key is the destination's id. */
+/** A URL's circuit opened or closed in one delivery process. The key is the destination's id. */
 export interface CircuitEvent {
   kind: 'circuit';
   destination: string;
@@ -95,7 +98,7 @@ export interface CircuitEvent {
   url: string;
   origin: string;
   state: 'open' | 'closed';
-  /** the answer that turned it: `failed`, `timeout` or `throttled`; `ok` where it closes */
+  /** the response that caused it: `failed`, `timeout` or `throttled`; `ok` if it closes */
   why: string;
   at: string;
 }

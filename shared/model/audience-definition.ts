@@ -1,10 +1,10 @@
 /**
- * What `config` holds of audiences and computed traits. Both are told as identify calls of a source of their own, which
- * destinations connect to as to any other.
+ * The `config` entries of audiences and computed traits. Changes of both are sent as identify calls from a source
+ * created for each, which destinations connect to like any other source.
  */
 
 export const COMPUTES = ['count', 'sum', 'min', 'max', 'first', 'last', 'most_frequent', 'unique'] as const;
-/** What a computed trait makes of a user's events. */
+/** The aggregate of a computed trait over a user's events. */
 export type Compute = (typeof COMPUTES)[number];
 
 interface Definition {
@@ -15,50 +15,50 @@ interface Definition {
   /** ids of the sources whose messages count; absent: all whose trust is `server` */
   sources?: string[];
   syncEveryMs: number;
-  /** id of the source that it is told by */
+  /** id of the source of its messages */
   source: string;
-  /** grows whenever something else is to be counted: then all is counted anew */
+  /** increases when the data to count changes; counting then starts from zero */
   revision: number;
-  /** by partition of `messages`, where it ended when this revision began: what was there before belongs to the first sync */
+  /** end of each partition of `messages` when this revision began; earlier messages belong to the first sync */
   history: number[];
   createdAt: string;
   updatedAt: string;
 }
 
-/** A set of users, by a condition or, without one, by lists from elsewhere. */
+/** A set of users, by a condition or, without one, by uploaded lists. */
 export interface Audience extends Definition {
-  /** CEL over `user.traits` and what the user did; absent: members are uploaded */
+  /** CEL over `user.traits` and the user's events; absent: members are uploaded */
   condition?: string;
-  /** uploads that may not have been taken over yet, the oldest first */
+  /** uploads that may not be applied everywhere yet, the oldest first */
   uploads?: Upload[];
 }
 
-/** One full set, or one change, of members from elsewhere, complete in `profiles.events`. */
+/** An uploaded full set or change of members, complete in `profiles.events`. */
 export interface Upload {
-  /** 1, 2, 3 … of its audience */
+  /** 1, 2, 3 … within the audience */
   number: number;
-  /** the members are exactly these; else these come and go */
+  /** true: the members are exactly these; false: members are added and removed */
   full: boolean;
-  /** how many it names; absent in entries of older versions */
+  /** number of lines; absent in entries of older versions */
   lines?: number;
-  /** by partition of `profiles.events`: the offsets between which its lines lie, the second excluded */
+  /** by partition of `profiles.events`: the range of offsets with its lines, the end excluded */
   ranges: [from: number, to: number][];
 }
 
-/** A trait that follows from what a user did. */
+/** A trait computed from a user's events. */
 export interface ComputedTrait extends Definition {
   compute: Compute;
   event: string;
-  /** of the event's properties; names within objects are joined by dots */
+  /** of the event's properties; dots separate the names of nested objects */
   property?: string;
   windowMs?: number;
 }
 
-/** Keys are traits of receivers, and names of columns in some. */
+/** Keys become traits at receivers, and column names at some of them. */
 const MAX_KEY_LENGTH = 100;
 
 /**
- * The name as a trait: words of any script in lower case, joined by underscores.
+ * Returns the name as a trait: words of any script in lower case, joined by underscores.
  *
  * | name                | key               |
  * | ------------------- | ----------------- |
@@ -71,17 +71,17 @@ const MAX_KEY_LENGTH = 100;
  * | `重要な顧客`          | `重要な顧客`        |
  * | `!!!`               | none              |
  *
- * @returns undefined where no letter and no digit is left, or too many
+ * @returns undefined if no letter or digit is left, or too many
  */
 export function keyOf(name: string): string | undefined {
   const key = name
     .normalize('NFKC')
-    // Apostrophes are inside of words: "Today's" is not two.
+    // Apostrophes belong to their word: "Today's" is a single word.
     .replace(/['’]/gu, '')
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1_$2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
     .toLowerCase()
-    // Lower case may have taken a letter apart (İ).
+    // Lower case may have decomposed a letter (İ).
     .normalize('NFKC')
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '_')
     .replace(/^_+|_+$/g, '');

@@ -1,9 +1,9 @@
 /**
- * When a call happened, by the server's clock. Clients' clocks are wrong, often by hours: what they tell reliably is
- * how long before sending the call was made. The result is always a time that can be written `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+ * Computes the time of a call by the server's clock. Clients' clocks are wrong, often by hours; reliable is only how
+ * long before sending the call was made. The result can always be written as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
  */
 
-/** `2026-11-21T08:19:06.123Z`: what most clients send, and what `Date` reads fast and exactly. */
+/** `2026-11-21T08:19:06.123Z`: the form most clients send, which `Date` reads fast and exactly. */
 const PLAIN_LENGTH = 24;
 const DASH = 45;
 const LETTER_T = 84;
@@ -11,23 +11,24 @@ const LETTER_Z = 90;
 
 /**
  * Offset with or without a colon (Go v2: `+0000`), a fraction of any length (Go v3: nanoseconds), a space for the T, or
- * the date alone. Without an offset it is UTC: the zone of the machine that reads it must not matter.
+ * the date alone. Without an offset it is UTC: the time zone of the reading machine must not matter.
  */
 const ISO =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2})?(?:[.,](\d{1,12}))? ?(?:([Zz])|([+-]\d{2})(?::?(\d{2}))?)?)?$/;
 /** `Sat, 21 Nov 2026 08:19:06 GMT` */
 const HTTP_DATE =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{1,2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} (?:GMT|UTC|[+-]\d{4})$/;
-/** No time is longer; a long text is not worth a regular expression. */
+/** No time is longer, and regular expressions are slow on long texts. */
 const MAX_LENGTH = 64;
 
-/** Years 0000 to 9999: beyond them the ISO form has another length. */
+/** Years 0000 to 9999: other years change the length of the ISO form. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Milliseconds since 1970 of a time as clients write it; fractions beyond the millisecond are cut off.
- * @returns undefined for what is no text or cannot be read. Numbers are not read: they may be seconds or milliseconds.
+ * Returns ms since 1970 of a time in one of the clients' forms; fractions of a millisecond are cut off.
+ * @returns undefined for values other than text, or unreadable text. Numbers are not read: they may be seconds or
+ * milliseconds.
  */
 export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || value.length > MAX_LENGTH) return undefined;
@@ -55,9 +56,9 @@ function readOther(text: string): number {
 }
 
 /**
- * `receivedAt − (sentAt − originalTimestamp)`: the moment of the call in ms since 1970. Without a readable `sentAt` it
- * is the original as it stands; without a readable original, or where the result lies outside the years 0000 to 9999,
- * it is `receivedAtMs`.
+ * Returns `receivedAt − (sentAt − originalTimestamp)`: the time of the call in ms since 1970. Without a readable
+ * `sentAt` it is the original unchanged. Without a readable original, or if the result is outside the years 0000 to
+ * 9999, it is `receivedAtMs`.
  */
 export function correctedTimeMs(original: unknown, sentAt: unknown, receivedAtMs: number): number {
   const originalMs = readTime(original);
@@ -69,7 +70,7 @@ export function correctedTimeMs(original: unknown, sentAt: unknown, receivedAtMs
 
 const MINUTE_MS = 60_000;
 const CACHED_MINUTES = 16;
-/** `YYYY-MM-DDTHH:MM:` of minutes that were asked for lately: an event names three times, of which two are often these. */
+/** `YYYY-MM-DDTHH:MM:` of recent minutes: an event contains three times, and two of them are often the same minutes. */
 const minutes: { minute: number; text: string }[] = Array.from({ length: CACHED_MINUTES }, () => ({
   minute: NaN,
   text: '',
@@ -78,9 +79,9 @@ const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 const THREE = Array.from({ length: 1_000 }, (_, n) => `.${String(n).padStart(3, '0')}Z`);
 
 /**
- * What `Date.prototype.toISOString` writes, at a tenth of its cost.
+ * Returns the text of `Date.prototype.toISOString` at a tenth of its cost.
  * @param ms whole ms since 1970
- * @throws RangeError where no date is meant
+ * @throws RangeError for values that are not a date
  */
 export function isoTime(ms: number): string {
   const minute = Math.floor(ms / MINUTE_MS);

@@ -2,14 +2,15 @@ import { type Audience, type ComputedTrait } from './audience-definition';
 import { type MessageType } from './message';
 
 /**
- * What `config` holds: sources, destinations, audiences and computed traits (audience-definition.ts), and tokens of the control API. Records are written by control alone. Secrets, header values and
- * URLs are sealed (shared/config/encryption.ts) and opened only where they are used.
+ * The entries of `config`: sources, destinations, audiences and computed traits (audience-definition.ts), and tokens of
+ * the control API. Only control writes them. Secrets, header values and URLs are encrypted
+ * (shared/config/encryption.ts) and decrypted only when they are used.
  */
 
 export interface WriteKey {
   /** the key itself or, beside `sealed`, its hash: `sha256:` and base64url */
   key: string;
-  /** the key, which control can open and show. Absent in entries that were written before `config reseal` */
+  /** the key, which control can decrypt and show; absent in entries that were written before `config reseal` */
   sealed?: Encrypted;
   /** ms since 1970 until which a rotated key still works; absent: the present key */
   until?: number;
@@ -21,13 +22,16 @@ export interface Source {
   enabled: boolean;
   /** the present one first */
   writeKeys: WriteKey[];
-  /** names of track events that go no further; absent: none */
+  /** names of track events to drop; absent: none */
   blockedEvents?: string[];
   /** absent: the installation's defaults */
   limits?: SourceLimits;
   /** absent: `server` */
   trust?: Trust;
-  /** id of the audience or computed trait that is told by it: then it has no write keys, and comes and goes with that */
+  /**
+   * id of the audience or computed trait whose messages it sends; it has no write keys then, and is created and deleted
+   * with it
+   */
   of?: string;
   createdAt: string;
   updatedAt: string;
@@ -40,15 +44,15 @@ export interface Source {
 export interface SourceLimits {
   /** calls */
   maxPerSecond?: number;
-  /** bytes of bodies, inflated */
+  /** bytes of bodies, decompressed */
   maxBytesPerSecond?: number;
-  /** ms of both rates that a source may save up while it is quiet */
+  /** ms of both rates that an idle source may save up */
   burstMs?: number;
 }
 
 /**
- * `server`: the write key is known to the customer's own servers. `browser`: the write key is public, so that anybody can
- * send with it; audiences do not believe such a source about users whom it does not own.
+ * `server`: only the customer's own servers know the write key. `browser`: the write key is public, so that anybody can
+ * send with it. Audiences ignore such a source by default, since it could claim any user's id.
  */
 export const TRUSTS = ['server', 'browser'] as const;
 export type Trust = (typeof TRUSTS)[number];
@@ -66,11 +70,11 @@ export interface EncryptedWebhook {
 
 export interface EncryptedSecrets {
   current: Encrypted;
-  /** the one before, while a rotation overlaps */
+  /** the previous secret, while a rotation overlaps */
   previous?: Encrypted;
-  /** ms since 1970: until then both sign `webhook-signature` */
+  /** ms since 1970; until then both secrets sign `webhook-signature` */
   overlapUntil?: number;
-  /** ms since 1970: from then on `X-Signature` is made with the current one */
+  /** ms since 1970; from then on the current secret signs `X-Signature` */
   switchAt?: number;
 }
 
@@ -78,9 +82,9 @@ export interface Destination {
   id: string;
   name: string;
   type: 'webhooks';
-  /** off: gets nothing, and what waits is cancelled */
+  /** false: gets nothing, and waiting deliveries are cancelled */
   enabled: boolean;
-  /** on hold: what comes waits, within its window */
+  /** on hold: deliveries wait, within their window */
   paused: boolean;
   /** ids of the sources it is connected to */
   sources: string[];
@@ -88,14 +92,14 @@ export interface Destination {
   secrets?: EncryptedSecrets;
   /** absent: all */
   types?: MessageType[];
-  /** a condition in CEL (docs/guide/filters.md): what does not match goes no further; absent: all */
+  /** a CEL condition (docs/guide/filters.md) that messages must match; absent: all */
   filter?: string;
   maxPerSecond?: number;
-  /** over how many shards it is spread; default DEFAULT_SHARDS */
+  /** number of shards it is spread over; default DEFAULT_SHARDS */
   shards?: number;
   /** ms of failing after which Waypost switches it off; 0: never; absent: as the alerts' settings say */
   switchOffAfterMs?: number;
-  /** of Waypost's own destination alone (ALERTS_ID) */
+  /** only of Waypost's own destination (ALERTS_ID) */
   alerts?: AlertSettings;
   createdAt: string;
   updatedAt: string;
@@ -104,18 +108,18 @@ export interface Destination {
 export const DEFAULT_SHARDS = 4;
 
 /**
- * The id of Waypost's own destination, which alerts are sent to. To delivery it is one like any other, and so everything
- * that holds for those holds for alerts: signatures, retries, the address guard, the history.
+ * The id of Waypost's own destination, which alerts are sent to. Delivery treats it like any other, so signatures,
+ * retries, the address guard and the history apply to alerts too.
  */
 export const ALERTS_ID = 'alerts';
 
-/** When alerts are raised. */
+/** Settings of the alerts. */
 export interface AlertSettings {
   /** ms without a success, and with failures, after which a destination counts as failing */
   failingForMs: number;
-  /** at most one alert of dead letters per destination in so many ms */
+  /** shortest time between two alerts of dead letters for one destination, ms */
   deadLettersEveryMs: number;
-  /** ms of failing after which a destination is switched off, where it says nothing else; absent: never */
+  /** ms of failing after which a destination is switched off, unless it has its own setting; absent: never */
   switchOffAfterMs?: number;
 }
 
@@ -125,27 +129,27 @@ export const DEFAULT_ALERTS: AlertSettings = { failingForMs: 30 * MINUTE_MS, dea
 export const ROLES = ['admin', 'operator', 'read_only'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Who may use the control API. The token itself is known to its holder alone. */
+/** An identity for the control API. Only its holder knows the token itself. */
 export interface Token {
   id: string;
   name: string;
   role: Role;
   /** ISO 8601; absent: it does not expire */
   expiresAt?: string;
-  /** narrow the role, such as `events:read`; absent: all that the role allows */
+  /** restrict the role, such as `events:read`; absent: all that the role allows */
   rights?: string[];
-  /** SHA-256 of the token, base64url: tokens are 256 random bits, nothing slower is needed */
+  /** SHA-256 of the token, base64url. Tokens are 256 random bits, so no slower hash is needed. */
   hash: string;
   createdAt: string;
   updatedAt: string;
 }
 
-/** How the rest of `config` is written: one entry, made in a new system or by `config reseal`. */
+/** The format of the other entries: a single entry, created in a new system or by `config reseal`. */
 export interface SystemEntry {
   id: typeof SYSTEM_ID;
-  /** a known text, sealed: shows whether a process has the key that sealed the other entries */
+  /** a known text, encrypted: shows whether a process has the key of the other entries */
   canary: Encrypted;
-  /** write keys are written as hash and sealed text */
+  /** write keys are stored as hash and encrypted text */
   writeKeys: 'sealed';
 }
 export const SYSTEM_ID = 'system';
@@ -159,12 +163,12 @@ export interface Kinds {
   system: SystemEntry;
 }
 export type Kind = keyof Kinds;
-/** Kinds of entries that people make and change. */
+/** Kinds of entries that users create and change. */
 export type ApiKind = Exclude<Kind, 'system'>;
 
 /**
- * One record of `config`: the whole entry, never a part. A record that does not replace the version at hand is
- * ignored by every reader, so that two writers cannot overwrite each other unseen.
+ * One record of `config`: the whole entry, never a part. Every reader ignores a record that does not replace its
+ * present version, so that two writers cannot overwrite each other unnoticed.
  */
 export interface ConfigRecord<K extends Kind = Kind> {
   /** format version */

@@ -1,26 +1,27 @@
 import { hash } from 'node:crypto';
 
 /**
- * Which messages were routed lately, so that what a client sends again after a lost acknowledgement is delivered once.
+ * Remembers recently routed messages, so that a message that a client repeats after a lost acknowledgement is delivered
+ * once.
  *
- * Invariant: an id counts as seen only at a lower offset of the same partition, and only once the output of that one
- * was acknowledged. A record that is read twice is therefore never its own duplicate, and nothing is dropped for the
- * sake of a record that may itself be lost.
+ * Invariant: a message is a duplicate only of a lower offset in the same partition, and only once the output of that
+ * record was acknowledged. A record that is read twice is therefore never its own duplicate, and no record is dropped
+ * because of another that may itself be lost.
  *
  * Memory: 24 bytes an id in a ring (oldest first), and 8 to 17 in a table of ring positions by hash, both grown by
- * doubling; 65 MB at two million ids, where a `Set` of strings would take several times that. The last doubling, from
- * one million to two, stops the process for a tenth of a second, once.
+ * doubling: 65 MB at two million ids. A `Set` of strings would take several times that. The last doubling, from one
+ * million to two, stops the process for a tenth of a second, once.
  */
 export interface DedupWindow {
-  /** true: the same message was routed from an earlier place in the partition, and that is safe */
+  /** true: the same message was routed from a lower offset of the partition, and its output is safe */
   isDuplicate(sighting: MessageRef, nowMs: number): boolean;
-  /** To be called when Kafka has acknowledged everything that came of the record. */
+  /** Call when Kafka has acknowledged all output of the record. */
   remember(sighting: MessageRef, nowMs: number): void;
   /** ids held, expired ones included */
   readonly size: number;
 }
 
-/** Where a message was met. Its name is a 64-bit hash of source and message id, in two halves. */
+/** The position of a message. Its name is a 64-bit hash of source and message id, in two halves. */
 export interface MessageRef {
   readonly high: number;
   readonly low: number;
@@ -29,14 +30,14 @@ export interface MessageRef {
 }
 
 /**
- * Hashes a source and a message id: 16 hexadecimal digits. A cryptographic hash, for a 0.3 µs that buys this: nobody can choose a message id that collides with one that
- * another source is about to send.
+ * Hashes a source and a message id: 16 hexadecimal digits. The hash is cryptographic, at 0.3 µs, so that no sender can
+ * choose a message id that collides with an id of another source.
  */
 export function callHash(sourceId: string, messageId: string): string {
   return hash('sha256', `${sourceId}\0${messageId}`).slice(0, 16);
 }
 
-/** @param call its hash, 16 hexadecimal digits */
+/** @param call hash of the call, 16 hexadecimal digits */
 export function sightingOf(call: string, partition: number, offset: number): MessageRef {
   return {
     high: Number.parseInt(call.slice(0, 8), 16),
@@ -51,12 +52,12 @@ export function messageRef(sourceId: string, messageId: string, partition: numbe
 }
 
 const FIRST_ROOM = 1_024;
-/** How many ids a process keeps at most, and for how long. */
+/** Limits of the ids in a process: their number, and their age. */
 export const DEDUP_IDS = 2_000_000;
 export const DEDUP_MS = 3_600_000;
 
 /**
- * @param options.maxIds beyond it the oldest is forgotten (default two million)
+ * @param options.maxIds limit beyond which the oldest is forgotten (default two million)
  * @param options.keepMs how long an id counts, to the second (default an hour)
  */
 export function createDedupWindow(options: { maxIds?: number; keepMs?: number } = {}): DedupWindow {
@@ -72,12 +73,12 @@ export function createDedupWindow(options: { maxIds?: number; keepMs?: number } 
     oldest = (oldest + 1) % ring.room;
     size--;
   };
-  /** Only when the ring is full, so that all of it is copied. */
+  /** Call only when the ring is full, since it copies all of it. */
   const grow = () => {
     ring = unrolled(ring, oldest, Math.min(ring.room * 2, maxIds));
     table = createTable(ring);
     oldest = 0;
-    // In the order of the ring, so that of two entries with one hash the later is found.
+    // In the order of the ring, so that the later of two entries with the same hash is found.
     for (let i = 0; i < size; i++) table.put(i);
   };
   const isLive = (i: number, nowS: number) => nowS - at(ring.second, i) <= keepS;
@@ -93,9 +94,9 @@ export function createDedupWindow(options: { maxIds?: number; keepMs?: number } 
     },
     remember(s, nowMs) {
       const nowS = Math.floor(nowMs / 1_000);
-      // The first place is the one to keep: what comes after it is a duplicate, the record itself read again is not.
+      // The first position stays: later copies are duplicates, and the first record read again is not.
       if (this.isDuplicate(s, nowMs)) return;
-      // Two for one: the expired are gone in the end, and no single call pays for an hour's worth.
+      // Two for each new entry: expired entries disappear over time, and no single call pays for an hour's worth.
       for (let n = 0; n < 2 && size > 0 && !isLive(oldest, nowS); n++) forgetOldest();
       if (size === ring.room) {
         if (ring.room < maxIds) grow();
@@ -132,7 +133,7 @@ function createRing(room: number): Ring {
   };
 }
 
-/** A larger ring with the same entries, the oldest first. */
+/** Returns a larger ring with the same entries, the oldest first. */
 function unrolled(ring: Ring, oldest: number, room: number): Ring {
   const larger = createRing(room);
   for (const column of COLUMNS) {
@@ -163,17 +164,17 @@ function createTable(ring: Ring) {
     }
   };
   return {
-    /** the position in the ring, or -1 */
+    /** Returns the position in the ring, or -1. */
     find: (high: number, low: number) => at(slots, slotOf(high, low)) - 1,
-    /** Takes the place of an earlier entry with the same hash. */
+    /** Replaces an earlier entry with the same hash. */
     put(i: number) {
       slots[slotOf(at(ring.high, i), at(ring.low, i))] = i + 1;
     },
-    /** Does nothing where a later entry with the same hash has taken the place. */
+    /** Does nothing if a later entry with the same hash has replaced it. */
     remove(i: number) {
       let hole = slotOf(at(ring.high, i), at(ring.low, i));
       if (at(slots, hole) !== i + 1) return;
-      // What lies behind moves up where its way from home leads past the hole; no grave is left that slows a search.
+      // Move later entries up if their probe path crosses the hole. Without deletion marks, searches stay fast.
       for (let slot = (hole + 1) & mask; at(slots, slot) !== 0; slot = (slot + 1) & mask) {
         const home = at(ring.low, at(slots, slot) - 1) & mask;
         if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
@@ -185,7 +186,7 @@ function createTable(ring: Ring) {
   };
 }
 
-/** Positions are always within the array; the type system cannot know. */
+/** Reads an array. Positions are always within it, which the type system cannot know. */
 function at(array: Uint32Array | Int32Array | Float64Array, i: number): number {
   return array[i] ?? 0;
 }

@@ -2,68 +2,71 @@ import { createHash } from 'node:crypto';
 import { MESSAGE_TYPES, type MessageType } from './message';
 
 /**
- * One message for one destination, as it travels: in the headers of records on `webhooks`, `webhooks.retry.*`,
- * `webhooks.due` and `webhooks.dead`. The value beside them is the exact body and is never touched.
+ * One message for one destination, as encoded in the headers of records on `webhooks`, `webhooks.retry.*`,
+ * `webhooks.due` and `webhooks.dead`. The value of these records is the exact body, and is never changed.
  */
 export interface Delivery {
   id: string;
   messageId: string;
   sourceId: string;
   destinationId: string;
-  /** version in `config` of the destination that it was made for; absent where an older Waypost made it */
+  /** `config` version of the destination that it was made for; absent if an older Waypost made it */
   destinationVersion?: number;
   type: MessageType;
-  /** for the history: the body is never parsed again */
+  /** for the history, so that the body need not be parsed again */
   userId?: string;
-  /** of a message without `userId`: by it the history is purged */
+  /** of a message without `userId`; the history is purged by it */
   anonymousId?: string;
   /** ms since 1970 */
   acceptedAt: number;
-  /** ms since 1970: nothing is sent after it, but one try of what waited for Waypost alone */
+  /** ms since 1970; afterwards nothing is sent, except one try for a delivery that waited only for Waypost */
   expiresAt: number;
   /** attempts already made */
   attempt: number;
-  /** waits already begun, with or without an attempt: with `attempt` and `replay` it names this record */
+  /** waits already begun, with or without an attempt; with `attempt` and `replay` it identifies this record */
   hop: number;
-  /** 0, or the number of the replay that it belongs to */
+  /** number of the replay that it belongs to; 0: none */
   replay: number;
-  /** hashes (urlHash) of the URLs that gave a final refusal */
+  /** hashes (urlHash) of the URLs that refused permanently */
   closed: string[];
-  /** ms since 1970: not to be tried earlier (a Retry-After longer than the longest tier) */
+  /** ms since 1970: earliest time of the next attempt (a Retry-After longer than the longest tier) */
   notBefore?: number;
-  /** the next attempt is the last: the window has no room for another wait, or is over and it is owed one try */
+  /** the next attempt is the last: the window has no room for another wait, or is over and one try is still due */
   final?: boolean;
-  /** a test send: tried once, whether the destination is on or not, and never retried */
+  /** a test: attempted once, whether the destination is on or off, and never retried */
   test?: boolean;
-  /** why it waits, or why it was given up */
+  /** reason for the wait or for giving up */
   reason?: string;
   /** the last failure, one short line without secrets */
   error?: string;
   traceparent: string;
-  /** the id of the span of its last step, where its trace is recorded: what the next one links to */
+  /** id of the span of its last step, if its trace is recorded; the next span links to it */
   span?: string;
 }
 
-/** Raised when a record can no longer be read by the code before it. */
+/** Raised when older code can no longer read the record. */
 const DELIVERY_FORMAT = 1;
 
-/** The same on every try: derived from source, message and destination. */
+/** Returns the delivery's id, derived from source, message and destination, and therefore the same on every try. */
 export function deliveryId(sourceId: string, messageId: string, destinationId: string): string {
   const digest = createHash('sha256').update(`${sourceId}\0${messageId}\0${destinationId}`).digest('base64url');
   return `dlv_${digest.slice(0, 27)}`;
 }
 
-/** Names a URL in `closed`, since the list of URLs may change while a delivery waits. */
+/** Identifies a URL in `closed`, since the list of URLs may change while a delivery waits. */
 export function urlHash(url: string): string {
   return createHash('sha256').update(url).digest('base64url').slice(0, 12);
 }
 
-/** The key on every webhooks topic: a destination is spread over its shards by user, and stays in few partitions. */
+/**
+ * Returns the key on every webhooks topic. A destination is spread over its shards by user, and stays in few
+ * partitions.
+ */
 export function deliveryKey(destinationId: string, user: string, shards: number): string {
   return `${destinationId}:${String(fnv1a(user) % shards)}`;
 }
 
-/** All the keys that deliveries of a destination have. */
+/** Returns all keys that deliveries of a destination have. */
 export function shardKeys(destinationId: string, shards: number): string[] {
   return Array.from({ length: shards }, (_, shard) => `${destinationId}:${String(shard)}`);
 }
@@ -78,7 +81,7 @@ function fnv1a(text: string): number {
   return hash >>> 0;
 }
 
-/** Record headers. What stands at its default is left out: a first attempt carries few. */
+/** Encodes the record headers. Defaults are left out, so that a first attempt has few headers. */
 export function encodeDelivery(d: Delivery): Record<string, string> {
   const headers: Record<string, string> = {
     format: String(DELIVERY_FORMAT),
@@ -92,7 +95,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
     traceparent: d.traceparent,
   };
   if (d.destinationVersion !== undefined) headers['destination-version'] = String(d.destinationVersion);
-  // Record headers are UTF-8; a user id may be anything that JSON may hold.
+  // Record headers are UTF-8. A user id may contain anything that JSON allows.
   if (d.userId !== undefined) headers.user = d.userId;
   if (d.anonymousId !== undefined) headers.anonymous = d.anonymousId;
   if (d.attempt > 0) headers.attempt = String(d.attempt);
@@ -108,16 +111,16 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   return headers;
 }
 
-/** What a record's headers turned out to be. */
+/** The result of reading a record's headers. */
 export type Decoded =
   | { kind: 'delivery'; delivery: Delivery }
-  /** written by a newer version: not to be touched by this process */
+  /** written by a newer version; this process must not change it */
   | { kind: 'newer'; format: string }
   | { kind: 'unreadable'; why: string };
 
 type RawHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Reads what `encodeDelivery` wrote. Never throws: what cannot be read is said so. */
+/** Reads the headers of `encodeDelivery`. It never throws, and reports unreadable headers as such. */
 export function decodeDelivery(headers: RawHeaders): Decoded {
   const text = (name: string) => headers[name];
   const count = (name: string) => {
@@ -172,13 +175,13 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
   return { kind: 'delivery', delivery };
 }
 
-/** Whether a `Date` can hold it, so that it can be written as text. */
+/** Returns whether a `Date` can hold the time, so that it can be written as text. */
 export function isTime(ms: number): boolean {
   return ms > 0 && ms <= LATEST_MS;
 }
 const LATEST_MS = 8.64e15;
 
-/** What stands at its default was left out. */
+/** Adds the fields that were left out at their default. */
 function addOptional(delivery: Delivery, headers: RawHeaders): void {
   const { user, anonymous, reason, error, span } = headers;
   if (user !== undefined) delivery.userId = user;

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 
 /**
- * HMAC (RFC 2104) over one-shot hashes: the same result as `crypto.createHmac` at half its cost, since that makes a native
- * object for each signature, which the garbage collector must find and free again. The key is kept where no inspection
- * prints it.
+ * Computes an HMAC (RFC 2104) from one-shot hashes: the result of `crypto.createHmac` at half its cost, since
+ * `createHmac` makes a native object for each signature, which the garbage collector must find and free again. The key
+ * is kept out of reach of inspection.
  */
 
 type Algorithm = 'sha1' | 'sha256';
@@ -11,7 +11,7 @@ type Algorithm = 'sha1' | 'sha256';
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES: Record<Algorithm, number> = { sha1: 20, sha256: 32 };
 
-/** Where what is hashed is put together; one signature is made at a time. */
+/** The buffer for the text to hash. Only one signature is computed at a time. */
 let scratch = Buffer.allocUnsafeSlow(16 * 1024);
 
 export class HmacKey {

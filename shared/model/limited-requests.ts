@@ -1,7 +1,7 @@
 /** Requests that ingest answered with 429: the value of a record on `messages.limited`, one a second and process. */
 
 export interface LimitedRecord {
-  /** ISO 8601 UTC: the end of the second that is counted */
+  /** ISO 8601 UTC: the end of the counted second */
   at: string;
   /** requests, by the id of their source */
   sources: Record<string, number>;
@@ -14,7 +14,7 @@ export function limitedRecord(at: Date, counts: ReadonlyMap<string, number>) {
   return { value: JSON.stringify(value), headers: { format: String(LIMITED_FORMAT) } };
 }
 
-/** @returns requests by the id of their source; none for what cannot be read */
+/** @returns requests by the id of their source; none if the value is unreadable */
 export function limitedCounts(value: string): [source: string, count: number][] {
   try {
     const counts = Object.entries((JSON.parse(value) as LimitedRecord).sources);

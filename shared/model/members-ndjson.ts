@@ -1,13 +1,13 @@
-/** A file of members as the API takes it (NDJSON), made as it is read: what is no JSON in it is a user id as it stands. */
+/** Converts a file of members to the API's format (NDJSON) while it is read. A line that is not JSON is a user id. */
 
-/** A line as the API takes it; undefined for one that is blank. */
+/** Returns a line in the API's format; undefined if it is blank. */
 export function memberLine(line: string): string | undefined {
   const text = line.trim();
   if (text === '') return undefined;
   return isJson(text) ? text : JSON.stringify(text);
 }
 
-/** A text in quotes or an object. A number alone is an id: JSON has none that is a text. */
+/** Returns whether the line is a quoted text or an object. A bare number is a user id. */
 function isJson(text: string): boolean {
   if (!text.startsWith('"') && !text.startsWith('{')) return false;
   try {
@@ -21,9 +21,9 @@ function isJson(text: string): boolean {
 export interface MembersNdjson {
   /** so far */
   readonly count: number;
-  /** @returns what of it is whole lines, as the API takes them */
+  /** @returns the whole lines so far, in the API's format */
   add(text: string): string;
-  /** @returns the line that has no break at its end */
+  /** @returns the last line, if it does not end with a line break */
   end(): string;
 }
 

@@ -2,7 +2,7 @@ import { DEFAULT_SHARDS, type Destination } from './config';
 import { type Delivery, deliveryId, deliveryKey, isTime } from './delivery';
 import { type Message, MESSAGE_FORMAT, MESSAGE_TYPES } from './message';
 
-/** Reads the records of `messages`, for all who turn them into deliveries. */
+/** Reads the records of `messages`, for every service that makes deliveries of them. */
 
 /** The headers of a record of `messages`. */
 export interface MessageHeaders {
@@ -11,12 +11,12 @@ export interface MessageHeaders {
   messageId: string;
   /** ms since 1970, by the clock of ingest */
   acceptedAt: number;
-  /** ms since 1970, by the broker's clock; absent where the reader has no use for it */
+  /** ms since 1970, by the broker's clock; absent if the reader does not need it */
   appendedAt?: number;
   traceparent: string;
 }
 
-/** This record cannot be read, and never will be: it goes aside. */
+/** This record is permanently unreadable, and is set aside. */
 export interface Rejected {
   kind: 'rejected';
   reason: string;
@@ -26,7 +26,7 @@ export type HeadersDecision = MessageHeaders | Rejected | { kind: 'newer'; forma
 
 type RawHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Reads the headers, which is all that is needed to know a duplicate. */
+/** Reads the headers, which suffice to recognise a duplicate. */
 export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
   const format = headers.format ?? '';
   if (Number(format) > MESSAGE_FORMAT) return { kind: 'newer', format };
@@ -39,18 +39,23 @@ export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
   return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' };
 }
 
-/** A record is appended in the 5 s in which ingest answers, or a little later: beyond that its clock is wrong. */
+/**
+ * Ingest responds within 5 s, and appends the record by then or a little later. With a longer delay its clock is wrong.
+ */
 const LARGEST_DELAY_MS = 10_000;
 
 /**
- * Returns when the window of a message begins, ms since 1970: when it was accepted, or appended where ingest's clock must be
- * wrong. Else a clock that is hours behind would leave its deliveries a single try.
+ * Returns when the window of a message begins, ms since 1970: when it was accepted, or when it was appended if ingest's
+ * clock must be wrong. Otherwise a clock that is hours behind would leave its deliveries a single try.
  */
 export function windowStart({ acceptedAt, appendedAt = acceptedAt }: MessageHeaders): number {
   return Math.abs(appendedAt - acceptedAt) <= LARGEST_DELAY_MS ? acceptedAt : appendedAt;
 }
 
-/** @returns the message, or what is wrong with it. Checked is what is relied on here; ingest checked the rest. */
+/**
+ * @returns the message, or the reason why it is invalid. Only the fields used here are validated; ingest validated the
+ * rest.
+ */
 export function parseMessage(value: Buffer | null): Message | string {
   if (value === null) return 'it has no value';
   let parsed: unknown;
@@ -71,7 +76,7 @@ export function parseMessage(value: Buffer | null): Message | string {
   return parsed as Message;
 }
 
-/** A message on its way to a destination, before its first attempt, and the key of its record. */
+/** Creates a delivery before its first attempt, and the key of its record. */
 export function firstDelivery(from: {
   head: MessageHeaders;
   message: Message;

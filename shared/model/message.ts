@@ -1,6 +1,6 @@
 /** A call as accepted: the value of a record on `messages`. */
 
-/** What clients send. `delete` is made by control, never by a client. */
+/** The types that clients send. Only control creates a `delete`. */
 export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const;
 export type CallType = (typeof CALL_TYPES)[number];
 export const MESSAGE_TYPES = [...CALL_TYPES, 'delete'] as const;
@@ -10,13 +10,13 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type JsonObject = { [key: string]: Json };
 
 /**
- * Times are ISO 8601 UTC with milliseconds. Absent means absent: never null. Other keys that a client sent are kept as
- * they are (a replay or an audience may want them); the router names those that it delivers.
+ * Times are ISO 8601 UTC with milliseconds. Missing values are absent, never null. Other keys that a client sent are
+ * kept unchanged (a replay or an audience may use them); the router names the keys that it delivers.
  */
 export interface Message {
   type: MessageType;
   messageId: string;
-  /** the moment of the call by the server's clock */
+  /** the time of the call by the server's clock */
   timestamp: string;
   receivedAt: string;
   originalTimestamp?: string;
@@ -40,14 +40,14 @@ interface MessageHeaders {
   format: string;
   source: string;
   message: string;
-  /** ms since 1970: the retry window counts from here */
+  /** ms since 1970; the retry window starts here */
   'accepted-at': string;
   traceparent: string;
 }
 
 export const MESSAGE_FORMAT = 1;
 
-/** @param acceptedAtMs the retry window counts from it */
+/** @param acceptedAtMs the retry window starts here */
 export function messageHeaders(
   source: string,
   message: string,
@@ -63,7 +63,9 @@ export function messageHeaders(
   return { ...headers };
 }
 
-/** The key on `messages`: a user's messages of one source are kept in one partition, and so are the copies of one call. */
+/**
+ * Returns the key on `messages`. It puts a user's messages of one source, and copies of one call, into one partition.
+ */
 export function messageKey(sourceId: string, message: Pick<Message, 'userId' | 'anonymousId' | 'messageId'>): string {
   return `${sourceId}:${message.userId ?? message.anonymousId ?? message.messageId}`;
 }

@@ -4,13 +4,13 @@ import { type CallFault, type CallFaultCode } from './rejected-calls';
 import { correctedTimeMs } from './client-clock';
 
 /**
- * One call as sent → the message as accepted, or why not. Of a call's own fields `null` is absent; a null deeper down
- * (a trait that is unset) is data and stays. Fields that Waypost does not know are kept as they are.
+ * Converts a call as sent to the message as accepted, or returns the first fault. `null` in a call's own fields means
+ * absent; a deeper null (such as an unset trait) is data and stays. Unknown fields are kept unchanged.
  */
 
-/** What a call takes from its request. */
+/** The values that a call takes from its request. */
 export interface Surroundings {
-  /** the path's, which wins */
+  /** the type from the path, which wins */
   type: CallType | undefined;
   /** `context.traits` of the envelope */
   sharedTraits: Json | undefined;
@@ -27,9 +27,9 @@ export const MAX_ID_BYTES = 512;
 const TYPES: ReadonlySet<unknown> = new Set(CALL_TYPES);
 
 /**
- * How a field is read. `id`: a text or a number, which becomes a text; an empty one is absent. `made`: Waypost writes
- * it. `dropped`: never goes on; `writeKey` would leak to webhooks, `_metadata` is the client's talk to its vendor, and
- * `__proto__` as a key must never be assigned.
+ * How a field is read. `id`: a text, or a number that becomes a text; an empty one is absent. `made`: Waypost writes
+ * it. `dropped`: never passed on; `writeKey` would leak to webhooks, `_metadata` is meant for the client's vendor, and
+ * `__proto__` must never be assigned as a key.
  */
 type Reading = 'id' | 'messageId' | 'text' | 'object' | 'made' | 'dropped';
 const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
@@ -56,8 +56,8 @@ const READINGS: ReadonlyMap<string, Reading> = new Map<string, Reading>([
 ]);
 
 /**
- * @returns the message without the envelope's `context` and `integrations`, a new object that shares its parts with the call;
- *   or the first fault found
+ * @returns the message without the envelope's `context` and `integrations`, a new object that shares its parts with the
+ * call; or the first fault found
  */
 export function normalize(call: Json, around: Surroundings): Message | CallFault {
   if (!isObject(call)) return fault('invalid_call', 'A call must be a JSON object.');
@@ -73,7 +73,7 @@ export function normalize(call: Json, around: Surroundings): Message | CallFault
   }
   addTimes(message, call, around);
   if (type === 'identify' && message.traits === undefined) {
-    // Rudder's Python client sends an identify's traits in the context only.
+    // Rudder's Python client sends an identify's traits only in the context.
     const { context } = message;
     const traits = context !== undefined && Object.hasOwn(context, 'traits') ? context.traits : around.sharedTraits;
     if (isObject(traits)) message.traits = traits;
@@ -110,18 +110,18 @@ function copyFields(call: JsonObject, message: JsonObject): CallFault | undefine
 }
 
 function isTooLong(id: string): boolean {
-  // A UTF-16 unit is at most three bytes: most ids need no counting.
+  // A UTF-16 unit is at most three bytes, so most ids need no counting.
   return id.length * 3 > MAX_ID_BYTES && Buffer.byteLength(id) > MAX_ID_BYTES;
 }
 
 function readId(value: Json): string | undefined | null {
   if (typeof value === 'string') return value === '' ? undefined : value;
-  // A whole number beyond 2^53 has already become another one while it was parsed: two users would be one.
+  // Parsing has already changed a whole number beyond 2^53: two users could become one.
   if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return null;
   return String(value);
 }
 
-/** Each returns the value to keep, undefined where it counts as absent, null where it is wrong. */
+/** Each reader returns the value to keep, undefined if it counts as absent, null if it is invalid. */
 const READERS = {
   id: readId,
   messageId: readId,
@@ -135,7 +135,7 @@ const WANTED = {
   object: 'an object',
 };
 
-/** What every type must have; alias alone joins two ids and needs both. */
+/** Checks the required fields. An alias joins two ids, and is the only type that needs both. */
 function lacking(type: CallType, message: Partial<Message>): CallFault | undefined {
   if (type === 'alias') {
     if (message.userId === undefined) return fault('missing_user_id', 'An alias needs `userId`.');

@@ -1,11 +1,11 @@
 import { type CallType, type Json, type JsonObject } from './message';
 
 /**
- * A request's body as calls and what they share. What is wrong here is wrong with the request as a whole: none of it is
- * accepted, and the sender is told 400.
+ * Splits a request's body into its calls and their shared parts. A fault found here concerns the whole request: none of
+ * it is accepted, and the sender gets a 400.
  */
 
-/** Stable codes of a request's own faults, each answered with 400. */
+/** Stable codes of faults of a whole request, each answered with 400. */
 type RequestFaultCode =
   | 'invalid_json'
   | 'invalid_body'
@@ -21,14 +21,14 @@ type RequestFaultCode =
 export interface RequestFault {
   code: RequestFaultCode;
   message: string;
-  /** calls that the refused request holds, where it was read far enough to say so */
+  /** number of calls in the refused request, if it was read far enough */
   callCount?: number;
 }
 
 export interface Calls {
-  /** As sent; anything may stand among them. */
+  /** As sent, not validated. */
   calls: readonly Json[];
-  /** the path's, which wins over the call's own; undefined for a batch */
+  /** the type from the path, which wins over the call's own; undefined for a batch */
   type: CallType | undefined;
   context: JsonObject | undefined;
   integrations: JsonObject | undefined;
@@ -38,13 +38,13 @@ export interface Calls {
 }
 
 export const MAX_CALLS = 2_500;
-/** `context` and `integrations` of the envelope together: they are repeated in each of up to 2,500 calls. */
+/** Limit of the envelope's `context` and `integrations` together, since each of up to 2,500 calls repeats them. */
 export const MAX_ENVELOPE_BYTES = 32_768;
 
 /**
  * Reads a parsed body.
  * @param kind the path's type of call, or `batch`
- * @param bodyBytes size of the body; a small one needs no measuring of its parts
+ * @param bodyBytes size of the body; the parts of a small one need not be measured
  */
 export function readCalls(body: Json, kind: CallType | 'batch', bodyBytes: number): Calls | RequestFault {
   if (!isObject(body)) return fault('invalid_body', 'The body must be a JSON object.');
@@ -55,7 +55,7 @@ export function isFault(result: object): result is RequestFault {
   return 'code' in result;
 }
 
-/** A JSON object: no array, no null. */
+/** Returns whether the value is a JSON object, not an array and not null. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -77,8 +77,8 @@ function readSingle(call: JsonObject, type: CallType): Calls {
 }
 
 function readBatch(body: JsonObject, bodyBytes: number): Calls | RequestFault {
-  // A null batch is what Go v2.0.0 sends when it is closed with nothing to say. A body without one is a mistake, and
-  // to answer 200 would lose what was meant.
+  // Go v2.0.0 sends a null batch when it is closed with nothing to send. A body without `batch` is a mistake, and a 200
+  // would lose the sender's data.
   if (!Object.hasOwn(body, 'batch')) return fault('missing_batch', 'The body has no `batch`.');
   const calls = body.batch ?? [];
   if (!Array.isArray(calls)) return fault('invalid_batch', '`batch` must be an array of calls.');
@@ -105,7 +105,7 @@ function readBatch(body: JsonObject, bodyBytes: number): Calls | RequestFault {
   };
 }
 
-/** Absent and null are undefined; null stands for what is no object. */
+/** Returns the object; undefined for absent or null, and null for other values. */
 function sharedObject(value: Json | undefined): JsonObject | undefined | null {
   if (value === undefined || value === null || isEmptyArray(value)) return undefined;
   return isObject(value) ? value : null;

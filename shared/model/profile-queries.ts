@@ -1,18 +1,18 @@
 import { type Json, type JsonObject } from './message';
 
 /**
- * What control asks of the processes that keep profiles (`profiles.questions`), and what they answer (`profiles.answers`), both
- * under the question's id. Each process answers for the partitions that it keeps, so whoever asks knows that an answer is
- * whole when all partitions have been answered for.
+ * Queries of control to the processes that own profiles (`profiles.questions`), and their results (`profiles.answers`),
+ * both keyed by the query's id. Each process answers for the partitions that it owns. A result is therefore complete
+ * when all partitions have answered.
  */
 
 interface Asked {
   id: string;
-  /** ms since 1970: then nobody waits for it any more */
+  /** ms since 1970; after it no caller waits any more */
   expiresAt: number;
 }
 
-/** How many a condition would have as members. */
+/** Asks how many members a condition would have. */
 export interface PreviewQuery extends Asked {
   kind: 'preview';
   condition: string;
@@ -20,51 +20,51 @@ export interface PreviewQuery extends Asked {
   sources?: string[];
 }
 
-/** Who is in an audience, or has a computed trait, in order of their ids. */
+/** Asks for the members of an audience, or the users with a computed trait, in order of their ids. */
 export interface MembersQuery extends Asked {
   kind: 'members';
   /** id of the audience or computed trait */
   definition: string;
-  /** where to look, each from behind a user on, or from the first */
+  /** the partitions to read, each after a user or from the first one */
   partitions: { partition: number; after?: string }[];
-  /** the most that is wanted of each partition */
+  /** the most users of each partition */
   limit: number;
-  /** this one alone */
+  /** only this user */
   user?: string;
 }
 
-/** Nobody waits for it any more. */
+/** Cancels a query, since no caller waits any more. */
 interface Cancellation extends Asked {
   kind: 'cancel';
 }
 
 export type ProfileQuery = PreviewQuery | MembersQuery | Cancellation;
 
-/** Of a whole process: it has read the question, or will not answer it. */
+/** Sent by a whole process: it has read the query, or will not answer it. */
 type ProcessAnswer = { kind: 'heard' } | { kind: 'refused'; reason: string };
 
-/** Somebody who would be in, with some of their traits. */
+/** A user who would be a member, with some of their traits. */
 export interface SampleUser {
   userId: string;
   traits: JsonObject;
 }
 
-/** How far a preview is in one partition: a later one takes the place of the ones before it. */
+/** The progress of a preview in one partition. A later one replaces earlier ones. */
 export interface PreviewResult {
   kind: 'preview';
   partition: number;
-  /** waiting: messages that came before are read first */
+  /** waiting: earlier messages are read first */
   state: 'waiting' | 'counting' | 'done';
-  /** profiles there are */
+  /** number of profiles */
   profiles: number;
-  /** profiles looked at, of how many that are to be: all, or a sample */
+  /** profiles checked, and the number to check: all, or a sample */
   looked: number;
   of: number;
-  /** profiles whose result is known, how many of them are in, and how many failed */
+  /** profiles with a known result, members among them, and failures */
   known: number;
   members: number;
   failed: number;
-  /** of those known: what they did under another id could not be counted */
+  /** among the known profiles: events under another id could not be counted */
   unsure: number;
   sample: SampleUser[];
 }
@@ -80,18 +80,18 @@ export interface MembersResult {
   kind: 'members';
   partition: number;
   members: Member[];
-  /** there is nobody behind them */
+  /** no users follow */
   end: boolean;
 }
 
 export type ProfileResult = ProcessAnswer | PreviewResult | MembersResult;
 
-/** @returns undefined where it cannot be read: written by Waypost alone, it is one of a newer version */
+/** @returns undefined if unreadable. Only Waypost writes queries, so it comes from a newer version. */
 export function readQuery(value: Buffer | null): ProfileQuery | undefined {
   return read(value, ['preview', 'members', 'cancel']) as ProfileQuery | undefined;
 }
 
-/** @returns undefined where it cannot be read, as `readQuestion` */
+/** @returns undefined if unreadable, as for `readQuery` */
 export function readResult(value: Buffer | null): ProfileResult | undefined {
   return read(value, ['heard', 'refused', 'preview', 'members']) as ProfileResult | undefined;
 }

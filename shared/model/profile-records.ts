@@ -1,12 +1,12 @@
-/** What is written of profiles by one service and read by another. */
+/** Records about profiles that one service writes and another reads. */
 
-/** Longest id of a user that has a profile: it is part of keys in the store, which end at 1,978 bytes. */
+/** Longest id of a user that has a profile. It is part of keys in the store, which are limited to 1,978 bytes. */
 export const MAX_USER_BYTES = 512;
 
 /** Header `format` of the records of `profiles.events`. */
 export const PROFILE_EVENT_FORMAT = '1';
 
-/** A line of an upload of members, in `profiles.events`: it counts when the upload is complete. */
+/** A line of an upload of members, in `profiles.events`. It counts when the upload is complete. */
 export interface ListedEvent {
   kind: 'listed';
   audience: string;
@@ -15,10 +15,11 @@ export interface ListedEvent {
 }
 
 /**
- * How far a definition is in one partition.
+ * The progress of a definition in one partition.
  *
- * waiting: for the log to be read again · filling: it is being · held: counts, and waits for the messages there were when
- * it was made, or for a scan · scanning: its first sync runs · live · leaving: deleted, and to be forgotten
+ * waiting: the log must be read again · filling: it is being read · held: counts, and waits for the messages that
+ * existed when it was created, or for a scan · scanning: its first sync runs · live · leaving: deleted, and its data is
+ * being removed
  */
 export type Phase = 'waiting' | 'filling' | 'held' | 'scanning' | 'live' | 'leaving';
 
@@ -31,15 +32,15 @@ export interface StatusValue {
   revision: number;
   phase: Phase;
   profiles: number;
-  /** of them, users whose profiles are full; absent: written by an older version */
+  /** users whose profiles are full; absent: written by an older version */
   full?: number;
-  /** profiles that the first sync has looked at */
+  /** profiles that the first sync has checked */
   counted: number;
   members: number;
   told: number;
-  /** told, and not yet acknowledged */
+  /** sent, and not yet acknowledged */
   waiting: number;
-  /** the last upload of members that was taken over */
+  /** the last upload of members that was applied */
   upload: number;
   lastSync: { at: string; looked: number; told: number } | null;
 }

@@ -1,12 +1,12 @@
 import { type Json } from './message';
 
-/** What becomes of a call that is not accepted: told to its sender, and kept on `messages.rejected` for the debugger. */
+/** Reports of calls that are not accepted: sent to the caller, and kept on `messages.rejected` for the debugger. */
 
-/** Stable codes of a call's own faults, for programs. The message beside one is for people. */
+/** Stable codes of faults of a call, for programs. The message beside a code is for people. */
 export type CallFaultCode =
-  /** the item of `batch` is no JSON object */
+  /** the item of `batch` is not a JSON object */
   | 'invalid_call'
-  /** `type` is absent or none of the six */
+  /** `type` is absent or unknown */
   | 'invalid_type'
   /** neither `userId` nor `anonymousId` */
   | 'no_user_anon_id'
@@ -18,7 +18,7 @@ export type CallFaultCode =
   | 'missing_user_id'
   /** alias without `previousId` */
   | 'missing_previous_id'
-  /** a field is of another type than it must be: an id that is an object, `properties` that are a text */
+  /** a field has the wrong type: an id that is an object, `properties` that are a text */
   | 'invalid_field'
   /** `messageId` of 100 characters or more */
   | 'message_id_too_long'
@@ -32,7 +32,7 @@ export interface CallFault {
   message: string;
 }
 
-/** As in the answer: `index` counts the calls of the request from 0. */
+/** As in the response: `index` counts the calls of the request from 0. */
 export interface RejectedCall extends CallFault {
   index: number;
 }
@@ -45,8 +45,8 @@ export interface RejectedRecord {
   source: string;
   code: string;
   message: string;
-  /** The call as sent, without `writeKey` and `_metadata`; of one that is too large, the first part of its text. */
+  /** The call as sent, without `writeKey` and `_metadata`; if it is too large, the beginning of its text. */
   call: Json;
-  /** present where `call` is only a part */
+  /** present if `call` is only a part */
   truncated?: true;
 }

@@ -2,10 +2,10 @@ import { type Destination, type Source } from './config';
 import { type Json, type JsonObject, type Message } from './message';
 
 /**
- * Which destinations a message goes to.
+ * Decides which destinations get a message.
  *
- * A caller steers by `integrations`, at the top level or in `context`. Per key the top level wins, `all` is read as
- * `All` (Go clients write it so) and other names count exactly as written. Then, for webhooks:
+ * Clients choose by `integrations`, at the top level or in `context`. For each key the top level wins, `all` is read as
+ * `All` (Go clients write it this way), and other names count exactly as written. Then, for webhooks:
  *
  * | `Webhooks`       | `All`   | delivered |
  * | ---------------- | ------- | --------- |
@@ -14,18 +14,18 @@ import { type Json, type JsonObject, type Message } from './message';
  * | absent           | false   | no        |
  * | absent           | else    | yes       |
  *
- * A choice is a boolean or an object (the options of a destination). Whatever else stands there (null, text, a number,
- * a list), and an `integrations` that is no object, is no choice and counts as absent: a slip of the pen should not
- * silently stop a customer's events.
+ * A choice is a boolean or an object (the options of a destination). Any other value (null, text, a number, a list),
+ * and an `integrations` that is not an object, counts as absent: a client's mistake should not silently stop a
+ * customer's events.
  */
 const NAME = 'Webhooks';
 
-/** What a destination's filter says of the message at hand; text: why it could not be evaluated, which is no match. */
+/** Evaluates a destination's filter for the message. A text is the reason why it failed, which counts as no match. */
 export type FilterMatcher = (destination: Destination) => boolean | string;
 
 /**
- * Why a message goes to a destination (`routed`), or goes no further. `blocked`: the source blocks this event.
- * `filter_failed` carries the reason; it counts as not matching.
+ * Why a message goes to a destination (`routed`), or is dropped. `blocked`: the source blocks this event.
+ * `filter_failed` carries the reason, and counts as no match.
  */
 export type RouteOutcome =
   { outcome: Exclude<(typeof OUTCOMES)[number], 'filter_failed'> } | { outcome: 'filter_failed'; reason: string };
@@ -41,22 +41,23 @@ export const OUTCOMES = [
   'filter_failed',
 ] as const;
 
-/** Where a message goes: those that get it, and what the filters of others said. */
+/** The destinations of a message, and the results of the filters of others. */
 export interface Routed {
   destinations: Destination[];
-  /** whether the source blocks this event: then it goes nowhere */
+  /** the source blocks this event, and no destination gets it */
   blocked: boolean;
-  /** how many filters did not match, failures among them */
+  /** number of filters that did not match, failures included */
   filtered: number;
-  /** those whose filter failed, with the reason */
+  /** destinations whose filter failed, with the reason */
   failed: readonly { destination: Destination; reason: string }[];
 }
 
 /**
- * The destinations that get the message: on, connected to the source, the source being on and not blocking the event, wanting
- * this type, matched by their filter, and not excluded by the caller. A paused destination is among them: what it gets waits.
- * @param destinations any; those that are not connected are left out
- * @param ask of those that have a filter, and of no others
+ * Returns the destinations that get the message. Each is on, is connected to the source, accepts the type, has a
+ * matching filter or none, and is not excluded by the caller. The source must be on and must not block the event. A
+ * paused destination is included: its deliveries wait.
+ * @param destinations any; unconnected ones are left out
+ * @param ask called only for destinations with a filter
  */
 export function route(
   message: Message,
@@ -79,7 +80,7 @@ export function route(
   return routed;
 }
 
-/** The same rules for one destination, with the reason: for whoever asks why. */
+/** Applies the same rules to one destination, and returns the reason. */
 export function routeOutcomeOf(
   message: Message,
   source: Source,
@@ -89,17 +90,17 @@ export function routeOutcomeOf(
   return sourceVerdict(message, source) ?? destinationVerdict(message, source, destination, ask);
 }
 
-/** Whether the source blocks it: track calls alone, by the event's name. */
+/** Returns whether the source blocks it: only track calls, by the event's name. */
 export function isBlocked({ type, event }: Pick<Message, 'type' | 'event'>, { blockedEvents }: Source): boolean {
   return blockedEvents !== undefined && type === 'track' && event !== undefined && blockedEvents.includes(event);
 }
 
-// One object each: what every message meets makes no garbage.
+// Shared objects, so that common results allocate nothing.
 const ROUTED: RouteOutcome = { outcome: 'routed' };
 const FILTERED: RouteOutcome = { outcome: 'filtered' };
 const NONE: Routed['failed'] = [];
 
-/** @returns why it goes nowhere at all, whatever the destination */
+/** @returns why no destination gets it, if that does not depend on the destination */
 function sourceVerdict(message: Message, source: Source): RouteOutcome | undefined {
   if (!source.enabled) return { outcome: 'source_off' };
   if (isBlocked(message, source)) return { outcome: 'blocked' };
@@ -115,14 +116,14 @@ function destinationVerdict(
   if (!destination.enabled) return { outcome: 'off' };
   if (!destination.sources.includes(source.id)) return { outcome: 'not_connected' };
   if (destination.types !== undefined && !destination.types.includes(message.type)) return { outcome: 'type' };
-  // A deletion tells receivers to forget a user: a filter on what users do must not keep it from them.
+  // A deletion asks receivers to forget a user. A filter on events must not hold it back.
   if (destination.filter === undefined || message.type === 'delete') return ROUTED;
   const says = ask(destination);
   if (typeof says === 'string') return { outcome: 'filter_failed', reason: says };
   return says ? ROUTED : FILTERED;
 }
 
-/** What the caller chose for integration `Webhooks` (table above); true where nothing was chosen. */
+/** Returns the caller's choice for integration `Webhooks` (table above); true without a choice. */
 export function wantsWebhooks(message: Pick<Message, 'integrations' | 'context'>): boolean {
   const top = asObject(message.integrations);
   const inner = asObject(message.context?.integrations);
@@ -130,13 +131,13 @@ export function wantsWebhooks(message: Pick<Message, 'integrations' | 'context'>
   return choice(top, NAME) ?? choice(inner, NAME) ?? allChoice(top) ?? allChoice(inner) ?? true;
 }
 
-/** `All` and `all` at one level: the proper spelling wins. */
+/** With `All` and `all` at one level, `All` wins. */
 function allChoice(integrations: JsonObject | undefined): boolean | undefined {
   return choice(integrations, 'All') ?? choice(integrations, 'all');
 }
 
 function choice(integrations: JsonObject | undefined, name: string): boolean | undefined {
-  // Own keys only: an object of a client has no other, and a prototype must never decide.
+  // Own keys only: a prototype must never decide.
   if (integrations === undefined || !Object.hasOwn(integrations, name)) return undefined;
   const value = integrations[name];
   if (typeof value === 'boolean') return value;

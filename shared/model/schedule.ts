@@ -1,6 +1,6 @@
 /**
- * Which delay topic (tier) a delivery waits in next, and when it has waited enough. A wait is always one of the tiers
- * there are: nothing else can be waited for on Kafka.
+ * Decides in which delay topic (tier) a delivery waits next, and until when. A wait is always one of the existing
+ * tiers: Kafka can wait for nothing else.
  *
  * The schedule of a delivery that fails at every try, at the default tiers and window (10s,1m,5m,15m,30m and 4h), each
  * attempt taking no time:
@@ -16,20 +16,20 @@
  * | 12      | 3 h 51 m 10 s    | 5 m: the largest tier that still fits     |
  * | 13      | 3 h 56 m 10 s    | nothing: that was the final try           |
  *
- * No wait ends after the window. There is no jitter: every record of a tier waits equally long, so that the order in its
- * file is the order in which it falls due.
+ * No wait ends after the window. There is no jitter: every record of a tier waits equally long, so that records fall
+ * due in the order of their offsets.
  */
 
 /** Back to the broker, into a tier. */
 export interface Wait {
   kind: 'wait';
-  /** one of the tiers, ms */
+  /** an existing tier, ms */
   tierMs: number;
-  /** ms since 1970: the earliest moment at which it will be tried */
+  /** ms since 1970: the earliest time of the next attempt */
   nextAttemptAt: number;
   /** the next attempt is the last; absent: clear the mark */
   final?: true;
-  /** ms since 1970: this tier does not reach that far; hop on when it ends. Absent: clear the mark */
+  /** ms since 1970, beyond this tier: hop on when the tier ends. Absent: clear the mark */
   notBefore?: number;
 }
 
@@ -41,18 +41,18 @@ interface Frame {
   /** end of the window, ms since 1970 */
   expiresAt: number;
   /**
-   * As configured: the first is for the wait after the first attempt; in any order, repeats allowed; at least one. For `park`
-   * as configured, or those of `parkTiers`.
+   * As configured: the first is for the wait after the first attempt; in any order, repeats allowed; at least one. For
+   * `park` as configured, or the result of `parkTiers`.
    */
   tiersMs: readonly number[];
 }
 
-/** A tier's wait ends a little after its time: the promise is one second. */
+/** Waits end a little late: a tier promises one second. */
 const WINDOW_MARGIN_MS = 1_000;
-/** Of a short window, as in a test, the margin takes a quarter. */
+/** In a short window, as in a test, the margin takes a quarter. */
 const LARGEST_MARGIN = 1 / 4;
 
-/** Returns until when a wait may be planned, so that what comes back finds its window open; ms since 1970. */
+/** Returns until when a wait may be planned, so that the delivery returns within its window; ms since 1970. */
 export function lastReturnAt(expiresAt: number, windowMs: number): number {
   return expiresAt - Math.min(WINDOW_MARGIN_MS, windowMs * LARGEST_MARGIN);
 }
@@ -62,15 +62,14 @@ export interface WaitInput extends Frame {
   attempt: number;
   /** the attempt that just failed was marked as the last */
   final: boolean;
-  /** what the receiver asked for, ms */
+  /** the wait that the receiver asked for, ms */
   retryAfterMs?: number | undefined;
 }
 
 /**
- * Where a delivery waits after a failed attempt: the tier of that attempt (the last one repeats), or the first that is
- * long enough for `Retry-After`, never a shorter one than was due. Beyond the longest tier it takes that one and
- * `notBefore`, to hop through without spending attempts. Beyond the window it takes the largest tier that still fits,
- * for one final try.
+ * Returns the wait after a failed attempt: the tier of that attempt (the last one repeats), or the first that is long
+ * enough for `Retry-After`, never a shorter one than was due. Beyond the longest tier it is that tier with `notBefore`,
+ * so that further hops spend no attempts. Beyond the window it is the largest tier that still fits, for one final try.
  */
 export function afterFailure(input: WaitInput): Next {
   const { nowMs, attempt, expiresAt, tiersMs, retryAfterMs = 0 } = input;
@@ -85,8 +84,8 @@ export function afterFailure(input: WaitInput): Next {
 }
 
 /**
- * Where a delivery waits on that came back before its `notBefore`: the first tier that is long enough for the rest,
- * else the longest. Spends no attempt.
+ * Returns the next wait of a delivery that came back before its `notBefore`: the first tier that is long enough for the
+ * rest, else the longest. It spends no attempt.
  */
 export function hop(input: Frame & { notBefore: number }): Next {
   const { nowMs, notBefore, expiresAt, tiersMs } = input;
@@ -98,20 +97,22 @@ export function hop(input: Frame & { notBefore: number }): Next {
 }
 
 export interface ParkInput extends Frame {
-  /** how long whatever is in its way is expected to last, ms */
+  /** expected duration of the obstacle, ms */
   expectedWaitMs: number;
   /**
    * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest tier not longer than
    * it, for an open circuit, so that hops grow with the logarithm of the outage. `up`: the smallest tier that is long
-   * enough, for a `Retry-After`; the longest where none is.
+   * enough, else the longest, for a `Retry-After`.
    */
   round?: 'nearest' | 'down' | 'up';
 }
 
-/** Where a delivery waits that could not be started, which spends no attempt and never makes the next one the last. */
+/**
+ * Returns the wait of a delivery that could not be started. It spends no attempt and never makes the next one the last.
+ */
 export function park(input: ParkInput): Next {
   const { nowMs, expiresAt, tiersMs } = input;
-  // Beyond the longest tier all are equally far from "without end".
+  // Beyond the longest tier, all waits are equally far from infinity.
   const expectedWaitMs = Math.min(input.expectedWaitMs, longest(tiersMs));
   const fitting = tiersMs.filter((tier) => nowMs + tier <= expiresAt);
   if (fitting.length === 0) return { kind: 'closed' };
@@ -119,18 +120,18 @@ export function park(input: ParkInput): Next {
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs };
 }
 
-/** Two tiers further apart than this have one between them for those that are parked. */
+/** Largest ratio of neighbouring tiers for parked deliveries. Beyond it, another tier is added between them. */
 const WIDEST_STEP = 3.5;
 
 /**
- * The tiers for deliveries that are parked: the configured ones, and others between two that are far apart. What is parked in
- * the largest tier not longer than an outage comes back, while the outage goes on, as often as that tier is shorter: between
- * 10 s and 1 m six times as much would come back as arrives, with 20 s between them three times. Tries keep to the configured
- * ones, as their schedule says.
+ * Returns the tiers for parked deliveries: the configured ones, and additional ones between distant neighbours. A
+ * delivery parks in the largest tier not longer than the outage, and comes back during the outage once per tier length.
+ * Between 10 s and 1 m, up to six times as many deliveries would come back as arrive; with 20 s in between, up to three
+ * times. Retries keep to the configured tiers, as their schedule says.
  *
  * 10s,1m,5m,15m,30m → 10s,20s,1m,2m,5m,15m,30m
  *
- * @returns ms, ascending, each once; made once for an array, since it is asked for each record that is parked
+ * @returns ms, ascending, without repeats; cached by array, since it is needed for each parked record
  */
 export function parkTiers(tiersMs: readonly number[]): readonly number[] {
   let tiers = parkTiersOf.get(tiersMs);
@@ -151,7 +152,7 @@ function between(shorter: number, longer: number): number[] {
   return [...between(shorter, middle), middle, ...between(middle, longer)];
 }
 
-/** With one digit in its unit, rounded down: 24.5 s → 20 s, 134 s → 2 m. Never less than half of it. */
+/** Rounds down to one digit in its unit: 24.5 s → 20 s, 134 s → 2 m. The result is at least half of the input. */
 function plain(ms: number): number {
   const unit = [3_600_000, 60_000, 1_000, 1].find((unitMs) => ms >= unitMs) ?? 1;
   const place = unit * 10 ** Math.floor(Math.log10(ms / unit));
@@ -175,7 +176,7 @@ function finalTry({ nowMs, expiresAt, tiersMs }: Frame): Next {
   return { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs, final: true };
 }
 
-/** The shorter of two equally near ones: coming back early costs a hop, coming back late costs time. */
+/** Prefers the shorter of two equally near tiers: coming back early costs a hop, coming back late costs time. */
 function isNearer(tier: number, than: number, wanted: number): boolean {
   const [a, b] = [Math.abs(tier - wanted), Math.abs(than - wanted)];
   return a < b || (a === b && tier < than);

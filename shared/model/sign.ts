@@ -1,8 +1,8 @@
 import { HmacKey } from './hmac';
 
 /**
- * How a request proves where it comes from: `X-Signature`, as receivers of this product know it, and beside it the
- * three headers of Standard Webhooks (https://www.standardwebhooks.com), which any of their libraries verifies.
+ * Signs requests, so that receivers can verify their origin: `X-Signature`, as receivers of this product expect it, and
+ * the three headers of Standard Webhooks (https://www.standardwebhooks.com), which any of their libraries verifies.
  *
  * A rotation keeps two secrets for a while. `webhook-signature` has room for both; `X-Signature` has room for one:
  *
@@ -15,7 +15,7 @@ import { HmacKey } from './hmac';
  */
 export interface SigningSecrets {
   current: string;
-  /** the one before, while a rotation overlaps */
+  /** the previous secret, while a rotation overlaps */
   previous?: string;
   /** ms since 1970; without it there is no overlap */
   overlapUntil?: number;
@@ -23,7 +23,7 @@ export interface SigningSecrets {
   switchAt?: number;
 }
 
-/** A secret as the two keys it means; they print no secret. */
+/** The two keys of a secret. Printing them shows no secret. */
 interface Keys {
   /** for X-Signature: the whole secret as UTF-8 */
   sha1: HmacKey;
@@ -31,7 +31,7 @@ interface Keys {
   sha256: HmacKey;
 }
 
-/** Secrets made ready once, for many requests. */
+/** Secrets prepared once, for many requests. */
 export interface PreparedSecrets {
   readonly current: Keys;
   readonly previous: Keys | undefined;
@@ -41,7 +41,7 @@ export interface PreparedSecrets {
 
 const STANDARD_PREFIX = 'whsec_';
 
-/** Decodes and wraps the secrets, which costs more than a signature does: do it when the destination changes. */
+/** Decodes and wraps the secrets. This costs more than a signature, so do it when the destination changes. */
 export function prepareSecrets(secrets: SigningSecrets): PreparedSecrets {
   const overlapUntil = secrets.overlapUntil ?? 0;
   return {
@@ -57,11 +57,11 @@ function keysOf(secret: string): Keys {
   const decoded = secret.startsWith(STANDARD_PREFIX)
     ? Buffer.from(secret.slice(STANDARD_PREFIX.length), 'base64')
     : text;
-  // Nothing decodable behind the prefix: an empty key would let anybody sign.
+  // An undecodable secret must not become an empty key, with which anybody could sign.
   return { sha1: new HmacKey('sha1', text), sha256: new HmacKey('sha256', decoded.length > 0 ? decoded : text) };
 }
 
-/** What one request is signed over. */
+/** The signed parts of one request. */
 export interface ToSign {
   /** the delivery id: the same on every try */
   id: string;
@@ -71,11 +71,11 @@ export interface ToSign {
   body: Buffer;
   /** absent: the destination has no secret */
   secrets?: PreparedSecrets | undefined;
-  /** ms since 1970: where in a rotation we are */
+  /** ms since 1970: selects the phase of a rotation */
   nowMs: number;
 }
 
-/** The headers as a flat list, name and value in turn: the form in which undici takes them without a copy. */
+/** Returns the headers as a flat list of alternating names and values, which undici takes without a copy. */
 export function signHeaders({ id, timestampS, body, secrets, nowMs }: ToSign): string[] {
   const timestamp = String(timestampS);
   const headers = ['webhook-id', id, 'webhook-timestamp', timestamp];

@@ -1,9 +1,9 @@
 /**
- * Which static headers a customer may set on a webhook. Checked when they are set and again when they are sent, so
- * that nothing a customer writes can forge a signature, split a request or change how it is framed.
+ * Decides which static headers a customer may set on a webhook. They are checked when set and again when sent, so that
+ * no customer can forge a signature, split a request or change its framing.
  */
 
-/** A header that is refused, and why. `name` is empty where the list as a whole is at fault. */
+/** A refused header with the reason. `name` is empty if the whole list is at fault. */
 export interface HeaderProblem {
   name: string;
   problem: string;
@@ -14,13 +14,13 @@ const MAX_VALUE_BYTES = 1_024;
 
 /** RFC 9110 section 5.6.2: the characters of a field name. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** No control characters (CR and LF would begin another header) and no bytes whose charset nobody agrees on. */
+/** No control characters (CR and LF would begin another header) and no bytes of unspecified charset. */
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 const OURS = 'is set by Waypost itself';
 const FRAMING = 'is controlled by the HTTP connection';
 
-/** Lower case name → why it is refused. */
+/** Lower-case name → reason of refusal. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...['content-type', 'user-agent', 'traceparent', 'tracestate', 'x-signature'].map((name) => [name, OURS] as const),
   ...[
@@ -45,7 +45,7 @@ const REFUSED_PREFIXES = [
 /**
  * Checks all static headers of one webhook.
  * @param headers name → value, as the customer gave them
- * @returns every problem found; empty where all may be sent. Values are never repeated: they may be credentials.
+ * @returns every problem found; empty if all may be sent. Values are never repeated: they may be credentials.
  */
 export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProblem[] {
   const problems: HeaderProblem[] = [];

@@ -1,15 +1,16 @@
 import { createDedupWindow, messageRef } from './dedup-window';
 
 /**
- * Drops the second of two records that hold the same step of the same delivery. A process that dies between writing
- * what became of a record and committing it leaves that record to be read again: what follows would be written twice,
- * and from there on a delivery would live two lives.
+ * Drops the second of two records with the same step of the same delivery. If a process dies after it wrote the result
+ * of a record and before it committed the record, the record is read again: its result would be written twice, and from
+ * there on the delivery would exist twice.
  *
- * The same step is the same (delivery, replay, attempt, hop) at a higher offset of the same partition. It may be
- * remembered when it is taken: until it is done, no commit passes it, so that after a crash both are read again.
+ * The same step is the same (delivery, replay, attempt, hop) at a higher offset of the same partition. A step may be
+ * remembered as soon as its record is accepted: until the record is done, no commit passes it, so that after a crash
+ * both are read again.
  */
 export interface StepDedup {
-  /** @returns whether the record is to be dropped */
+  /** @returns whether to drop the record */
   isDuplicateStep(record: StepRecord, nowMs: number): boolean;
 }
 
@@ -20,9 +21,11 @@ interface StepRecord {
   headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** About 8 MB; at 5,000 records a second that is 40 s, several times what a crash takes to be noticed and mended. */
+/**
+ * About 8 MB. At 5,000 records a second that is 40 s, several times what detecting and recovering from a crash takes.
+ */
 const MOST_STEPS = 200_000;
-/** No topic has as many partitions: it makes one number of topic and partition. */
+/** More than any topic has. Combines topic and partition into one number. */
 const PARTITIONS = 100_000;
 
 export function createStepDedup(maxSteps = MOST_STEPS): StepDedup {
@@ -31,7 +34,7 @@ export function createStepDedup(maxSteps = MOST_STEPS): StepDedup {
   return {
     isDuplicateStep({ topic, partition, offset, headers }, nowMs) {
       const id = headers.delivery;
-      // What names no delivery is not ours to judge; a test send is one of a kind.
+      // A record without a delivery id is not checked. A test is sent only once.
       if (!id || headers.test) return false;
       const step = `${headers.replay ?? '0'}.${headers.attempt ?? '0'}.${headers.hop ?? '0'}`;
       let number = topics.get(topic);

@@ -1,10 +1,10 @@
 import { type Message, type MessageType } from './message';
 
 /**
- * The body that customers receive. It is rendered once, by the router; from there on the bytes are never parsed or
- * written again, so that every try carries, and signs, the same ones.
+ * Renders the body that customers receive. The router renders it once. Its bytes are never parsed or written again, so
+ * that every try carries, and signs, the same bytes.
  *
- * Receivers were written against these keys and this order, the oddities included: `version` is missing from a delete,
+ * Receivers were written against these keys and this order, including the oddities: `version` is missing from a delete,
  * and the two ids of an alias have spaces in their names.
  */
 const BODY_BY_TYPE: Record<MessageType, (m: Message) => object> = {
@@ -76,14 +76,14 @@ const BODY_BY_TYPE: Record<MessageType, (m: Message) => object> = {
 };
 
 /**
- * Without the first a receiver of anonymous traffic can tell nobody apart, without the second it cannot drop a
- * duplicate. `integrations` is what stood at the top level; what stood in `context.integrations` stays there.
+ * Without `anonymousId`, a receiver could not distinguish anonymous users; without `messageId`, it could not drop
+ * duplicates. `integrations` is the top-level value; `context.integrations` stays in the context.
  */
 function added(m: Message): object {
   return { anonymousId: m.anonymousId, messageId: m.messageId, integrations: m.integrations };
 }
 
-/** The JSON text to POST for a message. Absent keys are left out, as JSON.stringify does with undefined. */
+/** Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does with undefined. */
 export function renderBody(message: Message): string {
   return JSON.stringify(BODY_BY_TYPE[message.type](message));
 }

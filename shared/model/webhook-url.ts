@@ -1,7 +1,4 @@
-/**
- * Which URLs a webhook may have, by their form alone. Where they lead is judged by address, when connecting
- * (shared/model/address-guard.ts).
- */
+/** Checks the form of a webhook's URL. Its address is checked when connecting (shared/model/address-guard.ts). */
 
 const MAX_URL_CHARACTERS = 2_048;
 const MAX_HOST_CHARACTERS = 253;
@@ -11,8 +8,8 @@ export type UrlCheck = { ok: true; url: URL } | { ok: false; problem: string };
 /**
  * Checks the URL of a webhook: http or https, a host, no user info, no fragment, at most 2,048 characters.
  * @param text as the customer wrote it
- * @returns the parsed URL, or the first problem in words that end a sentence beginning with "the URL". The text is
- *   not repeated: its path may hold a token.
+ * @returns the parsed URL, or the first problem in words that end a sentence beginning with "the URL". The text is not
+ * repeated: its path may contain a token.
  */
 export function checkWebhookUrl(text: string): UrlCheck {
   const problem = formProblem(text);
@@ -24,12 +21,12 @@ export function checkWebhookUrl(text: string): UrlCheck {
 }
 
 /**
- * What the WHATWG parser would silently mend or drop (blanks, `http:host`, `http://@host`, a bare `#`) is refused, so
- * that what is stored reads as what is called.
+ * Refuses forms that the WHATWG parser would silently correct or drop (blanks, `http:host`, `http://@host`, a bare
+ * `#`), so that the stored URL reads like the called one.
  */
 function formProblem(text: string): string | undefined {
   if (text.length > MAX_URL_CHARACTERS) return `is longer than ${MAX_URL_CHARACTERS} characters`;
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  // eslint-disable-next-line no-control-regex -- this looks for control characters
   if (/[\s\x00-\x1f\x7f\\]/.test(text)) return 'contains a space, a backslash or a control character';
   const scheme = /^https?:\/\//i.exec(text);
   if (!scheme) return 'must start with http:// or https://';
