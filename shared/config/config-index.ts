@@ -3,11 +3,11 @@ import { type Entry } from './types';
 import { writeKeyHash } from './write-keys';
 
 /**
- * The two questions that are asked for each message: which source does a write key open, and which destinations are
- * connected to a source. Both are answered without a search.
+ * Answers the two questions of every message without a search: which source a write key opens, and which destinations
+ * are connected to a source.
  */
 
-/** A source, and how long the write key that was given opens it. */
+/** A source, and how long the given write key opens it. */
 interface Opened {
   entry: Entry<Source>;
   /** ms since 1970 */
@@ -16,7 +16,7 @@ interface Opened {
   hashed: boolean;
 }
 
-/** Hashes of so many keys are remembered. More keys than this cost a hash for each request. */
+/** Limit of remembered hashes. With more keys than this, requests cost a hash each. */
 const MAX_HASHES = 10_000;
 
 const NONE: readonly Entry<Destination>[] = [];
@@ -24,13 +24,15 @@ const NONE: readonly Entry<Destination>[] = [];
 export class ConfigIndex {
   /** by `WriteKey.key` */
   readonly #byKey = new Map<string, Opened>();
-  /** of keys that opened a source: one key cannot be asked for by two texts, so strangers cannot fill it */
+  /** only of keys that opened a source; each key has a single text, so strangers cannot fill the map */
   readonly #hashes = new Map<string, string>();
   readonly #destinationsBySource = new Map<string, Map<string, Entry<Destination>>>();
-  /** Made when asked for: thousands of destinations of one source are read at start without as many copies. */
+  /**
+   * Built on demand: at start, thousands of destinations of one source are read without rebuilding the list for each.
+   */
   readonly #lists = new Map<string, readonly Entry<Destination>[]>();
 
-  /** One entry's record takes the place of another; without `data` it is a deletion. */
+  /** Replaces an entry's record with another, which is a deletion if it has no `data`. */
   replace(before: ConfigRecord | undefined, after: ConfigRecord): void {
     if (before?.data) this.#forget(before);
     const { version, data } = after;
@@ -46,7 +48,7 @@ export class ConfigIndex {
     }
   }
 
-  /** @param writeKey as a client gives it: the stored hash of a key opens nothing */
+  /** @param writeKey as a client sends it; the stored hash of a key opens nothing */
   openedBy(writeKey: string): Opened | undefined {
     const plain = this.#byKey.get(writeKey);
     if (plain && !plain.hashed) return plain;
@@ -65,7 +67,7 @@ export class ConfigIndex {
     let list = this.#lists.get(sourceId);
     if (!list) {
       const connected = this.#destinationsBySource.get(sourceId);
-      // Ids that do not exist are not remembered: they come from outside.
+      // Unknown ids are not cached: they come from outside.
       if (!connected) return NONE;
       list = [...connected.values()];
       this.#lists.set(sourceId, list);

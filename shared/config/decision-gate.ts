@@ -1,16 +1,16 @@
 import { type ConfigReader } from './types';
 
 /**
- * Holds what a `config` that is behind might decide wrongly, until this process knows `config` as it stood when the item
- * came. That costs no request: the reader of `config` proves its end about ten times a second. While Kafka cannot be
- * read, items wait.
+ * Holds items that an outdated `config` might decide wrongly, until this process knows `config` as of the item's
+ * arrival. This costs no request: the reader of `config` reaches its end about ten times a second. While Kafka cannot
+ * be read, items wait.
  */
 
-/** How the knowledge of `config` has moved since an item was last decided. */
+/** The change in the knowledge of `config` since an item was last decided. */
 export interface Knowledge {
-  /** `config` is known as of the time when the item came, or later: the decision is final */
+  /** `config` is known as of the item's arrival, or later: the decision is final */
   current: boolean;
-  /** records of `config` were read since, or nothing was decided yet: the decision may be another */
+  /** records of `config` were read since, or nothing was decided yet: the decision may change */
   changed: boolean;
 }
 
@@ -20,11 +20,11 @@ export class DecisionGate<T> {
   #held: Held<T>[] = [];
   #changes: number;
 
-  /** @param decide returns whether the item is decided, and need not be held any longer */
+  /** @param decide returns whether the item is decided and can be released */
   constructor(
     private readonly config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>,
     private readonly decide: (item: T, knowledge: Knowledge) => boolean,
-    /** called with what `decide` throws: the item stays held */
+    /** called with errors of `decide`; the item stays held */
     private readonly onFatal: (error: unknown) => void,
   ) {
     this.#changes = config.changes;
@@ -35,19 +35,19 @@ export class DecisionGate<T> {
     return this.#held.length;
   }
 
-  /** how long the oldest is held, ms; 0 where none is */
+  /** time since the oldest held item arrived, ms; 0: none is held */
   get oldestMs(): number {
     const [oldest] = this.#held;
     return oldest ? performance.now() - oldest.sinceMs : 0;
   }
 
-  /** Decides an item that came now, or holds it. */
+  /** Decides a new item, or holds it. */
   offer(item: T): void {
     if (this.decide(item, AT_FIRST)) return;
     this.#held.push({ item, sinceMs: performance.now() });
   }
 
-  /** Lets go of the items that `take` returns true for. */
+  /** Releases the items for which `take` returns true. */
   release(take: (item: T) => boolean): void {
     this.#keepUnless(({ item }) => take(item));
   }
@@ -73,7 +73,7 @@ export class DecisionGate<T> {
     const held = this.#held;
     this.#held = [];
     const kept = held.filter((each) => !this.#guarded(each, take));
-    // What was added meanwhile came later.
+    // Items added in between are newer.
     this.#held = kept.concat(this.#held);
   }
 }

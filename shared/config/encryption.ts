@@ -3,27 +3,30 @@ import { type Encrypted } from '../model/config';
 import { AppError } from '../service/errors';
 
 /**
- * Encrypts what `config` must not show: shared secrets, header values and URLs.
+ * Encrypts the confidential parts of `config`: shared secrets, header values and URLs.
  *
- * A sealed text opens only for the entry it was sealed for (the entry's id is authenticated with it), so that nobody
- * who can write to `config` can move one customer's secret to a destination of theirs.
+ * An encrypted text can be decrypted only for its own entry, since the entry's id is authenticated with it. A writer of
+ * `config` therefore cannot move a customer's secret to another destination.
  */
 
 const ALGORITHM = 'aes-256-gcm';
-/** NIST SP 800-38D: 96 bits is what GCM is made for. Random ones are safe for 2^32 texts under one key. */
+/** NIST SP 800-38D: GCM is designed for 96 bits. Random ones are safe for 2^32 texts under one key. */
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface Encryptor {
   /** @param ownerId the entry that the text belongs to */
   encrypt(text: string, ownerId: string): Encrypted;
-  /** Says why where no key opens it for this owner: one entry's trouble, which each caller answers in its own way. */
+  /**
+   * Returns the text, or a reason if no key decrypts it for this owner. Such a failure concerns one entry, and each
+   * caller handles it in its own way.
+   */
   decrypt(sealed: Encrypted, ownerId: string): Opened;
-  /** whether the first key sealed it: its name says so, it is not opened */
+  /** Returns whether the first key encrypted it, judged by the key's name without decrypting */
   isCurrent(sealed: Encrypted): boolean;
 }
 
-/** The text, or one sentence (without any secret) that tells why there is none. */
+/** The text, or one sentence (without any secret) that explains its absence. */
 type Opened = { text: string; why?: undefined } | { text?: undefined; why: string };
 
 interface Key {
@@ -33,7 +36,7 @@ interface Key {
 
 /**
  * @param keys 32 bytes each: the first encrypts, all decrypt, so that a key can be rotated without rewriting `config`
- * @throws AppError `bad_settings` for no key, or one of another length
+ * @throws AppError `bad_settings` without a key, or for a key of another length
  */
 export function createEncryptor(keys: readonly Buffer[]): Encryptor {
   const ring = keys.map((bytes): Key => ({ id: keyId(bytes), bytes }));
@@ -48,10 +51,10 @@ export function createEncryptor(keys: readonly Buffer[]): Encryptor {
   };
 }
 
-/** 96 bits of the first and 128 bits of the last are 16 and 22 letters. */
+/** 96 bits of the IV and 128 bits of the tag are 16 and 22 characters. */
 const SEALED = /^[\w-]+\.[\w-]{16}\.[\w-]*\.[\w-]{22}$/;
 
-/** Whether a text has the form of a sealed one, under whatever key. */
+/** Returns whether a text has the form of an encrypted one, under any key. */
 export function isEncrypted(text: string): boolean {
   return SEALED.test(text);
 }
@@ -67,14 +70,14 @@ function seal(key: Key, text: string, ownerId: string): Encrypted {
 function open(ring: readonly Key[], sealed: Encrypted, ownerId: string): Opened {
   const [id, ...parts] = sealed.split('.');
   const [iv, ciphertext, tag] = parts.map((part) => Buffer.from(part, 'base64url'));
-  // A tag cut short would be accepted by GCM, and be easier to guess.
+  // GCM would accept a truncated tag, which is easier to guess.
   if (!iv || !ciphertext || !tag || parts.length !== 3 || iv.length !== IV_BYTES || tag.length !== TAG_BYTES) {
-    return { why: `A sealed text of ${ownerId} has not the form of one` };
+    return { why: `A sealed text of ${ownerId} is malformed` };
   }
   const candidates = ring.filter((key) => key.id === id);
   if (candidates.length === 0) {
     return {
-      why: `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not hold. Add the key that was used before to the end of the list`,
+      why: `A sealed text of ${ownerId} was written with a key that WAYPOST_SECRET_KEY does not contain. Add the previous key to the end of the list`,
     };
   }
   for (const key of candidates) {
@@ -84,7 +87,7 @@ function open(ring: readonly Key[], sealed: Encrypted, ownerId: string): Opened 
   return { why: `A sealed text of ${ownerId} is damaged, or belongs to another entry` };
 }
 
-/** @returns undefined where the text was not sealed with this key for this owner */
+/** @returns undefined if the text was not encrypted with this key for this owner */
 function decrypt(
   key: Key,
   parts: { iv: Buffer; ciphertext: Buffer; tag: Buffer },
@@ -97,12 +100,12 @@ function decrypt(
   try {
     return Buffer.concat([start, decipher.final()]).toString('utf8');
   } catch {
-    // The one thing that `final` throws for is a tag that does not fit: said by the caller, who knows the whole ring.
+    // `final` throws only if the tag does not match. The caller reports it, since it knows all keys.
     return undefined;
   }
 }
 
-/** Names a key without telling it: 48 bits of a hash of 256 random bits. */
+/** Identifies a key without revealing it: 48 bits of a hash of 256 random bits. */
 function keyId(key: Buffer): string {
   return createHash('sha256').update('waypost key id\0').update(key).digest('base64url').slice(0, 8);
 }

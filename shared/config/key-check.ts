@@ -3,7 +3,10 @@ import { type Destination, SYSTEM_ID, type SystemEntry } from '../model/config';
 import { type Encryptor } from './encryption';
 import { type ConfigReader, type ConfigView } from './types';
 
-/** Shows whether this process has the key that sealed `config`: a known text, sealed, is kept beside the other entries. */
+/**
+ * Checks whether this process has the key that encrypted `config`, by a known text that is stored encrypted beside the
+ * other entries.
+ */
 
 const CANARY = 'waypost canary';
 
@@ -12,8 +15,8 @@ export function newSystemEntry(encryptor: Encryptor): SystemEntry {
 }
 
 /**
- * Why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people; undefined where it fits. In a system
- * without a canary it fits if it opens any destination, or there is none.
+ * Returns why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people; undefined if it
+ * fits. In a system without a canary it fits if it decrypts any destination, or no destination exists.
  */
 export function keyProblem(config: Pick<ConfigView, 'system' | 'list'>, encryptor: Encryptor): string | undefined {
   const system = config.system()?.data;
@@ -32,7 +35,7 @@ export function keyProblem(config: Pick<ConfigView, 'system' | 'list'>, encrypto
 
 /**
  * Logs at start, and when the canary changes, that the key does not fit.
- * @returns the reasons for `/readyz`: a process with another key must not take the place of one that has the right key
+ * @returns the reasons for `/readyz`: a process with another key must not replace a process with the right key
  */
 export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): () => string[] {
   let reasons: string[] = [];

@@ -8,22 +8,22 @@ import { singleFlight } from './single-flight';
 import { CONFIG_FORMAT, ConfigState, type ApplyResult } from './state';
 import { configAgeMs, type ConfigReader } from './types';
 
-/** Follows topic `config` in memory: each service opens one reader at start and asks it for each message. */
+/** Follows topic `config` in memory. Each service opens one reader at start and uses it for every message. */
 
 /** Time for reading all of `config` at start: tens of thousands of entries take seconds. */
 const OPEN_DEADLINE_MS = 60_000;
 
 export interface OpenConfigOptions {
-  /** the service, for the name of the throw-away group */
+  /** the service, for the name of the temporary group */
   name: string;
   log: Log;
   /** the state can no longer be followed: end the process */
   onFatal(error: unknown): void;
 }
 
-/** What the writer (writer.ts) needs beyond reading. */
+/** The methods that the writer (writer.ts) needs beyond reading. */
 export interface FollowedConfig extends ConfigReader {
-  /** Called after each record with what became of it. */
+  /** Called after each record with its result. */
   onVerdict(listener: (verdict: ApplyResult, record: InRecord) => void): void;
   /** see ConfigState.unsettled */
   unsettled(): readonly string[];
@@ -33,15 +33,15 @@ export interface FollowedConfig extends ConfigReader {
 
 /**
  * Opens `config` and reads it to its end.
- * @throws AppError `kafka_unavailable` where the end is not reached in a minute; `newer_format` where a newer Waypost
- *   wrote to it
+ * @throws AppError `kafka_unavailable` if the end is not reached in a minute; `newer_format` if a newer Waypost wrote
+ * to it
  */
 export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Promise<FollowedConfig> {
   const state = new ConfigState();
   const following: Following = { changes: 0, onVerdict: [], onComplete: [] };
   let fatal: unknown;
   const onFatal = (error: unknown) => {
-    // Once is enough: every later record would say the same.
+    // Report only once: every later record would repeat it.
     if (fatal !== undefined) return;
     fatal = error;
     options.onFatal(error);

@@ -7,23 +7,24 @@ import { decryptWriteKey, encryptWriteKey } from './write-keys';
 import { type ConfigWriter } from './writer';
 
 /**
- * Seals everything in `config` with the first key of WAYPOST_SECRET_KEY, so that the other keys can be retired, and brings write
- * keys into the sealed form. Safe while control runs, since each write names the version that it replaces, and safe to repeat.
+ * Encrypts all of `config` with the first key of WAYPOST_SECRET_KEY, so that the other keys can be retired, and
+ * converts plain write keys to the encrypted form. It is safe while control runs, since each write names the version
+ * that it replaces, and can be repeated.
  */
 
 const REFRESH_MS = 10_000;
-/** Only a change of the same entry at the same moment gets in between. */
+/** A try fails only if the same entry changes at the same moment. */
 const MAX_TRIES = 10;
 
-/** An entry sealed by the first key. */
+/** An entry encrypted with the first key. */
 interface Resealed<T> {
-  /** undefined: it was so already */
+  /** undefined: it already was */
   data: T | undefined;
-  /** a text in it opens by no key of the ring, and stays as it is */
+  /** no key decrypts one of its texts, which stays as it is */
   unreadable: boolean;
 }
 
-/** Pure, but for the random parts of sealed texts. */
+/** Pure, except for the random parts of encrypted texts. */
 function resealDestination(destination: Destination, encryptor: Encryptor): Resealed<Destination> {
   const { id, webhooks, secrets } = destination;
   const again = resealer(id, encryptor);
@@ -45,7 +46,7 @@ function resealDestination(destination: Destination, encryptor: Encryptor): Rese
   return { data: again.changed ? data : undefined, unreadable: again.unreadable };
 }
 
-/** Pure, but for the random parts of sealed texts. */
+/** Pure, except for the random parts of encrypted texts. */
 function resealSource(source: Source, encryptor: Encryptor): Resealed<Source> {
   let [changed, unreadable] = [false, false];
   const writeKeys = source.writeKeys.map((writeKey) => {
@@ -76,9 +77,9 @@ function resealer(ownerId: string, encryptor: Encryptor) {
 export interface ReencryptReport {
   /** entries written */
   resealed: number;
-  /** entries looked at */
+  /** entries checked */
   entries: number;
-  /** `kind:id` of entries with a text that no key of the ring opens */
+  /** `kind:id` of entries with a text that no key decrypts */
   unreadable: string[];
 }
 
@@ -86,15 +87,15 @@ interface ResealOptions {
   config: ConfigReader;
   writer: Pick<ConfigWriter, 'write'>;
   encryptor: Encryptor;
-  /** seals with a key that opens nothing of `config`: for a system whose key is lost */
+  /** encrypts with a key that decrypts nothing in `config`, for a system whose key is lost */
   keyLost?: boolean;
-  /** told after each entry */
+  /** called after each entry */
   progress?: (report: ReencryptReport) => void;
 }
 
 /**
- * @throws AppError `cannot_start` before the first write where no key of the ring opens `config`; `kafka_unavailable`: what was
- * written stays, and the next run goes on
+ * @throws AppError `cannot_start` before the first write if no key decrypts `config`; `kafka_unavailable`: written
+ * entries stay, and the next run continues
  */
 export async function reencryptConfig(options: ResealOptions): Promise<ReencryptReport> {
   const { config, encryptor, keyLost = false, progress } = options;
@@ -108,7 +109,7 @@ export async function reencryptConfig(options: ResealOptions): Promise<Reencrypt
     if (unreadable) report.unreadable.push(`${kind}:${id}`);
     progress?.(report);
   };
-  // First: control makes new write keys in the sealed form from here on.
+  // First, so that control writes new write keys in the encrypted form from here on.
   const system = (data: Kinds['system'] | undefined) => ({
     data: data && encryptor.isCurrent(data.canary) ? undefined : newSystemEntry(encryptor),
     unreadable: false,
@@ -132,7 +133,7 @@ function wrongKey(): AppError {
 }
 
 type Find<K extends Kind> = () => Entry<Kinds[K]> | undefined;
-/** @param data undefined: there is no such entry (any more) */
+/** @param data undefined: the entry does not exist (any more) */
 type Decide<K extends Kind> = (data: Kinds[K] | undefined) => Resealed<Kinds[K]>;
 
 function decided<T>(reseal: (data: T, encryptor: Encryptor) => Resealed<T>, encryptor: Encryptor) {
@@ -153,10 +154,10 @@ async function resealEntry<K extends Kind>(
     if (ok) return { written: true, unreadable };
     await config.refresh(REFRESH_MS);
   }
-  throw new AppError('overloaded', `The ${kind} ${id} is being changed by others; run it again`, true);
+  throw new AppError('overloaded', `Others keep changing the ${kind} ${id}. Run it again`, true);
 }
 
-/** For the audit trail, which shows the entries that people make. */
+/** For the audit trail, which shows entries that users create. */
 function noteOf(data: Kinds[Kind]): { note?: string } {
   if (!('name' in data)) return {};
   const by = { id: 'waypost', name: 'Waypost', role: 'operator' };

@@ -1,16 +1,16 @@
 import { withDeadline } from '../service/async';
 
 /**
- * Shares one look at the end of a log among many callers. At most one look runs at a time, and nobody is answered by a
- * look that began before they asked: it may have missed what they ask for.
+ * Shares reads of a log's end among concurrent callers. At most one read runs at a time. A caller never gets the result
+ * of a read that began before its call, which may have missed the caller's records.
  */
 
-/** A look that does not come back must not hold up the next one for ever; no caller waits longer than this. */
+/** Limit of one read, so that it cannot block the next one. No caller waits longer than this. */
 const LOOK_DEADLINE_MS = 10_000;
 
 /**
- * @param look resolves when all that was in the log when it began is known
- * @returns a function that waits for the next look, and throws AppError `kafka_unavailable` after its deadline
+ * @param look resolves when everything in the log at the time of the call is known
+ * @returns a function that waits for the next read, and throws AppError `kafka_unavailable` after its deadline
  */
 export function singleFlight(look: (deadlineMs: number) => Promise<void>): (deadlineMs: number) => Promise<void> {
   let running: Promise<void> | undefined;
@@ -24,7 +24,7 @@ export function singleFlight(look: (deadlineMs: number) => Promise<void>): (dead
     return current;
   };
   const after = async (before: Promise<void>): Promise<void> => {
-    // How the look before ended is the business of those who waited for it.
+    // Its own callers handle its failure.
     await before.catch(() => undefined);
     next = undefined;
     return begin();

@@ -15,32 +15,32 @@ import { ConfigIndex } from './config-index';
 import { type ConfigView, type Entry } from './types';
 
 /**
- * `config` as it stands after the records read so far.
+ * The state of `config` after the records read so far.
  *
- * All readers that saw the same records hold the same state, because a record counts only where it replaces the very
- * version at hand: of two writers that raced, the first in the log wins for everybody. The one exception is a key that
- * nothing is known of: there any version counts, since compaction removes the records before it. What an ignored last
- * record would do to a reader after compaction is why `unsettled` exists.
+ * All readers of the same records hold the same state, because a record counts only if it replaces the present version.
+ * The first of two concurrent writers in the log therefore wins for every reader. The only exception is an unknown key:
+ * any version counts there, since compaction removes the records before it. After compaction, an ignored last record
+ * would mislead a new reader; `unsettled` lists such keys.
  */
 
 /** The format that this process writes, and the highest that it reads. */
 export const CONFIG_FORMAT = 1;
 
-/** What became of a record. */
+/** The result of applying a record. */
 export type ApplyResult =
   | { kind: 'applied'; record: ConfigRecord }
-  /** the end of a deleted entry */
+  /** the tombstone of a deleted entry */
   | { kind: 'removed'; key: string }
   | { kind: 'ignored'; key: string; reason: string }
-  /** cannot be read: one record's failure is its own */
+  /** unreadable; this concerns only its own entry */
   | { kind: 'unreadable'; key: string; reason: string }
-  /** written by a newer Waypost: this process must not go on as if it knew the state */
+  /** written by a newer Waypost; this process must not continue as if it knew the state */
   | { kind: 'newer'; key: string; format: number };
 
-/** An entry, or the mark that it was deleted. */
+/** An entry, or the mark of its deletion. */
 interface Held {
   record: ConfigRecord;
-  /** the same as JSON: to see that an ignored record says nothing else */
+  /** the same as JSON, to recognise an ignored record with the same content */
   json: string;
 }
 
@@ -54,7 +54,7 @@ const head = z.object({
   at: z.string(),
   data: z.looseObject({ id: z.string() }).optional(),
 });
-/** As much as the indexes rely on. Control checked the rest before it wrote. */
+/** The fields that the indexes rely on. Control validated the rest before it wrote. */
 const shapes = {
   source: z.object({ writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })) }),
   destination: z.object({ sources: z.array(z.string()), webhooks: z.array(z.object({ id: z.string() })) }),
@@ -67,17 +67,17 @@ const shapes = {
 export class ConfigState implements ConfigView {
   readonly #held = new Map<string, Held>();
   readonly #unsettled = new Set<string>();
-  /** keys whose last record cannot be read */
+  /** keys whose last record is unreadable */
   readonly #unreadable = new Set<string>();
   readonly #index = new ConfigIndex();
 
-  /** Takes the next record of the log. Never throws. `value` null is a tombstone. */
+  /** Applies the next record of the log. Never throws. `value` null is a tombstone. */
   apply(key: string, value: string | null): ApplyResult {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parse(key, value);
     if ('kind' in parsed) {
       this.#unreadable.add(key);
-      // Compaction would keep this one alone, and the entry would be lost to whoever starts then.
+      // Compaction would keep only this record, and later readers would lose the entry.
       if (parsed.kind === 'unreadable' && this.#held.has(key)) this.#unsettled.add(key);
       return parsed;
     }
@@ -85,25 +85,26 @@ export class ConfigState implements ConfigView {
     const held = this.#held.get(key);
     const json = JSON.stringify([record.version, record.data]);
     if (held && record.replaces !== held.record.version && !this.#replacesUnreadable(key, record, held)) {
-      // The same once more (a repeated append, or two writers that healed at once) does no harm: no need to answer it.
+      // A record with the same content (a repeated append, or two writers that repaired it at the same time) is
+      // harmless.
       if (json !== held.json) this.#unsettled.add(key);
       else if (held.record.data !== undefined) this.#unsettled.delete(key);
       return {
         kind: 'ignored',
         key,
-        reason: `it replaces version ${record.replaces}, and version ${held.record.version} is at hand`,
+        reason: `it replaces version ${record.replaces}, but the present version is ${held.record.version}`,
       };
     }
     this.#unreadable.delete(key);
     this.#held.set(key, { record, json });
     this.#index.replace(held?.record, record);
-    // A deleted entry is settled by its tombstone.
+    // The tombstone of a deleted entry settles it.
     if (record.data === undefined) this.#unsettled.add(key);
     else this.#unsettled.delete(key);
     return { kind: 'applied', record };
   }
 
-  /** Whether it replaces a version that only newer processes can read: they counted that one. */
+  /** Returns whether the record replaces a version that only newer processes can read, and that they applied. */
   #replacesUnreadable(key: string, record: ConfigRecord, held: Held): boolean {
     return this.#unreadable.has(key) && record.replaces > held.record.version;
   }
@@ -121,14 +122,14 @@ export class ConfigState implements ConfigView {
   }
 
   /**
-   * Keys whose last record in the log is not what counts. A reader that starts after compaction sees that record alone
-   * and would take it: the writer must append what counts once more (writer.ts).
+   * Keys whose last record in the log is not the one in force. A reader that starts after compaction sees only that
+   * record and would apply it. The writer must therefore append the record in force again (writer.ts).
    */
   unsettled(): readonly string[] {
     return [...this.#unsettled];
   }
 
-  /** The last record that counts for a key, a deletion included. */
+  /** Returns the record in force for a key, possibly a deletion. */
   recordAt(key: string): ConfigRecord | undefined {
     return this.#held.get(key)?.record;
   }
@@ -170,7 +171,7 @@ export class ConfigState implements ConfigView {
     return this.#index.destinationsOf(sourceId);
   }
 
-  /** In the order of first appearance, which is that of creation as long as nothing was compacted. */
+  /** In the order of first appearance. This is the order of creation until the topic is compacted. */
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[] {
     return [...this.#held.values()]
       .filter(({ record }) => record.kind === kind && record.data !== undefined)
@@ -191,23 +192,23 @@ function parse(key: string, value: string): Parsed {
   try {
     json = JSON.parse(value);
   } catch {
-    // The parser's own message quotes the text, which may hold a write key.
+    // The parser's own message quotes the text, which may contain a write key.
     return unreadable('it is not JSON');
   }
   const format = header.safeParse(json);
   if (format.success && format.data.format > CONFIG_FORMAT) return { kind: 'newer', key, format: format.data.format };
   const parsed = head.safeParse(json);
-  if (!parsed.success) return unreadable(`these are wrong: ${fieldsOf(parsed.error)}`);
+  if (!parsed.success) return unreadable(`invalid fields: ${fieldsOf(parsed.error)}`);
   const { kind, id, data } = parsed.data;
   if (configKey(kind, id) !== key) return unreadable('its key and its id differ');
   if (data) {
     const shape = shapes[kind].safeParse(data);
-    if (!shape.success) return unreadable(`these are wrong in its data: ${fieldsOf(shape.error)}`);
+    if (!shape.success) return unreadable(`invalid fields in its data: ${fieldsOf(shape.error)}`);
     if (data.id !== id) return unreadable('its id and the id in its data differ');
   }
   return { record: json as ConfigRecord };
 }
 
 function fieldsOf(error: z.ZodError): string {
-  return [...new Set(error.issues.map((issue) => issue.path.join('.') || 'the whole'))].join(', ');
+  return [...new Set(error.issues.map((issue) => issue.path.join('.') || '(whole record)'))].join(', ');
 }

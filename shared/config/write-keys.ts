@@ -3,15 +3,15 @@ import { type WriteKey } from '../model/config';
 import { type Encryptor } from './encryption';
 
 /**
- * The two forms of a write key in `config`. Sealed: its hash for ingest, which looks keys up, and the key encrypted for control,
- * which shows it. Plain: as earlier versions wrote it, whose ingest knows no other form.
+ * The two forms of a write key in `config`. Encrypted: its hash for ingest, which looks keys up, and the encrypted key
+ * for control, which shows it. Plain: the form of earlier versions, whose ingest knows no other.
  *
- * Keys are 128 random bits, so that a plain SHA-256 cannot be reversed by guessing.
+ * Keys are 128 random bits, so a plain SHA-256 cannot be reversed by guessing.
  */
 
 const PREFIX = 'sha256:';
 
-/** The hash by which a sealed key is looked up. */
+/** Returns the hash by which an encrypted key is looked up. */
 export function writeKeyHash(key: string): string {
   return PREFIX + hash('sha256', key, 'base64url');
 }
@@ -21,7 +21,7 @@ export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryp
   return { key: writeKeyHash(key), sealed: encryptor.encrypt(key, sourceId) };
 }
 
-/** @returns undefined where no key of the ring opens it */
+/** @returns undefined if no key of the encryptor decrypts it */
 export function decryptWriteKey({ key, sealed }: WriteKey, sourceId: string, encryptor: Encryptor): string | undefined {
   return sealed === undefined ? key : encryptor.decrypt(sealed, sourceId).text;
 }

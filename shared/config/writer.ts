@@ -9,29 +9,30 @@ import { type FollowedConfig } from './reader';
 import { CONFIG_FORMAT, type ApplyResult } from './state';
 
 /**
- * Writes `config`; used by control alone.
+ * Writes `config`. Only control uses it.
  *
- * A write is true when its own record was read back and counted: what a caller is told has happened, has happened for
- * every reader. Turns are taken one after the other, so that what is read in a turn is what the turn replaces.
+ * A write is successful once its own record was read back and applied. A change that a caller sees as done is therefore
+ * done for every reader. Turns run one after the other, so that a turn replaces exactly the versions that it read.
  *
- * Healing. Two control processes may write at once; the second record is ignored by every reader of the whole log. But
- * compaction keeps the last record of a key, the ignored one, and who starts then would take it. So whoever sees that
- * the last record of a key is not the one that counts appends what counts as the next version (or the tombstone of a
- * deleted entry). Two healers at once append the same; the second is ignored and, saying nothing else, not healed.
+ * Repair after concurrent writes: if two control processes write at the same time, every reader of the whole log
+ * ignores the second record. But compaction keeps the last record of a key, which is the ignored one, and a later
+ * reader would apply it. A writer that sees an ignored last record therefore appends the record in force as the next
+ * version (or the tombstone of a deleted entry). Two writers that do so concurrently append the same content; the
+ * second record is ignored and, since its content is the same, needs no repair.
  */
 
-/** Longer than a broker takes to elect a leader; shorter than people wait for an answer. */
+/** Longer than a broker takes to elect a leader; shorter than people wait for a response. */
 const WRITE_DEADLINE_MS = 10_000;
-/** Waiting turns. People and scripts make few changes; more means that Kafka is away. */
+/** Limit of waiting turns. People and scripts make few changes; more means that Kafka is away. */
 const MAX_TURNS = 200;
-/** By it a writer knows its own record among those of another. */
+/** Identifies a writer's own records. */
 const WRITE_HEADER = 'write';
-/** Who wrote it and why: for the audit trail; no reader of `config` looks at it. */
+/** Author and reason of a change, for the audit trail. Readers of `config` ignore it. */
 export const NOTE_HEADER = 'note';
 
 type Written<K extends Kind> =
   | { ok: true; version: number; data: Kinds[K] | undefined }
-  /** another writer was first: read again, decide again */
+  /** another writer was first: read and decide again */
   | { ok: false; reason: 'conflict' };
 
 export type Write = <K extends Kind>(
@@ -44,11 +45,11 @@ export type Write = <K extends Kind>(
 export interface ConfigWriter {
   /**
    * Appends a new version of an entry (without `data`: deletes it) and reads it back.
-   * @throws AppError `kafka_unavailable` where that takes longer than 10 s: it may have been written or not;
-   *   `overloaded` where too many writes wait
+   * @throws AppError `kafka_unavailable` if this takes longer than 10 s (it may have been written or not); `overloaded`
+   * if too many writes wait
    */
   write: Write;
-  /** Runs `work` while nobody else of this process writes. `write` in it is for this turn. Errors as `write`. */
+  /** Runs `work` exclusively within this process. Its `write` is valid for this turn only. Errors as for `write`. */
   inTurn<T>(work: (write: Write) => Promise<T>): Promise<T>;
   /** Waits for the turns begun. */
   close(): Promise<void>;
@@ -61,7 +62,7 @@ export interface ConfigWriterOptions {
   now: () => Date;
 }
 
-/** Opens the writer, and heals what a process before it left behind. */
+/** Opens the writer, and repairs records that an earlier process left. */
 export function openWriter(options: ConfigWriterOptions): ConfigWriter {
   const { config, log } = options;
   const turns = takeTurns();
@@ -76,7 +77,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
         healing = false;
         await repairCompaction(options);
       })
-      // Not healed now: the next ignored record, or the next start, tries again.
+      // The next ignored record, or the next start, tries again.
       .catch((error: unknown) => {
         healing = false;
         log.warn({ reason: messageOf(error) }, 'config.not_healed');
@@ -94,7 +95,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
   };
 }
 
-/** The write itself, to be called in a turn. */
+/** Creates the function that writes, to be called within a turn. */
 function createWrite(options: ConfigWriterOptions): Write {
   const { config, producer, now } = options;
   const verdicts = awaitResults(config);
@@ -129,7 +130,10 @@ function createWrite(options: ConfigWriterOptions): Write {
   };
 }
 
-/** A deletion has happened by its record; the tombstone lets compaction forget it, and can wait for the next healing. */
+/**
+ * Appends the tombstone of a deletion, so that compaction removes the entry. The deletion itself is done; on failure
+ * the next repair appends the tombstone.
+ */
 async function writeTombstone(key: string, { producer, log }: ConfigWriterOptions): Promise<void> {
   try {
     await withDeadline(producer.send([tombstone(key)]), WRITE_DEADLINE_MS);
@@ -138,7 +142,7 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
   }
 }
 
-/** Appends, for every unsettled key, what counts; see the head of this file. */
+/** Appends the record in force for every unsettled key; see the head of this file. */
 async function repairCompaction({ config, producer, log, now }: ConfigWriterOptions): Promise<void> {
   for (const key of config.unsettled()) {
     const held = config.recordAt(key);
@@ -148,7 +152,7 @@ async function repairCompaction({ config, producer, log, now }: ConfigWriterOpti
     await withDeadline(producer.send([record]), WRITE_DEADLINE_MS);
     log.info({ key }, 'config.healed');
   }
-  // The next turn must find what was healed here, else it would replace a version that is no more.
+  // The next turn must see the repaired versions. Otherwise it would replace an old version.
   await config.refresh(WRITE_DEADLINE_MS);
 }
 
@@ -166,7 +170,7 @@ interface OwnRecord {
   forget(): void;
 }
 
-/** Tells of each record of ours what became of it when it was read back. */
+/** Reports the result of each own record when it is read back. */
 function awaitResults(config: FollowedConfig): { next(): OwnRecord } {
   const waiting = new Map<string, (verdict: ApplyResult) => void>();
   config.onVerdict((verdict, record) => {
@@ -187,7 +191,7 @@ interface Turns {
   idle(): Promise<void>;
 }
 
-/** One after the other, in the order of asking; a turn that fails fails alone. */
+/** Runs turns one after the other, in the order of calls. A failed turn does not affect the others. */
 function takeTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
@@ -195,7 +199,7 @@ function takeTurns(): Turns {
     take: (work) => {
       if (waiting >= MAX_TURNS) {
         return Promise.reject(
-          new AppError('overloaded', 'Too many changes wait to be written; try again shortly', true),
+          new AppError('overloaded', 'Too many changes are waiting. Try again shortly', true),
         );
       }
       waiting++;

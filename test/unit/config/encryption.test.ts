@@ -35,7 +35,7 @@ describe('sealer', () => {
   const [id, iv, text, tag] = sealed.split('.') as [string, string, string, string];
   it.each([
     ['another owner', OLD, sealed, 'dst_2', /belongs to another entry/],
-    ['another key', NEW, sealed, 'dst_1', /WAYPOST_SECRET_KEY does not hold/],
+    ['another key', NEW, sealed, 'dst_1', /WAYPOST_SECRET_KEY does not contain/],
     ['a changed text', OLD, [id, iv, `A${text.slice(1, -1)}A`, tag].join('.'), 'dst_1', /damaged/],
     ['a tag cut short', OLD, [id, iv, text, tag.slice(0, 6)].join('.'), 'dst_1', /form/],
     ['a part too few', OLD, [id, iv, text].join('.'), 'dst_1', /form/],
