@@ -6,22 +6,22 @@ import { type Expr, textOf } from './syntax';
 import { toValue } from './json-values';
 
 /**
- * What a user did, as conditions ask for it: `count`, `sum`, `first` and `last`. Whoever keeps the counters must know which
- * ones before the first message; so their arguments are written out, and can be listed.
+ * Aggregates of a user's events in conditions: `count`, `sum`, `first` and `last`. Their owner must know the counters
+ * before the first message, so the arguments must be literals, and can be listed.
  */
 export interface CounterCall {
   name: 'count' | 'sum' | 'first' | 'last';
   /** a track call's name */
   event: string;
-  /** of the event's properties; with `sum`, `first` and `last` */
+  /** path within the event's properties; with `sum`, `first` and `last` */
   property?: string;
-  /** ms back from now; absent: all that is known. With `count` and `sum` */
+  /** ms back from now, absent: all time; with `count` and `sum` */
   windowMs?: number;
 }
 
 /**
- * Reads one counter of the user at hand.
- * @returns for `count` and `sum` a number; for `first` and `last` what the property held, undefined where there was no event
+ * Reads one counter of the evaluated user.
+ * @returns for `count` and `sum` a number; for `first` and `last` the property's value, undefined without an event
  */
 export type ReadCounter = (call: CounterCall) => Json | undefined;
 
@@ -30,18 +30,18 @@ const DURATION = objectType(DurationSchema);
 const MAX_NAME_LENGTH = 200;
 const MAX_WINDOW_MS = 366 * 86_400_000;
 
-/** What calls of counters are rewritten to: the index in the list of calls. */
+/** Replaces calls of counters after compilation. Its argument is the index in the list of calls. */
 export const COUNTER = '@counter';
 
-/** Of the evaluation at hand: one runs at a time, and none within another. */
+/** The counters of the running evaluation. Evaluations neither overlap nor nest. */
 let reading: { calls: readonly CounterCall[]; read: ReadCounter } | undefined;
 
-/** What the next evaluation asks. */
+/** Sets the counters that the next evaluation reads. */
 export function readCountersBy(calls: readonly CounterCall[], read: ReadCounter): void {
   reading = { calls, read };
 }
 
-/** Reads the counter of an index. An event that never was leaves `first` and `last` null. */
+/** Reads the counter of an index. Without an event, `first` and `last` are null. */
 export const counterByIndex: CelFunc = celFunc(COUNTER, [INT], DYN, (index) => {
   const call = reading?.calls[Number(index)];
   const value = call && reading?.read(call);
@@ -53,7 +53,7 @@ function written(): never {
   throw new Error('a counter is read by its index');
 }
 
-/** As the checker knows them; none of them is ever called. */
+/** The declarations for the type checker. These functions are never called. */
 export const counterFunctions: CelFunc[] = [
   celFunc('count', [STRING], INT, written),
   celFunc('count', [STRING, DURATION], INT, written),
@@ -65,13 +65,13 @@ export const counterFunctions: CelFunc[] = [
 
 const NAMES = new Set<string>(counterFunctions.map((func) => func.name));
 
-/** Whether it calls a counter: it has been checked to take these arguments. */
+/** Returns whether it calls a counter. The type checker has already checked the arguments. */
 export function isCounter(expr: Expr): boolean {
   const call = expr.exprKind;
   return call.case === 'callExpr' && call.value.target === undefined && NAMES.has(call.value.function);
 }
 
-/** @returns the call, or what is wrong with which of its arguments */
+/** @returns the call, or the invalid argument with the reason */
 export function readCounter(expr: Expr): CounterCall | { at: Expr; message: string } {
   const { function: name, args } = expr.exprKind.value as { function: CounterCall['name']; args: Expr[] };
   const [event, ...rest] = args;
@@ -101,7 +101,7 @@ export function readCounter(expr: Expr): CounterCall | { at: Expr; message: stri
   return call;
 }
 
-/** ms, of `duration("…")` alone */
+/** Returns the ms of a `duration("…")` literal; undefined for anything else. */
 function durationOf(expr: Expr): number | undefined {
   const kind = expr.exprKind;
   if (kind.case !== 'callExpr' || kind.value.function !== 'duration') return undefined;

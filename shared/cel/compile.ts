@@ -16,30 +16,30 @@ import { type Expr, mistake, type Mistake, parseExpression, partsOf, sizeOf, tex
 import { type Variables } from './json-values';
 
 /**
- * Conditions in CEL, the Common Expression Language (docs/guide/filters.md).
+ * Compiles conditions in CEL, the Common Expression Language (docs/guide/filters.md).
  *
- * Invariant: whatever the text and whatever the message, nothing here throws, and nothing takes longer than some milliseconds.
- * What cannot be evaluated is no match, with its reason.
+ * Invariant: for every text and every message, nothing here throws or takes longer than some milliseconds. A failed
+ * evaluation counts as no match, and returns its reason.
  */
 
-/** A failure is no match; its reason is to be counted and shown. */
+/** The result. A failure counts as no match; callers count and show its reason. */
 type Outcome = boolean | Failure;
 
 export interface Expression {
   kind: 'expression';
   text: string;
-  /** what it asks of a user's counters, each once; none in a filter */
+  /** the counters that it reads, each once; none in a filter */
   counters: readonly CounterCall[];
   /**
-   * @param read of the user at hand; needed where there are `counters`
-   * @param units of work it may take (`work-limit.ts`)
+   * @param read reads the evaluated user's counters; needed if there are `counters`
+   * @param units limit of its work (`work-limit.ts`)
    */
   evaluate(variables: Variables, read?: ReadCounter, units?: number): Outcome;
 }
 
 /**
- * Reads and checks an expression whose result is true or false.
- * @returns it, ready to be evaluated many times, or the first mistake and its place
+ * Compiles an expression whose result is true or false.
+ * @returns the expression, which can be evaluated many times, or the first mistake and its place
  */
 export function compileExpression(text: string, name: EnvironmentName): Expression | Mistake {
   const tree = parseExpression(text);
@@ -58,7 +58,7 @@ export function compileExpression(text: string, name: EnvironmentName): Expressi
   return { kind: 'expression', text, counters: prepared, evaluate: evaluator(tree, environment.charged, prepared) };
 }
 
-/** Makes of the tree what is evaluated: counters by their index, loops whose steps are paid for, patterns compiled. */
+/** Rewrites the tree for evaluation: counters become indexes, each step of a loop is charged, patterns are compiled. */
 function prepare(tree: Tree): CounterCall[] | Mistake {
   const counters = new Map<string, { index: number; call: CounterCall }>();
   const walk = (expr: Expr): Mistake | undefined => {
@@ -83,7 +83,7 @@ function prepare(tree: Tree): CounterCall[] | Mistake {
   return walk(tree.expr) ?? Array.from(counters.values(), ({ call }) => call);
 }
 
-/** The checker has seen that it is text written out. */
+/** Compiles the pattern, which the type checker has verified to be a literal. */
 function patternMistake(expr: Expr, tree: Tree): Mistake | undefined {
   const pattern = expr.exprKind.case === 'callExpr' ? expr.exprKind.value.args.at(-1) : undefined;
   try {
@@ -95,7 +95,7 @@ function patternMistake(expr: Expr, tree: Tree): Mistake | undefined {
   }
 }
 
-/** A step costs by how much there is to do in it. */
+/** Charges each step of a loop by the size of its body. */
 function payForSteps(expr: Expr): void {
   const loop = expr.exprKind.case === 'comprehensionExpr' ? expr.exprKind.value : undefined;
   if (!loop?.loopCondition || !loop.loopStep) return;
@@ -123,7 +123,7 @@ function evaluator(tree: Tree, env: CelEnv, counters: readonly CounterCall[]): E
   return (variables, read = () => undefined, units = BUDGET) => {
     refill(units);
     if (counters.length > 0) readCountersBy(counters, read);
-    // An error's stack costs more than the evaluation, and nobody reads it.
+    // Creating an error's stack costs more than the evaluation, and the stack is not used.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     try {

@@ -14,24 +14,24 @@ import { charge, charged } from './work-limit';
 import { counterByIndex, counterFunctions } from './aggregate-functions';
 import { compilePattern } from './patterns';
 
-/** The names that an expression may use: those of a message (`filter`), or those of a user (`audience`). */
+/** The names that an expression may use: fields of a message (`filter`), or of a user (`audience`). */
 export type EnvironmentName = 'filter' | 'audience';
 
 export interface Environment {
   variables: ReadonlyMap<string, CelType>;
   functions: ReadonlyMap<string, readonly CelFunc[]>;
-  /** each step and each call is paid for (`work-limit.ts`) */
+  /** charges each step and each call (`work-limit.ts`) */
   charged: CelEnv;
 }
 
-/** A loop's condition with what a step of it costs. */
+/** Wraps a loop's condition with the cost of a step. */
 export const STEP = '@step';
 
 const { BOOL, DOUBLE, DYN, STRING } = CelScalar;
 const OBJECT = mapType(STRING, DYN);
 const TIMESTAMP = objectType(TimestampSchema);
 
-/** Of the extension those whose result is no longer than what they are given: `replace` and `join` could grow without bound. */
+/** Functions of the extension whose result never exceeds their input. `replace` and `join` could grow without bound. */
 const TEXT_FUNCTIONS = new Set(['lowerAscii', 'upperAscii', 'trim', 'substring', 'indexOf', 'lastIndexOf', 'charAt']);
 
 const VARIABLES: Record<EnvironmentName, Record<string, CelType>> = {
@@ -57,7 +57,7 @@ const VARIABLES: Record<EnvironmentName, Record<string, CelType>> = {
 
 const made = new Map<EnvironmentName, Environment>();
 
-/** Made when first asked for: most processes never meet an expression. */
+/** Created on first use, since most processes never evaluate an expression. */
 export function environmentOf(name: EnvironmentName): Environment {
   let environment = made.get(name);
   if (!environment) made.set(name, (environment = makeEnvironment(name)));

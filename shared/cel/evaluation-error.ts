@@ -3,15 +3,18 @@ import { TOO_MUCH_WORK } from './work-limit';
 import { operatorOf } from './type-check';
 import { type Place, type Tree } from './syntax';
 
-/** Why an evaluation had no result: `missing` field, `type` that an operation does not take, too much `work`, or `other`. */
+/**
+ * Why an evaluation had no result: `missing` field, `type` that an operation does not take, too much `work`, or
+ * `other`.
+ */
 export interface Failure {
   code: 'missing' | 'type' | 'work' | 'other';
-  /** for whoever wrote the expression; names places and types, and quotes no value of the message */
+  /** for the author of the expression; names places and types, and quotes no value of the message */
   message: string;
   place: Place;
 }
 
-/** What the library says of values is not passed on: it quotes them. */
+/** Replacements of the library's messages, since those quote values. */
 const SAID: readonly (readonly [RegExp, Failure['code'], string])[] = [
   [/^index .* out of bounds/, 'missing', 'the list is not that long'],
   [/^type mismatch: expected bool/, 'type', 'a condition is neither true nor false'],
@@ -23,7 +26,7 @@ const SAID: readonly (readonly [RegExp, Failure['code'], string])[] = [
   [/overflow/, 'other', 'a number is too large'],
 ];
 
-/** From what the library says, in words that hold no value of the message. */
+/** Converts the library's error to words without values of the message. */
 export function failureOf(error: CelError, tree: Tree): Failure {
   const place = tree.placeOf({ id: error.exprId ?? tree.expr.id });
   // `&&` and `||` of two failures keep the message of the first, and hide its cause.
@@ -46,7 +49,7 @@ export function failureOf(error: CelError, tree: Tree): Failure {
     : { code: 'other', message: 'it cannot be evaluated', place };
 }
 
-/** @param given types as the library lists them: `double, int`, or `string.(int` of a method */
+/** @param given types as the library lists them: `double, int`, or `string.(int` for a method */
 function notTaken(name: string, given: string): string {
   const types = given.split(/, |\.\(/).filter((type) => type !== '');
   const message = `${operatorOf(name) ?? `${name}()`} does not take ${types.join(' and ') || 'nothing'}`;

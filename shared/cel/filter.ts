@@ -6,12 +6,16 @@ import { compileExpression, type Expression } from './compile';
 import { type Mistake } from './syntax';
 import { messageVariables, type Variables } from './json-values';
 
-/** Filters of destinations: compiled once for each version of an entry of `config`, whose object lives as long. */
+/**
+ * Filters of destinations, compiled once for each version of a `config` entry. The entry's object is new for each
+ * version.
+ */
 const compiled = new WeakMap<Destination, Expression | Mistake>();
 
 /**
- * Asks the filters of destinations about one message. What it needs of the message is made when first asked.
- * @param filters how many may be asked at most: they share the work that one message may cause
+ * Returns a function that evaluates destinations' filters for one message. The message's variables are created on first
+ * use.
+ * @param filters most filters to evaluate; they share the work limit of one message
  */
 export function filtersOf(message: Message, filters = 1): FilterMatcher {
   let variables: Variables | undefined;
@@ -20,7 +24,7 @@ export function filtersOf(message: Message, filters = 1): FilterMatcher {
     const { filter = 'true' } = destination;
     let expression = compiled.get(destination);
     if (!expression) compiled.set(destination, (expression = compileExpression(filter, 'filter')));
-    // It was checked when it was set: by a Waypost of other rules.
+    // It was valid when it was set, under the rules of another version.
     if (expression.kind === 'mistake') return expression.message;
     const outcome = expression.evaluate((variables ??= messageVariables(message)), undefined, budget.next());
     budget.take(spent());

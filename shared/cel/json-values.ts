@@ -3,10 +3,10 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Json, type JsonObject, type Message } from '../model/message';
 
 /**
- * JSON as an expression sees it: looked at where the expression looks, never copied as a whole.
+ * Presents JSON to expressions. Only the parts that an expression reads are converted; nothing is copied as a whole.
  *
- * The library's own reading of objects copies each into a Map and refuses one with a key `constructor`, which a client may
- * well send. Numbers are doubles, which compare with int literals.
+ * The library's own conversion copies each object into a Map and refuses a key `constructor`, which a client may send.
+ * Numbers are doubles, which compare with int literals.
  */
 export type Value = CelInput;
 
@@ -16,7 +16,7 @@ export function toValue(json: Json | undefined): Value {
   return Array.isArray(json) ? celList(json.map(toValue)) : celMap(new ObjectMap(json));
 }
 
-/** An object by its own keys. What was read of it once is kept, since a loop asks for the same list at every step. */
+/** An object by its own keys. Converted values are cached, since a loop reads the same list at every step. */
 class ObjectMap implements ReadonlyMap<string, Value> {
   readonly #read = new Map<string, Value>();
 
@@ -27,7 +27,7 @@ class ObjectMap implements ReadonlyMap<string, Value> {
   }
 
   get(key: string): Value | undefined {
-    // A key of another type (a number, say) is none of JSON's.
+    // JSON has only text keys.
     if (typeof key !== 'string' || !Object.hasOwn(this.object, key)) return undefined;
     const json = this.object[key];
     if (typeof json !== 'object' || json === null) return json ?? null;
@@ -61,23 +61,23 @@ class ObjectMap implements ReadonlyMap<string, Value> {
   }
 }
 
-/** What the names of an expression stand for while it is evaluated. Made once for a message, for all filters. */
+/** The values of an expression's names during evaluation. Created once for a message, for all filters. */
 export type Variables = { readonly [name: string]: Value };
 
 /**
- * A message as a filter sees it. What it lacks is empty, as in protocol buffers: '' for text, {} for an object. So a filter
- * on `event` says no to an identify without failing.
+ * Presents a message to a filter. Missing fields are empty, as in protocol buffers: '' for text, {} for an object. A
+ * filter on `event` is therefore false for an identify, and does not fail.
  */
 export function messageVariables(message: Message): Variables {
   return new MessageVariables(message) as unknown as Variables;
 }
 
-/** A user as a condition sees them: `user.traits`, and `user.id` where it is given. */
+/** Presents a user to a condition: `user.traits`, and `user.id` if it is given. */
 export function userVariables(user: { id?: string; traits: JsonObject }): Variables {
   return { user: toValue({ ...user }) };
 }
 
-/** Getters: of a message most filters read two or three names. */
+/** Uses getters, since most filters read two or three names of a message. */
 class MessageVariables {
   readonly #message: Message;
   readonly #objects: Partial<Record<'properties' | 'traits' | 'context' | 'integrations', Value>> = {};

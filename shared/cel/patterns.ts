@@ -2,15 +2,16 @@ import { RE2JS } from '@bufbuild/re2';
 import { charge } from './work-limit';
 
 /**
- * Patterns of `matches`, by RE2: no backtracking, the time is the text's length times the pattern's size at worst.
- * A pattern is written in the expression, so that it is compiled when the expression is, and never for a message.
+ * Compiles patterns of `matches` with RE2, which does not backtrack: at worst, the time is the text's length times the
+ * pattern's size. A pattern is a literal in the expression, so it is compiled with the expression, and never for a
+ * message.
  */
 const MAX_PATTERN_LENGTH = 500;
 /** Counted repetitions multiply: `(a{100}){10}` is a thousand. */
 const MAX_INSTRUCTIONS = 1_000;
-/** Instructions times characters for one unit of the budget (65 ns each, at worst). */
+/** Instructions times characters for one unit of work (65 ns each, at worst). */
 const STEPS_PER_UNIT = 50;
-/** Compiled patterns kept in memory; beyond it all are forgotten, and compiled again where they are asked for. */
+/** Limit of the cached patterns. Beyond it the cache is cleared, and patterns are compiled again on demand. */
 const MAX_KEPT = 1_000;
 
 export interface Pattern {
@@ -19,7 +20,7 @@ export interface Pattern {
 
 const kept = new Map<string, Pattern>();
 
-/** @throws Error that says what is wrong with the pattern */
+/** @throws Error that explains the problem of the pattern */
 export function compilePattern(text: string): Pattern {
   const known = kept.get(text);
   if (known) return known;

@@ -1,6 +1,6 @@
 import { parse } from '@bufbuild/cel';
 
-/** The text of an expression, read: a tree, or a mistake with its place. */
+/** Parses the text of an expression into a tree, or a mistake with its place. */
 
 export type Expr = NonNullable<ReturnType<typeof parse>['expr']>;
 
@@ -13,7 +13,7 @@ export interface Place {
 
 export interface Mistake {
   kind: 'mistake';
-  /** what is wrong and what to do, as a sentence or two */
+  /** the mistake and its remedy, as a sentence or two */
   message: string;
   place: Place;
 }
@@ -22,16 +22,19 @@ export interface Tree {
   kind: 'tree';
   text: string;
   expr: Expr;
-  /** where a part of the tree stands in the text */
+  /** the place of a part of the tree in the text */
   placeOf(expr: { id: bigint }): Place;
 }
 
-/** About fifty names of events in a list. The library's parser takes up to 0.3 s for so many characters of the worst kind. */
+/**
+ * Enough for about fifty event names in a list. The library's parser takes up to 0.3 s for the worst text of this
+ * length.
+ */
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_NODES = 600;
 const MAX_DEPTH = 60;
 
-/** Never throws. */
+/** Parses an expression. Never throws. */
 export function parseExpression(text: string): Tree | Mistake {
   const placeAt = (offset: number) => placeIn(text, offset);
   if (text.trim() === '') return mistake('Write an expression, such as: type == "track"', placeAt(0));
@@ -44,7 +47,7 @@ export function parseExpression(text: string): Tree | Mistake {
   try {
     const parsed = parse(text);
     const positions: Record<string, number> = parsed.sourceInfo?.positions ?? {};
-    // An operator's position is that of the space before it.
+    // The position of an operator is at the space before it.
     const placeOf = ({ id }: { id: bigint }) => {
       const offset = positions[String(id)] ?? 0;
       return placeAt(offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0));
@@ -59,12 +62,12 @@ export function mistake(message: string, place: Place): Mistake {
   return { kind: 'mistake', message, place };
 }
 
-/** A mistake with its place, for a line of an error. */
+/** Formats a mistake with its place, for a line of an error. */
 export function mistakeText({ message, place }: Mistake): string {
   return `line ${place.line}, column ${place.column}: ${message}`;
 }
 
-/** The direct parts of a part. */
+/** Returns the direct parts of an expression. */
 export function partsOf({ exprKind: kind }: Expr): Expr[] {
   switch (kind.case) {
     case 'selectExpr':
@@ -91,14 +94,14 @@ export function partsOf({ exprKind: kind }: Expr): Expr[] {
   }
 }
 
-/** Of text that is written out. */
+/** Returns the text of a string literal; undefined for anything else. */
 export function textOf(expr: Expr | undefined): string | undefined {
   const kind = expr?.exprKind;
   if (kind?.case !== 'constExpr' || kind.value.constantKind.case !== 'stringValue') return undefined;
   return kind.value.constantKind.value;
 }
 
-/** How many parts it has, itself included. */
+/** Returns the number of parts, the expression itself included. */
 export function sizeOf(expr: Expr): number {
   return partsOf(expr).reduce((size, part) => size + sizeOf(part), 1);
 }
@@ -123,7 +126,7 @@ function tooLarge(expr: Expr, placeOf: Tree['placeOf']): Mistake | undefined {
   return walk(expr, 1);
 }
 
-/** What people write who come from another language. */
+/** Hints for syntax of other languages. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [/^=/, 'To compare, write =='],
   [/^(&&|\|\|)/, 'Another operator already precedes it'],
@@ -140,7 +143,7 @@ function unreadable(text: string, error: unknown): Mistake {
   const offset = offsetOf(error);
   if (offset === undefined)
     return mistake(`The expression cannot be parsed: ${(error as Error).message}.`, placeIn(text, 0));
-  // Where an operator has nothing to its right, the parser points at the operator.
+  // If an operator has nothing to its right, the parser points at the operator.
   const operator = OPERATOR.exec(text.slice(offset))?.[0] ?? '';
   const place = placeIn(text, offset + operator.length);
   const rest = text.slice(place.offset);

@@ -3,9 +3,9 @@ import { type Environment } from './environment';
 import { type Expr, mistake, type Mistake, textOf, type Tree } from './syntax';
 
 /**
- * Finds what could never work, before there is a message: unknown names and functions, and operations on types that they
- * do not take. What a message holds is known to it alone (`dyn`): that is left to the evaluation. The library has no
- * checker yet for more than names and literals; this one asks the library's own table of functions.
+ * Finds mistakes before there is a message: unknown names and functions, and operations on unsupported types. Values of
+ * a message have the type `dyn`, which only the evaluation can check. The library's own checker covers only names and
+ * literals; this one uses the library's table of functions.
  */
 
 const { BOOL, BYTES, DOUBLE, DYN, INT, NULL, STRING, TYPE, UINT } = CelScalar;
@@ -23,7 +23,7 @@ const MIN_INT = -(2n ** 63n);
 const MAX_INT = 2n ** 63n - 1n;
 const MAX_UINT = 2n ** 64n - 1n;
 
-/** How an operator is written, of the name of its function. */
+/** Returns how an operator is written, from the name of its function. */
 export function operatorOf(name: string): string | undefined {
   return OPERATORS.get(name) ?? /^_(\W+)_$/.exec(name)?.[1];
 }
@@ -38,7 +38,7 @@ class Found extends Error {
 interface Checking {
   environment: Environment;
   tree: Tree;
-  /** names of the loops around */
+  /** variables of the enclosing loops */
   loops: ReadonlySet<string>;
 }
 
@@ -52,7 +52,7 @@ export function checkTypes(tree: Tree, environment: Environment): { type: CelTyp
   }
 }
 
-/** How a type is named to people. */
+/** Returns the name of a type for people. */
 export function nameOf(type: CelType): string {
   return type.name === 'dyn' ? 'anything' : type.name.replace(/^google\.protobuf\./, '').toLowerCase();
 }
@@ -163,7 +163,7 @@ function callType(expr: Expr, checking: Checking): CelType {
   const { function: name, args } = call;
   const known = checking.environment.functions.get(name);
   if (!known && !BUILT_IN.has(name)) fail(expr, unknownFunction(name), checking);
-  // Beside a loop's own variable, which is no mistake of its own where the loop is none.
+  // After the check of the name: otherwise the variable of a misspelled loop would be reported instead.
   const target = call.target && typeOf(call.target, checking);
   const types = args.map((arg) => typeOf(arg, checking));
   const builtIn = BUILT_IN.get(name)?.(types);
@@ -176,14 +176,14 @@ function callType(expr: Expr, checking: Checking): CelType {
   return fitting.every((func) => func.result.name === first.result.name) ? first.result : DYN;
 }
 
-/** Written out, since it is compiled once: a pattern out of a message could be anything. */
+/** Requires a literal, since a pattern is compiled once. A pattern from a message could be anything. */
 function checkPattern(expr: Expr, pattern: Expr | undefined, checking: Checking): void {
   if (textOf(pattern) === undefined) {
     fail(pattern ?? expr, 'matches() needs a literal pattern.', checking);
   }
 }
 
-/** @returns the result's type, or what is wrong (with which argument); undefined: the functions of this name decide */
+/** @returns the result's type, or the mistake (with its argument); undefined: the functions of this name decide */
 type Rule = (types: readonly CelType[]) => CelType | string | { at: number; message: string } | undefined;
 
 function logic(word: string): Rule {
@@ -194,7 +194,7 @@ function logic(word: string): Rule {
   };
 }
 
-/** Two that can never be equal are a slip of the pen. */
+/** Reports values that can never be equal, which is a mistake of the author. */
 function equality([left, right]: readonly CelType[]): string | undefined {
   if (!left || !right || comparable(left, right)) return undefined;
   return `${nameOf(left)} and ${nameOf(right)} are never equal.`;

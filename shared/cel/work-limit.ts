@@ -12,27 +12,27 @@ import {
 } from '@bufbuild/cel';
 
 /**
- * How much work one evaluation may be, and all filters of one message together.
+ * Limits the work of one evaluation, and of all filters of one message together.
  *
- * Each step of a loop and each call of a function is paid for from a budget, by what it reads: a unit is a microsecond or a
- * few. What cannot be paid fails. Everything is paid for: without a loop, `in` and `==` still read whole lists and objects
- * of a message as often as the expression names them.
+ * Each step of a loop and each call of a function is charged to a budget, by the size of its input: a unit is a
+ * microsecond or a few. When the budget is used up, the evaluation fails. Everything is charged: even without a loop,
+ * `in` and `==` read whole lists and objects of a message each time the expression names them.
  */
 export const BUDGET = 2_000;
-/** A third of a second at most, far from a session's end, however many destinations filter the message. */
+/** A third of a second at most, far from a session's end, for any number of filters on the message. */
 const MESSAGE_BUDGET = 100_000;
-/** What text an expression may make by `+`. */
+/** Limit of a text that an expression makes by `+`. */
 const MAX_TEXT_LENGTH = 65_536;
 /** Characters that a function reads for one unit. */
 const TEXT_PER_UNIT = 256;
 const ITEMS_PER_UNIT = 256;
-/** What looking at a clock elsewhere takes (`timestamp.getHours("Europe/Berlin")`). */
+/** The cost of a time zone (`timestamp.getHours("Europe/Berlin")`). */
 const TIME_ZONE_UNITS = 100;
 
 let given = BUDGET;
 let left = BUDGET;
 
-/** Begins an evaluation that may take so many units. */
+/** Begins an evaluation with this limit of units. */
 export function refill(units: number): void {
   given = left = units;
 }
@@ -42,14 +42,14 @@ export function spent(): number {
   return given - Math.max(0, left);
 }
 
-/** Shares the budget of one message among the filters that are asked about it. */
+/** Shares the budget of one message among its filters. */
 export class MessageBudget {
   #left = MESSAGE_BUDGET;
 
-  /** @param filters at most so many will be asked */
+  /** @param filters most filters that will be evaluated */
   constructor(private filters: number) {}
 
-  /** Returns the units of the next filter: an even part of what the ones before it have left. */
+  /** Returns the units of the next filter: an even part of the rest. */
   next(): number {
     return Math.min(BUDGET, this.#left / Math.max(1, this.filters--));
   }
@@ -73,7 +73,7 @@ export function charge(units: number): void {
   if (left < 0) throw new TooMuchWork();
 }
 
-/** The same functions, each paid for. */
+/** Wraps functions so that each call is charged. */
 export function charged(funcs: Iterable<CelFunc>): CelFunc[] {
   return Array.from(funcs, (func) => {
     const deep = DEEP.has(func.name);
@@ -96,7 +96,7 @@ export function charged(funcs: Iterable<CelFunc>): CelFunc[] {
   });
 }
 
-/** Functions that look into what lists and maps hold. */
+/** Functions that compare the contents of lists and maps. */
 const DEEP = new Set(['_==_', '_!=_', '@in']);
 
 function weigh(value: CelValue, deep: boolean): void {
@@ -115,8 +115,8 @@ function weighItem(item: CelValue): void {
 }
 
 /**
- * The library's concatenation refers to both lists, so that what `map` makes is as deep as it is long: reading it takes the
- * square of its length, and ends in an overflow of the stack. Here it is flat.
+ * Concatenates two lists into a flat one. The library's concatenation refers to both lists, so the result of `map` is
+ * as deep as it is long: reading it takes quadratic time, and ends in a stack overflow.
  */
 function concatenate(left: CelValue, right: CelValue): CelList {
   const items = [...itemsOf(left as CelList), ...itemsOf(right as CelList)];
