@@ -133,7 +133,7 @@ export class QueryServer {
     const previews = [...this.#open].filter(([, { parts }]) => parts);
     for (const [id] of previews.slice(0, Math.max(0, previews.length + 1 - MAX_PREVIEWS))) {
       this.#open.delete(id);
-      this.#say(id, { kind: 'refused', reason: 'Too many previews were asked for meanwhile; ask again' });
+      this.#say(id, { kind: 'refused', reason: 'Too many previews are running. Request it again' });
     }
     this.#open.set(question.id, { question, parts: new Map() });
   }
