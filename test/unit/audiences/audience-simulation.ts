@@ -10,8 +10,8 @@ import { type Json, type JsonObject, type Message } from '../../../shared/model/
 import { callHash, sightingOf } from '../../../shared/model/dedup-window';
 
 /**
- * A whole system of audiences in memory: logs, engines that die between any two of their writes, stores that are lost, and
- * a receiver. Beside it `naive` computes the same from the facts alone.
+ * Simulates a whole audiences system in memory: logs, engines that crash between any two of their writes, stores that
+ * are lost, and a receiver. `naive` computes the same values from the calls alone.
  */
 
 export const PARTITIONS = 2;
@@ -19,7 +19,7 @@ export const USERS = ['ann', 'bob', 'cyn', 'dan'];
 
 const partitionOf = (user: string) => USERS.indexOf(user) % PARTITIONS;
 
-/** What a service does in one step, in this order; it may die before each of them. */
+/** The writes of a step, in order. A process may crash before each of them. */
 export const DEATHS = ['before', 'moved', 'half', 'logged', 'stored', 'told', undefined] as const;
 export type Death = (typeof DEATHS)[number];
 
@@ -27,10 +27,10 @@ export class MemoryShelf implements ProfileReader {
   readonly profiles = new Map<string, string>();
   readonly #due = new Map<string, number>();
   readonly #touched = new Map<number, Set<string>>();
-  /** told, and not known to be acknowledged */
+  /** sent, and not known to be acknowledged */
   readonly unsent = new Map<number, [user: string, definition: string]>();
   meta: PartitionState | undefined;
-  /** of the changelog, what it holds */
+  /** changelog offset that its content is from */
   logged = 0;
 
   get(user: string): Profile | undefined {
@@ -87,7 +87,7 @@ export class World {
   readonly log: Incoming[][] = Array.from({ length: PARTITIONS }, () => []);
   readonly changelog: ChangeRecord[][] = Array.from({ length: PARTITIONS }, () => []);
   readonly keepers: Keeper[];
-  /** what reached the receiver: by definition and user */
+  /** the values at the receiver, by definition and user */
   readonly known = new Map<string, { value: Json; atMs: number }>();
   tells = 0;
   /** the source of each message */
@@ -104,7 +104,7 @@ export class World {
     this.#put(source, { messageId, timestamp: at, receivedAt: at, ...message } as Message, `src${source}`);
   }
 
-  /** A client repeats the last call of a source, and the copy comes to another partition of `messages`. */
+  /** Repeats the last call of a source, as a client does. The duplicate is in another partition of `messages`. */
   repeat(source: number): void {
     const last = this.messages[source]!.at(-1);
     if (last) this.#put((source + 1) % PARTITIONS, { ...last }, this.#sources.get(last)!);
@@ -115,7 +115,7 @@ export class World {
     this.#sources.set(message, source);
   }
 
-  /** Up to so many messages go to the users' partitions; `crash`: they will again. */
+  /** Copies up to `atMost` messages to their users' partitions. After a crash they are copied again. */
   rekey(partition: number, atMost: number, crash: boolean): void {
     const at = this.#rekeyed[partition]!;
     const from = this.messages[partition]!;
@@ -152,7 +152,7 @@ export class World {
     return this.messages.map(({ length }) => length);
   }
 
-  /** @returns whether there was anything to do */
+  /** @returns whether there was any work */
   apply(partition: number, atMost: number, death: Death): boolean {
     const { engine } = this.keepers[partition]!;
     const records = this.log[partition]!.slice(engine.meta.live.next).slice(0, atMost);
@@ -180,7 +180,7 @@ export class World {
     return this.perform(partition, this.keepers[partition]!.engine.sync(intervalMs, this.nowMs, 2), death) || expired;
   }
 
-  /** Writes a step as the service does. A death leaves what was written so far, and a new process takes over. */
+  /** Writes a step as the service does. A crash leaves the writes so far, and a new process takes over. */
   perform(partition: number, step: Step | undefined, death: Death): boolean {
     if (!step) return false;
     const die = (at: Death) => at === death && (this.restart(partition, 'kept'), true);
@@ -203,7 +203,7 @@ export class World {
     return true;
   }
 
-  /** A receiver forgets whom a deletion took. */
+  /** A receiver forgets a deleted user. */
   #forget(partition: number, user: string, after: Profile | null): void {
     const before = this.keepers[partition]!.shelf.get(user)?.s ?? {};
     for (const id of Object.keys(before)) if (!after?.s?.[id]) this.known.delete(`${id} ${user}`);
@@ -225,7 +225,7 @@ export class World {
     engine.meta = shelf.meta = { ...engine.meta, sent: engine.meta.told };
   }
 
-  /** Another process takes the partition over: with the store as it is, or as the changelog says. */
+  /** Another process takes the partition over, with the store as it is, or restored from the changelog. */
   restart(partition: number, store: 'kept' | 'lost'): void {
     const shelf = store === 'kept' ? this.keepers[partition]!.shelf : new MemoryShelf();
     this.#restore(partition, shelf);
@@ -234,7 +234,7 @@ export class World {
     this.#send(partition);
   }
 
-  /** All of the changelog, of which compaction has left out what was replaced; a store that was kept is just as good. */
+  /** Reads the changelog, in which compaction has removed replaced records. A kept store is equivalent. */
   #restore(partition: number, shelf: MemoryShelf): void {
     const all = this.changelog[partition]!.slice(shelf.logged);
     shelf.logged = this.changelog[partition]!.length;
@@ -272,14 +272,14 @@ export class World {
       definitions: this.definitions,
       seen: (ends) => ends.every((end, i) => this.#rekeyed[i]!.committed >= end) && engine.meta.live.next >= log.length,
     });
-    // As `recallCalls` does.
+    // The same as `recallCalls`.
     const { live, fill } = engine.meta;
     engine.calls.live.withoutCopies(log.slice(0, live.next));
     if (fill) engine.calls.fill.withoutCopies(log.slice(0, fill.cursor.next));
     return engine;
   }
 
-  /** All that was sent is counted, and all that is to be told was told. */
+  /** Runs until all messages are counted, and all changed values are sent. */
   settle(): void {
     for (let busy = true; busy;) {
       busy = false;
@@ -298,13 +298,15 @@ export class World {
   }
 }
 
-/** What somebody did. */
+/** The calls of a user. */
 interface Facts {
   tracks: Extract<ProfileEvent, { kind: 'track' }>[];
   identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
 }
 
-/** Everybody there is, from the first records of each origin and of each call alone. Moves wait for what they bring. */
+/**
+ * Returns all users, from the first record of each origin and of each call. Moves wait for the records that they bring.
+ */
 export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
   const users = new Map<string, Facts>();
   const moved = new Map<string, Facts>();
@@ -341,13 +343,13 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
   return users;
 }
 
-/** Traits by the time of their calls. */
+/** Returns traits, by the time of their calls. */
 export function naiveTraits({ identifies }: Facts): JsonObject {
   const inOrder = [...identifies].sort((a, b) => a.atMs - b.atMs);
   return Object.assign({}, ...inOrder.map(({ traits }) => traits)) as JsonObject;
 }
 
-/** What a counter says of all that somebody did, counted at once. */
+/** Returns the value of a counter over all of a user's events. */
 export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number): Json {
   const width = spec.windowMs === undefined ? 1 : Math.ceil(spec.windowMs / 64 / 1_000) * 1_000;
   const since = spec.windowMs === undefined ? -Infinity : Math.floor((nowMs - spec.windowMs) / width) * width;

@@ -18,7 +18,7 @@ import { MemoryShelf } from './audience-simulation';
 const NOW = 1_700_000_000_000;
 const KB = 1024;
 
-/** A definition that keeps up to 100 values of a user. @param of the one source that counts; absent: all */
+/** A definition that stores up to 100 values of a user. @param of the only source that counts; absent: all */
 const values = (id: string, of?: string) =>
   ofTrait({
     ...{ id, name: id, key: id, source: 'src_of', revision: 1, history: [], syncEveryMs: 1_000 },
@@ -57,8 +57,8 @@ const seen = (value: string, source = 's'): ProfileEvent => ({
 });
 const sizes = (step: Step) => changelogRecords(step, 0).map(({ value }) => value?.length ?? 0);
 
-describe('a profile is bounded', () => {
-  it('does not keep a trait whose name is longer than 256 bytes', () => {
+describe('a profile', () => {
+  it('does not store a trait whose name is longer than 256 bytes', () => {
     const { apply, shelf } = engineUnderTest();
     const calls = Array.from({ length: 45 }, (_, i) => identify({ [`${i}${'n'.repeat(30_000)}`]: 'v', plan: 'pro' }));
     const step = apply('ann', ...calls);
@@ -66,7 +66,7 @@ describe('a profile is bounded', () => {
     expect(shelf.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
   });
 
-  it('keeps traits up to 256 KB, refuses what is more, and is marked', () => {
+  it('stores traits up to 256 KB, refuses further ones, and is then marked as full', () => {
     const { apply, shelf } = engineUnderTest();
     // 1,022 characters of three bytes each.
     const traits = (from: number) =>
@@ -82,14 +82,14 @@ describe('a profile is bounded', () => {
     expect([shelf.get('ann')?.t?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
   });
 
-  it('keeps counters up to 256 KB', () => {
+  it('stores counters up to 256 KB', () => {
     const { apply, shelf } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))));
     const step = apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)));
     expect(encodeProfile(shelf.get('ann')!).length).toBeLessThan(257 * KB);
     expect([shelf.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
   });
 
-  it('stays so when two are merged by an alias', () => {
+  it('stays within 256 KB when an alias merges two', () => {
     const { apply, shelf } = engineUnderTest();
     const traits = (prefix: string) =>
       Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${prefix}${i}`, '重'.repeat(1_022)]));
@@ -104,7 +104,7 @@ describe('a profile is bounded', () => {
     expect(shelf.get('ann')?.f).toBe(1);
   });
 
-  it('keeps 50 traits of browser sources, and more of others', () => {
+  it('stores 50 traits of browser sources, and more of server sources', () => {
     const { apply, shelf } = engineUnderTest(new Definitions([], new Set(['b1', 'b2'])));
     const many = (source: string): ProfileEvent => ({
       ...{ kind: 'identify', source, atMs: NOW },
@@ -118,14 +118,14 @@ describe('a profile is bounded', () => {
     ]);
   });
 
-  it('takes what a browser source sends up to half of its size, and what a server source sends up to all of it', () => {
+  it('accepts changes from browser sources up to half of its size, and from server sources up to all of it', () => {
     const kinds = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id, 'b1'));
     const { apply, shelf } = engineUnderTest(new Definitions([...kinds, values('g', 's')], new Set(['b1'])));
     const bytes = () => encodeProfile(shelf.get('ann')!).length;
     apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`, 'b1')));
     expect(bytes()).toBeGreaterThan(100 * KB);
     expect(bytes()).toBeLessThan(129 * KB);
-    // Server sources have room left, and the browser source cannot take it afterwards.
+    // Server sources have room left, and the browser source cannot use it.
     const step = apply('ann', identify({ plan: 'pro' }), ...Array.from({ length: 50 }, (_, i) => seen(`server ${i}`)));
     expect([shelf.get('ann')?.t?.s?.plan?.[0], step.refused]).toEqual(['pro', 0]);
     const before = bytes();
@@ -133,7 +133,7 @@ describe('a profile is bounded', () => {
     expect(bytes()).toBeLessThanOrEqual(before);
   });
 
-  it('is told of although it is full', () => {
+  it('changes its memberships although it is full', () => {
     const definitions = new Definitions([values('a')]);
     const { apply, engine, shelf } = engineUnderTest(definitions);
     apply(
@@ -145,7 +145,7 @@ describe('a profile is bounded', () => {
     expect(engine.sync(1_000, NOW, 10)?.tells.map(({ value }) => value)).toEqual([['first']]);
   });
 
-  it('of an older version may be larger, and does not grow', () => {
+  it('that an older version let grow too large stays, and does not grow', () => {
     const { apply, shelf } = engineUnderTest();
     const old: Profile = { t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } } };
     shelf.profiles.set('ann', JSON.stringify(old));
@@ -155,7 +155,7 @@ describe('a profile is bounded', () => {
   });
 });
 
-it('an event of a browser source counts only where the source is named', () => {
+it('an event of a browser source counts only if the definition names that source', () => {
   const trait = (id: string, sources?: string[]) =>
     ofTrait(
       {
@@ -193,7 +193,7 @@ it('a sum stops at the largest number', () => {
   expect(Object.values(shelf.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
 });
 
-it('an event that cannot be applied is left out, and the others count', () => {
+it('an event that cannot be applied is skipped, and the others count', () => {
   const { apply, shelf, unusable } = engineUnderTest();
   const bad = { kind: 'identify', source: 's', traits: null, atMs: NOW } as unknown as ProfileEvent;
   apply('ann', identify({ a: '1' }), bad, identify({ b: '2' }));
@@ -207,7 +207,7 @@ it.each([
   ['an alias to an id of 20 KB', 'ann', { kind: 'alias', to: 'x'.repeat(20_000) }, false],
   ['an alias to nothing', 'ann', { kind: 'alias' }, false],
   ['an id of 512 bytes', 'x'.repeat(512), { kind: 'delete' }, true],
-])('an event of %s is taken, or not', (_, user, event, taken) => {
+])('an event with %s is decoded only if its ids are valid', (_, user, event, taken) => {
   const { value, headers } = encodeEvent(event as ProfileEvent);
   const record = { key: Buffer.from(user), value: Buffer.from(value), headers, offset: 0 } as unknown as InRecord;
   expect(decodeEvent(record) !== undefined).toBe(taken);
@@ -215,7 +215,7 @@ it.each([
 
 describe('a step that Kafka refuses', () => {
   const tooLarge = new AppError('overloaded', 'a record is larger than the broker takes', false);
-  /** Takes records up to so many bytes; of a batch nothing says which one was refused. */
+  /** Accepts records up to `limit` bytes. The error of a batch does not name the refused record. */
   function broker(limit: number) {
     const written = new Map<string, string | null>();
     const moved: string[] = [];
@@ -239,7 +239,7 @@ describe('a step that Kafka refuses', () => {
   };
   const profile = (bytes: number): Profile => ({ t: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } } });
 
-  it('is written without the user whose profile is too large, who keeps the one of before and is marked', async () => {
+  it('is written without the user whose profile is too large: that user keeps the earlier profile, marked as full', async () => {
     const { engine, shelf, records } = engineUnderTest();
     shelf.profiles.set('ann', JSON.stringify(profile(400)));
     const step = engine.apply(
@@ -256,7 +256,7 @@ describe('a step that Kafka refuses', () => {
     expect(how.refusals).toHaveLength(1);
   });
 
-  it('keeps what a user was told of where even the profile of before is refused', async () => {
+  it('keeps the values sent to receivers if Kafka refuses even the earlier profile', async () => {
     const { engine, shelf, records } = engineUnderTest();
     const told = { aud_1: [true, NOW, 1] as [boolean, number, number] };
     shelf.profiles.set('ann', JSON.stringify({ ...profile(900), s: told }));
@@ -266,7 +266,7 @@ describe('a step that Kafka refuses', () => {
     expect(JSON.parse(written.get('uann')!)).toEqual({ s: told, f: 1 });
   });
 
-  it('moves no profile that is too large for the log, and keeps it under its id', async () => {
+  it('keeps a profile that is too large to move under its id', async () => {
     const { engine, shelf, records } = engineUnderTest();
     shelf.profiles.set('ann', JSON.stringify(profile(560)));
     shelf.profiles.set('bob', JSON.stringify(profile(10)));
@@ -281,14 +281,14 @@ describe('a step that Kafka refuses', () => {
     expect(written.get('ubob')).toBeNull();
   });
 
-  it('ends the process where Kafka takes no record at all: no user is at fault', async () => {
+  it('ends the process if Kafka refuses every record, since no single user causes it', async () => {
     const { engine, shelf, records } = engineUnderTest();
     const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
     const how = writing(broker(0).producer, shelf);
     await expect(writeStep(step, how)).rejects.toMatchObject({ code: 'kafka_unavailable' });
   });
 
-  it('is tried as a whole where the refusal is not final', async () => {
+  it('is retried as a whole if the refusal is temporary', async () => {
     const busy = new AppError('overloaded', 'this process is stopping', true);
     const { engine, shelf, records } = engineUnderTest();
     const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);

@@ -2,7 +2,7 @@ import { type Definition, ofAudience } from '../../../services/audiences/definit
 import { type Audience } from '../../../shared/model/audience-definition';
 import { PARTITIONS, USERS, World } from './audience-simulation';
 
-/** Members from elsewhere: what receivers know after uploads, whatever comes between their lines. */
+/** Uploaded members: the values at receivers after uploads, whatever is written between their lines. */
 
 const base = { id: 'aud_l', name: 'x', key: 'x', source: 's', syncEveryMs: 1_000, revision: 1, history: [] };
 const audience: Audience = { ...base, createdAt: '', updatedAt: '' };
@@ -31,7 +31,7 @@ function begin() {
   return { world, write, complete, members };
 }
 
-test('a full set is compared with the one before, and a change adds and removes', () => {
+test('a full set is compared with the previous one, and a change adds and removes members', () => {
   const { world, write, complete, members } = begin();
   complete(write({ ann: true, bob: true }), true);
   expect(members()).toEqual(['ann', 'bob']);
@@ -43,7 +43,7 @@ test('a full set is compared with the one before, and a change adds and removes'
   expect(members()).toEqual(['cyn', 'dan']);
 });
 
-test('the same set once more tells nobody anything', () => {
+test('uploading the same set again sends nothing', () => {
   const { world, write, complete } = begin();
   complete(write({ ann: true, bob: true }), true);
   const { tells } = world;
@@ -51,7 +51,7 @@ test('the same set once more tells nobody anything', () => {
   expect(world.tells).toBe(tells);
 });
 
-test('an upload that breaks off changes nothing, also not for the next', () => {
+test('an incomplete upload changes nothing, not even with the next upload', () => {
   const { world, write, complete, members } = begin();
   complete(write({ ann: true }), true);
   write({ bob: true, ann: false });
@@ -61,7 +61,7 @@ test('an upload that breaks off changes nothing, also not for the next', () => {
   expect(members()).toEqual(['ann', 'cyn']);
 });
 
-test('one who was never seen may be a member, and lists outlive a store', () => {
+test('an unknown user can be a member, and members survive the loss of a store', () => {
   const { world, write, complete, members } = begin();
   complete(write({ dan: true }), true);
   for (let p = 0; p < PARTITIONS; p++) world.restart(p, 'lost');

@@ -6,11 +6,11 @@ import { takeLock } from '../../../shared/service/data-dir-lock';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeConfig } from '../../support/fakes';
 
-test('audiences do not open stores that another process has open, and say which process', async () => {
+test('the pipeline does not open stores that another process has open, and names that process', async () => {
   const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
   const other = takeLock(path);
   const options: PipelineOptions = {
-    // It must not be asked: the folder is refused first.
+    // Kafka must not be used: the folder is refused first.
     kafka: new Proxy({} as PipelineOptions['kafka'], {
       get: () => {
         throw new Error('Kafka was asked');

@@ -3,7 +3,7 @@ import { type Definition, ofAudience, ofTrait } from '../../../services/audience
 import { type ComputedTrait } from '../../../shared/model/audience-definition';
 import { DEATHS, naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from './audience-simulation';
 
-/** What a receiver knows, whatever was sent, defined and killed, is what the facts say. */
+/** A receiver's values equal the values computed from the calls, for any sequence of calls, definitions and crashes. */
 
 const MINUTE = 60_000;
 const base = { name: 'x', key: 'x', source: 's', syncEveryMs: MINUTE, history: [], createdAt: '', updatedAt: '' };
@@ -24,7 +24,7 @@ const TRAITS: Pick<ComputedTrait, 'compute' | 'event' | 'property' | 'windowMs'>
   { compute: 'most_frequent', event: 'Buy', property: 'total', windowMs: 9 * MINUTE },
 ];
 
-/** Each place for a definition, as it is at its revision. */
+/** An id for each definition, with its present revision. */
 const ids = ['aud_a', 'aud_b', 'trt_a', 'trt_b'] as const;
 type Id = (typeof ids)[number];
 interface Wanted {
@@ -41,7 +41,7 @@ function definitionOf(id: Id, { which, ...wanted }: Wanted): Definition {
   const made = sources ? { ...rest, sources } : rest;
   if (!id.startsWith('aud')) return ofTrait({ ...made, ...TRAITS[which % TRAITS.length]! });
   const fail = (_: string, reason: string) => {
-    // An absent trait is no mistake of the condition.
+    // A missing trait is not a mistake of the condition.
     if (reason !== 'missing') failures.push(reason);
   };
   return ofAudience({ ...made, condition: CONDITIONS[which % CONDITIONS.length]! }, fail);
@@ -126,9 +126,9 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * What somebody did under an id that they left is counted for later definitions by moving it once more. Where the id that it
- * moves to was itself left or deleted meanwhile, that has no place any more: the one case that is left out here (`chains`
- * has it, with definitions that were there from the beginning).
+ * A sequence of actions. Events under an id that a user left are counted for later definitions by moving them again. If
+ * the new id was itself left or deleted in between, they have no place to go. Only this case is left out here (`chains`
+ * includes it, with definitions that exist from the beginning).
  */
 class Story {
   readonly world = new World();
@@ -147,7 +147,7 @@ class Story {
       this.#left.add(act.user);
       if (act.do === 'alias') this.#targets.add(act.to);
     }
-    // No two calls of one moment: which is the later is not said anywhere.
+    // No two calls at the same time: their order would be undefined.
     world.nowMs += 2;
     const at = (ago: number) => new Date(world.nowMs - ago * 2 - (this.#sent++ % 2)).toISOString();
     switch (act.do) {
@@ -195,7 +195,7 @@ class Story {
         return this.#define();
       }
       case 'undefine':
-        // What comes in its place is another one: an id is never used again.
+        // A new definition gets another id: ids are never used again.
         if (!this.#wanted.delete(act.id)) return;
         this.#define();
         world.settle();
@@ -208,7 +208,7 @@ class Story {
     this.world.define([...this.#wanted].map(([id, wanted]) => definitionOf(id, wanted)));
   }
 
-  /** The facts' word on each user and definition, where a receiver is told of it. */
+  /** Returns the true value of each user and definition, if it is sent to receivers. */
   expected(): Record<string, unknown> {
     const all: Record<string, unknown> = {};
     for (const [name, facts] of naiveUsers(this.world.log)) {
@@ -239,11 +239,11 @@ class Story {
 
 const defining = (act: Action) => act.do === 'define' || act.do === 'undefine';
 
-describe('a receiver that applies what it is told knows what the facts say, whatever dies and whenever', () => {
+describe('a receiver that applies all messages has the true values after any crashes', () => {
   test.each([
-    ['definitions come, change and go', false],
-    ['moved users move on, and the deleted come back', true],
-  ])('%s', (_, chains) => {
+    ['definitions are created, changed and deleted', false],
+    ['moved users move again, and deleted users return', true],
+  ])('when %s', (_, chains) => {
     fc.assert(
       fc.property(fc.array(action, { minLength: 10, maxLength: 120 }), (actions) => {
         const story = new Story(chains);
@@ -255,7 +255,7 @@ describe('a receiver that applies what it is told knows what the facts say, what
         const { tells } = story.world;
         for (let p = 0; p < PARTITIONS; p++) for (const every of [1, 2]) story.world.sync(p, every * MINUTE, undefined);
         expect(story.world.tells).toBe(tells);
-        // A window runs out although nothing comes.
+        // A window expires without a new event.
         story.world.nowMs += 25 * MINUTE;
         story.world.settle();
         const later = story.expected();

@@ -34,7 +34,7 @@ function compiled(text: string, name: 'filter' | 'audience' = 'filter'): Express
 
 const evaluate = (text: string, of: Message = message) => compiled(text).evaluate(messageVariables(of));
 
-describe('what a filter says of a message', () => {
+describe('the result of a filter', () => {
   test.each([
     ['type == "track" && event == "Order Completed" && properties.total > 100', true],
     ['properties.total > 150', true],
@@ -74,14 +74,14 @@ describe('what a filter says of a message', () => {
     ['receivedAt - timestamp < duration("1h")', true],
     ['type(properties.total) == double', true],
     ['properties.total > 100 ? event != "" : false', true],
-    // what is lacking beside what decides
+    // a missing field beside a deciding condition
     ['type == "identify" && traits.plan == "pro"', false],
     ['traits.plan == "pro" || type == "track"', true],
-  ])('%s: %s', (text, expected) => {
+  ])('of %s is %s', (text, expected) => {
     expect(evaluate(text)).toBe(expected);
   });
 
-  test('what a message lacks is empty', () => {
+  test('treats missing fields of a message as empty', () => {
     const bare: Message = {
       type: 'page',
       messageId: 'm',
@@ -93,7 +93,7 @@ describe('what a filter says of a message', () => {
     expect(evaluate(text, bare)).toBe(true);
   });
 
-  test('one evaluation does not touch the next', () => {
+  test('does not depend on the evaluation before', () => {
     const filter = compiled('properties.total > 100');
     const cheap = messageVariables({ ...message, properties: { total: 1 } });
     const none = messageVariables({ ...message, properties: {} });
@@ -107,7 +107,7 @@ describe('what a filter says of a message', () => {
   });
 });
 
-describe('an evaluation that fails is no match, with its reason', () => {
+describe('a failed evaluation is no match and has a reason', () => {
   test.each([
     ['properties.nothing > 3', 'missing', 'there is no "nothing"'],
     ['context.page.title.size() > 3', 'missing', 'there is no "title"'],
@@ -126,12 +126,12 @@ describe('an evaluation that fails is no match, with its reason', () => {
     ['1 / 0 == 1', 'other', 'it divides by zero'],
     ['int(event) == 1', 'type', 'the text is not a whole number'],
     ['timestamp(event) > timestamp', 'type', 'the text is not a time such as 2026-01-31T12:00:00Z'],
-  ])('%s: %s', (text, code, reason) => {
+  ])('%s fails with %s', (text, code, reason) => {
     expect(evaluate(text)).toEqual({ code, message: reason, place: expect.anything() });
   });
 });
 
-describe('a mistake is told with its place', () => {
+describe('a mistake has a place', () => {
   test.each([
     ['', 1, 1, /Write an expression/],
     ['event = "x"', 1, 7, /"=" is unexpected here. To compare, write ==/],
@@ -158,7 +158,7 @@ describe('a mistake is told with its place', () => {
     ['99999999999999999999 == 1', 1, 1, /too large/],
     ['Foo{a: 1} == 3', 1, 1, /Message types are not supported/],
     ['event.replace("a", "b") == ""', 1, 6, /Unknown function "replace"/],
-  ])('%j at %d:%d', (text, line, column, message) => {
+  ])('%j is wrong at line %d, column %d', (text, line, column, message) => {
     const found = compileExpression(text, 'filter');
     expect(found).toMatchObject({ kind: 'mistake', place: { line, column }, message: expect.stringMatching(message) });
     const { place } = found as { place: { offset: number } };
@@ -166,10 +166,10 @@ describe('a mistake is told with its place', () => {
   });
 });
 
-describe('conditions on a user', () => {
+describe('a condition on a user', () => {
   const vip = 'user.traits.plan == "pro" && count("Order", duration("720h")) >= 3 && sum("Order", "total") > 100.5';
 
-  test('list what they count, each once', () => {
+  test('lists each counter that it reads, once', () => {
     const text = `${vip} && (last("Order", "coupon") != null || count("Order", duration("43200m") ) > 3 || first("Order", "a.b") == 1)`;
     expect(compiled(text, 'audience').counters).toEqual([
       { name: 'count', event: 'Order', windowMs: 30 * 86_400_000 },
@@ -187,7 +187,7 @@ describe('conditions on a user', () => {
     [{ plan: 'free' }, { count: 3, sum: 101 }, false],
     [{ plan: 'pro' }, {}, false],
     [{}, { count: 3, sum: 101 }, expect.objectContaining({ code: 'missing', message: 'there is no "plan"' })],
-  ])('%j with %j: %s', (traits, counted: { count?: number; sum?: number }, expected) => {
+  ])('of traits %j with counters %j gives %s', (traits, counted: { count?: number; sum?: number }, expected) => {
     const read = ({ name }: CounterCall) => counted[name as 'count' | 'sum'];
     expect(compiled(vip, 'audience').evaluate(userVariables({ id: 'u', traits }), read)).toEqual(expected);
   });
@@ -198,7 +198,7 @@ describe('conditions on a user', () => {
     ['last("Order", "cart").items[0] == 1', { items: [1] }, true],
     ['["a", "b"].exists(p, last("Order", "plan") == p)', 'b', true],
     ['user.id == "u" && count("Order") % 2 == 1', 5, true],
-  ])('%s with %j: %s', (text, value, expected) => {
+  ])('%s with the counter %j is %s', (text, value, expected) => {
     expect(compiled(text, 'audience').evaluate(userVariables({ id: 'u', traits: {} }), () => value)).toBe(expected);
   });
 

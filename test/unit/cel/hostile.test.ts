@@ -3,9 +3,9 @@ import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type JsonObject, type Message } from '../../../shared/model/message';
 
-/** Nothing that is written as an expression, and nothing that a client sends, throws or takes the process for itself. */
+/** No text of an expression, and no message of a client, causes an exception or blocks the process. */
 
-/** Generous: a millisecond is usual, and two cores are shared with other tests. */
+/** Generous: a millisecond is usual, and other tests share the two cores. */
 const LIMIT_MS = 3_000;
 
 function messageWith(properties: JsonObject): Message {
@@ -27,7 +27,7 @@ const WORDS =
     ' ',
   );
 
-test('any text is an expression or a mistake within the text', () => {
+test('every text is an expression, or a mistake with a place inside the text', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.array(fc.constantFrom(...WORDS), { maxLength: 14 }).map((words) => words.join('')),
@@ -47,7 +47,7 @@ test('any text is an expression or a mistake within the text', () => {
   );
 });
 
-test('any message is a match, or none, or a failure with its reason', () => {
+test('every message gives a match, no match, or a failure with a reason', () => {
   const filters = [
     'properties.a > 1 || properties.a.b == "x"',
     'properties.all(k, properties[k] != null)',
@@ -88,7 +88,7 @@ test.each([
   ['backslashes', `"${'\\'.repeat(1_990)}`],
   ['too long', 'event == "x" || '.repeat(1_000)],
   ['a pattern that grows', `event.matches("${'(a{1,30}){1,30}'.repeat(4)}")`],
-])('%s: a mistake, soon', (_, text) => {
+])('%s: the text is refused quickly', (_, text) => {
   expect(runs(text)).toMatchObject({ kind: 'mistake' });
 });
 
@@ -110,20 +110,20 @@ test.each([
     'properties.list.exists(i, properties.list == [1] + properties.list || i in properties.list.map(x, -x))',
   ],
   ['a pattern on long text', 'properties.text.matches("(a?){200}$")'],
-  ['a clock at each step', 'properties.list.exists(i, timestamp.getHours("Europe/Berlin") == 25)'],
-])('%s: too much work, soon', (_, text) => {
+  ['a time zone at each step', 'properties.list.exists(i, timestamp.getHours("Europe/Berlin") == 25)'],
+])('%s: the evaluation exceeds its work limit quickly', (_, text) => {
   expect(runs(text, many)).toMatchObject({ code: 'work' });
 });
 
 test.each([
   [
-    'a list searched again and again',
+    'a list searched many times',
     Array(70).fill('!(2 in properties.list)').join(' && '),
     { list: Array(15_000).fill(1) },
   ],
-  ['objects compared again and again', Array(70).fill('properties == properties').join(' && '), keyed(1_500)],
-  ['lists compared again and again', Array(45).fill('properties.list == properties.list').join(' && '), many],
-])('%s, without a loop: too much work, soon', (_, text, properties) => {
+  ['objects compared many times', Array(70).fill('properties == properties').join(' && '), keyed(1_500)],
+  ['lists compared many times', Array(45).fill('properties.list == properties.list').join(' && '), many],
+])('%s, without a loop: the evaluation exceeds its work limit quickly', (_, text, properties) => {
   expect(runs(text, properties)).toMatchObject({ code: 'work' });
 });
 
@@ -131,7 +131,7 @@ function keyed(count: number): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${String(i)}`, i]));
 }
 
-test('what is reasonable is not too much', () => {
+test('a reasonable expression stays within the work limit', () => {
   const products = Array.from({ length: 300 }, (_, i) => ({ sku: `sku-${String(i)}`, price: i, tags: ['a', 'b'] }));
   expect(runs('properties.products.exists(p, p.price == 299 && "b" in p.tags)', { products })).toBe(true);
   expect(runs('properties.products.map(p, p.price).filter(p, p > 100).size() > 100', { products })).toBe(true);

@@ -1,7 +1,7 @@
 import { type Knowledge, DecisionGate } from '../../../shared/config/decision-gate';
 import { fakeProgress } from '../../support/fakes';
 
-/** Items that are decided only by a `config` that is known as of the time when they came. */
+/** A gate whose items are decided only by a `config` that is known as of their arrival. */
 
 function held() {
   const config = fakeProgress();
@@ -16,7 +16,7 @@ function held() {
   return { config, asked, decidable, undecided, errors };
 }
 
-test('what can be decided at once is not held', () => {
+test('an item that can be decided immediately is not held', () => {
   const { undecided, decidable, config, asked } = held();
   decidable.add('a');
   undecided.offer('a');
@@ -24,14 +24,14 @@ test('what can be decided at once is not held', () => {
   expect([undecided.size, asked]).toEqual([0, [['a', { current: false, changed: true }]]]);
 });
 
-test('an end of config that was known before an item came decides nothing', () => {
+test('an end of config that was known before an item came does not decide it', () => {
   const { undecided, config } = held();
   config.readToEnd();
   undecided.offer('a');
   expect(undecided.size).toBe(1);
 });
 
-test('an end that is known after it came decides it, in the order of coming', () => {
+test('an end of config that is known after items came decides them, in their order', () => {
   const { undecided, config, asked } = held();
   for (const item of ['a', 'b']) undecided.offer(item);
   asked.length = 0;
@@ -40,7 +40,7 @@ test('an end that is known after it came decides it, in the order of coming', ()
   expect(undecided.size).toBe(0);
 });
 
-test('records that were read since are said, so that nothing is decided again where nothing has changed', () => {
+test('decide learns whether records of config were read, and nothing is decided again without any', () => {
   const { undecided, config, asked } = held();
   undecided.offer('a');
   config.readToEnd(3);
@@ -51,7 +51,7 @@ const fail = (error: unknown) => {
   throw error;
 };
 
-test('an item that cannot be decided is reported and stays held, and those behind it are decided', () => {
+test('an item whose decision fails is reported and stays held, and later items are decided', () => {
   const config = fakeProgress();
   const errors: unknown[] = [];
   const decided: string[] = [];
@@ -69,7 +69,7 @@ test('an item that cannot be decided is reported and stays held, and those behin
   expect([decided, undecided.size, errors]).toEqual([['a', 'c'], 1, [new RangeError('no time')]]);
 });
 
-test('what is offered while others are decided is held behind them', () => {
+test('items offered during a round of decisions are held after the older ones', () => {
   const config = fakeProgress();
   const order: string[] = [];
   const undecided: DecisionGate<string> = new DecisionGate(

@@ -6,8 +6,8 @@ const OLD = randomBytes(32);
 const NEW = randomBytes(32);
 const SECRET = 'planted-secret-value';
 
-describe('sealer', () => {
-  it('opens what it sealed, whatever the text', () => {
+describe('the encryptor', () => {
+  it('decrypts every text that it encrypted', () => {
     const encryptor = createEncryptor([NEW]);
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, owner) => {
@@ -16,7 +16,7 @@ describe('sealer', () => {
     );
   });
 
-  it('never seals a text to the same twice, and names its key', () => {
+  it('encrypts a text differently each time, and names its key', () => {
     const encryptor = createEncryptor([NEW]);
     const [a, b] = [encryptor.encrypt(SECRET, 'dst_1'), encryptor.encrypt(SECRET, 'dst_1')];
     expect(a).not.toBe(b);
@@ -37,17 +37,17 @@ describe('sealer', () => {
     ['another owner', OLD, sealed, 'dst_2', /belongs to another entry/],
     ['another key', NEW, sealed, 'dst_1', /WAYPOST_SECRET_KEY does not contain/],
     ['a changed text', OLD, [id, iv, `A${text.slice(1, -1)}A`, tag].join('.'), 'dst_1', /damaged/],
-    ['a tag cut short', OLD, [id, iv, text, tag.slice(0, 6)].join('.'), 'dst_1', /form/],
-    ['a part too few', OLD, [id, iv, text].join('.'), 'dst_1', /form/],
-    ['a plain text', OLD, SECRET, 'dst_1', /form/],
-    ['nothing', OLD, '', 'dst_1', /form/],
-  ])('refuses %s plainly and without the secret', (...[, key, value, owner, message]) => {
+    ['a truncated tag', OLD, [id, iv, text, tag.slice(0, 6)].join('.'), 'dst_1', /malformed/],
+    ['a text with a missing part', OLD, [id, iv, text].join('.'), 'dst_1', /malformed/],
+    ['a plain text', OLD, SECRET, 'dst_1', /malformed/],
+    ['an empty text', OLD, '', 'dst_1', /malformed/],
+  ])('refuses %s with a clear reason and without the secret', (...[, key, value, owner, message]) => {
     const opened = createEncryptor([key]).decrypt(value, owner);
     expect(opened).toEqual({ why: expect.stringMatching(message) });
     expect(opened.why).not.toMatch(new RegExp(`${SECRET}|${text}`));
   });
 
-  it('refuses keys that are none', () => {
+  it('refuses an empty list and keys of another length', () => {
     expect(() => createEncryptor([])).toThrow(/one or more keys/);
     expect(() => createEncryptor([randomBytes(16)])).toThrow(/32 bytes/);
   });

@@ -38,7 +38,7 @@ async function open(memory: MemoryLog) {
   return { config, writer: openWriter({ config, producer, log, now: () => new Date(AT) }) };
 }
 
-/** A system that an earlier version made. */
+/** A system that an earlier version created. */
 async function anOldSystem() {
   const memory = memoryLog();
   const { config, writer } = await open(memory);
@@ -48,7 +48,7 @@ async function anOldSystem() {
 }
 const textOf = (memory: MemoryLog) => memory.compacted('config').map(({ value }) => value?.toString() ?? '');
 
-it('seals every text with the first key, so that the old key can go', async () => {
+it('reseal encrypts every text with the first key, so that the old key can be removed', async () => {
   const { memory, config, writer } = await anOldSystem();
   expect(await reencryptConfig({ config, writer, encryptor: both })).toEqual({
     resealed: 3,
@@ -70,7 +70,7 @@ it('seals every text with the first key, so that the old key can go', async () =
   expect(keyProblem(config, only)).toBeUndefined();
 });
 
-it('keeps everything else of an entry, and what write keys open', async () => {
+it('reseal keeps all other fields, and write keys still open their source', async () => {
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const after = config.source('src_1')!;
@@ -85,7 +85,7 @@ it('keeps everything else of an entry, and what write keys open', async () => {
   expect(config.sourceByWriteKey('planted-old', 5_000)).toBeUndefined();
 });
 
-it('leaves notes for the audit trail in the name of Waypost, also where a person wrote the entry before', async () => {
+it('reseal writes notes for the audit trail in the name of Waypost, even for entries that a person wrote', async () => {
   const { memory, config, writer } = await anOldSystem();
   const by = { id: 'tok_kim', name: 'Kim', role: 'admin' };
   const note = JSON.stringify({ by, action: 'changed', name: 'Shop', changes: [] });
@@ -99,7 +99,7 @@ it('leaves notes for the audit trail in the name of Waypost, also where a person
   expect(notes.map((text) => (JSON.parse(text) as { by: unknown }).by)).toEqual([WAYPOST, WAYPOST]);
 });
 
-it('writes nothing the second time', async () => {
+it('a second reseal writes nothing', async () => {
   const { memory, config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   const records = memory.records('config').length;
@@ -107,7 +107,7 @@ it('writes nothing the second time', async () => {
   expect(memory.records('config')).toHaveLength(records);
 });
 
-it('loses no change that control makes at the same time', async () => {
+it('reseal loses no change that control makes at the same time', async () => {
   const { memory, config, writer } = await anOldSystem();
   const control = await open(memory);
   const { write } = writer;
@@ -127,7 +127,7 @@ it('loses no change that control makes at the same time', async () => {
   ]);
 });
 
-it('leaves what no key opens as it is, and names the entry', async () => {
+it('reseal leaves texts that no key decrypts unchanged, and names the entry', async () => {
   const { config, writer } = await anOldSystem();
   const report = await reencryptConfig({ config, writer, encryptor: only, keyLost: true });
   expect(report).toEqual({ resealed: 2, entries: 3, unreadable: ['destination:dst_1'] });
@@ -135,9 +135,9 @@ it('leaves what no key opens as it is, and names the entry', async () => {
 });
 
 it.each([
-  ['a canary that its keys do not open', true],
-  ['no canary and no destination that its keys open', false],
-])('a reseal with another key, and %s, writes nothing', async (_, canary) => {
+  ['a canary that its keys do not decrypt', true],
+  ['no canary and no destination that its keys decrypt', false],
+])('a reseal with another key and %s writes nothing', async (_, canary) => {
   const { memory, config, writer } = await anOldSystem();
   if (canary) await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
   const records = memory.records('config').length;
@@ -148,14 +148,14 @@ it.each([
 });
 
 describe('a process with another key', () => {
-  it('is told so by the canary, before anything else is sealed', async () => {
+  it('recognises it by the canary, before anything else is encrypted', async () => {
     const { config, writer } = await open(memoryLog());
     await writer.write('system', 'system', newSystemEntry(old), { replaces: 0 });
     expect([keyProblem(config, old), keyProblem(config, both)]).toEqual([undefined, undefined]);
     expect(keyProblem(config, only)).toMatch(/WAYPOST_SECRET_KEY differs/);
   });
 
-  it('is told so by the destinations of a system without a canary', async () => {
+  it('recognises it by the destinations of a system without a canary', async () => {
     const { config } = await anOldSystem();
     expect([keyProblem(config, both), keyProblem(config, only)]).toEqual([
       undefined,
@@ -164,7 +164,7 @@ describe('a process with another key', () => {
   });
 });
 
-it('a stored hash opens no source, whether presented as it is or hashed', async () => {
+it('a stored hash opens no source, neither as it is nor hashed again', async () => {
   const { config, writer } = await anOldSystem();
   await reencryptConfig({ config, writer, encryptor: both });
   for (const { key } of config.source('src_1')!.data.writeKeys) expect(config.sourceByWriteKey(key, 0)).toBeUndefined();

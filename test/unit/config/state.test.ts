@@ -33,8 +33,8 @@ function remove(state: ConfigState, id: string, version: number) {
   return state.apply(configKey('source', id), JSON.stringify(record));
 }
 
-describe('what counts', () => {
-  it('takes a record that replaces the version at hand, and ignores one that does not', () => {
+describe('the state of config', () => {
+  it('applies a record that replaces the present version, and ignores any other', () => {
     const state = new ConfigState();
     expect(put(state, 1, aSource('s')).kind).toBe('applied');
     expect(put(state, 2, aSource('s', { name: 'first' })).kind).toBe('applied');
@@ -42,20 +42,20 @@ describe('what counts', () => {
     expect(state.source('s')).toMatchObject({ version: 2, data: { name: 'first' } });
   });
 
-  it('ignores a record that replaces a version which was never seen, however new it is', () => {
+  it('ignores a record that replaces an unknown version, even if it is newer', () => {
     const state = new ConfigState();
     put(state, 2, aSource('s', { name: 'at hand' }));
     expect(put(state, 5, aSource('s', { name: 'from nowhere' }), 4).kind).toBe('ignored');
     expect([state.source('s')?.data.name, state.unsettled()]).toEqual(['at hand', ['source:s']]);
   });
 
-  it('takes any version of what it knows nothing of', () => {
+  it('applies any version of an unknown entry', () => {
     const state = new ConfigState();
     expect(put(state, 7, aSource('s')).kind).toBe('applied');
     expect(state.source('s')?.version).toBe(7);
   });
 
-  it('removes by a tombstone only what is deleted or unknown', () => {
+  it('removes by a tombstone only deleted or unknown entries', () => {
     const state = new ConfigState();
     expect(state.apply('source:s', null).kind).toBe('removed');
     put(state, 1, aSource('s'));
@@ -69,7 +69,7 @@ describe('what counts', () => {
   });
 
   it.each([
-    ['no JSON', 'source:s', '{"write'],
+    ['invalid JSON', 'source:s', '{"write'],
     ['an array', 'source:s', '[]'],
     [
       'another key',
@@ -88,13 +88,13 @@ describe('what counts', () => {
       'source:s',
       JSON.stringify({ format: 1, kind: 'source', id: 's', version: 1, replaces: 0, at: AT, data: { id: 's' } }),
     ],
-  ])('calls %s unreadable, and goes on', (_, key, value) => {
+  ])('calls %s unreadable, and continues', (_, key, value) => {
     const state = new ConfigState();
     expect(state.apply(key, value).kind).toBe('unreadable');
     expect(put(state, 1, aSource('s')).kind).toBe('applied');
   });
 
-  it('tells of a newer format', () => {
+  it('reports a newer format', () => {
     const state = new ConfigState();
     expect(state.apply('rule:r', '{"format":2,"anything":1}')).toEqual({ kind: 'newer', key: 'rule:r', format: 2 });
   });
@@ -112,10 +112,10 @@ describe('a record that only a newer Waypost can read', () => {
   });
 
   it.each([
-    ['by what replaces it', (state: ConfigState) => put(state, 3, aDestination('d', ['s']))],
-    ['by what control heals it with', (state: ConfigState) => put(state, 2, aDestination('d', ['s']))],
-    ['by its tombstone', (state: ConfigState) => state.apply('destination:d', null)],
-  ])('is over %s', (_, next) => {
+    ['a record that replaces it', (state: ConfigState) => put(state, 3, aDestination('d', ['s']))],
+    ['the repair by control', (state: ConfigState) => put(state, 2, aDestination('d', ['s']))],
+    ['its tombstone', (state: ConfigState) => state.apply('destination:d', null)],
+  ])('no longer matters after %s', (_, next) => {
     const state = new ConfigState();
     put(state, 1, aDestination('d', ['s']));
     unreadable(state);
@@ -123,7 +123,7 @@ describe('a record that only a newer Waypost can read', () => {
     expect(state.isUnreadable('destination', 'd')).toBe(false);
   });
 
-  it('does not let an older record count that lost its race before', () => {
+  it('does not revive an older record that was ignored before', () => {
     const state = new ConfigState();
     put(state, 1, aDestination('d', ['s']));
     unreadable(state);
@@ -131,7 +131,7 @@ describe('a record that only a newer Waypost can read', () => {
   });
 });
 
-describe('what services ask', () => {
+describe('a query of config', () => {
   it('finds a source by its present key, and by a rotated one until its time', () => {
     const state = new ConfigState();
     put(state, 1, aSource('s', { writeKeys: [{ key: 'old' }] }));
@@ -163,7 +163,9 @@ describe('what services ask', () => {
   });
 });
 
-/** What two processes do that know nothing of each other: each step is one of them writing on what it last read. */
+/**
+ * Steps of two processes that do not know of each other. Each write replaces the version that its process last read.
+ */
 interface Step {
   writer: 0 | 1;
   act: 'look' | 'put' | 'delete' | 'tombstone';
@@ -214,13 +216,13 @@ function compact(log: Logged[]): Logged[] {
   return log.filter(([key], i) => !log.slice(i + 1).some(([later]) => later === key));
 }
 
-describe('two writers at once', () => {
-  it('leave all readers of the whole log with the same state, however their records interleave', () => {
+describe('two concurrent writers', () => {
+  it('leave all readers of the whole log with the same state, in any order of their records', () => {
     fc.assert(
       fc.property(steps, fc.nat(), (scenario, cut) => {
         const log = logOf(scenario);
         const early = new ConfigState();
-        // One reader reads in two goes, the other in one.
+        // One reader reads in two parts, the other in one.
         const at = log.length === 0 ? 0 : cut % log.length;
         for (const record of log.slice(0, at)) early.apply(...record);
         for (const record of log.slice(at)) early.apply(...record);
@@ -229,12 +231,12 @@ describe('two writers at once', () => {
     );
   });
 
-  it('leave those who start after compaction with the same state too, once healed', () => {
+  it('leave readers that start after compaction with the same state too, once it is repaired', () => {
     fc.assert(
       fc.property(steps, (scenario) => {
         const log = logOf(scenario);
         const state = readAll(log);
-        // As writer.ts does; two healers at once write the same.
+        // As writer.ts does. Two concurrent repairs write the same records.
         for (const key of state.unsettled()) {
           const held = state.recordAt(key);
           const healed = held?.data && { ...held, version: held.version + 1, replaces: held.version };

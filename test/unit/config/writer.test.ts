@@ -38,7 +38,7 @@ async function open(memory: MemoryLog) {
   return { config, failures, writer: openWriter({ config, producer, log, now: () => new Date(AT) }) };
 }
 
-describe('reader', () => {
+describe('the reader of config', () => {
   it('has read to the end when it opens, and follows from there', async () => {
     const memory = memoryLog();
     memory.append([record(1, 'one')]);
@@ -51,7 +51,7 @@ describe('reader', () => {
     expect([config.source('s')?.data.name, changes]).toEqual(['two', ['s@2']]);
   });
 
-  it('ends the process with a plain sentence at a record of a newer format', async () => {
+  it('ends the process with a clear message at a record of a newer format', async () => {
     const memory = memoryLog();
     const { failures } = await open(memory);
     memory.append([record(1, 'one', { format: 3 }), record(1, 'one', { format: 3 })]);
@@ -63,8 +63,8 @@ describe('reader', () => {
   });
 });
 
-describe('writer', () => {
-  it('answers when its record was read back, and deletes for good', async () => {
+describe('the writer of config', () => {
+  it('returns when its record was read back, and deletes permanently', async () => {
     const memory = memoryLog();
     const { config, writer } = await open(memory);
     expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({ ok: true, version: 1 });
@@ -79,7 +79,7 @@ describe('writer', () => {
     expect(memory.compacted('config').map((last) => last.value)).toEqual([null]);
   });
 
-  it('takes turns: what is read in a turn is what it replaces', async () => {
+  it('takes turns: a turn replaces exactly the version that it read', async () => {
     const { config, writer } = await open(memoryLog());
     await writer.write('source', 's', aSource(''), { replaces: 0 });
     const append = (letter: string) =>
@@ -91,7 +91,7 @@ describe('writer', () => {
     expect(config.source('s')).toMatchObject({ version: 7, data: { name: 'abcdef' } });
   });
 
-  it('says conflict to the second of two that race, and heals the log for those who start after compaction', async () => {
+  it('reports a conflict to the second of two concurrent writers, and repairs the log for readers after compaction', async () => {
     const memory = memoryLog();
     const [a, b] = [await open(memory), await open(memory)];
     await a.writer.write('source', 's', aSource('base'), { replaces: 0 });
@@ -108,7 +108,7 @@ describe('writer', () => {
     expect(fresh.config.unsettled()).toEqual([]);
   });
 
-  it('heals at start what a process before it left', async () => {
+  it('repairs at start the records that an earlier process left', async () => {
     const memory = memoryLog();
     memory.append([record(1, 'one'), record(1, 'lost')]);
     const { writer } = await open(memory);
@@ -117,7 +117,7 @@ describe('writer', () => {
     expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
   });
 
-  it('fails one write and not the next while Kafka is away', async () => {
+  it('fails only the write that happens while Kafka is away', async () => {
     const memory = memoryLog();
     const { writer } = await open(memory);
     memory.failWith(new AppError('kafka_unavailable', 'away', true));
@@ -129,8 +129,8 @@ describe('writer', () => {
   });
 });
 
-describe('looks', () => {
-  /** Looks that end when told to. */
+describe('single flight', () => {
+  /** Reads that end when the test says so. */
   function looks() {
     const begun: { end(): void; fail(): void }[] = [];
     const look = () =>
@@ -139,7 +139,7 @@ describe('looks', () => {
   }
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('never answers by a look that began before the question, and runs one at a time', async () => {
+  it('never answers with a read that began before the call, and runs one at a time', async () => {
     const { begun, refresh } = looks();
     const answered: string[] = [];
     const ask = (name: string) => refresh(5_000).then(() => answered.push(name));
@@ -158,7 +158,7 @@ describe('looks', () => {
     expect(answered).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
-  it('fails those who waited for a failed look, and nobody else', async () => {
+  it('fails only the callers that waited for a failed read', async () => {
     const { begun, refresh } = looks();
     const first = refresh(5_000);
     const second = refresh(5_000);
@@ -169,7 +169,7 @@ describe('looks', () => {
     await second;
   });
 
-  it('keeps each deadline', async () => {
+  it('fails each call at its own deadline', async () => {
     const { refresh } = looks();
     await expect(refresh(10)).rejects.toMatchObject({ code: 'kafka_unavailable', retriable: true });
     await expect(refresh(10)).rejects.toMatchObject({ code: 'kafka_unavailable' });

@@ -3,8 +3,8 @@ import { createAddressGuard, literalAddress } from '../../../shared/model/addres
 
 const guard = createAddressGuard([]);
 
-/** The first and the last address of each range, and a neighbour outside where that is public. */
-describe('refused', () => {
+/** The first and the last address of each range, and a neighbour outside if that is public. */
+describe('the address guard', () => {
   test.each([
     // IPv4
     ['0.0.0.0', 'unspecified'],
@@ -113,15 +113,15 @@ describe('refused', () => {
     ['[::1]', 'not an address'],
     ['::1::', 'not an address'],
     ['10.0.0.0/8', 'not an address'],
-    // what resolvers never return, but inet_aton reads
+    // never returned by resolvers, but accepted by inet_aton
     ['0x7f.1', 'loopback'],
     ['2130706433', 'loopback'],
     ['0177.0.0.1', 'loopback'],
     ['10.1', 'private'],
-  ])('%s: %s', (address, reason) => expect(guard(address)).toBe(reason));
+  ])('refuses %s: %s', (address, reason) => expect(guard(address)).toBe(reason));
 });
 
-describe('allowed', () => {
+describe('the address guard', () => {
   test.each([
     '1.1.1.1',
     '8.8.8.8',
@@ -155,10 +155,10 @@ describe('allowed', () => {
     '::ffff:808:808',
     '64:ff9b::8.8.8.8',
     '64:ff9b::808:808',
-  ])('%s', (address) => expect(guard(address)).toBeUndefined());
+  ])('allows the public address %s', (address) => expect(guard(address)).toBeUndefined());
 });
 
-describe('allowed networks', () => {
+describe('the address guard', () => {
   test.each<[string[], string, string | undefined]>([
     [['127.0.0.0/8'], '127.0.0.1', undefined],
     [['127.0.0.0/8'], '::ffff:127.0.0.1', undefined],
@@ -183,11 +183,11 @@ describe('allowed networks', () => {
     [['0.0.0.0/0'], '10.0.0.1', undefined],
     [['0.0.0.0/0'], '::1', 'loopback'],
     [['::ffff:0:0/96'], '::ffff:10.0.0.1', undefined],
-  ])('%j: %s is %s', (networks, address, expected) => {
+  ])('with the allowed networks %j judges %s as %s', (networks, address, expected) => {
     expect(createAddressGuard(networks)(address)).toBe(expected);
   });
 
-  test('what is no network is refused at once', () => {
+  test('an invalid network is refused when the guard is created', () => {
     expect(() => createAddressGuard(['10.0.0.1'])).toThrow();
   });
 });
@@ -213,18 +213,18 @@ describe('literalAddress', () => {
     ['1.2.3.4.example.com', undefined],
     ['metadata.google.internal', undefined],
     ['a1', undefined],
-  ])('%s: %s', (host, expected) => expect(literalAddress(hostname(host))).toBe(expected));
+  ])('reads %s as %s', (host, expected) => expect(literalAddress(hostname(host))).toBe(expected));
 
-  test('a literal of any spelling meets the guard', () => {
+  test('returns literals in every spelling, so that the guard checks them', () => {
     for (const host of ['127.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:7f00:1]', '[::]', '0']) {
       expect(guard(literalAddress(hostname(host))!)).toEqual(expect.any(String));
     }
   });
 });
 
-describe('in general', () => {
+describe('the address guard', () => {
   const ipv4 = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255)).map((octets) => octets.join('.'));
-  test('mapped and NAT64 forms are judged as their IPv4 address, allowed networks included', () => {
+  test('judges mapped and NAT64 forms as their IPv4 address, allowed networks included', () => {
     const inside = createAddressGuard(['10.0.0.0/8']);
     fc.assert(
       fc.property(ipv4, (address) => {
@@ -237,7 +237,7 @@ describe('in general', () => {
     );
   });
 
-  test('no text makes it throw, and only addresses pass', () => {
+  test('throws for no text, and accepts only addresses', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.ipV4Extended(), fc.ipV6(), fc.domain()), (text) => {
         if (guard(text) === undefined) expect(literalAddress(text)).toEqual(expect.any(String));

@@ -20,11 +20,11 @@ test.each([
   ['🙂', undefined],
   ['', undefined],
   ['x'.repeat(101), undefined],
-])('%j becomes the trait %j', (name, key) => {
+])('the name %j becomes the trait %j', (name, key) => {
   expect(keyOf(name)).toBe(key);
 });
 
-test('a key is its own key', () => {
+test('the key of a key is the same key', () => {
   for (const name of ['VIP Customers', 'İstanbul', 'Straße 7', 'ǅ test']) {
     const key = keyOf(name)!;
     expect(keyOf(key)).toBe(key);

@@ -7,19 +7,19 @@ import {
   retryAfterMs,
 } from '../../../shared/model/classify-response';
 
-describe('classifyStatus', () => {
+describe('a response', () => {
   const table: Record<Outcome, number[]> = {
     delivered: [200, 201, 202, 204, 206, 226, 299],
     retry: [408, 423, 425, 429, 500, 501, 502, 503, 504, 505, 511, 520, 599],
     rejected: [300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 413, 415, 422],
   };
   for (const [outcome, statuses] of Object.entries(table)) {
-    test.each(statuses)(`%i is ${outcome}`, (status) => expect(classifyStatus(status)).toBe(outcome));
+    test.each(statuses)(`with status %i is ${outcome}`, (status) => expect(classifyStatus(status)).toBe(outcome));
   }
-  test.each([424, 426, 428, 431, 451, 499])('%i, another 4xx, is rejected', (status) =>
+  test.each([424, 426, 428, 431, 451, 499])('with status %i, another 4xx, is rejected', (status) =>
     expect(classifyStatus(status)).toBe('rejected'),
   );
-  test.each([0, 100, 101, 199, 600, 999, NaN])('%i is no answer HTTP knows: retry', (status) =>
+  test.each([0, 100, 101, 199, 600, 999, NaN])('with status %i, which HTTP does not define as final, is retried', (status) =>
     expect(classifyStatus(status)).toBe('retry'),
   );
 });
@@ -32,7 +32,7 @@ test.each<[ErrorCode, Outcome]>([
   ['forbidden_address', 'rejected'],
   ['invalid_url', 'rejected'],
   ['status', 'retry'],
-])('classifyError: %s is %s', (code, outcome) => expect(classifyError(code)).toBe(outcome));
+])('the error %s has the outcome %s', (code, outcome) => expect(classifyError(code)).toBe(outcome));
 
 describe('Retry-After', () => {
   const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -65,7 +65,7 @@ describe('Retry-After', () => {
     ['2026-11-21T12:01:30Z', undefined],
     ['Sat, 99 Nov 2026 12:01:30 GMT', undefined],
     ['Sat, whenever', undefined],
-  ])('%j means %j ms', (value, expected) => expect(parseRetryAfter(value, NOW)).toBe(expected));
+  ])('%j means a wait of %j ms', (value, expected) => expect(parseRetryAfter(value, NOW)).toBe(expected));
 
   test.each([
     [429, 7_000],
@@ -75,7 +75,7 @@ describe('Retry-After', () => {
     [408, undefined],
     [500, undefined],
     [502, undefined],
-  ])('counts on %i: %j', (status, expected) => expect(retryAfterMs(status, '7', NOW)).toBe(expected));
+  ])('on status %i gives a wait of %j ms', (status, expected) => expect(retryAfterMs(status, '7', NOW)).toBe(expected));
 });
 
 test.each<[Outcome[], Outcome]>([
@@ -87,4 +87,4 @@ test.each<[Outcome[], Outcome]>([
   [['rejected', 'retry', 'rejected'], 'retry'],
   [['rejected', 'rejected'], 'rejected'],
   [[], 'rejected'],
-])('mergeOutcomes of %j is %s', (outcomes, expected) => expect(mergeOutcomes(outcomes)).toBe(expected));
+])('the outcomes %j of all URLs make the attempt %s', (outcomes, expected) => expect(mergeOutcomes(outcomes)).toBe(expected));

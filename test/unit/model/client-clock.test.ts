@@ -43,24 +43,24 @@ describe('readTime', () => {
   });
 });
 
-describe('correctedTimeMs', () => {
+describe('the corrected time', () => {
   test.each([
     ['no time at all', undefined, undefined, '2026-11-21T08:20:00.000Z'],
-    ['no sentAt: the original', '2026-11-21T08:00:00.000Z', undefined, '2026-11-21T08:00:00.000Z'],
+    ['no sentAt, and takes the original', '2026-11-21T08:00:00.000Z', undefined, '2026-11-21T08:00:00.000Z'],
     ['sentAt null (Java)', '2026-11-21T08:00:00.000Z', null, '2026-11-21T08:00:00.000Z'],
-    ['sentAt that cannot be read', '2026-11-21T08:00:00.000Z', 'now', '2026-11-21T08:00:00.000Z'],
-    ['made 5 s before sending', '2026-11-21T08:19:50.000Z', '2026-11-21T08:19:55.000Z', '2026-11-21T08:19:55.000Z'],
+    ['an unreadable sentAt', '2026-11-21T08:00:00.000Z', 'now', '2026-11-21T08:00:00.000Z'],
+    ['a call made 5 s before sending', '2026-11-21T08:19:50.000Z', '2026-11-21T08:19:55.000Z', '2026-11-21T08:19:55.000Z'],
     ['a clock of 1970', '1970-01-01T00:00:00.000Z', '1970-01-01T00:00:10.000Z', '2026-11-21T08:19:50.000Z'],
     ['a clock a day ahead', '2026-11-22T08:20:00+0000', '2026-11-22T08:20:01+0000', '2026-11-21T08:19:59.000Z'],
     ['an import of 2012', '2012-12-02T00:30:12.984Z', '2026-11-21T08:20:00.000Z', '2012-12-02T00:30:12.984Z'],
-    ['an original that cannot be read', 'soon', '2026-11-21T08:19:55.000Z', '2026-11-21T08:20:00.000Z'],
-    ['beyond the year 9999', '9999-01-01T00:00:00.000Z', '0001-01-01T00:00:00.000Z', '2026-11-21T08:20:00.000Z'],
-    ['before the year 0', '0001-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z', '2026-11-21T08:20:00.000Z'],
-  ])('%s', (_, original, sentAt, expected) => {
+    ['an unreadable original', 'soon', '2026-11-21T08:19:55.000Z', '2026-11-21T08:20:00.000Z'],
+    ['a result beyond the year 9999', '9999-01-01T00:00:00.000Z', '0001-01-01T00:00:00.000Z', '2026-11-21T08:20:00.000Z'],
+    ['a result before the year 0', '0001-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z', '2026-11-21T08:20:00.000Z'],
+  ])('is right for %s', (_, original, sentAt, expected) => {
     expect(iso(correctedTimeMs(original, sentAt, received))).toBe(expected);
   });
 
-  test('is a time of the delivered form, whatever is given', () => {
+  test('always has the delivered form', () => {
     const anything = fc.oneof(fc.anything(), fc.string(), fc.date().map(String), isoDates());
     fc.assert(
       fc.property(anything, anything, (original, sentAt) => {
@@ -70,7 +70,7 @@ describe('correctedTimeMs', () => {
     );
   });
 
-  test('does not depend on how wrong the clock of the client is', () => {
+  test("does not depend on the error of the client's clock", () => {
     const time = fc.integer({ min: Date.parse('1980-01-01'), max: Date.parse('2100-01-01') });
     fc.assert(
       fc.property(time, fc.integer({ min: 0, max: 86_400_000 }), (sentMs, ageMs) => {

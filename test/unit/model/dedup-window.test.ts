@@ -4,25 +4,25 @@ import { createDedupWindow, messageRef, type MessageRef } from '../../../shared/
 const at = (offset: number, partition = 0, messageId = 'm1', sourceId = 's1') =>
   messageRef(sourceId, messageId, partition, offset);
 
-describe('createSeen', () => {
+describe('the deduplication window', () => {
   test.each<[string, MessageRef, boolean]>([
     ['at a higher offset', at(6), true],
     ['at the same offset: the record read again', at(5), false],
     ['at a lower offset', at(4), false],
     ['in another partition', at(6, 1), false],
-    ['another message', at(6, 0, 'm2'), false],
+    ['with another id', at(6, 0, 'm2'), false],
     ['of another source', at(6, 0, 'm1', 's2'), false],
-  ])('remembered at offset 5, met %s', (_, met, duplicate) => {
+  ])('compares a message remembered at offset 5 with one %s', (_, met, duplicate) => {
     const seen = createDedupWindow();
     seen.remember(at(5), 0);
     expect(seen.isDuplicate(met, 0)).toBe(duplicate);
   });
 
-  test('unknown until remembered: what is not acknowledged may be lost', () => {
+  test('does not know a message before it is remembered, since its output may be lost', () => {
     expect(createDedupWindow().isDuplicate(at(9), 0)).toBe(false);
   });
 
-  test('a copy that slipped through does not move the first place', () => {
+  test('keeps the first position when a duplicate is remembered', () => {
     const seen = createDedupWindow();
     seen.remember(at(5), 0);
     seen.remember(at(9), 0);
@@ -31,27 +31,27 @@ describe('createSeen', () => {
     expect(seen.isDuplicate(at(5), 0)).toBe(false);
   });
 
-  test('acknowledged out of order: the lower place is kept', () => {
+  test('keeps the lower position when records are acknowledged out of order', () => {
     const seen = createDedupWindow();
     seen.remember(at(9), 0);
     seen.remember(at(5), 0);
     expect([at(5), at(6), at(9)].map((s) => seen.isDuplicate(s, 0))).toEqual([false, true, true]);
   });
 
-  test('offsets beyond 32 bits', () => {
+  test('compares offsets beyond 32 bits', () => {
     const seen = createDedupWindow();
     seen.remember(at(2 ** 40), 0);
     expect([2 ** 40 - 1, 2 ** 40, 2 ** 40 + 1].map((o) => seen.isDuplicate(at(o), 0))).toEqual([false, false, true]);
   });
 
-  test('forgets after its time', () => {
+  test('forgets an id after its time', () => {
     const seen = createDedupWindow({ keepMs: 60_000 });
     seen.remember(at(1), 1_000);
     expect(seen.isDuplicate(at(2), 61_999)).toBe(true);
     expect(seen.isDuplicate(at(2), 62_000)).toBe(false);
   });
 
-  test('an expired id may be remembered again, and its first entry goes alone', () => {
+  test('remembers an expired id again, and only its first entry expires', () => {
     const seen = createDedupWindow({ keepMs: 1_000, maxIds: 4 });
     seen.remember(at(1), 0);
     seen.remember(at(2), 5_000);
@@ -59,7 +59,7 @@ describe('createSeen', () => {
     expect(seen.isDuplicate(at(3), 5_000)).toBe(true);
   });
 
-  test('forgets the oldest beyond its size', () => {
+  test('forgets the oldest ids beyond its limit', () => {
     const seen = createDedupWindow({ maxIds: 3 });
     for (let i = 0; i < 5; i++) seen.remember(at(i, 0, `m${String(i)}`), 0);
     expect(seen.size).toBe(3);
@@ -72,7 +72,7 @@ describe('createSeen', () => {
     ]);
   });
 
-  test('grows past its first room and keeps all', () => {
+  test('keeps all ids when it grows', () => {
     const seen = createDedupWindow();
     for (let i = 0; i < 10_000; i++) seen.remember(at(i, i % 3, `m${String(i)}`), i);
     expect(seen.size).toBe(10_000);
@@ -82,7 +82,7 @@ describe('createSeen', () => {
     expect(known('x')).not.toContain(true);
   });
 
-  /** The same in so many words: a list, searched from its end. */
+  /** The same without tricks: a list, searched from its end. */
   function naive(maxIds: number, keepS: number) {
     let list: { key: string; partition: number; offset: number; second: number }[] = [];
     const key = (s: MessageRef) => `${String(s.high)}:${String(s.low)}`;
@@ -101,7 +101,7 @@ describe('createSeen', () => {
     };
   }
 
-  test('agrees with a naive list, whatever happens', () => {
+  test('agrees with a naive list after any operations', () => {
     // Few ids with clustered hashes, so that probing, holes and evictions meet all the time.
     const step = fc.record({
       low: fc.constantFrom(0, 1, 2, 3, 6, 7, 0xffffffff, 0xfffffffe, 0x80000000),
@@ -118,7 +118,7 @@ describe('createSeen', () => {
         let nowS = 0;
         for (const { wait, remember, ...met } of steps) {
           nowS += wait;
-          // Not an expect for each step: they would cost more than all else.
+          // No `expect` for each step: it would cost more than everything else.
           if (seen.isDuplicate(met, nowS * 1_000) !== model.isDuplicate(met, nowS)) throw new Error('they differ');
           if (!remember) continue;
           seen.remember(met, nowS * 1_000);
@@ -131,12 +131,12 @@ describe('createSeen', () => {
   });
 });
 
-describe('sighting', () => {
-  test('source and message id do not run into one another', () => {
+describe('a message reference', () => {
+  test('separates the source from the message id', () => {
     expect(at(1, 0, 'bc', 'a')).not.toEqual(at(1, 0, 'c', 'ab'));
   });
 
-  test('two unsigned 32-bit halves, the same for the same message', () => {
+  test('is two unsigned 32-bit halves, the same for the same message', () => {
     fc.assert(
       fc.property(fc.string(), fc.string({ unit: 'binary' }), (source, message) => {
         const s = messageRef(source, message, 3, 7);

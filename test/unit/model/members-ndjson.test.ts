@@ -13,7 +13,7 @@ test.each([
   expect(memberLine(line)).toBe(sent);
 });
 
-test('a text in any parts is the same lines, each once', () => {
+test('a text split anywhere gives the same lines, each once', () => {
   const id = fc.stringMatching(/^[a-zé"{ ]{0,6}$/);
   fc.assert(
     fc.property(fc.array(id), fc.array(fc.nat(9), { minLength: 1 }), fc.boolean(), (ids, sizes, broken) => {

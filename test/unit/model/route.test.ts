@@ -30,26 +30,26 @@ const never: FilterMatcher = () => {
 
 describe('route', () => {
   test.each<[string, boolean, Partial<Destination>, Partial<Source>, Partial<Message>]>([
-    ['on and connected', true, {}, {}, {}],
-    ['off', false, { enabled: false }, {}, {}],
-    ['paused, where it waits', true, { paused: true }, {}, {}],
-    ['not connected', false, { sources: ['s2'] }, {}, {}],
-    ['connected to several', true, { sources: ['s2', 's1'] }, {}, {}],
-    ['connected to none', false, { sources: [] }, {}, {}],
+    ['that is on and connected', true, {}, {}, {}],
+    ['that is off', false, { enabled: false }, {}, {}],
+    ['that is paused', true, { paused: true }, {}, {}],
+    ['that is not connected', false, { sources: ['s2'] }, {}, {}],
+    ['connected to several sources', true, { sources: ['s2', 's1'] }, {}, {}],
+    ['connected to no source', false, { sources: [] }, {}, {}],
     ['whose source is off', false, {}, { enabled: false }, {}],
-    ['that wants this type', true, { types: ['page', 'track'] }, {}, {}],
-    ['that wants other types', false, { types: ['page'] }, {}, {}],
-    ['that wants no type', false, { types: [] }, {}, {}],
-    ['that wants all types, of a delete', true, {}, {}, { type: 'delete', userId: 'u' }],
-    ['that does not want deletes', false, { types: ['track'] }, {}, { type: 'delete', userId: 'u' }],
+    ['that accepts this type', true, { types: ['page', 'track'] }, {}, {}],
+    ['that accepts other types', false, { types: ['page'] }, {}, {}],
+    ['that accepts no type', false, { types: [] }, {}, {}],
+    ['that accepts all types, deletes included,', true, {}, {}, { type: 'delete', userId: 'u' }],
+    ['that does not accept deletes', false, { types: ['track'] }, {}, { type: 'delete', userId: 'u' }],
     ['that the caller excluded', false, {}, {}, { integrations: { Webhooks: false } }],
-  ])('a destination %s: %s', (_, ...[expected, destination, sourceChange, message]) => {
+  ])('a destination %s gets the message: %s', (_, ...[expected, destination, sourceChange, message]) => {
     const one = aDestination(destination);
     const routed = route(aMessage(message), { ...source, ...sourceChange }, [one], never);
     expect(routed).toEqual({ destinations: expected ? [one] : [], blocked: false, filtered: 0, failed: [] });
   });
 
-  test('keeps the order and takes each on its own', () => {
+  test('keeps the order and decides each destination separately', () => {
     const all = [
       aDestination({ id: 'a' }),
       aDestination({ id: 'b', enabled: false }),
@@ -58,7 +58,7 @@ describe('route', () => {
     expect(route(aMessage(), source, all, never).destinations.map((d) => d.id)).toEqual(['a', 'c']);
   });
 
-  test('filters: what matches goes on, what does not is counted, a failure tells its reason', () => {
+  test('passes messages that match a filter, counts the others, and returns the reasons of failures', () => {
     const [yes, no, broken, none] = ['yes', 'no', 'broken', ''].map((filter) =>
       aDestination({ id: filter, ...(filter && { filter }) }),
     ) as [Destination, Destination, Destination, Destination];
@@ -71,12 +71,12 @@ describe('route', () => {
     });
   });
 
-  test('a deletion passes every filter', () => {
+  test('passes a deletion through every filter', () => {
     const one = aDestination({ filter: 'type == "track"' });
     expect(route(aMessage({ type: 'delete', userId: 'u' }), source, [one], never).destinations).toEqual([one]);
   });
 
-  test('what the source blocks goes nowhere', () => {
+  test('drops an event that the source blocks', () => {
     const blocking = { ...source, blockedEvents: ['Noise'] };
     const all = [aDestination({ filter: 'true' }), aDestination({ id: 'b' })];
     expect(route(aMessage({ event: 'Noise' }), blocking, all, never)).toMatchObject({
@@ -93,13 +93,13 @@ test.each<[boolean, Partial<Message>, string[] | undefined]>([
   [false, { type: 'track', event: 'Noise' }, []],
   [false, { type: 'track', event: 'Noise' }, undefined],
   [false, { type: 'track' }, ['Noise']],
-  // A page may carry any name, and is none of the track events that were seen.
+  // A page may have any name, and is not a track event.
   [false, { type: 'page', event: 'Noise', name: 'Noise' }, ['Noise']],
-])('blocked: %s for %j with %j', (expected, message, blockedEvents) => {
+])('isBlocked is %s for %j with the blocked events %j', (expected, message, blockedEvents) => {
   expect(isBlocked(aMessage(message), { ...source, ...(blockedEvents && { blockedEvents }) })).toBe(expected);
 });
 
-describe('verdictOf', () => {
+describe('routeOutcomeOf', () => {
   test.each<[string, Partial<Destination>, Partial<Source>, Partial<Message>]>([
     ['routed', {}, {}, {}],
     ['routed', { filter: 'yes' }, {}, {}],
@@ -111,7 +111,7 @@ describe('verdictOf', () => {
     ['type', { types: ['page'], filter: 'no' }, {}, {}],
     ['filtered', { filter: 'no' }, {}, {}],
     ['filter_failed', { filter: 'broken' }, {}, {}],
-  ])('%s: %j of %j for %j', (outcome, destination, sourceChange, message) => {
+  ])('is %s for the destination %j, source %j and message %j', (outcome, destination, sourceChange, message) => {
     const ask: FilterMatcher = ({ filter }) => (filter === 'broken' ? 'why' : filter === 'yes');
     expect(routeOutcomeOf(aMessage(message), { ...source, ...sourceChange }, aDestination(destination), ask)).toEqual({
       outcome,
@@ -123,7 +123,7 @@ describe('verdictOf', () => {
 describe('wantsWebhooks', () => {
   /** top-level integrations, context.integrations, delivered */
   test.each<[unknown, unknown, boolean]>([
-    // nothing chosen
+    // no choice
     [undefined, undefined, true],
     [{}, undefined, true],
     [{}, {}, true],
@@ -152,7 +152,7 @@ describe('wantsWebhooks', () => {
     [{ all: false, Webhooks: true }, undefined, true],
     [{ All: false, Webhooks: { a: 1 } }, undefined, true],
     [{ All: true, Webhooks: false }, undefined, false],
-    // in context alone
+    // only in context
     [undefined, { Webhooks: false }, false],
     [undefined, { All: false }, false],
     [undefined, { all: false }, false],
@@ -170,7 +170,7 @@ describe('wantsWebhooks', () => {
     [{ All: false }, { Webhooks: true }, true],
     [{ Webhooks: true }, { All: false }, true],
     [{ Webhooks: false }, { All: true }, false],
-    // what is no choice counts as absent
+    // invalid choices count as absent
     [{ Webhooks: null }, undefined, true],
     [{ Webhooks: null, All: false }, undefined, false],
     [{ Webhooks: null }, { Webhooks: false }, false],
@@ -191,7 +191,7 @@ describe('wantsWebhooks', () => {
     [undefined, 'All', true],
     [undefined, null, true],
     [JSON.parse('{"__proto__":{"Webhooks":false}}'), undefined, true],
-  ])('top level %j, in context %j: %s', (top, inner, expected) => {
+  ])('with integrations %j and context.integrations %j is %s', (top, inner, expected) => {
     const message = {
       ...(top === undefined ? {} : { integrations: top }),
       ...(inner === undefined ? {} : { context: { integrations: inner } }),
@@ -199,7 +199,7 @@ describe('wantsWebhooks', () => {
     expect(wantsWebhooks(message)).toBe(expected);
   });
 
-  test('a context that is missing or no object excludes nothing', () => {
+  test('a missing or invalid context excludes nothing', () => {
     expect(wantsWebhooks({ context: {} })).toBe(true);
     expect(wantsWebhooks({ context: 'x' } as never)).toBe(true);
     expect(wantsWebhooks({ context: null } as never)).toBe(true);

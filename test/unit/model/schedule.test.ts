@@ -31,8 +31,8 @@ function short(next: Next): Short {
 const waits = (tier: number, at = tier): Short => ({ tier, at });
 const finally_ = (tier: number): Short => ({ tier, at: tier, final: true });
 
-describe('afterFailure', () => {
-  /** `left`: of the window */
+describe('the wait after a failure', () => {
+  /** `left`: rest of the window, ms */
   const next = (given: Partial<WaitInput> & { left?: number }) =>
     short(
       afterFailure({
@@ -54,7 +54,7 @@ describe('afterFailure', () => {
     ['attempt 5', { attempt: 5 }, waits(30 * M)],
     ['attempt 6', { attempt: 6 }, waits(30 * M)],
     ['attempt 99', { attempt: 99 }, waits(30 * M)],
-    ['attempt 0, which no caller should give', { attempt: 0 }, waits(10 * S)],
+    ['attempt 0, which callers should not pass', { attempt: 0 }, waits(10 * S)],
     // Retry-After
     ['a short Retry-After changes nothing', { retryAfterMs: 3 * S }, waits(10 * S)],
     ['Retry-After of 0', { retryAfterMs: 0 }, waits(10 * S)],
@@ -65,13 +65,13 @@ describe('afterFailure', () => {
     ['Retry-After beyond the longest tier', { retryAfterMs: H }, { tier: 30 * M, at: H, notBefore: H }],
     // the end of the window
     ['a tier that just fits', { attempt: 5, left: 30 * M }, waits(30 * M)],
-    ['a tier that just does not', { attempt: 5, left: 30 * M - 1 }, finally_(15 * M)],
+    ['a tier that just does not fit', { attempt: 5, left: 30 * M - 1 }, finally_(15 * M)],
     [
-      'the largest that fits may be longer than was due by Retry-After',
+      'the largest tier that fits, for a Retry-After beyond the window',
       { retryAfterMs: H, left: H - 1 },
       finally_(30 * M),
     ],
-    ['the only one that fits', { attempt: 5, left: 10 * S }, finally_(10 * S)],
+    ['the only tier that fits', { attempt: 5, left: 10 * S }, finally_(10 * S)],
     ['none fits', { attempt: 1, left: 10 * S - 1 }, 'closed'],
     ['the window has closed', { left: 0 }, 'closed'],
     ['the window has long closed', { left: -H }, 'closed'],
@@ -103,27 +103,27 @@ describe('afterFailure', () => {
       { tier: M, at: H, notBefore: H },
     ],
     ['repeated tiers', { tiersMs: [S, S, M], attempt: 2 }, waits(S)],
-  ])('%s', (_, input, expected) => expect(next(input)).toEqual(expected));
+  ])('is right for: %s', (_, input, expected) => expect(next(input)).toEqual(expected));
 });
 
-describe('hop', () => {
+describe('the next hop', () => {
   const next = (rest: number, left: number, tiersMs = DEFAULT_TIERS) =>
     short(hop({ nowMs: NOW, notBefore: NOW + rest, expiresAt: NOW + left, tiersMs }));
 
   test.each<[string, [number, number, number[]?], Short]>([
     ['the first tier that is long enough', [6 * M, 4 * H], waits(15 * M)],
     ['exactly long enough', [5 * M, 4 * H], waits(5 * M)],
-    ['none is: the longest', [40 * M, 4 * H], { tier: 30 * M, at: 40 * M, notBefore: 40 * M }],
-    ['its time has come: the shortest', [0, 4 * H], waits(10 * S)],
+    ['no tier is long enough: the longest', [40 * M, 4 * H], { tier: 30 * M, at: 40 * M, notBefore: 40 * M }],
+    ['a past notBefore: the shortest tier', [0, 4 * H], waits(10 * S)],
     ['the tier goes beyond the window: a final try', [20 * M, 25 * M], finally_(15 * M)],
-    ['its time goes beyond the window: a final try', [2 * H, H], finally_(30 * M)],
+    ['a notBefore beyond the window: a final try', [2 * H, H], finally_(30 * M)],
     ['nothing fits', [10 * S, 5 * S], 'closed'],
     ['tiers of milliseconds', [1_300, 10 * S, [500, 200]], { tier: 500, at: 1_300, notBefore: 1_300 }],
     ['tiers of milliseconds, the rest', [300, 10 * S, [500, 200]], waits(500)],
-  ])('%s', (_, args, expected) => expect(next(...args)).toEqual(expected));
+  ])('is right for: %s', (_, args, expected) => expect(next(...args)).toEqual(expected));
 });
 
-describe('park', () => {
+describe('the wait of a parked delivery', () => {
   const next = (given: Partial<ParkInput> & { left?: number }) =>
     short(
       park({
@@ -136,7 +136,7 @@ describe('park', () => {
     );
 
   test.each<[string, Parameters<typeof next>[0], Short]>([
-    ['no wait to speak of', { expectedWaitMs: 0 }, waits(10 * S)],
+    ['no expected wait', { expectedWaitMs: 0 }, waits(10 * S)],
     ['nearest below', { expectedWaitMs: 34 * S }, waits(10 * S)],
     ['in the middle: the shorter', { expectedWaitMs: 35 * S }, waits(10 * S)],
     ['nearest above', { expectedWaitMs: 36 * S }, waits(M)],
@@ -158,10 +158,10 @@ describe('park', () => {
     ['none fits, unsorted', { tiersMs: [M, S], expectedWaitMs: H, left: 0 }, 'closed'],
     ['past the window', { expectedWaitMs: M, left: -S }, 'closed'],
     ['one fits', { expectedWaitMs: H, left: 6 * M }, waits(5 * M)],
-  ])('%s', (_, input, expected) => expect(next(input)).toEqual(expected));
+  ])('is right for: %s', (_, input, expected) => expect(next(input)).toEqual(expected));
 });
 
-/** The story of a delivery that always fails: when each attempt is made, ms after acceptance. */
+/** Simulates a delivery that always fails, and returns the time of each attempt, ms after acceptance. */
 function live(tiersMs: number[], windowMs: number, retryAfters: (number | undefined)[] = []) {
   const attemptsAt: number[] = [];
   let hops = 0;
@@ -194,7 +194,7 @@ function live(tiersMs: number[], windowMs: number, retryAfters: (number | undefi
   }
 }
 
-describe('the tiers for what is parked', () => {
+describe('the tiers for parked deliveries', () => {
   test.each<[number[], number[]]>([
     [DEFAULT_TIERS, [10 * S, 20 * S, M, 2 * M, 5 * M, 15 * M, 30 * M]],
     [[10 * S], [10 * S]],
@@ -218,11 +218,11 @@ describe('the tiers for what is parked', () => {
       [S, H],
       [S, 2 * S, 7 * S, 20 * S, M, 2 * M, 7 * M, 20 * M, H],
     ],
-  ])('%j', (configured, expected) => {
+  ])('from %j', (configured, expected) => {
     expect(parkTiers(configured)).toEqual(expected);
   });
 
-  test('none is more than three and a half times the one before, and few are added', () => {
+  test('are at most 3.5 times the one before, and few are added', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 30 * 24 * H }), { minLength: 1, maxLength: 8 }), (configured) => {
         const tiers = parkTiers(configured);
@@ -239,8 +239,8 @@ describe('the tiers for what is parked', () => {
   });
 });
 
-describe('the whole life of a delivery that always fails', () => {
-  test('at the default settings', () => {
+describe('a delivery that always fails', () => {
+  test('makes 13 attempts at the default settings', () => {
     const halfHours = [0, 1, 2, 3, 4, 5, 6].map((n) => 51 * M + 10 * S + n * 30 * M);
     expect(live(DEFAULT_TIERS, 4 * H)).toEqual({
       attemptsAt: [0, 10 * S, 70 * S, 6 * M + 10 * S, 21 * M + 10 * S, ...halfHours, 3 * H + 56 * M + 10 * S],
@@ -249,7 +249,7 @@ describe('the whole life of a delivery that always fails', () => {
     });
   });
 
-  test('a Retry-After of an hour costs hops, not attempts', () => {
+  test('spends hops, not attempts, on a Retry-After of an hour', () => {
     expect(live(DEFAULT_TIERS, 2 * H, [H])).toEqual({
       attemptsAt: [0, H, H + M, H + 6 * M, H + 21 * M, H + 51 * M, H + 56 * M],
       hops: 1,
@@ -257,17 +257,17 @@ describe('the whole life of a delivery that always fails', () => {
     });
   });
 
-  test('a Retry-After beyond the window: one final try', () => {
+  test('gets one final try for a Retry-After beyond the window', () => {
     expect(live(DEFAULT_TIERS, 4 * H, [5 * H])).toEqual({ attemptsAt: [0, 30 * M], hops: 0, wasFinal: true });
   });
 
-  test('a window shorter than every tier: one attempt', () => {
+  test('gets one attempt in a window shorter than every tier', () => {
     expect(live([M], S)).toEqual({ attemptsAt: [0], hops: 0, wasFinal: false });
   });
 
   const tiers = fc.array(fc.integer({ min: 50, max: 5_000 }), { minLength: 1, maxLength: 6 });
   const asks = fc.array(fc.option(fc.integer({ min: 0, max: 60_000 }), { nil: undefined }), { maxLength: 20 });
-  test('any tiers, any window, any Retry-After: it ends, within the window, after a bounded number of attempts', () => {
+  test('ends within the window after a bounded number of attempts, for any tiers, window and Retry-After', () => {
     fc.assert(
       fc.property(tiers, fc.integer({ min: 1, max: 40_000 }), asks, (tiersMs, windowMs, retryAfters) => {
         const { attemptsAt } = live(tiersMs, windowMs, retryAfters);
@@ -277,7 +277,7 @@ describe('the whole life of a delivery that always fails', () => {
     );
   });
 
-  test('no Retry-After within the window is undercut, but by the final try', () => {
+  test('waits at least for a Retry-After within the window, except before the final try', () => {
     fc.assert(
       fc.property(tiers, fc.integer({ min: 1, max: 40_000 }), fc.integer({ min: 0, max: 60_000 }), (...given) => {
         const [tiersMs, windowMs, retryAfter] = given;
@@ -287,7 +287,7 @@ describe('the whole life of a delivery that always fails', () => {
     );
   });
 
-  test('a delivery that is parked returns within its window, or is not parked', () => {
+  test('a parked delivery returns within its window, or is not parked', () => {
     const left = fc.integer({ min: -10_000, max: 10_000 });
     const round = fc.constantFrom<'nearest' | 'down'>('nearest', 'down');
     fc.assert(

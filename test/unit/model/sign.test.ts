@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { prepareSecrets, signHeaders, type SigningSecrets } from '../../../shared/model/sign';
 
-// The judge compares the timestamp with its own clock.
+// The verifying library compares the timestamp with its own clock.
 const NOW_MS = Date.now();
 const NOW_S = Math.floor(NOW_MS / 1000);
 const BODY = Buffer.from('{"version":1,"type":"track","event":"Ünïcode 😀"}');
@@ -23,7 +23,7 @@ function sign(secrets: SigningSecrets | undefined, nowMs = NOW_MS, body = BODY) 
 const sha1 = (secret: string, body: Buffer = BODY) =>
   createHmac('sha1', Buffer.from(secret, 'utf8')).update(body).digest('hex');
 
-/** Verifies as a receiver would; throws where no signature matches. */
+/** Verifies as a receiver would. @throws if no signature matches */
 function verify(secret: string, headers: Record<string, string>, body: Buffer = BODY) {
   const judge = secret.startsWith('whsec_')
     ? new Webhook(secret)
@@ -31,8 +31,8 @@ function verify(secret: string, headers: Record<string, string>, body: Buffer = 
   return judge.verify(body, headers, { jsonParse: false });
 }
 
-describe('signHeaders', () => {
-  test('without a secret: id and timestamp alone', () => {
+describe('a signed request', () => {
+  test('without a secret has only the id and the timestamp', () => {
     expect(signHeaders({ id: 'dlv_1', timestampS: 1700000000, body: BODY, nowMs: 0 })).toEqual([
       'webhook-id',
       'dlv_1',
@@ -41,7 +41,7 @@ describe('signHeaders', () => {
     ]);
   });
 
-  test('known answer', () => {
+  test('has the known signatures of a known input', () => {
     // HMAC-SHA1 of this text under "key" is the example of many references (RFC 2202 has no printable one).
     const body = Buffer.from('The quick brown fox jumps over the lazy dog');
     expect(sign({ current: 'key' }, NOW_MS, body)['X-Signature']).toBe('de7c9b85b8b78aa6bc8a7a36f70a90701c9db4d9');
@@ -53,7 +53,7 @@ describe('signHeaders', () => {
     ['a Standard Webhooks secret', WHSEC],
     ['a long text', 'x'.repeat(300)],
     ['text that happens to be base64', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
-  ])('%s: both signatures verify', (_, secret) => {
+  ])('has two valid signatures with %s', (_, secret) => {
     const headers = sign({ current: secret });
     expect(Object.keys(headers)).toEqual(['webhook-id', 'webhook-timestamp', 'X-Signature', 'webhook-signature']);
     expect(headers['X-Signature']).toBe(sha1(secret));
@@ -62,7 +62,7 @@ describe('signHeaders', () => {
     expect(() => verify(secret, headers, Buffer.from('{}'))).toThrow();
   });
 
-  test('a secret that is only the prefix never becomes an empty key', () => {
+  test('never uses an empty key for a secret that is only the prefix', () => {
     const headers = sign({ current: 'whsec_' });
     const empty = createHmac('sha256', '').update(`dlv_1.${NOW_S}.`).update(BODY).digest('base64');
     expect(headers['webhook-signature']).not.toBe(`v1,${empty}`);
@@ -73,15 +73,15 @@ describe('signHeaders', () => {
     const rotated = { current: 'new', previous: 'old', overlapUntil: at(1000) };
     test.each<[string, SigningSecrets, string[], string]>([
       ['within the overlap', rotated, ['new', 'old'], 'old'],
-      ['at its end', { ...rotated, overlapUntil: at(0) }, ['new'], 'new'],
-      ['after it', { ...rotated, overlapUntil: at(-1) }, ['new'], 'new'],
-      ['switchAt within the overlap, before it', { ...rotated, switchAt: at(500) }, ['new', 'old'], 'old'],
-      ['switchAt within the overlap, at it', { ...rotated, switchAt: at(0) }, ['new', 'old'], 'new'],
-      ['switchAt within the overlap, past it', { ...rotated, switchAt: at(-500) }, ['new', 'old'], 'new'],
-      ['switchAt after the overlap', { ...rotated, overlapUntil: at(-1), switchAt: at(500) }, ['new'], 'old'],
-      ['no end of the overlap given', { current: 'new', previous: 'old' }, ['new'], 'new'],
-      ['no previous secret left', { current: 'new', overlapUntil: at(1000) }, ['new'], 'new'],
-    ])('%s', (_, secrets, standard, legacy) => {
+      ['at the end of the overlap', { ...rotated, overlapUntil: at(0) }, ['new'], 'new'],
+      ['after the overlap', { ...rotated, overlapUntil: at(-1) }, ['new'], 'new'],
+      ['before a switchAt within the overlap', { ...rotated, switchAt: at(500) }, ['new', 'old'], 'old'],
+      ['at a switchAt within the overlap', { ...rotated, switchAt: at(0) }, ['new', 'old'], 'new'],
+      ['past a switchAt within the overlap', { ...rotated, switchAt: at(-500) }, ['new', 'old'], 'new'],
+      ['before a switchAt after the overlap', { ...rotated, overlapUntil: at(-1), switchAt: at(500) }, ['new'], 'old'],
+      ['without an end of the overlap', { current: 'new', previous: 'old' }, ['new'], 'new'],
+      ['without a previous secret', { current: 'new', overlapUntil: at(1000) }, ['new'], 'new'],
+    ])('has the right signatures %s', (_, secrets, standard, legacy) => {
       const headers = sign(secrets);
       expect(headers['X-Signature']).toBe(sha1(legacy));
       const signatures = headers['webhook-signature']!.split(' ');
@@ -94,7 +94,7 @@ describe('signHeaders', () => {
     });
   });
 
-  test('any bytes and any secret: as a hand-made HMAC says', () => {
+  test('has the signatures of a hand-made HMAC, for any bytes and any secret', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'binary' }), fc.uint8Array({ maxLength: 300 }), (secret, bytes) => {
         fc.pre(!secret.startsWith('whsec_'));

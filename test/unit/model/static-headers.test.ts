@@ -3,7 +3,7 @@ import { checkStaticHeaders } from '../../../shared/model/static-headers';
 
 const names = (headers: Record<string, unknown>) => checkStaticHeaders(headers).map((p) => p.name);
 
-describe('checkStaticHeaders', () => {
+describe('the check of static headers', () => {
   test.each([
     ['none', {}],
     ['ordinary ones', { Authorization: 'Bearer abc', 'X-Api-Key': 'k', "!#$%&'*+.^_`|~9-": 'all token characters' }],
@@ -26,7 +26,7 @@ describe('checkStaticHeaders', () => {
     }
   });
 
-  test.each(['', ' ', 'a b', 'a:b', 'a\r\nb', 'ä', 'a\0', 'a"', 'a(b)', 'a/b'])('refuses %j as no token', (name) =>
+  test.each(['', ' ', 'a b', 'a:b', 'a\r\nb', 'ä', 'a\0', 'a"', 'a(b)', 'a/b'])('refuses the invalid name %j', (name) =>
     expect(names({ [name]: 'v' })).toEqual([name]),
   );
 
@@ -43,9 +43,9 @@ describe('checkStaticHeaders', () => {
     ['undefined', undefined],
     ['a list', ['a']],
     ['an object', { keep: true }],
-  ])('refuses a value that is or holds %s', (_, value) => expect(names({ X: value })).toEqual(['X']));
+  ])('refuses a value that is or contains %s', (_, value) => expect(names({ X: value })).toEqual(['X']));
 
-  test('refuses a 21st header, and names the list', () => {
+  test('refuses a 21st header, and blames the list', () => {
     const headers = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${String(i)}`, 'v']));
     expect(checkStaticHeaders(headers)).toEqual([{ name: '', problem: expect.stringContaining('21') }]);
   });
@@ -54,7 +54,7 @@ describe('checkStaticHeaders', () => {
     expect(checkStaticHeaders({ 'X-Key': 'a', 'x-key': 'b' })).toEqual([{ name: 'x-key', problem: 'is given twice' }]);
   });
 
-  test('lists every problem at once', () => {
+  test('lists all problems', () => {
     expect(names({ Host: 'a', 'X-Ok': 'b', 'X-Bad': '\n', 'bad name': 'c' })).toEqual(['Host', 'X-Bad', 'bad name']);
   });
 
@@ -67,7 +67,7 @@ describe('checkStaticHeaders', () => {
     );
   });
 
-  test('what passes can be sent: no control character, no colon or blank in a name', () => {
+  test('accepts only sendable headers: no control character, no colon or space in a name', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.string({ unit: 'binary' })), (headers) => {
         fc.pre(checkStaticHeaders(headers).length === 0);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { MESSAGE_TYPES, type Message, type MessageType } from '../../../shared/model/message';
 
-/** Every field a message may have, and some that it may not: what is left out shows as much as what is in. */
+/** Every field that a message may have, and some that it may not, so that left-out fields show as well. */
 const FULL: Omit<Message, 'type'> = {
   messageId: 'm-1',
   timestamp: '2026-01-02T03:04:05.678Z',
@@ -27,7 +27,7 @@ const CONTEXT = '"context":{"ip":"1.2.3.4","integrations":{"All":true}}';
 const ADDED = '"anonymousId":"a-1","messageId":"m-1","integrations":{"Webhooks":true}';
 const PROPERTIES = '"properties":{"total":9.5,"list":[1,null]}';
 
-describe('renderBody', () => {
+describe('the body of a webhook', () => {
   const table: Record<MessageType, string> = {
     page: `{${COMMON},${PROPERTIES},"name":"Home","category":"Docs",${CONTEXT},${ADDED}}`,
     screen: `{${COMMON},"name":"Home",${PROPERTIES},${CONTEXT},${ADDED}}`,
@@ -37,7 +37,7 @@ describe('renderBody', () => {
     group: `{${COMMON},"groupId":"g-1","traits":{"plan":"pro"},${CONTEXT},${ADDED}}`,
     delete: '{"type":"%","userId":"u-1","timestamp":"2026-01-02T03:04:05.678Z"}',
   };
-  test.each(MESSAGE_TYPES)('%s, byte for byte', (type) => {
+  test.each(MESSAGE_TYPES)('is exact for the type %s, byte for byte', (type) => {
     expect(renderBody({ type, ...FULL })).toBe(table[type].replace('%', type));
   });
 
@@ -49,11 +49,11 @@ describe('renderBody', () => {
     ['alias', '{"version":1,"type":"alias","timestamp":"t","messageId":"m"}'],
     ['group', '{"version":1,"type":"group","timestamp":"t","messageId":"m"}'],
     ['delete', '{"type":"delete","timestamp":"t"}'],
-  ] as const)('%s leaves out what is absent', (type, body) => {
+  ] as const)('of the type %s leaves out absent fields', (type, body) => {
     expect(renderBody({ type, messageId: 'm', timestamp: 't', receivedAt: 'r' })).toBe(body);
   });
 
-  test('an anonymous call keeps its anonymousId, and unknown keys of the message are not delivered', () => {
+  test('keeps the anonymousId of an anonymous call, and drops unknown keys of the message', () => {
     const message = { type: 'track', messageId: 'm', timestamp: 't', receivedAt: 'r', event: 'e', anonymousId: 'a' };
     expect(renderBody({ ...message, channel: 'server' } as Message)).toBe(
       '{"version":1,"type":"track","timestamp":"t","event":"e","anonymousId":"a","messageId":"m"}',
@@ -73,7 +73,7 @@ describe('renderBody', () => {
     );
   });
 
-  test('whatever is inside comes out the same', () => {
+  test('keeps all properties unchanged', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (properties) => {
         const sent = JSON.parse(JSON.stringify(properties)) as NonNullable<Message['properties']>;

@@ -3,7 +3,7 @@ import { checkWebhookUrl } from '../../../shared/model/webhook-url';
 
 const AT_LIMIT = `https://a.example/${'x'.repeat(2048 - 'https://a.example/'.length)}`;
 
-describe('checkWebhookUrl', () => {
+describe('the check of a webhook URL', () => {
   test.each([
     ['http://example.com', 'http://example.com/'],
     ['HTTPS://Example.COM/Path?q=1&b=%20', 'https://example.com/Path?q=1&b=%20'],
@@ -56,7 +56,7 @@ describe('checkWebhookUrl', () => {
     expect(checkWebhookUrl(text)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
-  test('never throws, and what passes has a host and neither user info nor fragment', () => {
+  test('never throws, and accepts only URLs with a host and without user info or fragment', () => {
     const near = fc.tuple(fc.constantFrom('http://', 'https://', ''), fc.string({ unit: 'binary' }));
     fc.assert(
       fc.property(

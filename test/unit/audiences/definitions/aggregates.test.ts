@@ -41,7 +41,7 @@ test.each<[Partial<CounterSpec>, Json[], Json]>([
   [{ compute: 'most_frequent', property: 'total' }, ['b', 'a'], 'a'],
   [{ compute: 'max', property: 'total' }, ['a'], null],
   [{ compute: 'sum', property: 'total' }, [], 0],
-])('%j of %j is %j', (part, totals, expected) => {
+])("'%j of the events %j is %j'", (part, totals, expected) => {
   const of = spec(part);
   const value = valueOf(
     of,
@@ -54,7 +54,7 @@ test.each<[Partial<CounterSpec>, Json[], Json]>([
   expect(value).toEqual(expected);
 });
 
-test('an event counts for the window, and leaves within one bucket after it', () => {
+test('an event counts for its whole window, and for at most one bucket longer', () => {
   const of = spec({ windowMs: 64 * HOUR });
   expect(bucketMs(64 * HOUR)).toBe(HOUR);
   const at = 1_000 * HOUR + 1;
@@ -66,7 +66,7 @@ test('an event counts for the window, and leaves within one bucket after it', ()
   expect(leaves - at).toBeLessThanOrEqual(65 * HOUR);
 });
 
-test('what came before the window is not kept, and no user has more buckets than there are', () => {
+test('a counter drops events from before its window, and holds at most 66 buckets', () => {
   const of = spec({ windowMs: 64 * HOUR });
   const events = Array.from({ length: 500 }, (_, i) => [i * HOUR, 1] as const);
   const counter = counted(of, events, 499 * HOUR)!;
@@ -81,7 +81,7 @@ test('an event that is read again is not counted again', () => {
   expect(count(of, once, event, { offset: 4, nowMs: 0 })).toBeUndefined();
 });
 
-test('of too many values the rarest give way', () => {
+test('above the limit of values, the rarest are dropped', () => {
   const of = spec({ compute: 'most_frequent', property: 'total' });
   const events = Array.from({ length: 1_000 }, (_, i) => [i, i % 3 === 0 ? 'often' : `v${i}`] as const);
   const counter = counted(of, events)!;
@@ -89,7 +89,7 @@ test('of too many values the rarest give way', () => {
   expect(valueOf(of, counter, 0)).toBe('often');
 });
 
-test('of other sources nothing is counted', () => {
+test('events of sources that the definition does not name are not counted', () => {
   const of = spec({ sources: trustedSourcesOf(['other'], new Set()) });
   expect(counted(of, [[0, 1]])).toBeUndefined();
 });

@@ -21,37 +21,37 @@ describe('a condition', () => {
   };
 
   it.each([
-    ['of all sources sees the latest', undefined, 'free'],
+    ['of all sources sees the latest trait', undefined, 'free'],
     ['sees only its own source', ['src_web'], 'pro'],
-    ['sees only its own sources, in whatever order they are named', ['src_web', 'src_app'], 'free'],
-    ['and the other way round', ['src_app', 'src_web'], 'free'],
-  ])('%s, of the same user as others', (_, sources, plan) => {
+    ['sees only its own sources', ['src_web', 'src_app'], 'free'],
+    ['sees only its own sources, in the reverse order', ['src_app', 'src_web'], 'free'],
+  ])('%s, for the same user as other conditions', (_, sources, plan) => {
     expect(condition(`user.traits.plan == "${plan}"`, sources)(profile)).toEqual([true]);
   });
 
   it.each([
-    ['counts a server source alone, where none is named', undefined, 'free'],
-    ['counts a browser source where it is named', ['src_web'], 'pro'],
-    ['prefers what a server source has set, whatever the times', ['src_web', 'src_old'], 'basic'],
+    ['sees only server sources if it names none', undefined, 'free'],
+    ['sees a browser source that it names', ['src_web'], 'pro'],
+    ['prefers the trait of a server source, even if it is older', ['src_web', 'src_old'], 'basic'],
   ])('%s', (_, sources, plan) => {
     const both = { t: { ...profile.t, src_old: { plan: ['basic', 0] as [string, number] } } };
     const browser = new Set(['src_web']);
     expect(condition(`user.traits.plan == "${plan}"`, sources, browser)(both)).toEqual([true]);
   });
 
-  it('sees a trait with a name that objects have, too', () => {
+  it('sees a trait named like a property of every object', () => {
     expect(condition('user.traits.constructor == "theirs"')(profile)).toEqual([true]);
     expect(condition('has(user.traits.toString)')(profile)).toEqual([false]);
     const moved = mergeTraits({ t: { src_web: {} } }, { t: { src_web: { constructor: THEIRS } } });
     expect(moved.t?.src_web).toEqual({ constructor: THEIRS });
   });
 
-  it('sees a user without traits', () => {
+  it('treats the traits of a user without any as missing', () => {
     expect(condition('has(user.traits.plan)')({})).toEqual([false]);
     expect(condition('user.traits.plan == "pro"')({})).toEqual([false, 'missing']);
   });
 
-  it('sees what has changed since', () => {
+  it('sees traits that change after it was compiled', () => {
     const pro = condition('user.traits.plan == "pro"');
     expect(pro(profile)).toEqual([false]);
     expect(pro({ ...profile, t: { src_app: { plan: ['pro', 3] } } })).toEqual([true]);

@@ -1,6 +1,6 @@
 import { Checkpoints } from '../../../../services/audiences/profiles/checkpoints';
 
-// A changelog of one partition that ends at 100 when the store is restored from it, and a clock that goes on by hand.
+// A changelog of one partition that ends at 100 when the store is restored from it, and a manual clock.
 function changelog() {
   const at = { high: 100, nowMs: 1_000_000 };
   const ranges = () => Promise.resolve([{ partition: 3, low: 0, high: at.high }]);
@@ -21,7 +21,7 @@ function changelog() {
   };
 }
 
-test('the end of what it wrote itself is taken down, every ten seconds, where it wrote anything', async () => {
+test("a checkpoint covers the process's own writes, every ten seconds if there are any", async () => {
   const { write, after } = changelog();
   expect(await after(60)).toBeUndefined();
   write(5);
@@ -32,9 +32,9 @@ test('the end of what it wrote itself is taken down, every ten seconds, where it
   expect(await after(60)).toBeUndefined();
 });
 
-test('what another wrote is never claimed by one who wakes up and writes on', async () => {
-  // Given a process that was frozen: its successor has written since; then no checkpoint is taken for as long as it may
-  // not know of it.
+test('a process that was frozen never claims the writes of its successor', async () => {
+  // Given a process that was frozen while its successor wrote. No checkpoint is taken as long as the process may not
+  // know of it.
   const { write, others, after } = changelog();
   write(5);
   others(3);
@@ -44,7 +44,7 @@ test('what another wrote is never claimed by one who wakes up and writes on', as
   expect(await after(10)).toBeUndefined();
 });
 
-test('who keeps the partition after all goes on from the end', async () => {
+test('a process that still owns its partition continues from the end of the changelog', async () => {
   const { write, others, after } = changelog();
   write(5);
   others(3);
@@ -52,7 +52,7 @@ test('who keeps the partition after all goes on from the end', async () => {
   expect(await after(30)).toBe(108);
   write(1);
   expect(await after(10)).toBe(109);
-  // Doubted again, it waits again.
+  // A new doubt starts a new wait.
   write(1);
   others(1);
   expect(await after(10)).toBeUndefined();

@@ -4,7 +4,7 @@ import { callHash } from '../../../../shared/model/dedup-window';
 
 const HOUR_MS = 3_600_000;
 
-/** A record of `profiles.events` as it is read: of a call with this message id, or of a version that named no call. */
+/** A record of `profiles.events` as read: of a call with this message id, or of a version that stored no call. */
 function incoming(offset: number, messageId: string | undefined, atMs = 0): Incoming {
   const call = messageId === undefined ? undefined : callHash('src_1', messageId);
   const { value, headers } = encodeEvent({ kind: 'delete' }, { name: 'm0', offset }, call);
@@ -14,12 +14,12 @@ function incoming(offset: number, messageId: string | undefined, atMs = 0): Inco
 
 test.each([
   ['two calls are counted', [incoming(5, 'a'), incoming(6, 'b')], [5, 6]],
-  ['a copy of a call is not counted', [incoming(5, 'a'), incoming(6, 'b'), incoming(9, 'a')], [5, 6]],
+  ['a duplicate call is not counted', [incoming(5, 'a'), incoming(6, 'b'), incoming(9, 'a')], [5, 6]],
   ['a call that is read again after a crash is counted again', [incoming(5, 'a'), incoming(5, 'a')], [5, 5]],
-  ['a copy is left out also when it is read again', [incoming(5, 'a'), incoming(9, 'a'), incoming(9, 'a')], [5]],
+  ['a duplicate call is skipped also when it is read again', [incoming(5, 'a'), incoming(9, 'a'), incoming(9, 'a')], [5]],
   ['records of an older version are all counted', [incoming(5, undefined), incoming(6, undefined)], [5, 6]],
-  ['a copy that comes an hour later is left out', [incoming(5, 'a'), incoming(6, 'a', HOUR_MS)], [5]],
-  ['a copy that comes later than an hour is counted', [incoming(5, 'a'), incoming(6, 'a', HOUR_MS + 2_000)], [5, 6]],
+  ['a duplicate call an hour later is skipped', [incoming(5, 'a'), incoming(6, 'a', HOUR_MS)], [5]],
+  ['a duplicate call after more than an hour is counted', [incoming(5, 'a'), incoming(6, 'a', HOUR_MS + 2_000)], [5, 6]],
 ])('%s', (_, records, counted) => {
   expect(new CountedCalls().withoutCopies(records).map(({ offset }) => offset)).toEqual(counted);
 });

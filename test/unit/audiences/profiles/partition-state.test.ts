@@ -2,17 +2,17 @@ import { NEW_PARTITION_STATE, withPartitions } from '../../../../services/audien
 
 describe('the number of partitions of profiles', () => {
   it.each([
-    ['is noted the first time', undefined, 4],
-    ['stays', 4, 4],
+    ['is stored the first time', undefined, 4],
+    ['may stay the same', 4, 4],
   ])('%s', (_, before, now) => {
     const meta = { ...NEW_PARTITION_STATE, ...(before !== undefined && { partitions: before }) };
     expect(withPartitions(meta, now)).toEqual({ ...NEW_PARTITION_STATE, partitions: 4 });
   });
 
   it.each([
-    ['has grown since the profiles were made', 4, 8],
-    ['has shrunk: the topic was made again', 8, 4],
-  ])('%s: the process does not go on', (_, before, now) => {
+    ['has grown since the profiles were created', 4, 8],
+    ['has shrunk because the topic was created again', 8, 4],
+  ])('%s, and the process does not start', (_, before, now) => {
     const meta = { ...NEW_PARTITION_STATE, partitions: before };
     const refusal = { code: 'cannot_start', message: expect.stringContaining(`has ${now} partitions`) as string };
     expect(() => withPartitions(meta, now)).toThrow(expect.objectContaining(refusal));

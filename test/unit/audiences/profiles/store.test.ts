@@ -7,7 +7,7 @@ import { type PartitionState, NEW_PARTITION_STATE } from '../../../../services/a
 import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { Store } from '../../../../services/audiences/profiles/store';
 
-/** The store on disk beside a few maps that do the same, through closings and openings. */
+/** Compares the store on disk with a model of a few maps, also after it is closed and opened. */
 
 const USERS = ['ann', 'bob', 'dörte', 'ab', 'a', 'a\0b'];
 const INTERVALS = [1_000, 60_000];
@@ -21,10 +21,10 @@ let dir: string;
 beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'waypost-store-'))));
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What one step does to one user. */
+/** One user's change in a step. */
 interface Change {
   user: string;
-  /** null: the profile goes */
+  /** null: the profile is deleted */
   traits: Record<string, string> | null;
   due: number | undefined;
   touches: boolean;
@@ -86,7 +86,7 @@ class Model {
     if (due !== undefined) this.due.set(user, due);
   }
 
-  /** All that can be asked. */
+  /** The results of all queries. */
   get all() {
     const sorted = (users: Iterable<string>) =>
       [...users].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -140,7 +140,7 @@ async function act(store: Store, model: Model, what: Deed): Promise<Store> {
   }
 }
 
-test('whatever is written is there, by whatever it is asked for', async () => {
+test('every query of the store returns the written data, also after a reopening', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { maxLength: 12 }), async (deeds) => {
       rmSync(join(dir, 'store'), { recursive: true, force: true });
@@ -159,7 +159,7 @@ test('whatever is written is there, by whatever it is asked for', async () => {
   );
 });
 
-test('users whose profiles are full are counted, through an opening too', async () => {
+test('the store counts users whose profiles are full, also after a reopening', async () => {
   let store = new Store(join(dir, 'store'));
   const write = (profiles: Record<string, Profile | null>) => {
     const step = {
@@ -184,8 +184,8 @@ test('users whose profiles are full are counted, through an opening too', async 
 });
 
 test.each([
-  ['is from before the machine came up', (path: string) => writeFileSync(join(path, 'boot'), 'another')],
-  ['is cut', (path: string) => truncateSync(join(path, 'data.mdb'), 8_192)],
+  ['is from before the machine started', (path: string) => writeFileSync(join(path, 'boot'), 'another')],
+  ['is truncated', (path: string) => truncateSync(join(path, 'data.mdb'), 8_192)],
 ])('a store that %s is not trusted', async (_, harm) => {
   const path = join(dir, 'store');
   const store = new Store(path);

@@ -6,7 +6,7 @@ import { HashSample } from '../../../../services/audiences/queries/sample';
 import { EMPTY_LOG, profileShelf } from '../../../support/profiles';
 import { naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from '../audience-simulation';
 
-/** A preview says what the facts say, while nothing that it is about has been defined, and changes nothing. */
+/** A preview equals the values computed from the calls, although nothing is defined, and it changes nothing. */
 
 const MINUTE = 60_000;
 type Facts = ReturnType<typeof naiveUsers> extends Map<string, infer F> ? F : never;
@@ -107,7 +107,7 @@ function told(actions: readonly Act[]): World {
   return world;
 }
 
-/** Ann has bought and becomes Dan, whose deletion before that is written again behind it. */
+/** Ann has bought and becomes Dan; an earlier deletion of Dan is written again afterwards. */
 const DELETED_TWICE: Act[] = [
   { do: 'track', user: 0, source: 0, n: 0 },
   { do: 'alias', user: 0, to: 3, source: 0 },
@@ -117,7 +117,7 @@ const DELETED_TWICE: Act[] = [
   { do: 'track', user: 3, source: 0, n: 0 },
 ];
 
-test('is what the facts say; and where somebody had another id before, as near as it says', async () => {
+test('a preview equals the true count; for users with an earlier id, within the uncertainty it reports', async () => {
   const stories = fc.array(act, { minLength: 5, maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(
@@ -164,7 +164,7 @@ const glanceOf = (profiles: Record<string, Profile>): Snapshot => ({
   ...{ shelf: profileShelf(profiles), log: EMPTY_LOG, ready: true, next: 1 },
 });
 
-test('looks at all profiles where traits are asked for, and at a sample of them where events are', async () => {
+test('a preview reads all profiles for conditions on traits, and a sample for conditions on events', async () => {
   const snapshot = glanceOf(many(2 * MAX_SAMPLE));
   const traits = await ended(
     previewOf(
@@ -184,7 +184,7 @@ test('looks at all profiles where traits are asked for, and at a sample of them 
   expect(events).toMatchObject({ state: 'done', profiles: 2 * MAX_SAMPLE, known: MAX_SAMPLE, of: MAX_SAMPLE });
 });
 
-test('shows ten of those who are in, with the traits that were asked for first', async () => {
+test('a preview shows ten members, with the traits of the condition first', async () => {
   const traits = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, ['x'.repeat(300), 0]]));
   const snapshot = glanceOf({ ...many(20), big: { t: { s: { ...traits, plan: ['best', 0] } } } });
   const { sample } = await ended(
@@ -207,7 +207,7 @@ test('shows ten of those who are in, with the traits that were asked for first',
   expect(JSON.stringify(big.sample).length).toBeLessThan(3_000);
 });
 
-test('counts what fails as no member, and says how many', async () => {
+test('a preview counts failed evaluations as no members, and reports their number', async () => {
   const snapshot = glanceOf({ ...many(3), none: {} });
   const figures = await ended(
     previewOf(
@@ -219,7 +219,7 @@ test('counts what fails as no member, and says how many', async () => {
   expect(figures).toMatchObject({ members: 3, failed: 1, known: 4 });
 });
 
-test('waits for what came before, and ends where the partition is let go', async () => {
+test('a preview waits until earlier messages are counted, and ends when the partition is lost', async () => {
   let snapshot: Snapshot | undefined = { ...glanceOf(many(500)), ready: false };
   const work = previewOf(
     question('true'),
@@ -233,7 +233,7 @@ test('waits for what came before, and ends where the partition is let go', async
   expect(await work.next()).toEqual({ done: true, value: undefined });
 });
 
-test('draws each as likely as any other, and the same ones again', () => {
+test('the sample draws all users with equal probability, and the same users each time', () => {
   const drawn = (from: number, to: number) => {
     const draw = new HashSample(100);
     for (let i = from; i < to; i++) draw.offer(`user-${i}`);
@@ -242,7 +242,7 @@ test('draws each as likely as any other, and the same ones again', () => {
   const all = drawn(0, 10_000);
   expect(all).toHaveLength(100);
   expect(new Set(drawn(0, 10_000))).toEqual(new Set(all));
-  // Of each half about a half: a fair coin is off by more than 25 of 100 once in some million times.
+  // About half from each half: a fair coin is off by more than 25 of 100 once in some million times.
   const firstHalf = all.filter((name) => Number(name.slice(5)) < 5_000).length;
   expect(Math.abs(firstHalf - 50)).toBeLessThan(25);
   expect(drawn(0, 50)).toHaveLength(50);

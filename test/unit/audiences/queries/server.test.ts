@@ -27,7 +27,7 @@ const answersTo = (id: string): ProfileResult[] =>
     .filter(({ key }) => String(key) === id)
     .map(({ value }) => readResult(value)!);
 
-test('a preview is heard, and counted to its end', async () => {
+test('a preview is acknowledged, and counted to its end', async () => {
   preview('pre_1');
   await eventually(() => {
     expect(answersTo('pre_1').at(-1)).toMatchObject({
@@ -41,7 +41,7 @@ test('a preview is heard, and counted to its end', async () => {
   expect(answersTo('pre_1')[0]).toEqual({ kind: 'heard' });
 });
 
-test('members are those whom receivers were told of, in order', async () => {
+test('a query of members returns the users whose membership was sent, in order', async () => {
   const where = { kind: 'members', definition: 'aud_1', limit: 9 };
   ask('all', { ...where, partitions: [{ partition: 0 }] });
   ask('rest', { ...where, limit: 1, partitions: [{ partition: 0, after: 'ann' }] });
@@ -56,7 +56,7 @@ test('members are those whom receivers were told of, in order', async () => {
   expect(answersTo('other')).toEqual([{ kind: 'heard' }]);
 });
 
-test('whoever keeps the partition in the end answers for it', async () => {
+test('the final owner of a partition answers for it', async () => {
   const before = process.kept.get(0)!;
   process.kept.delete(0);
   preview('pre_1');
@@ -68,7 +68,7 @@ test('whoever keeps the partition in the end answers for it', async () => {
   await eventually(() => {
     expect(answersTo('pre_1').at(-1)).toMatchObject({ state: 'done' });
   });
-  // It was away, and comes again: what is known of it may be another now.
+  // The partition was away and comes back: its profiles may have changed.
   const snapshot = { shelf: profileShelf({}), log: EMPTY_LOG, ready: true, next: 0 };
   process.kept.set(0, { snapshot, queued: 5 });
   await eventually(() => {
@@ -76,17 +76,17 @@ test('whoever keeps the partition in the end answers for it', async () => {
   });
 });
 
-test('the oldest of too many gives way, and its asker is told', async () => {
+test('a fifth preview cancels the oldest, and its caller gets the reason', async () => {
   process.kept.clear();
   for (let i = 0; i < 5; i++) preview(`pre_${i}`);
   await eventually(() => {
-    expect(answersTo('pre_0').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('meanwhile') });
+    expect(answersTo('pre_0').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('Too many previews') });
     expect(answersTo('pre_4')).toEqual([{ kind: 'heard' }]);
   });
   expect(answersTo('pre_1')).toEqual([{ kind: 'heard' }]);
 });
 
-test('nothing more is said of what is withdrawn or expired', async () => {
+test('a cancelled or expired query gets no further results', async () => {
   process.kept.get(0)!.snapshot!.ready = false;
   preview('pre_1');
   preview('pre_2');
@@ -109,14 +109,14 @@ test('nothing more is said of what is withdrawn or expired', async () => {
   expect(answersTo('late')).toEqual([]);
 });
 
-test('a condition that this version cannot read is refused', async () => {
+test('a condition that this version cannot parse is refused', async () => {
   preview('pre_1', 'nonsense(');
   await eventually(() => {
     expect(answersTo('pre_1').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('line 1') });
   });
 });
 
-test('profiles are wanted for an hour after the last preview', async () => {
+test('profiles are needed for an hour after the last preview', async () => {
   expect(process.questions.wantsProfiles(nowMs)).toBe(false);
   preview('pre_1');
   await eventually(() => {

@@ -6,7 +6,7 @@ import { type OpenRecord, type OutRecord } from '../../../../shared/kafka/port';
 
 const AT = '2026-11-22T08:00:00.000Z';
 
-/** What goes to the partitions of users, of messages of sources of one trust. */
+/** Returns the records for the partitions of users, made of messages from a source with this trust. */
 function rekeyed(trust: Trust | undefined, ...messages: Partial<Message>[]): OutRecord[] {
   const given: OutRecord[] = [];
   const source: Source = {
