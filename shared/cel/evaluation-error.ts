@@ -1,7 +1,6 @@
 import { type CelError } from '@bufbuild/cel';
 import { TOO_MUCH_WORK } from './work-limit';
-import { operatorOf } from './type-check';
-import { type Place, type Tree } from './syntax';
+import { operatorOf, type Place, type Tree } from './syntax';
 
 /**
  * Why an evaluation had no result: `missing` field, `type` that an operation does not take, too much `work`, or

@@ -101,6 +101,21 @@ export function textOf(expr: Expr | undefined): string | undefined {
   return kind.value.constantKind.value;
 }
 
+const OPERATORS = new Map([
+  ['_&&_', '&&'],
+  ['_||_', '||'],
+  ['_?_:_', '? :'],
+  ['@in', 'in'],
+  ['_[_]', '[]'],
+  ['!_', '!'],
+  ['-_', '-'],
+]);
+
+/** Returns how an operator is written, from the name of its function. */
+export function operatorOf(name: string): string | undefined {
+  return OPERATORS.get(name) ?? /^_(\W+)_$/.exec(name)?.[1];
+}
+
 /** Returns the number of parts, the expression itself included. */
 export function sizeOf(expr: Expr): number {
   return partsOf(expr).reduce((size, part) => size + sizeOf(part), 1);

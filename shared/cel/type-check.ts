@@ -1,6 +1,6 @@
 import { type CelFunc, CelScalar, type CelType, listType, mapType } from '@bufbuild/cel';
 import { type Environment } from './environment';
-import { type Expr, mistake, type Mistake, textOf, type Tree } from './syntax';
+import { type Expr, mistake, type Mistake, operatorOf, textOf, type Tree } from './syntax';
 
 /**
  * Finds mistakes before there is a message: unknown names and functions, and operations on unsupported types. Values of
@@ -10,23 +10,9 @@ import { type Expr, mistake, type Mistake, textOf, type Tree } from './syntax';
 
 const { BOOL, BYTES, DOUBLE, DYN, INT, NULL, STRING, TYPE, UINT } = CelScalar;
 const TYPE_NAMES = new Set(['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type']);
-const OPERATORS = new Map([
-  ['_&&_', '&&'],
-  ['_||_', '||'],
-  ['_?_:_', '? :'],
-  ['@in', 'in'],
-  ['_[_]', '[]'],
-  ['!_', '!'],
-  ['-_', '-'],
-]);
 const MIN_INT = -(2n ** 63n);
 const MAX_INT = 2n ** 63n - 1n;
 const MAX_UINT = 2n ** 64n - 1n;
-
-/** Returns how an operator is written, from the name of its function. */
-export function operatorOf(name: string): string | undefined {
-  return OPERATORS.get(name) ?? /^_(\W+)_$/.exec(name)?.[1];
-}
 
 /** Carries the first mistake out of the tree. */
 class Found extends Error {
