@@ -8,10 +8,9 @@ import { countsFor, type TrustedSources } from './trusted-sources';
  * A window is divided into time buckets (`bucketMs`), each with the aggregate of its events, so that a profile holds at
  * most BUCKETS + 2 of them however active its user is. An event counts until its bucket is older than the bucket in
  * which the window begins: at least for the window, and at most one bucket longer. Without a window there is a single
- * bucket. The time of an event is the message's `timestamp`, and never later than its arrival.
+ * bucket. An event's time is the message's `timestamp`, at most its arrival.
  */
 
-/** The definition of one counter. */
 export interface CounterSpec {
   /** belongs to one revision of one definition, so that a changed definition starts from zero */
   id: string;
@@ -55,10 +54,7 @@ export const MAX_VALUES = 100;
 /** Longer texts are ignored, since they do not distinguish users. */
 const MAX_TEXT_LENGTH = 256;
 
-/**
- * Returns the width of a bucket: a 64th of the window, rounded up to whole seconds. Without a window, all time is one
- * bucket.
- */
+/** Returns the width of a bucket: a 64th of the window, rounded up to whole seconds. */
 export function bucketMs(windowMs: number): number {
   return Math.ceil(windowMs / BUCKETS / 1_000) * 1_000;
 }
@@ -67,7 +63,6 @@ function bucketOf(spec: CounterSpec, atMs: number): number {
   return spec.windowMs === undefined ? 0 : Math.floor(atMs / bucketMs(spec.windowMs));
 }
 
-/** Returns the oldest bucket that counts. */
 function oldestOf(spec: CounterSpec, nowMs: number): number {
   return spec.windowMs === undefined ? 0 : bucketOf(spec, nowMs - spec.windowMs);
 }

@@ -1,21 +1,19 @@
-import { Checkpoints } from './checkpoints';
-import { type BatchProducer, type Kafka, type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
-import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { type Checkpoints } from './checkpoints';
+import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { recallCalls } from './counted-calls';
 import { type Definitions } from '../definitions/compile';
 import { type Step, type ValueChange } from './change-set';
 import { messageOf } from '../../../shared/service/errors';
-import { Engine } from './engine';
+import { type Engine } from './engine';
 import { EventLog } from './event-log';
 import { EventQueue, type EventQueueOptions, type Queued } from './event-queue';
 import { identifyRecord } from './step-records';
 import { type Snapshot } from '../queries/preview';
-import { type RepartitionProgress } from '../progress';
 import { refused, writeStep, type Writing } from './write-step';
-import { otherPartitions, withPartitions } from './partition-state';
-import { restore } from './restore';
-import { type Report, type SyncResult, reportOf } from '../status';
+import { openPartition, type OpenOptions } from './open-partition';
+import { Syncs } from './syncs';
+import { type Report, reportOf } from '../status';
 import { type Store } from './store';
 import { watchRefused } from '../telemetry';
 
@@ -26,17 +24,8 @@ import { watchRefused } from '../telemetry';
  * waits for Kafka's acknowledgement of the one before, and an event is done after all of them. After a crash, unwritten
  * changes are computed again from the written ones, and messages that may not have arrived are sent again unchanged.
  */
-export interface PartitionProcessorOptions extends EventQueueOptions {
-  kafka: Pick<Kafka, 'read' | 'ranges'>;
+export interface PartitionProcessorOptions extends EventQueueOptions, OpenOptions {
   producer: BatchProducer;
-  partition: number;
-  /** number of partitions when this process began to read */
-  partitions: number;
-  /** of the store */
-  path: string;
-  definitions: () => Definitions;
-  progress: RepartitionProgress;
-  now: () => number;
   onFatal: (error: unknown) => void;
 }
 
@@ -58,7 +47,7 @@ export class PartitionProcessor {
   #adopted: Definitions | undefined;
   #checkpoints: Checkpoints | undefined;
   readonly #log: EventLog;
-  readonly #syncs = new Map<number, SyncResult>();
+  readonly #syncs = new Syncs(CHUNK);
 
   constructor(private readonly options: PartitionProcessorOptions) {
     this.#queue = new EventQueue(options);
@@ -90,7 +79,7 @@ export class PartitionProcessor {
   /** Returns the state of all definitions; undefined until the store is open. */
   report(): Report | undefined {
     if (!this.#store || !this.#engine) return undefined;
-    return reportOf(this.#engine.meta, this.#store, this.#syncs);
+    return reportOf(this.#engine.meta, this.#store, this.#syncs.results);
   }
 
   /** Returns the state that queries may read; undefined before the store opens and after it begins to close. */
@@ -105,33 +94,13 @@ export class PartitionProcessor {
   }
 
   async #run(): Promise<void> {
-    const { kafka, partition, path, progress, now, log } = this.options;
-    const startedAt = now();
-    this.#ends = await progress.messagesEnds();
-    const ranges = await kafka.ranges(PROFILE_EVENTS);
-    if (ranges.length !== this.options.partitions) throw otherPartitions(ranges.length, this.options.partitions);
-    const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
-    const { store, meta, next, records, anew } = await restore(
-      kafka,
-      { partition, path, nowMs: startedAt, log },
-      this.options.definitions(),
-    );
-    this.#store = store;
-    const engine: Engine = new Engine(store, withPartitions(meta, ranges.length), {
-      partition,
-      end,
-      definitions: this.options.definitions(),
-      onUnusable: ({ offset }, error) =>
-        log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
-      seen: (ends) => progress.covers(ends, partition, engine.meta.live.next),
-    });
-    this.#engine = engine;
-    this.#checkpoints = new Checkpoints({ kafka, partition, next, now });
-    log.info({ partition, records, anew, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
+    const { store, engine, checkpoints, ends, end } = await openPartition(this.options);
+    [this.#store, this.#engine, this.#checkpoints, this.#ends] = [store, engine, checkpoints, ends];
     try {
+      const { meta } = engine;
       const unsent = store.unsent(meta.sent).flatMap((each) => this.#told(each));
       await this.#send(unsent, meta.told);
-      await recallCalls(kafka, engine, { partition, now, log });
+      await recallCalls(this.options.kafka, engine, this.options);
       await this.#catchUp(engine, end);
       while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
         if (!(await this.#round(engine))) await this.#rest();
@@ -166,7 +135,7 @@ export class PartitionProcessor {
     if (this.#ready) {
       busy = (await this.#perform(engine.scan(now(), CHUNK))) || busy;
       for (const intervalMs of this.options.definitions().intervals)
-        busy = (await this.#sync(engine, intervalMs)) || busy;
+        busy = (await this.#perform(this.#syncs.next(engine, intervalMs, now()))) || busy;
     }
     await this.#checkpoint();
     return busy;
@@ -215,23 +184,6 @@ export class PartitionProcessor {
     if (!fill) return false;
     const { records, done } = await this.#log.read(fill.cursor.next, live.next);
     return this.#perform(engine.fill(records, done, this.options.now()));
-  }
-
-  async #sync(engine: Engine, intervalMs: number): Promise<boolean> {
-    const nowMs = this.options.now();
-    const sync = this.#syncs.get(intervalMs) ?? { beganAt: 0, running: false, looked: 0, told: 0 };
-    if (!sync.running) {
-      if (nowMs - sync.beganAt < intervalMs) return false;
-      Object.assign(sync, { beganAt: nowMs, running: true, looked: 0, told: 0 });
-      this.#syncs.set(intervalMs, sync);
-    }
-    const expired = engine.expire(nowMs, CHUNK);
-    if (expired) return this.#perform(expired);
-    const step = engine.sync(intervalMs, nowMs, CHUNK);
-    sync.running = step !== undefined && (step.synced?.users.length ?? 0) === CHUNK;
-    sync.looked += step?.synced?.users.length ?? 0;
-    sync.told += step?.tells.length ?? 0;
-    return this.#perform(step);
   }
 
   async #perform(step: Step | undefined): Promise<boolean> {

@@ -1,7 +1,22 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, open, type RootDatabase } from 'lmdb';
+import { open, type RootDatabase } from 'lmdb';
 import { type ProfileReader, type Step } from './change-set';
+import {
+  behind,
+  BOOT_FILE,
+  bootId,
+  DATA_FILE,
+  isTrusted,
+  keys,
+  NOTHING,
+  NUMBER_BYTES,
+  numberKey,
+  type Table,
+  userKey,
+  withPrefix,
+} from './store-lmdb';
+import { Members } from './store-members';
 import { type PartitionState } from './partition-state';
 import { decodeProfile, encodeProfile, type Profile, type SentValue } from './profile';
 import { type JsonObject } from '../../../shared/model/message';
@@ -31,21 +46,15 @@ export interface Checkpoint {
 }
 
 const TABLES = ['profiles', 'due', 'touched', 'unsent', 'members', 'full', 'about'] as const;
-type Table = Database<Buffer, Buffer>;
-
-const NUMBER_BYTES = 8;
-const NOTHING = Buffer.alloc(0);
-const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
 
 export class Store implements ProfileReader {
   readonly #env: RootDatabase;
   readonly #tables: Record<(typeof TABLES)[number], Table>;
-  /** number of members of each definition */
-  readonly #members = new Map<string, number>();
+  readonly #members: Members;
   #full: number | undefined;
 
   constructor(private readonly path: string) {
-    if (!isTrusted(path)) rmSync(path, { recursive: true, force: true });
+    if (!isTrusted(path, TABLES.length)) rmSync(path, { recursive: true, force: true });
     mkdirSync(path, { recursive: true });
     this.#env = open({ path, maxDbs: TABLES.length, noSync: true, keyEncoding: 'binary', encoding: 'binary' });
     const tables = TABLES.map((name) => [
@@ -53,6 +62,7 @@ export class Store implements ProfileReader {
       this.#env.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' }),
     ]);
     this.#tables = Object.fromEntries(tables) as Record<(typeof TABLES)[number], Table>;
+    this.#members = new Members(this.#tables.members);
     writeFileSync(join(path, BOOT_FILE), bootId());
   }
 
@@ -113,20 +123,12 @@ export class Store implements ProfileReader {
     });
   }
 
-  /** Returns members in order of their ids. */
   members(definition: string, after: string | undefined, limit: number): string[] {
-    const prefix = Buffer.from(`${definition}\0`);
-    return withPrefix(this.#tables.members, prefix, { after, limit }).map(String);
+    return this.#members.list(definition, after, limit);
   }
 
   memberCount(definition: string): number {
-    let count = this.#members.get(definition);
-    if (count === undefined) {
-      const prefix = Buffer.from(`${definition}\0`);
-      count = this.#tables.members.getKeysCount({ start: prefix, end: Buffer.concat([prefix, LAST]) });
-      this.#members.set(definition, count);
-    }
-    return count;
+    return this.#members.count(definition);
   }
 
   write(step: Step): void {
@@ -140,9 +142,9 @@ export class Store implements ProfileReader {
       }
       for (const { sequence, user, definition, value } of step.tells) {
         this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
-        this.#setMember(definition, user, value);
+        this.#members.set(definition, user, value);
       }
-      for (const id of Object.keys(this.meta?.defs ?? {})) if (!step.meta.defs[id]) this.#dropMembers(id);
+      for (const id of Object.keys(this.meta?.defs ?? {})) if (!step.meta.defs[id]) this.#members.drop(id);
       this.#putMeta(step.meta);
     });
   }
@@ -180,14 +182,14 @@ export class Store implements ProfileReader {
 
   #restoreTold(user: string, definition: string, [value, , sequence]: SentValue, sent: number): void {
     if (sequence > sent) this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
-    this.#setMember(definition, user, value);
+    this.#members.set(definition, user, value);
   }
 
   /** Completes a restoration. */
   restored(meta: PartitionState, checkpoint: Checkpoint): void {
     this.sent(meta);
     this.setCheckpoint(checkpoint);
-    this.#members.clear();
+    this.#members.forgetCounts();
   }
 
   async close(): Promise<void> {
@@ -208,7 +210,7 @@ export class Store implements ProfileReader {
     // A profile without a present user is not a member of any definition.
     if (!profile || profile.g) {
       const told = this.get(user)?.s ?? {};
-      for (const definition of Object.keys(told)) this.#setMember(definition, user, null);
+      for (const definition of Object.keys(told)) this.#members.set(definition, user, null);
     }
     this.#setFull(key, profile?.f === 1);
     this.#moveDue(key, this.#tables.profiles.getBinaryFast(key), due);
@@ -241,82 +243,4 @@ export class Store implements ProfileReader {
     if (due !== undefined) this.#tables.due.putSync(Buffer.concat([numberKey(due), user]), NOTHING);
     return true;
   }
-
-  #setMember(definition: string, user: string, value: unknown): void {
-    const count = this.memberCount(definition);
-    const key = Buffer.from(`${definition}\0${user}`);
-    const [was, is] = [this.#tables.members.doesExist(key), value !== false && value !== null];
-    if (was === is) return;
-    if (is) this.#tables.members.putSync(key, NOTHING);
-    else this.#tables.members.removeSync(key);
-    this.#members.set(definition, count + (is ? 1 : -1));
-  }
-
-  #dropMembers(definition: string): void {
-    const prefix = Buffer.from(`${definition}\0`);
-    for (const key of keys(this.#tables.members, { start: prefix, end: Buffer.concat([prefix, LAST]) })) {
-      this.#tables.members.removeSync(key);
-    }
-    this.#members.delete(definition);
-  }
-}
-
-const BOOT_FILE = 'boot';
-const DATA_FILE = 'data.mdb';
-
-/** Returns whether the store at a path is complete and was written since the machine started. */
-function isTrusted(path: string): boolean {
-  try {
-    if (readFileSync(join(path, BOOT_FILE), 'utf8') !== bootId()) return false;
-    const env = open({ path, maxDbs: TABLES.length, readOnly: true });
-    try {
-      // Reading beyond a truncated file would crash the process.
-      const { lastPageNumber, root } = env.getStats() as { lastPageNumber: number; root: { pageSize: number } };
-      return statSync(join(path, DATA_FILE)).size >= (lastPageNumber + 1) * root.pageSize;
-    } finally {
-      void env.close();
-    }
-  } catch {
-    return false;
-  }
-}
-
-/** Identifies the current boot of the machine or, on systems without such an id, this process only. */
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return `process ${process.pid} ${Date.now()}`;
-  }
-}
-
-function numberKey(value: number): Buffer {
-  const key = Buffer.alloc(NUMBER_BYTES);
-  key.writeBigUInt64BE(BigInt(value));
-  return key;
-}
-
-function userKey(interval: number, user: string): Buffer {
-  return Buffer.concat([numberKey(interval), Buffer.from(user)]);
-}
-
-/** Returns the first key after `key`. */
-function behind(key: Buffer): Buffer {
-  return Buffer.concat([key, Buffer.from([0])]);
-}
-
-function keys(table: Table, range: { start?: Buffer | undefined; end?: Buffer; limit?: number }): Buffer[] {
-  const { start, ...rest } = range;
-  return [...table.getKeys({ ...rest, ...(start && { start }) })];
-}
-
-/** Returns the rest of each key that has a prefix. */
-function withPrefix(
-  table: Table,
-  prefix: Buffer,
-  { after, limit }: { after?: string | undefined; limit: number },
-): Buffer[] {
-  const start = after === undefined ? prefix : behind(Buffer.concat([prefix, Buffer.from(after)]));
-  const found = keys(table, { start, end: Buffer.concat([prefix, LAST]), limit });
-  return found.map((key) => key.subarray(prefix.length));
 }

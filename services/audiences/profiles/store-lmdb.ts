@@ -1,0 +1,72 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, open } from 'lmdb';
+
+/** The keys of the store's tables, and the check whether a store on disk can be trusted. */
+
+export type Table = Database<Buffer, Buffer>;
+
+export const NOTHING = Buffer.alloc(0);
+export const NUMBER_BYTES = 8;
+/** A suffix that sorts after every key of a prefix. */
+export const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
+
+export const BOOT_FILE = 'boot';
+export const DATA_FILE = 'data.mdb';
+
+/** Returns whether the store at a path is complete and was written since the machine started. */
+export function isTrusted(path: string, tables: number): boolean {
+  try {
+    if (readFileSync(join(path, BOOT_FILE), 'utf8') !== bootId()) return false;
+    const env = open({ path, maxDbs: tables, readOnly: true });
+    try {
+      // Reading beyond a truncated file would crash the process.
+      const { lastPageNumber, root } = env.getStats() as { lastPageNumber: number; root: { pageSize: number } };
+      return statSync(join(path, DATA_FILE)).size >= (lastPageNumber + 1) * root.pageSize;
+    } finally {
+      void env.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+/** Identifies the current boot of the machine or, on systems without such an id, this process only. */
+export function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return `process ${process.pid} ${Date.now()}`;
+  }
+}
+
+export function numberKey(value: number): Buffer {
+  const key = Buffer.alloc(NUMBER_BYTES);
+  key.writeBigUInt64BE(BigInt(value));
+  return key;
+}
+
+export function userKey(interval: number, user: string): Buffer {
+  return Buffer.concat([numberKey(interval), Buffer.from(user)]);
+}
+
+/** Returns the first key after `key`. */
+export function behind(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.from([0])]);
+}
+
+export function keys(table: Table, range: { start?: Buffer | undefined; end?: Buffer; limit?: number }): Buffer[] {
+  const { start, ...rest } = range;
+  return [...table.getKeys({ ...rest, ...(start && { start }) })];
+}
+
+/** Returns the rest of each key that has a prefix. */
+export function withPrefix(
+  table: Table,
+  prefix: Buffer,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Buffer[] {
+  const start = after === undefined ? prefix : behind(Buffer.concat([prefix, Buffer.from(after)]));
+  const found = keys(table, { start, end: Buffer.concat([prefix, LAST]), limit });
+  return found.map((key) => key.subarray(prefix.length));
+}
