@@ -198,9 +198,7 @@ function takeTurns(): Turns {
   return {
     take: (work) => {
       if (waiting >= MAX_TURNS) {
-        return Promise.reject(
-          new AppError('overloaded', 'Too many changes are waiting. Try again shortly', true),
-        );
+        return Promise.reject(new AppError('overloaded', 'Too many changes are waiting. Try again shortly', true));
       }
       waiting++;
       const turn = last.then(work).finally(() => waiting--);

@@ -1,17 +1,17 @@
-import { type CounterSpec } from '../../../services/audiences/definitions/aggregates';
 import { messagesOrigin } from '../../../services/audiences/repartition/cursor';
 import { Definitions, type Definition } from '../../../services/audiences/definitions/compile';
-import { type ProfileReader, type Step } from '../../../services/audiences/profiles/change-set';
+import { type Step } from '../../../services/audiences/profiles/change-set';
 import { Engine } from '../../../services/audiences/profiles/engine';
 import { eventOf, type Incoming, type Origin, type ProfileEvent } from '../../../services/audiences/repartition/event';
 import { type PartitionState, NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
-import { type Json, type JsonObject, type Message } from '../../../shared/model/message';
+import { type Json, type Message } from '../../../shared/model/message';
 import { callHash, sightingOf } from '../../../shared/model/dedup-window';
+import { MemoryShelf } from './memory-shelf';
 
 /**
  * Simulates a whole audiences system in memory: logs, engines that crash between any two of their writes, stores that
- * are lost, and a receiver. `naive` computes the same values from the calls alone.
+ * are lost, and a receiver. naive-audiences.ts computes the same values from the calls alone.
  */
 
 export const PARTITIONS = 2;
@@ -22,55 +22,6 @@ const partitionOf = (user: string) => USERS.indexOf(user) % PARTITIONS;
 /** The writes of a step, in order. A process may crash before each of them. */
 export const DEATHS = ['before', 'moved', 'half', 'logged', 'stored', 'told', undefined] as const;
 export type Death = (typeof DEATHS)[number];
-
-export class MemoryShelf implements ProfileReader {
-  readonly profiles = new Map<string, string>();
-  readonly #due = new Map<string, number>();
-  readonly #touched = new Map<number, Set<string>>();
-  /** sent, and not known to be acknowledged */
-  readonly unsent = new Map<number, [user: string, definition: string]>();
-  meta: PartitionState | undefined;
-  /** changelog offset that its content is from */
-  logged = 0;
-
-  get(user: string): Profile | undefined {
-    const json = this.profiles.get(user);
-    return json === undefined ? undefined : (JSON.parse(json) as Profile);
-  }
-  users(after: string | undefined, limit: number): string[] {
-    return [...this.profiles.keys()]
-      .sort()
-      .filter((user) => after === undefined || user > after)
-      .slice(0, limit);
-  }
-  touched(intervalMs: number, limit: number): string[] {
-    return [...(this.#touched.get(intervalMs) ?? [])].slice(0, limit);
-  }
-  due(nowMs: number, limit: number): string[] {
-    return [...this.#due].flatMap(([user, at]) => (at <= nowMs ? [user] : [])).slice(0, limit);
-  }
-  touch(user: string, intervals: readonly number[]): void {
-    for (const interval of intervals) {
-      const set = this.#touched.get(interval) ?? new Set();
-      this.#touched.set(interval, set.add(user));
-    }
-  }
-  setDue(user: string, at: number | undefined): void {
-    if (at === undefined) this.#due.delete(user);
-    else this.#due.set(user, at);
-  }
-  write(step: Step): void {
-    if (step.synced) for (const user of step.synced.users) this.#touched.get(step.synced.intervalMs)?.delete(user);
-    for (const [user, profile] of step.profiles) {
-      if (profile) this.profiles.set(user, JSON.stringify(profile));
-      else this.profiles.delete(user);
-    }
-    for (const [user, at] of step.due) this.setDue(user, at);
-    for (const user of step.touched.users) this.touch(user, step.touched.intervalsMs);
-    for (const { sequence, user, definition } of step.tells) this.unsent.set(sequence, [user, definition]);
-    this.meta = step.meta;
-  }
-}
 
 interface Keeper {
   shelf: MemoryShelf;
@@ -294,88 +245,6 @@ export class World {
         busy = this.scan(p, 3, undefined) || busy;
         for (const interval of this.definitions.intervals) busy = this.sync(p, interval, undefined) || busy;
       }
-    }
-  }
-}
-
-/** The calls of a user. */
-interface Facts {
-  tracks: Extract<ProfileEvent, { kind: 'track' }>[];
-  identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
-}
-
-/**
- * Returns all users, from the first record of each origin and of each call. Moves wait for the records that they bring.
- */
-export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
-  const users = new Map<string, Facts>();
-  const moved = new Map<string, Facts>();
-  const of = (user: string) => users.get(user) ?? users.set(user, { tracks: [], identifies: [] }).get(user)!;
-  const seen = new Set<string>();
-  const next = log.map(() => 0);
-  const step = (p: number): boolean => {
-    const record = log[p]![next[p]!];
-    if (!record) return false;
-    const { user, event, origin, call } = record;
-    const copy = call && `${call.sighting.high}:${call.sighting.low}`;
-    const place = origin && `${origin.name}:${origin.offset}`;
-    const bringsAgain = origin !== undefined && /^p\d+\./.test(origin.name);
-    if (bringsAgain || (place && seen.has(`${place}>${p}`)) || (copy && seen.has(copy))) return (next[p]!++, true);
-    if (event.kind === 'merge' && !moved.has(place!)) return false;
-    next[p]!++;
-    if (place) seen.add(`${place}>${p}`);
-    if (copy) seen.add(copy);
-    if (event.kind === 'track') of(user).tracks.push(event);
-    if (event.kind === 'identify') of(user).identifies.push(event);
-    if (event.kind === 'delete') users.delete(user);
-    if (event.kind === 'alias') {
-      moved.set(`p${p}:${record.offset}`, users.get(user) ?? { tracks: [], identifies: [] });
-      users.delete(user);
-    }
-    if (event.kind === 'merge') {
-      const { tracks, identifies } = moved.get(place!)!;
-      of(user).tracks.push(...tracks);
-      of(user).identifies.push(...identifies);
-    }
-    return true;
-  };
-  while (log.some((_, p) => step(p)));
-  return users;
-}
-
-/** Returns traits, by the time of their calls. */
-export function naiveTraits({ identifies }: Facts): JsonObject {
-  const inOrder = [...identifies].sort((a, b) => a.atMs - b.atMs);
-  return Object.assign({}, ...inOrder.map(({ traits }) => traits)) as JsonObject;
-}
-
-/** Returns the value of a counter over all of a user's events. */
-export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number): Json {
-  const width = spec.windowMs === undefined ? 1 : Math.ceil(spec.windowMs / 64 / 1_000) * 1_000;
-  const since = spec.windowMs === undefined ? -Infinity : Math.floor((nowMs - spec.windowMs) / width) * width;
-  const values = tracks
-    .filter(({ event, atMs }) => event === spec.event && atMs >= since)
-    .sort((a, b) => a.atMs - b.atMs)
-    .map(({ properties }) => (spec.property === undefined ? null : properties[spec.property]));
-  const numbers = values.filter((value) => typeof value === 'number');
-  switch (spec.compute) {
-    case 'count':
-      return values.length;
-    case 'sum':
-      return numbers.reduce((sum, value) => sum + value, 0);
-    case 'min':
-      return numbers.length > 0 ? Math.min(...numbers) : null;
-    case 'max':
-      return numbers.length > 0 ? Math.max(...numbers) : null;
-    case 'first':
-      return numbers[0] ?? null;
-    case 'last':
-      return numbers.at(-1) ?? null;
-    case 'unique':
-      return [...new Set(numbers)].sort((a, b) => a - b);
-    case 'most_frequent': {
-      const times = (value: number) => numbers.filter((other) => other === value).length;
-      return [...new Set(numbers)].sort((a, b) => times(b) - times(a) || a - b)[0] ?? null;
     }
   }
 }

@@ -1,21 +1,11 @@
 import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
 import { type Step } from '../../../services/audiences/profiles/change-set';
-import { Engine } from '../../../services/audiences/profiles/engine';
-import {
-  decodeEvent,
-  encodeEvent,
-  type Incoming,
-  type ProfileEvent,
-} from '../../../services/audiences/repartition/event';
-import { NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
+import { decodeEvent, encodeEvent, type ProfileEvent } from '../../../services/audiences/repartition/event';
 import { changelogRecords, moveRecords } from '../../../services/audiences/profiles/step-records';
 import { encodeProfile, type Profile } from '../../../services/audiences/profiles/profile';
-import { refused, writeStep } from '../../../services/audiences/profiles/write-step';
-import { AppError } from '../../../shared/service/errors';
-import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
-import { MemoryShelf } from './audience-simulation';
+import { type InRecord } from '../../../shared/kafka/port';
+import { engineUnderTest, identify, NOW } from './engine-under-test';
 
-const NOW = 1_700_000_000_000;
 const KB = 1024;
 
 /** A definition that stores up to 100 values of a user. @param of the only source that counts; absent: all */
@@ -26,32 +16,6 @@ const values = (id: string, of?: string) =>
     ...(of !== undefined && { sources: [of] }),
   });
 
-function engineUnderTest(definitions: Definitions = new Definitions([])) {
-  const shelf = new MemoryShelf();
-  const unusable: number[] = [];
-  const engine = new Engine(shelf, NEW_PARTITION_STATE, {
-    ...{ partition: 0, end: 0, seen: () => true, definitions },
-    onUnusable: ({ offset }) => unusable.push(offset),
-  });
-  const commit = (step: Step | undefined) => {
-    if (step) engine.commit(step);
-    return step;
-  };
-  commit(engine.adopt(definitions, NOW));
-  while (engine.meta.scan) commit(engine.scan(NOW, 100));
-  let offset = engine.meta.live.next;
-  const records = (user: string, events: ProfileEvent[]): Incoming[] =>
-    events.map((event) => ({ offset: offset++, user, origin: undefined, event }));
-  const apply = (user: string, ...events: ProfileEvent[]) => commit(engine.apply(records(user, events), NOW))!;
-  return { shelf, engine, apply, records, unusable };
-}
-
-const identify = (traits: Record<string, string>): ProfileEvent => ({
-  kind: 'identify',
-  source: 's',
-  traits,
-  atMs: NOW,
-});
 const seen = (value: string, source = 's'): ProfileEvent => ({
   ...{ kind: 'track', source, event: 'Seen', properties: { value }, atMs: NOW },
 });
@@ -211,89 +175,4 @@ it.each([
   const { value, headers } = encodeEvent(event as ProfileEvent);
   const record = { key: Buffer.from(user), value: Buffer.from(value), headers, offset: 0 } as unknown as InRecord;
   expect(decodeEvent(record) !== undefined).toBe(taken);
-});
-
-describe('a step that Kafka refuses', () => {
-  const tooLarge = new AppError('overloaded', 'a record is larger than the broker takes', false);
-  /** Accepts records up to `limit` bytes. The error of a batch does not name the refused record. */
-  function broker(limit: number) {
-    const written = new Map<string, string | null>();
-    const moved: string[] = [];
-    const send = (records: OutRecord[]) => {
-      for (const { key, value, topic } of records) {
-        if ((value?.length ?? 0) > limit) return Promise.reject(tooLarge);
-        if (topic === 'profiles') written.set(key!, value && value.toString());
-        else moved.push(key!);
-      }
-      return Promise.resolve();
-    };
-    return { producer: { send }, written, moved };
-  }
-  const writing = (producer: { send: (records: OutRecord[]) => Promise<void> }, shelf: MemoryShelf) => {
-    const refusals: number[] = [];
-    return {
-      ...{ producer, partition: 0, before: (user: string) => shelf.get(user) },
-      onRefused: (_: AppError, bytes: number) => refusals.push(bytes),
-      refusals,
-    };
-  };
-  const profile = (bytes: number): Profile => ({ t: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } } });
-
-  it('is written without the user whose profile is too large: that user keeps the earlier profile, marked as full', async () => {
-    const { engine, shelf, records } = engineUnderTest();
-    shelf.profiles.set('ann', JSON.stringify(profile(400)));
-    const step = engine.apply(
-      [...records('ann', [identify({ more: 'y'.repeat(200) })]), ...records('bob', [identify({ plan: 'pro' })])],
-      NOW,
-    );
-    const { producer, written } = broker(600);
-    const how = writing(producer, shelf);
-    const { step: done } = await writeStep(step, how);
-    expect(done.profiles.get('ann')).toEqual({ ...profile(400), f: 1 });
-    expect(written.get('uann')).toBe(JSON.stringify({ ...profile(400), f: 1 }));
-    expect(written.get('ubob')).toContain('"plan"');
-    expect(written.has('m')).toBe(true);
-    expect(how.refusals).toHaveLength(1);
-  });
-
-  it('keeps the values sent to receivers if Kafka refuses even the earlier profile', async () => {
-    const { engine, shelf, records } = engineUnderTest();
-    const told = { aud_1: [true, NOW, 1] as [boolean, number, number] };
-    shelf.profiles.set('ann', JSON.stringify({ ...profile(900), s: told }));
-    const step = engine.apply(records('ann', [identify({ plan: 'free' })]), NOW + 1);
-    const { producer, written } = broker(600);
-    await writeStep(step, writing(producer, shelf));
-    expect(JSON.parse(written.get('uann')!)).toEqual({ s: told, f: 1 });
-  });
-
-  it('keeps a profile that is too large to move under its id', async () => {
-    const { engine, shelf, records } = engineUnderTest();
-    shelf.profiles.set('ann', JSON.stringify(profile(560)));
-    shelf.profiles.set('bob', JSON.stringify(profile(10)));
-    const step = engine.apply(
-      [...records('ann', [{ kind: 'alias', to: 'cyn' }]), ...records('bob', [{ kind: 'alias', to: 'dan' }])],
-      NOW,
-    );
-    const { producer, written, moved } = broker(650);
-    const { step: done } = await writeStep(step, writing(producer, shelf));
-    expect([done.moves.map(({ user }) => user), moved]).toEqual([['dan'], ['dan']]);
-    expect(JSON.parse(written.get('uann')!)).toEqual({ ...profile(560), f: 1 });
-    expect(written.get('ubob')).toBeNull();
-  });
-
-  it('ends the process if Kafka refuses every record, since no single user causes it', async () => {
-    const { engine, shelf, records } = engineUnderTest();
-    const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
-    const how = writing(broker(0).producer, shelf);
-    await expect(writeStep(step, how)).rejects.toMatchObject({ code: 'kafka_unavailable' });
-  });
-
-  it('is retried as a whole if the refusal is temporary', async () => {
-    const busy = new AppError('overloaded', 'this process is stopping', true);
-    const { engine, shelf, records } = engineUnderTest();
-    const step = engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW);
-    const how = writing({ send: () => Promise.reject(busy) }, shelf);
-    await expect(writeStep(step, how)).rejects.toBe(busy);
-    await expect(refused([{ topic: 'messages', key: null, value: 'x' }], how)).rejects.toBe(busy);
-  });
 });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { type Definition, ofAudience, ofTrait } from '../../../services/audiences/definitions/compile';
 import { type ComputedTrait } from '../../../shared/model/audience-definition';
-import { DEATHS, naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from './audience-simulation';
+import { DEATHS, PARTITIONS, USERS, World } from './audience-simulation';
+import { naiveCount, naiveTraits, naiveUsers } from './naive-audiences';
 
 /** A receiver's values equal the values computed from the calls, for any sequence of calls, definitions and crashes. */
 

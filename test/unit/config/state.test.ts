@@ -163,9 +163,7 @@ describe('a query of config', () => {
   });
 });
 
-/**
- * Steps of two processes that do not know of each other. Each write replaces the version that its process last read.
- */
+/** Steps of two processes that do not know of each other. Each write replaces the version last read. */
 interface Step {
   writer: 0 | 1;
   act: 'look' | 'put' | 'delete' | 'tombstone';

@@ -19,8 +19,9 @@ describe('a response', () => {
   test.each([424, 426, 428, 431, 451, 499])('with status %i, another 4xx, is rejected', (status) =>
     expect(classifyStatus(status)).toBe('rejected'),
   );
-  test.each([0, 100, 101, 199, 600, 999, NaN])('with status %i, which HTTP does not define as final, is retried', (status) =>
-    expect(classifyStatus(status)).toBe('retry'),
+  test.each([0, 100, 101, 199, 600, 999, NaN])(
+    'with status %i, which HTTP does not define as final, is retried',
+    (status) => expect(classifyStatus(status)).toBe('retry'),
   );
 });
 
@@ -87,4 +88,6 @@ test.each<[Outcome[], Outcome]>([
   [['rejected', 'retry', 'rejected'], 'retry'],
   [['rejected', 'rejected'], 'rejected'],
   [[], 'rejected'],
-])('the outcomes %j of all URLs make the attempt %s', (outcomes, expected) => expect(mergeOutcomes(outcomes)).toBe(expected));
+])('the outcomes %j of all URLs make the attempt %s', (outcomes, expected) =>
+  expect(mergeOutcomes(outcomes)).toBe(expected),
+);

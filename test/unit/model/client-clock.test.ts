@@ -49,12 +49,22 @@ describe('the corrected time', () => {
     ['no sentAt, and takes the original', '2026-11-21T08:00:00.000Z', undefined, '2026-11-21T08:00:00.000Z'],
     ['sentAt null (Java)', '2026-11-21T08:00:00.000Z', null, '2026-11-21T08:00:00.000Z'],
     ['an unreadable sentAt', '2026-11-21T08:00:00.000Z', 'now', '2026-11-21T08:00:00.000Z'],
-    ['a call made 5 s before sending', '2026-11-21T08:19:50.000Z', '2026-11-21T08:19:55.000Z', '2026-11-21T08:19:55.000Z'],
+    [
+      'a call made 5 s before sending',
+      '2026-11-21T08:19:50.000Z',
+      '2026-11-21T08:19:55.000Z',
+      '2026-11-21T08:19:55.000Z',
+    ],
     ['a clock of 1970', '1970-01-01T00:00:00.000Z', '1970-01-01T00:00:10.000Z', '2026-11-21T08:19:50.000Z'],
     ['a clock a day ahead', '2026-11-22T08:20:00+0000', '2026-11-22T08:20:01+0000', '2026-11-21T08:19:59.000Z'],
     ['an import of 2012', '2012-12-02T00:30:12.984Z', '2026-11-21T08:20:00.000Z', '2012-12-02T00:30:12.984Z'],
     ['an unreadable original', 'soon', '2026-11-21T08:19:55.000Z', '2026-11-21T08:20:00.000Z'],
-    ['a result beyond the year 9999', '9999-01-01T00:00:00.000Z', '0001-01-01T00:00:00.000Z', '2026-11-21T08:20:00.000Z'],
+    [
+      'a result beyond the year 9999',
+      '9999-01-01T00:00:00.000Z',
+      '0001-01-01T00:00:00.000Z',
+      '2026-11-21T08:20:00.000Z',
+    ],
     ['a result before the year 0', '0001-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z', '2026-11-21T08:20:00.000Z'],
   ])('is right for %s', (_, original, sentAt, expected) => {
     expect(iso(correctedTimeMs(original, sentAt, received))).toBe(expected);

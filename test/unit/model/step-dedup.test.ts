@@ -14,7 +14,12 @@ describe('a second record', () => {
     ['of another partition is kept', { offset: 5 }, { offset: 9, partition: 1 }, false],
     ['of another topic, with the same partition number, is kept', { offset: 5 }, { offset: 9, topic: 'other' }, false],
     ['of another delivery is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'e' } }, false],
-    ['of the next attempt is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'd', attempt: '1', hop: '1' } }, false],
+    [
+      'of the next attempt is kept',
+      { offset: 5 },
+      { offset: 9, headers: { delivery: 'd', attempt: '1', hop: '1' } },
+      false,
+    ],
     ['of the next hop is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'd', hop: '1' } }, false],
     ['of a replay is kept', { offset: 5 }, { offset: 9, headers: { delivery: 'd', replay: '1' } }, false],
     [

@@ -16,10 +16,18 @@ test.each([
   ['two calls are counted', [incoming(5, 'a'), incoming(6, 'b')], [5, 6]],
   ['a duplicate call is not counted', [incoming(5, 'a'), incoming(6, 'b'), incoming(9, 'a')], [5, 6]],
   ['a call that is read again after a crash is counted again', [incoming(5, 'a'), incoming(5, 'a')], [5, 5]],
-  ['a duplicate call is skipped also when it is read again', [incoming(5, 'a'), incoming(9, 'a'), incoming(9, 'a')], [5]],
+  [
+    'a duplicate call is skipped also when it is read again',
+    [incoming(5, 'a'), incoming(9, 'a'), incoming(9, 'a')],
+    [5],
+  ],
   ['records of an older version are all counted', [incoming(5, undefined), incoming(6, undefined)], [5, 6]],
   ['a duplicate call an hour later is skipped', [incoming(5, 'a'), incoming(6, 'a', HOUR_MS)], [5]],
-  ['a duplicate call after more than an hour is counted', [incoming(5, 'a'), incoming(6, 'a', HOUR_MS + 2_000)], [5, 6]],
+  [
+    'a duplicate call after more than an hour is counted',
+    [incoming(5, 'a'), incoming(6, 'a', HOUR_MS + 2_000)],
+    [5, 6],
+  ],
 ])('%s', (_, records, counted) => {
   expect(new CountedCalls().withoutCopies(records).map(({ offset }) => offset)).toEqual(counted);
 });

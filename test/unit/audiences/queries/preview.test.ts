@@ -4,7 +4,8 @@ import { type Figures, type Snapshot, MAX_SAMPLE, previewOf } from '../../../../
 import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { HashSample } from '../../../../services/audiences/queries/sample';
 import { EMPTY_LOG, profileShelf } from '../../../support/profiles';
-import { naiveCount, naiveTraits, naiveUsers, PARTITIONS, USERS, World } from '../audience-simulation';
+import { PARTITIONS, USERS, World } from '../audience-simulation';
+import { naiveCount, naiveTraits, naiveUsers } from '../naive-audiences';
 
 /** A preview equals the values computed from the calls, although nothing is defined, and it changes nothing. */
 

@@ -80,7 +80,10 @@ test('a fifth preview cancels the oldest, and its caller gets the reason', async
   process.kept.clear();
   for (let i = 0; i < 5; i++) preview(`pre_${i}`);
   await eventually(() => {
-    expect(answersTo('pre_0').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('Too many previews') });
+    expect(answersTo('pre_0').at(-1)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('Too many previews'),
+    });
     expect(answersTo('pre_4')).toEqual([{ kind: 'heard' }]);
   });
   expect(answersTo('pre_1')).toEqual([{ kind: 'heard' }]);

@@ -1,0 +1,36 @@
+import { Definitions } from '../../../services/audiences/definitions/compile';
+import { type Step } from '../../../services/audiences/profiles/change-set';
+import { Engine } from '../../../services/audiences/profiles/engine';
+import { NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
+import { type Incoming, type ProfileEvent } from '../../../services/audiences/repartition/event';
+import { MemoryShelf } from './memory-shelf';
+
+export const NOW = 1_700_000_000_000;
+
+/** An engine on profiles in memory, whose definitions are live. */
+export function engineUnderTest(definitions: Definitions = new Definitions([])) {
+  const shelf = new MemoryShelf();
+  const unusable: number[] = [];
+  const engine = new Engine(shelf, NEW_PARTITION_STATE, {
+    ...{ partition: 0, end: 0, seen: () => true, definitions },
+    onUnusable: ({ offset }) => unusable.push(offset),
+  });
+  const commit = (step: Step | undefined) => {
+    if (step) engine.commit(step);
+    return step;
+  };
+  commit(engine.adopt(definitions, NOW));
+  while (engine.meta.scan) commit(engine.scan(NOW, 100));
+  let offset = engine.meta.live.next;
+  const records = (user: string, events: ProfileEvent[]): Incoming[] =>
+    events.map((event) => ({ offset: offset++, user, origin: undefined, event }));
+  const apply = (user: string, ...events: ProfileEvent[]) => commit(engine.apply(records(user, events), NOW))!;
+  return { shelf, engine, apply, records, unusable };
+}
+
+export const identify = (traits: Record<string, string>): ProfileEvent => ({
+  kind: 'identify',
+  source: 's',
+  traits,
+  atMs: NOW,
+});

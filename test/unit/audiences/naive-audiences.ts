@@ -1,0 +1,85 @@
+import { type CounterSpec } from '../../../services/audiences/definitions/aggregates';
+import { type Incoming, type ProfileEvent } from '../../../services/audiences/repartition/event';
+import { type Json, type JsonObject } from '../../../shared/model/message';
+
+/** The calls of a user. */
+interface Facts {
+  tracks: Extract<ProfileEvent, { kind: 'track' }>[];
+  identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
+}
+
+/**
+ * Returns all users, from the first record of each origin and of each call. Moves wait for the records that they bring.
+ */
+export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
+  const users = new Map<string, Facts>();
+  const moved = new Map<string, Facts>();
+  const of = (user: string) => users.get(user) ?? users.set(user, { tracks: [], identifies: [] }).get(user)!;
+  const seen = new Set<string>();
+  const next = log.map(() => 0);
+  const step = (p: number): boolean => {
+    const record = log[p]![next[p]!];
+    if (!record) return false;
+    const { user, event, origin, call } = record;
+    const copy = call && `${call.sighting.high}:${call.sighting.low}`;
+    const place = origin && `${origin.name}:${origin.offset}`;
+    const bringsAgain = origin !== undefined && /^p\d+\./.test(origin.name);
+    if (bringsAgain || (place && seen.has(`${place}>${p}`)) || (copy && seen.has(copy))) return (next[p]!++, true);
+    if (event.kind === 'merge' && !moved.has(place!)) return false;
+    next[p]!++;
+    if (place) seen.add(`${place}>${p}`);
+    if (copy) seen.add(copy);
+    if (event.kind === 'track') of(user).tracks.push(event);
+    if (event.kind === 'identify') of(user).identifies.push(event);
+    if (event.kind === 'delete') users.delete(user);
+    if (event.kind === 'alias') {
+      moved.set(`p${p}:${record.offset}`, users.get(user) ?? { tracks: [], identifies: [] });
+      users.delete(user);
+    }
+    if (event.kind === 'merge') {
+      const { tracks, identifies } = moved.get(place!)!;
+      of(user).tracks.push(...tracks);
+      of(user).identifies.push(...identifies);
+    }
+    return true;
+  };
+  while (log.some((_, p) => step(p)));
+  return users;
+}
+
+/** Returns traits, by the time of their calls. */
+export function naiveTraits({ identifies }: Facts): JsonObject {
+  const inOrder = [...identifies].sort((a, b) => a.atMs - b.atMs);
+  return Object.assign({}, ...inOrder.map(({ traits }) => traits)) as JsonObject;
+}
+
+/** Returns the value of a counter over all of a user's events. */
+export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number): Json {
+  const width = spec.windowMs === undefined ? 1 : Math.ceil(spec.windowMs / 64 / 1_000) * 1_000;
+  const since = spec.windowMs === undefined ? -Infinity : Math.floor((nowMs - spec.windowMs) / width) * width;
+  const values = tracks
+    .filter(({ event, atMs }) => event === spec.event && atMs >= since)
+    .sort((a, b) => a.atMs - b.atMs)
+    .map(({ properties }) => (spec.property === undefined ? null : properties[spec.property]));
+  const numbers = values.filter((value) => typeof value === 'number');
+  switch (spec.compute) {
+    case 'count':
+      return values.length;
+    case 'sum':
+      return numbers.reduce((sum, value) => sum + value, 0);
+    case 'min':
+      return numbers.length > 0 ? Math.min(...numbers) : null;
+    case 'max':
+      return numbers.length > 0 ? Math.max(...numbers) : null;
+    case 'first':
+      return numbers[0] ?? null;
+    case 'last':
+      return numbers.at(-1) ?? null;
+    case 'unique':
+      return [...new Set(numbers)].sort((a, b) => a - b);
+    case 'most_frequent': {
+      const times = (value: number) => numbers.filter((other) => other === value).length;
+      return [...new Set(numbers)].sort((a, b) => times(b) - times(a) || a - b)[0] ?? null;
+    }
+  }
+}
