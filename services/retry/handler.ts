@@ -5,13 +5,13 @@ import { whenDue } from './when-due';
 import { watchReturn } from './telemetry';
 
 /**
- * Gives records of the tiers back to delivery when they are due. It keeps nothing: a partition whose head is not due is
- * paused until then, and what waits, waits in Kafka.
+ * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses a partition until its
+ * head is due, and the waiting records stay in Kafka.
  *
  * Invariant: a record is done only when Kafka has acknowledged its copy in `webhooks.due`.
  */
 
-/** Copies not yet acknowledged: beyond it partitions wait. */
+/** Limit of unacknowledged copies; at the limit, partitions wait. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 export class Requeuer {
@@ -22,13 +22,13 @@ export class Requeuer {
   constructor(
     private readonly options: {
       producer: BatchProducer;
-      /** by the brokers' clock, ms since 1970 */
+      /** the brokers' clock, ms since 1970 */
       now: () => number;
       onRoom: () => void;
     },
   ) {}
 
-  /** Second records of a delivery's step that were dropped. */
+  /** Number of dropped records that repeated a step of a delivery. */
   get duplicatesDropped(): number {
     return this.#duplicatesDropped;
   }
@@ -58,7 +58,7 @@ export class Requeuer {
           onRoom();
         }
       },
-      // A stopping process refuses, or Kafka refuses the record for good (the appender logs it): it stays open in its tier.
+      // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs it): it stays in its tier.
       () => undefined,
     );
     return 'accepted';

@@ -10,16 +10,16 @@ import { Requeuer } from './handler';
 import { TierReader } from './tiers';
 import { watchTiers } from './telemetry';
 
-/** Deliveries wait in the tiers, and come back when they are due. */
+/** The retry service returns deliveries from the tiers when they are due. */
 
-/** Only the head of a tier matters: a small fetch keeps rereading it cheap. */
+/** Only the head of a tier matters: small fetches make reading it again cheap. */
 const FETCH_BYTES = 128 * 1024;
-/** What falls due in one partition after the other goes in one request: it has waited for seconds. */
+/** Groups records that fall due in one partition after the other into one request: they have waited for seconds. */
 const GATHER_MS = 50;
 
 /**
- * Long polls over all partitions of all tiers are what an idle process costs: fewer than elsewhere. What falls due behind the
- * head that was looked at may be so much later, of the second that is promised, and for a short tier it must be little.
+ * An idle process costs its long polls over all partitions of all tiers, so it polls less often than other services. A
+ * record behind the head may be late by this time, which counts against the promised second and must be little for a short tier.
  */
 const MOST_FETCH_WAIT_MS = 150;
 const LEAST_FETCH_WAIT_MS = 100;

@@ -5,7 +5,7 @@ import { type Count, type Distribution, metrics } from '../../shared/telemetry/m
 import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
 import { childTraceparent, withSpanId } from '../../shared/telemetry/trace';
 
-/** What is told of deliveries that come back. */
+/** Metrics and spans of the retry service. */
 
 const GROUP = 'retry';
 const LATENESS_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900];
@@ -33,7 +33,7 @@ interface Tier {
 }
 const tiers = new Map<string, Tier>();
 
-/** The tiers there are: they are counted from now on, from 0. */
+/** Creates the series of these tiers, so that they are exported as 0 before the first record. */
 export function watchTiers(topics: readonly string[]): void {
   for (const topic of topics) tierOf(topic);
 }
@@ -48,7 +48,7 @@ function tierOf(topic: string): Tier {
   return tier;
 }
 
-/** A record is due. @returns to be called when its copy is acknowledged */
+/** Starts the measurement of a due record. @returns the function to call when its copy is acknowledged */
 export function watchReturn(record: OpenRecord, nowMs: number): () => void {
   const tier = tierOf(record.topic);
   const waitedMs = nowMs - record.timestampMs;

@@ -4,24 +4,24 @@ import { tierDelayMs } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 
 /**
- * Reads all tiers, also those that are made while it runs: a delivery process with new delays makes their topics, and what it puts
- * there is owed. kafkajs cannot change a subscription, so that a new consumer takes the place of the old one.
+ * Reads all tiers, including tiers that are created while it runs: a delivery process with new delays creates their topics,
+ * and its deliveries must come back. kafkajs cannot change a subscription, so a new consumer replaces the old one.
  */
 
 /**
- * New tiers come with a change of settings, a few times a year; what waits in one is late by so much once. A look is one metadata
- * request.
+ * New tiers come with a change of settings, a few times a year, and their first records are late by at most this time. Each
+ * check is one metadata request.
  */
 const LOOK_EVERY_MS = 30_000;
-/** A consumer could not be begun since Kafka is away. */
+/** Pause before the next try when Kafka is unavailable. */
 const AGAIN_MS = 1_000;
-/** Only copies that are being written are waited for. */
+/** The old consumer waits only for copies that are being written. */
 const HAND_OVER_MS = 5_000;
 
 interface Parts {
   kafka: Pick<Kafka, 'listTopics'>;
   consume(topics: string[]): Promise<Consumption>;
-  /** another consumer reads from now on */
+  /** called with each new consumer */
   onConsumption(consumption: Consumption): void;
   log: Log;
 }
@@ -35,7 +35,7 @@ export class TierReader {
 
   constructor(private readonly parts: Parts) {}
 
-  /** @throws what the first look throws */
+  /** @throws the error of the first check */
   async start(): Promise<void> {
     await this.#look();
     this.#lookLater(LOOK_EVERY_MS);
@@ -61,7 +61,7 @@ export class TierReader {
     if (this.#stopped) clearTimeout(this.#timer);
   }
 
-  /** Also the tiers that are no longer configured: what waits in them is owed. */
+  /** Subscribes to all tier topics, also those no longer configured: deliveries still wait in them. */
   async #look(): Promise<void> {
     const found = (await this.parts.kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);
     const made = found.filter((topic) => !this.#topics.includes(topic));

@@ -1,18 +1,18 @@
-/** When a delayed record is due, and when a partition whose head is not due is looked at again: pure. */
+/** Decides when a delayed record is due, and when to read a partition again whose head is not due: pure. */
 
 /**
- * A partition is not looked at again for each record that falls due: what is due by then goes in one request. A fifth of
- * a second late is within the promise of one; tiers shorter than that are looked at more often.
+ * Least pause of a partition, so that the records that fall due within it are returned in one request. A fifth of a second
+ * is within the promised second; shorter tiers are read more often.
  */
 const LEAST_PAUSE_MS = 200;
 
-/** `now`, or how long to wait before it is read again, ms. */
+/** `now`, or the wait before the next read, ms. */
 export type Due = 'now' | { againInMs: number };
 
 /**
- * @param appendedAtMs the broker's stamp of the record: file order is due order, since each tier has one delay
- * @param delayMs of the tier
- * @param nowMs by the brokers' clock as well
+ * @param appendedAtMs the broker's timestamp of the record; a tier has one delay, so its records fall due in order
+ * @param delayMs the tier's delay
+ * @param nowMs also by the brokers' clock
  */
 export function whenDue(appendedAtMs: number, delayMs: number, nowMs: number): Due {
   const dueMs = appendedAtMs + delayMs;

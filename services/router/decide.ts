@@ -14,24 +14,24 @@ import { filtersOf } from '../../shared/cel/filter';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 
-/** What a record of `messages` becomes: pure. */
+/** Decides what becomes of a record of `messages`: pure, without a clock or Kafka. */
 
-/** What the router needs to know: no clock and no Kafka. */
+/** Configuration that the decision depends on. */
 export interface Routing {
   config: Pick<ConfigView, 'source' | 'destinationsOf'>;
-  /** how long after acceptance a delivery is retried */
+  /** time after acceptance in which a delivery is retried */
   windowMs: number;
 }
 
 export type Decision =
   | { kind: 'deliver'; records: OutRecord[]; filters: Filters }
   | { kind: 'dropped'; reason: 'no_destination' | 'blocked' | 'filtered'; filters: Filters }
-  /** not known here (yet): the caller must look again before it drops what was accepted */
+  /** not known here (yet): the caller must read `config` to its end before it drops the accepted message */
   | { kind: 'unknown_source' }
-  /** it cannot be read, and never will be: it goes aside */
+  /** permanently unreadable: the caller writes it to `messages.rejected` */
   | Rejected;
 
-/** What filters kept back, and which of them failed. */
+/** The deliveries that filters stopped, and the filters that failed. */
 export type Filters = Pick<Routed, 'filtered' | 'failed'>;
 
 /** @param value the message, JSON */
@@ -47,7 +47,7 @@ export function decide(head: MessageHeaders, value: Buffer | null, routing: Rout
   if (destinations.length === 0) {
     return { kind: 'dropped', reason: filters.filtered > 0 ? 'filtered' : 'no_destination', filters };
   }
-  // One body for all of them: rendered once, never again.
+  // All deliveries share one body, which is rendered once.
   const body = Buffer.from(renderBody(message));
   const expiresAt = windowStart(head) + routing.windowMs;
   return {
@@ -60,15 +60,15 @@ export function decide(head: MessageHeaders, value: Buffer | null, routing: Rout
   };
 }
 
-/** What the router needs of a source's destinations for each message. */
+/** A source's destinations, prepared for routing. */
 interface Connected {
   destinations: readonly Destination[];
   versions: ReadonlyMap<Destination, number>;
-  /** how many of them have a filter */
+  /** number of destinations with a filter */
   filters: number;
 }
 
-/** By the list that `config` gives, which is another one after each change. */
+/** Keyed by the list from `config`, which is a new one after each change. */
 const known = new WeakMap<readonly Entry<Destination>[], Connected>();
 
 function connectedBy(entries: readonly Entry<Destination>[]): Connected {

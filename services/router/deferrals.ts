@@ -4,13 +4,13 @@ import { logThrottle } from '../../shared/service/log-throttle';
 import { type Log } from '../../shared/telemetry/log';
 
 /**
- * Leaves messages in Kafka that the router can neither decide about nor hold in memory: those of a source whose last
- * record of `config` this process cannot read, and those beyond the bound while `config` is behind. Their offsets stay
- * open, so that no record is lost, and the partition goes on with other sources. They are read again as soon as they can
- * be decided.
+ * Leaves messages in Kafka that the router can neither decide nor hold in memory: messages of a source whose last `config`
+ * record this process cannot read, and messages beyond the bound while `config` is behind. Their offsets stay open, so
+ * that no record is lost, and the partition continues with other sources. The router reads them again as soon as it can
+ * decide them.
  */
 
-/** Why a message cannot be decided about. */
+/** The reason why a message cannot be decided. */
 export type Doubt = 'source_unreadable' | 'config_behind';
 
 const LOG_EVERY_MS = 60_000;
@@ -27,7 +27,7 @@ export class Deferrals {
   #behind = false;
   readonly #speaks = logThrottle(LOG_EVERY_MS, MAX_LOGGED_SOURCES, () => performance.now());
 
-  /** @param hasRoom returns whether messages can be held again */
+  /** @param hasRoom returns whether the router can hold messages in memory again */
   constructor(
     private readonly options: Options,
     private readonly hasRoom: () => boolean,
@@ -44,7 +44,7 @@ export class Deferrals {
 
   #look(): void {
     if (!this.#isDecidable()) return;
-    // What still cannot be decided is deferred once more.
+    // The router defers again the messages that it still cannot decide.
     this.#behind = false;
     this.#unreadable.clear();
     this.options.onDecidable();

@@ -23,17 +23,20 @@ import { drops, watchFilters, watchRouting } from './telemetry';
 /**
  * Turns messages into deliveries.
  *
- * Invariant: a record is done only when Kafka has acknowledged all that came of it: its deliveries, or the note of why
- * there can be none. What is in between is bounded; beyond it partitions wait.
+ * Invariant: a record is done only when Kafka has acknowledged all its output: its deliveries, or the record of why there
+ * can be none. Unacknowledged output is bounded; at the bound, partitions wait.
  *
- * A message is a copy once the first one's output is acknowledged. One that is read before that waits for it, its record
- * open: dropped at once, both would be lost with this process; routed at once, both would be delivered.
+ * A message counts as a duplicate once the output of the first copy is acknowledged. A copy that is read before that waits
+ * with its record open. A copy dropped earlier could be lost together with the first by a crash; a copy routed earlier
+ * would be delivered twice.
  *
- * A message that goes nowhere is dropped only by a `config` that is known as of the time when the message was read. Until
- * then it is held with its record open, and others of its partition pass. What cannot be held is deferred (deferrals.ts).
+ * The router drops a message without a destination only by a `config` that is complete up to the time when the message was
+ * read. Until then it holds the message with its record open, and others of the partition pass. Messages that it cannot
+ * hold are deferred (deferrals.ts).
  *
- * The memory of messages routed is filled again at start from `messages` itself (`recall`). What is recalled and was not
- * routed yet is no duplicate of itself: it stands at the same offset, and a copy behind it may go, since it will be routed.
+ * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it that was not routed yet
+ * is not taken for a duplicate, because it has the same offset. A later copy may be dropped, because the first will be
+ * routed.
  */
 export interface RouterOptions {
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'completeAt' | 'changes' | 'onComplete'>;
@@ -41,33 +44,33 @@ export interface RouterOptions {
   windowMs: number;
   now: () => number;
   log: Log;
-  /** partitions that were refused may be read again */
+  /** called when refused partitions may be read again */
   onRoom: () => void;
-  /** records that were deferred can be decided now: read them again */
+  /** called when deferred records can be decided and should be read again */
   onDecidable: () => void;
-  /** this process must not go on */
+  /** called when this process must not continue */
   onFatal: (error: unknown) => void;
 }
 
-/** Output not yet acknowledged: about a second's worth at full speed. */
+/** Unacknowledged output: about one second at full speed. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
-/** Copies that wait, and messages that are held for `config`: so many of each, about 1 KB each. */
+/** Limit of waiting copies, and of messages held for `config`; each takes about 1 KB. */
 const MAX_WAITING = 20_000;
-/** A reader proves ten times a second that it knows all of `config`: a message that is held for longer may be held for minutes. */
+/** A reader confirms ten times a second that it has read all of `config`; a message held for longer than this may be held for minutes. */
 const BEHIND_MS = 2_000;
-/** Until then partitions wait where too many are held. */
+/** Pause of a partition while too many messages are held. */
 const HELD_AGAIN_MS = 100;
-/** Of a record that cannot be read the debugger needs the beginning only. */
+/** The debugger shows only the beginning of an unreadable record. */
 const KEPT_TEXT_LENGTH = 4_096;
 const UNREADABLE = 'unreadable_message';
 
-/** A record and what it said while it was offered. */
+/** A record with its parsed headers and its value. */
 interface Incoming {
   record: OpenRecord;
   head: MessageHeaders;
   value: Buffer | null;
   sighting: MessageRef;
-  /** what it was decided to be last, while it is held */
+  /** the latest decision, while the message is held */
   decision?: Decision;
 }
 
@@ -84,11 +87,11 @@ export class Router {
   constructor(private readonly options: RouterOptions) {
     const decide = (met: Incoming, knowledge: Knowledge) => this.#route(met, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
-    // It looks after #undecided has looked, which may have let go of what it held.
+    // Registered after #undecided, which may release messages and so make room first.
     this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
   }
 
-  /** Remembers a record that was read back, routed or not. */
+  /** Adds a record, routed or not, to the deduplication window. */
   warm(record: InRecord): void {
     rememberMessage(this.#seen, record);
   }
@@ -114,16 +117,16 @@ export class Router {
     }
   }
 
-  /** How many messages are held in memory until `config` is known, and how long the oldest is. */
+  /** Number of messages held in memory until `config` is known, and the wait of the oldest, ms. */
   get held(): { count: number; oldestMs: number } {
     return { count: this.#undecided.size, oldestMs: this.#undecided.oldestMs };
   }
 
-  /** Some records are leaving: of those, what waits for `config` is given back. */
+  /** Hands back the messages of revoked partitions that wait for `config`. */
   onRevoking(): void {
     this.#undecided.release(({ record }) => {
       if (!record.isRevoking) return false;
-      // A few records that are routed twice, where the commit has no room to name them, cost less than a partition that
+      // If the commit metadata has no room for them, a few records are routed twice. That costs less than a partition that
       // cannot move until `config` is read.
       if (!record.handBack()) record.defer();
       return true;
@@ -136,7 +139,7 @@ export class Router {
     return { record, head, value: record.value, sighting: seenAs };
   }
 
-  /** @returns false where it is held: it goes nowhere by a `config` that may be behind */
+  /** @returns false if the message is held because it has no destination and `config` may be behind */
   #route(met: Incoming, { current, changed }: Knowledge): boolean {
     if (changed || !met.decision) {
       if (this.#seen.isDuplicate(met.sighting, this.options.now())) {
@@ -153,18 +156,18 @@ export class Router {
     } else if (doubt === 'source_unreadable' || this.#undecided.size >= MAX_WAITING) {
       this.#deferrals.defer(met.record, met.head.sourceId, doubt);
     } else {
-      // A slice would keep the whole fetch in memory.
+      // Copied, because a slice would keep the whole fetch in memory.
       if (changed) met.value &&= Buffer.from(met.value);
       return false;
     }
     return true;
   }
 
-  /** Returns why a message that goes nowhere by what is known must not be dropped yet. */
+  /** Returns why a message without a destination must not be dropped yet; undefined if it may be. */
   #doubt({ sourceId }: MessageHeaders, decision: Decision, current: boolean): Doubt | undefined {
     if (decision.kind !== 'unknown_source' && decision.kind !== 'dropped') return undefined;
     const { config } = this.options;
-    // A newer router can read the source: its messages wait for that one.
+    // A newer router can read the source, so its messages wait for that router.
     if (config.isUnreadable('source', sourceId) && isOfSource(decision, config.source(sourceId))) {
       return 'source_unreadable';
     }
@@ -186,7 +189,7 @@ export class Router {
     }
   }
 
-  /** Whatever a record makes throw is its own fault: the partition goes on without it. */
+  /** Rejects a record that makes routing throw, so that its partition continues. */
   #decide({ head, value }: Incoming): Decision {
     try {
       return decide(head, value, this.options);
@@ -209,10 +212,10 @@ export class Router {
       },
       (error: unknown) => {
         const copies = this.#inFlight.end(met.sighting);
-        // A stopping process refuses for the moment: the records stay open, and the next process reads them again.
+        // The producer of a stopping process refuses: the records stay open, and the next process reads them again.
         if (error instanceof AppError && error.retriable) return;
         this.#reject(met.record, whatOf(met), messageOf(error));
-        // The next of them is the first now.
+        // The next copy becomes the first.
         for (const copy of copies) this.#undecided.offer(copy);
       },
     );
@@ -236,7 +239,7 @@ export class Router {
     this.counts.rejected++;
     this.options.log.warn({ partition, offset, reason }, 'message.rejected');
     const append = this.options.producer.send([rejectedRecord(record, what, reason, this.options.now())]);
-    // Refused by a stopping process, or for good by Kafka: the record stays open.
+    // If the stopping producer or Kafka refuses, the record stays open.
     append
       .then(() => this.#finish(record))
       .catch((error: unknown) => {
@@ -264,12 +267,12 @@ export class Router {
   }
 }
 
-/** Whether it is the source that keeps a message from going anywhere. */
+/** Returns whether the source is the reason that a message has no destination. */
 function isOfSource(decision: Decision, source: Entry<Source> | undefined): boolean {
   return !source?.data.enabled || (decision.kind === 'dropped' && decision.reason === 'blocked');
 }
 
-/** What is kept of a record that goes aside. */
+/** The part of a rejected record that is written to `messages.rejected`. */
 interface What {
   source: string;
   value: Buffer | null;

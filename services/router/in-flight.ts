@@ -3,21 +3,21 @@ import { type OpenRecord } from '../../shared/kafka/port';
 import { CompactingMap } from '../../shared/service/compacting-map';
 
 /**
- * Messages on their way to Kafka, and the copies of them that wait to hear whether they got there.
+ * Tracks messages whose output Kafka has not acknowledged yet, and the copies that wait for the result.
  *
- * Invariant: a copy waits only for a record at a lower offset of its own partition, which no commit passes meanwhile: if
- * the first is lost with this process, both are read again.
+ * Invariant: a copy waits only for a record at a lower offset of the same partition. No commit passes that record while it
+ * is open, so that both are read again if the process dies.
  */
 export class InFlightMessages<Copy extends { record: OpenRecord }> {
   readonly #firsts = new CompactingMap<string, { offset: number; copies: Copy[] }>();
   #waiting = 0;
 
-  /** copies that wait */
+  /** Number of waiting copies. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** @returns whether it is a copy of what is on its way: then it waits */
+  /** @returns whether a message in flight has the same id; the copy then waits for it */
   waits(met: MessageRef, copy: Copy): boolean {
     const first = this.#firsts.get(nameOf(met));
     if (!first || first.offset >= met.offset) return false;
@@ -28,11 +28,11 @@ export class InFlightMessages<Copy extends { record: OpenRecord }> {
 
   begin(met: MessageRef): void {
     const name = nameOf(met);
-    // One that was read twice is on its way twice: its copies wait for the first reading.
+    // A record that was read twice is in flight twice: its copies wait for the first reading.
     if (!this.#firsts.has(name)) this.#firsts.set(name, { offset: met.offset, copies: [] });
   }
 
-  /** It got there, or never will. @returns the copies that have waited for it */
+  /** Ends a message, acknowledged or failed. @returns the copies that waited for it */
   end(met: MessageRef): Copy[] {
     const name = nameOf(met);
     const first = this.#firsts.get(name);

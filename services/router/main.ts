@@ -10,11 +10,11 @@ import { createLog } from '../../shared/telemetry/log';
 import { Router } from './handler';
 import { observeRouter } from './telemetry';
 
-/** Messages become deliveries: one for each destination that wants them. */
+/** The router turns messages into deliveries, one for each matching destination. */
 
 /**
- * Part of the time from a call to its webhook where more than a hundred come in a second; and what each of twelve partitions
- * is given in one request is what a broker's cost depends on.
+ * Above a hundred messages a second this adds to the time from a call to its webhook; in return each request carries more
+ * records for each of the twelve partitions, which decides the broker's cost.
  */
 const GATHER_MS = 10;
 
@@ -28,7 +28,7 @@ run('router', log, async (onFatal) => {
   const healthServer = await serveHealth({ host, port, health });
 
   const kafka = await connectKafka(settings, { clientId: 'router', log });
-  // In memory before the first message: there is no waiting for it later.
+  // Read into memory before the first message, since routing does not wait for it.
   const config = (health.config = await openConfig(kafka, { name: 'router', log, onFatal }));
   const producer = await kafka.producer({
     maxPendingBytes: Infinity,

@@ -6,7 +6,7 @@ import { metrics, only } from '../../shared/telemetry/metrics';
 import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
 import { childTraceparent } from '../../shared/telemetry/trace';
 
-/** What is told of messages that are routed. */
+/** Metrics and spans of the router. */
 
 const GROUP = 'router';
 
@@ -31,14 +31,14 @@ const failures = metrics.counter({
   labels: { 'waypost.destination.id': 'at most 100, then `other`' },
 });
 
-/** What filters said of a message. */
+/** Counts the deliveries that filters stopped, and failed filters by destination. */
 export function watchFilters({ filtered: kept, failed }: Filters): void {
   filtered.value += kept;
   for (const { destination } of failed) failures.of({ 'waypost.destination.id': destination.id }).value++;
 }
 
 /**
- * Registers what the router counts.
+ * Registers the router's metrics.
  * @param deferred returns how many messages are left in Kafka until they can be decided
  */
 export function observeRouter(
@@ -77,7 +77,7 @@ export function observeRouter(
   metrics.counted(unreadable, () => [{ labels: { reason: 'unreadable_message' }, value: counts.rejected }]);
 }
 
-/** A message is being routed. @returns to be called when its deliveries are acknowledged; undefined where its trace is not recorded */
+/** Starts the spans of a message. @returns the function to call when its deliveries are acknowledged; undefined if its trace is not recorded */
 export function watchRouting(record: OpenRecord, head: MessageHeaders, deliveries: number): (() => void) | undefined {
   if (!isTraced(head.traceparent)) return undefined;
   const startedAt = performance.now();
