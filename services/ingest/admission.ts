@@ -11,8 +11,9 @@ import { logThrottle } from '../../shared/service/log-throttle';
 import { type Share, FairShares } from './fair-share';
 
 /**
- * Who may use how much of ingest. A source has limits of rate, and a share of the requests and bodies at work; so has the
- * address of a request whose source is not known, but a request with a valid key is never refused for its address.
+ * Decides which requests may use ingest now. A source has rate limits, and a fair share of the concurrent requests and
+ * bodies. The same holds for the address of a request whose source is not known, but a request with a valid key is never
+ * refused for its address.
  */
 
 const LOG_INTERVAL_MS = 60_000;
@@ -45,7 +46,7 @@ export class Admission {
     this.#mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_SOURCES, now);
   }
 
-  /** @returns a place that is to be left again; undefined where the source or the address has its share already */
+  /** @returns a place, to be given to `leave` later; undefined if the source or the address already holds its share */
   enter(req: IncomingMessage, source: Source | undefined): Share | undefined {
     const place = this.#requests.of(source?.id ?? this.#address(req));
     return this.#requests.take(place, 1) ? place : undefined;
@@ -60,7 +61,7 @@ export class Admission {
     return { shares, share: shares.of(source?.id ?? this.#address(req)) };
   }
 
-  /** The answer to a request of a source that is over its limit; undefined: it may go on. */
+  /** Returns the response to a request of a source over its limit; undefined if the request may continue. */
   limited(source: Source): HttpResponse | undefined {
     const waitMs = this.#limits.waitMs(source, this.parts.now());
     if (waitMs === 0) return undefined;
@@ -69,24 +70,24 @@ export class Admission {
     return rateLimited(waitMs);
   }
 
-  /** Counts what was read of a source. */
+  /** Charges calls and bytes to a source. */
   take(source: Source, calls: number, bytes: number): void {
     this.#limits.take(source, calls, bytes, this.parts.now());
   }
 
-  /** Whether the address of a request whose source is unknown has had too many refusals. */
+  /** Returns whether the address of a request with an unknown source has had too many refusals. */
   isLimited(req: IncomingMessage): boolean {
     return this.#refused.waitMs(this.#address(req), this.parts.now()) > 0;
   }
 
-  /** The answer to a request of a limited address whose key is searched for and not found; the address pays for the search. */
+  /** Returns the response to a request of a limited address whose key was searched and not found; charges the search to the address. */
   searched(req: IncomingMessage): HttpResponse {
     const answer = this.#rateLimited(req);
     this.#refused.take(this.#address(req), this.parts.now());
     return answer;
   }
 
-  /** The answer to a request without a valid key: the refusal, or 429 where its address has had too many of them. */
+  /** Returns the response to a request without a valid key: the refusal, or 429 if its address has had too many of them. */
   refused(req: IncomingMessage, refusal: HttpResponse): HttpResponse {
     // A 503 is not the client's fault.
     if (refusal.status >= 500) return refusal;
@@ -95,7 +96,7 @@ export class Admission {
     return refusal;
   }
 
-  /** The answer to a request that is wrong: it counts for its source, or for its address where that is not known. */
+  /** Returns the response to a wrong request, and charges its source, or its address if the source is not known. */
   faulty(
     req: IncomingMessage,
     refusal: HttpResponse,

@@ -1,13 +1,13 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import { type HttpResponse } from './responses';
 
-/** What only browsers ask for: their client's settings, and calls made by the load of an image. */
+/** Requests that only browsers make: the settings of analytics.js, and calls by loading an image (pixel). */
 
 const HOST = /^[\w.:[\]-]{1,255}$/;
 
 /**
- * What analytics.js fetches before anything else. It names this host as the place to send to: without that the client
- * sends to its maker.
+ * Returns the settings that analytics.js fetches first. They name this host as the API host; without it the client sends
+ * its calls to Segment.
  */
 export function browserSettings(writeKey: string, headers: IncomingHttpHeaders): HttpResponse {
   const host = headers.host !== undefined && HOST.test(headers.host) ? headers.host : undefined;
@@ -16,7 +16,7 @@ export function browserSettings(writeKey: string, headers: IncomingHttpHeaders):
   return {
     status: 200,
     body: JSON.stringify({ integrations: { 'Segment.io': ours } }),
-    // It depends on the host asked, which a shared cache may not tell apart.
+    // The response depends on the requested host, which a shared cache may ignore.
     headers: { 'content-type': 'application/json', 'cache-control': 'private, max-age=60' },
   };
 }
@@ -28,11 +28,11 @@ export const PIXEL: HttpResponse = {
   headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },
 };
 
-/** The call in a pixel's `data`: JSON, or JSON in base64 of either alphabet. Empty where there is none. */
+/** Returns the call in a pixel's `data`: JSON, or JSON in base64 of either alphabet. Empty without `data`. */
 export function pixelBody(url: string): Buffer {
   const query = url.indexOf('?');
   const data = query < 0 ? null : new URLSearchParams(url.slice(query)).get('data');
   const text = (data ?? '').trim();
-  // A plus sign that was not escaped has become a space.
+  // An unescaped plus sign was decoded as a space.
   return text.startsWith('{') ? Buffer.from(text) : Buffer.from(text.replaceAll(' ', '+'), 'base64');
 }

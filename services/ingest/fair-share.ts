@@ -1,13 +1,13 @@
 /**
- * A budget that many owners share, such that none can take it from the others: an owner may hold twice as much as is still
- * free (dynamic thresholds, as in the buffers of switches). One alone gets two thirds, and of many each gets less; what is
- * free is never taken whole.
+ * Shares a budget among many owners so that none can starve the others: an owner may hold twice as much as is still free
+ * (dynamic thresholds, as in the buffers of network switches). A single owner gets two thirds, and each of many gets less;
+ * a part always stays free.
  */
 const TIMES_FREE = 2;
-/** Owners that hold nothing are forgotten from so many on. */
+/** Number of owners at which the owners that hold nothing are removed. */
 const SWEEP_FROM = 4_096;
 
-/** One owner's part. */
+/** The amount that one owner holds. */
 export interface Share {
   held: number;
 }
@@ -19,7 +19,7 @@ export class FairShares {
 
   constructor(private readonly total: number) {}
 
-  /** The part of a source or an address. Valid until the owner holds nothing and control returns to the event loop. */
+  /** Returns the share of a source or an address. Valid until the owner holds nothing and control returns to the event loop. */
   of(owner: string): Share {
     let share = this.#owners.get(owner);
     if (share === undefined) {
@@ -30,7 +30,7 @@ export class FairShares {
     return share;
   }
 
-  /** @returns false, and takes nothing, where the owner has its part already */
+  /** @returns false, and takes nothing, if the owner already holds its share */
   take(share: Share, amount: number): boolean {
     if (share.held + amount > TIMES_FREE * (this.total - this.#used - amount)) return false;
     share.held += amount;

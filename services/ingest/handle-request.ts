@@ -14,11 +14,11 @@ import { type Store } from './store-messages';
 import { watchStored } from './telemetry';
 
 /**
- * A request → the answer to it. Success is said only after Kafka acknowledged every record that came of the request: its
- * messages and its rejected calls, which it loses only where Kafka refuses their topic.
+ * Handles a request and returns its response. It reports success only after Kafka acknowledged every record of the request:
+ * its messages and its rejected calls; rejected calls are lost only if Kafka refuses their topic.
  *
- * The order is that of the costs: the write key, where Basic authentication names it, then the limits, the body, its
- * shape, and its calls. No body and nothing parsed is held while Kafka is waited for.
+ * The checks are ordered by cost: the write key if Basic authentication names it, then the limits, the body, its shape, and
+ * its calls. The handler holds neither the body nor parsed values while it waits for Kafka.
  */
 
 export interface RequestHandlerParts {
@@ -35,14 +35,14 @@ export interface RequestHandlerParts {
 interface Received {
   req: IncomingMessage;
   kind: CallType | 'batch';
-  /** instead of the request's body */
+  /** replaces the request's body */
   body?: Buffer;
 }
 
-/** Never throws for what a client sends or for Kafka's absence. `gone`: the client needs no answer. */
+/** Throws neither for invalid requests nor while Kafka is unavailable. `gone`: the client has left and needs no response. */
 export type RequestHandler = (received: Received) => Promise<HttpResponse | 'gone'>;
 
-/** Calls that were accepted or rejected, and are not stored yet. */
+/** Accepted and rejected calls that are not stored yet. */
 interface Prepared {
   messages: OutRecord[];
   rejected: readonly RejectedCall[];
@@ -76,7 +76,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
   };
 }
 
-/** @param limited whether the address had too many refusals when the request came; it pays for the look at `config` */
+/** @param limited whether the address had too many refusals when the request came; the address is charged for the refresh of `config` */
 function refuseKey(
   gate: Admission,
   refused: { req: IncomingMessage; code: RefusalCode; limited: boolean },
@@ -89,7 +89,7 @@ function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepare
   return typeof result === 'object' && 'messages' in result;
 }
 
-/** A body that was read, and when. */
+/** A body and the time when it was read. */
 interface Read {
   req: IncomingMessage;
   kind: CallType | 'batch';
@@ -119,8 +119,8 @@ async function prepare(
 }
 
 /**
- * The write key is in the body, if anywhere.
- * @param charged the source that pays for a refusal; undefined: the client's address does
+ * Handles a request whose write key can only be in the body.
+ * @param charged the source that is charged for a refusal; undefined: the client's address is
  */
 async function decideByBody(
   parts: RequestHandlerParts,
@@ -136,7 +136,7 @@ async function decideByBody(
   const { writeKey } = parsed;
   let source: Source | RefusalCode | undefined = writeKey === undefined ? undefined : sources.known(writeKey);
   if (!source) {
-    // What was parsed takes several times the body, and the look at the end of `config` takes up to two seconds.
+    // Parsed values take several times the memory of the body, and the refresh of `config` takes up to two seconds.
     parsed = undefined;
     const owner = gate.bodyOwner(req, undefined);
     if (!owner.shares.take(owner.share, body.length)) return refusal('overloaded');
@@ -170,14 +170,14 @@ function decide(
 
 const KEY_FIELD = Buffer.from('"writeKey"');
 const KEY_VALUE = /^\s*:\s*"([^"\\]{1,200})"/;
-/** Bytes after `"writeKey"` in which its value is looked for: 200 of the key, the rest for spaces. */
+/** Bytes after `"writeKey"` that are searched for its value: 200 for the key, the rest for spaces. */
 const KEY_WINDOW = 256;
-/** A key is hashed before it is looked up, and a small gzipped body can name 34,000 of them. */
+/** Each key is hashed before its lookup, and a small gzipped body can name 34,000 keys. */
 const MAX_CANDIDATES = 8;
-/** Some clients name the key in each of 2,500 calls. */
+/** Some clients repeat the key in each of 2,500 calls. */
 const MAX_OCCURRENCES = 2_500;
 
-/** The source of one of the first keys in the text: found without parsing it, which costs ten times as much. */
+/** Returns the source of one of the first keys in the text, without parsing it: that would cost ten times as much. */
 function sourceInText(body: Buffer, sources: Sources): Source | undefined {
   const seen = new Set<string>();
   let at = body.indexOf(KEY_FIELD);

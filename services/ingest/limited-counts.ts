@@ -6,8 +6,8 @@ import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 
 /**
- * Counts what was answered 429, by source, and writes it to `messages.limited` for control: one record a second at most,
- * however many requests come.
+ * Counts the requests answered with 429, by source, and writes the counts to `messages.limited` for control: at most one
+ * record a second.
  */
 const WRITE_EVERY_MS = 1_000;
 
@@ -28,7 +28,7 @@ export class LimitedCounts {
     private readonly log: Log,
   ) {}
 
-  /** @param source undefined: limited for its address */
+  /** @param source undefined if the address was limited */
   add(source: string | undefined): void {
     if (source === undefined) {
       byAddress.value++;
@@ -39,14 +39,14 @@ export class LimitedCounts {
     this.#timer ??= setTimeout(() => void this.#write(), WRITE_EVERY_MS).unref();
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining counts. */
   async stop(): Promise<void> {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     await this.#write();
   }
 
-  /** Counts that Kafka does not take are lost: they are for charts, and nothing may wait for them. */
+  /** Drops counts that Kafka does not store: they are for charts, and nothing may wait for them. */
   async #write(): Promise<void> {
     const counts = this.#counts;
     this.#counts = new Map();

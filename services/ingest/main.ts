@@ -10,7 +10,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { budgetsOf, memoryOfProcess } from './memory-budgets';
 import { ANSWER_DEADLINE_MS, producerOptions, startIngest } from './service';
 
-/** Calls come in by HTTP, and are answered when Kafka has them. */
+/** The ingest service accepts calls over HTTP and answers once Kafka has stored them. */
 
 const log = createLog('ingest', 'info');
 
@@ -38,7 +38,7 @@ run('ingest', log, async (fatal) => {
   return {
     async stop(deadlineMs) {
       notReady = ['stopping'];
-      // An answer waits for Kafka at most for its own deadline: beyond it there is nobody to wait for.
+      // A response waits for Kafka at most until its own deadline; no client waits after it.
       const serverMs = Math.min(deadlineMs / 2, ANSWER_DEADLINE_MS + 500);
       await server.stop(serverMs);
       await producer.close(deadlineMs - serverMs);

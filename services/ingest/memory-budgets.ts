@@ -1,32 +1,32 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
-/** What ingest may hold, from what its process may use: a stalled Kafka must lead to 503 and not to a kill for memory. */
+/** Derives ingest's budgets from the memory of its process: a stalled Kafka must lead to 503 and not to an out-of-memory kill. */
 
 export interface Memory {
-  /** of the container, or of the machine; bytes */
+  /** limit of the container, or memory of the machine; bytes */
   limit: number;
   /** V8's limit on its heap, bytes */
   heap: number;
 }
 
 export interface Budgets {
-  /** records that wait for Kafka, bytes of their text */
+  /** text of the records that wait for Kafka, bytes */
   pendingBytes: number;
-  /** bodies that are being read, bytes */
+  /** bodies being read, bytes */
   bodyBytes: number;
-  /** of them bodies whose source is not known yet */
+  /** part of `bodyBytes` for bodies whose source is not known yet, bytes */
   unknownBodyBytes: number;
-  /** requests begun and not answered */
+  /** requests in progress */
   requests: number;
   connections: number;
 }
 
 const MB = 1024 * 1024;
 
-/** The limits of this process. */
+/** Reads the memory limits of this process. */
 export function memoryOfProcess(): Memory {
-  // Without a cgroup's limit this is 0 or larger than any machine.
+  // 0, or larger than any machine, without a cgroup limit.
   const constrained = process.constrainedMemory();
   const machine = totalmem();
   const limit = constrained > 0 && constrained < machine ? constrained : machine;
@@ -34,16 +34,16 @@ export function memoryOfProcess(): Memory {
 }
 
 export function budgetsOf({ limit, heap }: Memory): Budgets {
-  // Bodies are buffers, which lie beside the heap, as do Node's code and what the sockets hold.
+  // Bodies are buffers outside the heap, like Node's code and the sockets' memory.
   const besideHeap = Math.max(limit - heap, limit / 8);
   const bodyBytes = between(besideHeap / 4, 4 * MB, 256 * MB);
   return {
-    // A record waiting for Kafka takes 2.7 times its text in the heap. 96 MB are four seconds of 25,000 calls of 1 KB:
-    // more would be answered too late anyway.
+    // A record that waits for Kafka takes 2.7 times its text in the heap. 96 MB are four seconds of 25,000 calls of 1 KB;
+    // further calls would be answered too late anyway.
     pendingBytes: between(heap / 10, 4 * MB, 96 * MB),
     bodyBytes,
     unknownBodyBytes: bodyBytes / 4,
-    // Request, response, and what the framework adds, without bodies and records: about 20 KB.
+    // About 20 KB for request, response and the framework's objects, without bodies and records.
     requests: between(heap / (64 * 1024), 500, 5_000),
     connections: between(heap / (32 * 1024), 1_000, 20_000),
   };

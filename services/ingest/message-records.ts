@@ -6,9 +6,9 @@ import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES, REJECTED } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 
-/** Verdicts → records, and the wait for Kafka's word on all of them. */
+/** Makes records of validated calls, and waits for Kafka's acknowledgement. */
 
-/** @param acceptedAtMs the retry window counts from it */
+/** @param acceptedAtMs start of the retry window, ms since 1970 */
 export function messageRecords(sourceId: string, accepted: readonly AcceptedCall[], acceptedAtMs: number): OutRecord[] {
   return accepted.map(({ message, value }) => {
     const headers = messageHeaders(sourceId, message.messageId, { acceptedAtMs, traceparent: newTraceparent() });
@@ -16,7 +16,7 @@ export function messageRecords(sourceId: string, accepted: readonly AcceptedCall
   });
 }
 
-/** @param atMs the moment of arrival */
+/** @param atMs time of arrival, ms since 1970 */
 export function rejectedRecords(
   sourceId: string,
   rejected: readonly RejectedCall[],
@@ -33,9 +33,9 @@ export function rejectedRecords(
 }
 
 /**
- * Appends all records, and waits at most `waitMs`. They may still land afterwards; the sender repeats them with the same
- * `messageId`, by which the second copy is dropped.
- * @throws AppError `kafka_unavailable` after `waitMs`; what `append` throws
+ * Sends all records, and waits at most `waitMs`. Kafka may still store them later; the client sends them again with the same
+ * `messageId`, by which the router drops the second copy.
+ * @throws AppError `kafka_unavailable` after `waitMs`; the error of `send`
  */
 export function sendWithin(producer: BatchProducer, records: OutRecord[], waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,25 +1,25 @@
 import { type Source } from '../../shared/model/config';
 import { type BucketRate, TokenBuckets } from '../../shared/service/token-buckets';
 
-/** Limits of rate: on what each source sends, and on refused requests of each address. */
+/** Rate limits: of the calls and bytes of each source, and of the refused requests of each address. */
 
-/** Without a limit of its own a source gets so many bytes a second for each call a second. */
+/** Default byte limit of a source, in bytes a second for each call a second. */
 const BYTES_PER_CALL = 2_048;
 const DEFAULT_BURST_MS = 10_000;
-/** As many as `config` may hold: none is forgotten. */
+/** The most sources that `config` may hold, so that no bucket is dropped. */
 const MAX_SOURCES = 10_000;
 
 /**
- * Refused requests of one address. An answer to one costs some 0.1 ms; many people behind one address share it with one
- * client whose key is wrong.
+ * Limit of refused requests of one address. A refusal costs about 0.1 ms; many people may share an address with one client
+ * whose key is wrong.
  */
 const REFUSED: BucketRate = { perSecond: 5, burst: 100 };
 const MAX_ADDRESSES = 10_000;
-/** The debt of an address grows no further: it may be shared with clients that send few requests. */
+/** Caps the debt of an address, which clients that send few requests may share. */
 const MAX_WAIT_MS = 60_000;
 
 export interface LimitSettings {
-  /** calls a second of a source without limits */
+  /** default limit of a source, calls a second */
   maxPerSecond: number;
   /** ingest processes that share the limits */
   processes: number;
@@ -31,7 +31,7 @@ export class SourceLimits {
 
   constructor(private readonly settings: LimitSettings) {}
 
-  /** @returns ms until the source may send again; 0: now */
+  /** Returns the ms until the source may send again; 0: now. */
   waitMs(source: Source, nowMs: number): number {
     return Math.max(
       this.#calls.waitMs(source.id, this.#callRate(source), nowMs),
@@ -39,7 +39,7 @@ export class SourceLimits {
     );
   }
 
-  /** Counts a request that was read: one beyond the limit closes the source until its debt is paid. */
+  /** Charges a request; one beyond the limit closes the source until its debt is paid. */
   take(source: Source, calls: number, bytes: number, nowMs: number): void {
     this.#calls.take(source.id, calls, this.#callRate(source), nowMs);
     this.#bytes.take(source.id, bytes, this.#byteRate(source), nowMs);
@@ -63,7 +63,7 @@ export class SourceLimits {
 export class RefusedLimit {
   readonly #buckets = new TokenBuckets(MAX_ADDRESSES);
 
-  /** @param address as `addressKey` writes it. @returns ms until refusals of this address are explained again; 0: now */
+  /** @param address as `addressKey` writes it. @returns ms until this address gets the reason of a refusal again; 0: now */
   waitMs(address: string, nowMs: number): number {
     return this.#buckets.waitMs(address, REFUSED, nowMs);
   }

@@ -5,29 +5,29 @@ import { type RefusalCode } from './responses';
 import { type Share, type FairShares } from './fair-share';
 
 /**
- * Reads a request's body, as it is or gzipped. What it holds is bounded: per request by the limit, which counts inflated
- * bytes and stops the inflating, and over all requests by the budget of its owner.
+ * Reads a request's body, plain or gzipped. Its memory is bounded: per request by a limit on inflated bytes, at which
+ * inflating stops, and over all requests by the budget of the body's owner.
  */
 
-/** 500 KB as Segment's documentation has it, counted after decompression. */
+/** 500 KB as in Segment's documentation, counted after decompression. */
 const MAX_BODY_BYTES = 512_000;
-/** What does not compress grows a little: 5 bytes in each 16 KB, and the head. */
+/** Incompressible data grows a little in gzip: 5 bytes in each 16 KB, and the header. */
 const MAX_GZIP_BYTES = MAX_BODY_BYTES + 4_096;
-/** A buffer as an object, beside its bytes: bodies may come byte by byte. */
+/** Size of a buffer object beside its bytes: bodies may come byte by byte. */
 const CHUNK_BYTES = 256;
-/** Least and most bytes that are inflated at once. zlib needs one byte of room beyond the text to see its end. */
+/** Least and most bytes to inflate in one piece. zlib needs one byte beyond the text to detect its end. */
 const MIN_INFLATED_CHUNK = 4 * 1024;
 const MAX_INFLATED_CHUNK = MAX_BODY_BYTES + 1;
 
 /**
- * A body that trickles holds its place for long: after 10 s it must have come at 4 KB a second. 500 KB over a slow mobile
+ * A slow body holds its place for long: after 10 s its average must be at least 4 KB a second. 500 KB over a slow mobile
  * network take a minute at twice this rate.
  */
 const PATIENCE: Patience = { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 2_000 };
 
 /**
- * After a refusal the rest is read and thrown away for so long and so far: a connection that is closed on a client that
- * still sends is reset, and the client sees that instead of the answer.
+ * After a refusal the rest of the body is read and discarded, up to these limits: closing a connection on which the client
+ * still sends resets it, and the client sees the reset instead of the response.
  */
 const DISCARD_BYTES = 32 * 1024 * 1024;
 const DISCARD_MS = 5_000;
@@ -38,26 +38,26 @@ interface Patience {
   checkMs: number;
 }
 
-/** `gone`: the client has left, and needs no answer. */
+/** `gone`: the client has left, and needs no response. */
 type BodyFault = RefusalCode | 'gone';
 
-/** Where the bytes count, until they are given back. */
+/** The owner's share of the budget, which holds the bytes of a body while it is read. */
 export interface BodyOwner {
   shares: FairShares;
   share: Share;
 }
 
-/** A body, or why there is none. */
+/** Resolves to the body, or to the reason why there is none. */
 export type ReadBody = (req: IncomingMessage, owner: BodyOwner) => Promise<Buffer | BodyFault>;
 
-/** A body that is being read. */
+/** A body being read. */
 interface Reading {
   startedAt: number;
   bytes: number;
   refuse(code: RefusalCode): void;
 }
 
-/** One reader for all requests: one timer looks after all of them. */
+/** Creates one reader for all requests; a single timer checks all bodies for slow clients. */
 export function createBodyReader(patience: Patience = PATIENCE): ReadBody {
   const reading = new CompactingMap<IncomingMessage, Reading>();
   setInterval(() => {
@@ -99,9 +99,9 @@ interface Collecting {
 
 function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting): Promise<Buffer | BodyFault> {
   const { shares, share } = owner;
-  // Its `close` came before anything listened.
+  // `close` was emitted before this listens.
   if (req.destroyed) return Promise.resolve('gone');
-  // The owner holds something from now on: a share of nothing may be forgotten before the first piece comes.
+  // Taken before the first chunk comes, because an empty share may be removed.
   if (!shares.take(share, CHUNK_BYTES)) return Promise.resolve('overloaded');
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -131,8 +131,8 @@ function collect(req: IncomingMessage, { maxBytes, owner, reading }: Collecting)
 }
 
 /**
- * In this thread: at most 500 KB come out, which takes as long as parsing them, and zlib's threads are the four that
- * DNS and files need too.
+ * Inflates in this thread: the output is at most 500 KB, which takes as long as parsing it, and zlib's threads are the four
+ * that DNS and files need too.
  */
 function inflate(raw: Buffer): Buffer | BodyFault {
   try {
@@ -144,15 +144,15 @@ function inflate(raw: Buffer): Buffer | BodyFault {
 }
 
 /**
- * Bytes to inflate at once. gzip ends with the length of its text (RFC 1952, ISIZE): with room for all of it nothing is
- * copied, and a small text takes little. A wrong length changes the number of pieces only.
+ * Returns how many bytes to inflate at once. gzip ends with the length of its text (RFC 1952, ISIZE): with room for all of
+ * it nothing is copied, and a small text takes little memory. A wrong length changes only the number of chunks.
  */
 function inflatedChunk(raw: Buffer): number {
   const claimed = raw.length < 4 ? 0 : raw.readUInt32LE(raw.length - 4) + 1;
   return Math.min(Math.max(claimed, MIN_INFLATED_CHUNK), MAX_INFLATED_CHUNK);
 }
 
-/** To be called with a refusal, whether all of the body was read, some of it or none. */
+/** Discards the unread rest of the body. Call it with each refusal, however much of the body was read. */
 export function discardRest(req: IncomingMessage): void {
   if (req.readableEnded || req.destroyed) return;
   let left = DISCARD_BYTES;

@@ -3,8 +3,8 @@ import { type RequestFault } from '../../shared/model/parse-batch';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 
 /**
- * What ingest answers. Clients decide by the status whether to send again: 401 and 400 make most of them throw the calls
- * away, 503 makes all of them keep and repeat them, and so does 429 for most. Any answer, errors too, can be read from a browser's page.
+ * The HTTP responses of ingest. Clients decide by the status whether to send again: most drop the calls after 401 and 400,
+ * all keep and repeat them after 503, and most after 429. A browser's page can read every response, errors too.
  */
 
 export interface HttpResponse {
@@ -16,11 +16,11 @@ export interface HttpResponse {
 interface Refusal {
   status: number;
   message: string;
-  /** seconds; clients that heed it wait so long before they repeat */
+  /** seconds that clients should wait before they send again */
   retryAfterS?: number;
 }
 
-/** Everything that is refused for another reason than what the calls are. */
+/** Refusals for other reasons than the calls themselves. */
 const REFUSALS = {
   body_too_large: { status: 400, message: 'A request may have at most 512000 bytes after decompression.' },
   invalid_encoding: { status: 400, message: 'The body does not match its Content-Encoding.' },
@@ -52,7 +52,7 @@ export type RefusalCode = keyof typeof REFUSALS;
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
 const SUCCESS: HttpResponse = { status: 200, body: '{"success":true}', headers: JSON_TYPE };
 
-/** Exactly `{"success":true}` where nothing was rejected. */
+/** Returns the success response: exactly `{"success":true}` if no call was rejected. */
 export function success(rejected: readonly RejectedCall[] = []): HttpResponse {
   if (rejected.length === 0) return SUCCESS;
   return { status: 200, body: JSON.stringify({ success: true, rejected }), headers: JSON_TYPE };
@@ -69,7 +69,7 @@ export function rateLimited(waitMs: number): HttpResponse {
   return refusal('rate_limited', { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) });
 }
 
-/** What is wrong with the request as a whole, in its own words. */
+/** Returns the response to a request that is wrong as a whole, with the fault's own message. */
 export function badRequest(fault: RequestFault): HttpResponse {
   return { status: 400, body: errorBody(fault.code, fault.message), headers: JSON_TYPE };
 }
@@ -78,7 +78,7 @@ function errorBody(code: string, message: string): string {
   return JSON.stringify({ success: false, code, message });
 }
 
-/** Writes the answer in one piece, or nothing where the client is gone. */
+/** Writes the response in one piece, or nothing if the client is gone. */
 export function send(req: IncomingMessage, res: ServerResponse, answer: HttpResponse): void {
   if (res.headersSent || res.destroyed) return;
   res.writeHead(answer.status, {
@@ -92,8 +92,8 @@ export function send(req: IncomingMessage, res: ServerResponse, answer: HttpResp
 const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'Retry-After' } as const;
 
 /**
- * Any page may send and read the answer. The origin is repeated rather than `*` because browsers take no `*` from a
- * page that sends credentials; there is nothing here that a cookie could open.
+ * Lets any page send requests and read the response. It repeats the origin because browsers do not accept `*` for requests
+ * with credentials; ingest uses no cookies.
  */
 export function corsHeaders(origin: string | undefined): Record<string, string> {
   if (origin === undefined) return ANY_ORIGIN;
@@ -105,7 +105,7 @@ export function corsHeaders(origin: string | undefined): Record<string, string> 
   };
 }
 
-/** The answer to a preflight; kept for a day, or every call would cost two requests. */
+/** The response to a preflight, cached for a day: otherwise every call would cost two requests. */
 export const PREFLIGHT: HttpResponse = {
   status: 204,
   body: '',

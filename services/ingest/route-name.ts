@@ -1,6 +1,6 @@
 import { CALL_TYPES } from '../../shared/model/message';
 
-/** The path of a request as documented, for metrics and traces: nothing of what a client has put into it. */
+/** Maps the path of a request to its documented route, for metrics and traces, without any text of the client. */
 
 const ROUTES = new Map<string, string>([
   ...['batch', 'import', 'b'].map((name) => [`/v1/${name}`, '/v1/batch'] as const),
@@ -15,11 +15,11 @@ const WITH_PARAMETER = [
   { path: /^\/v1\/projects\/[^/]+\/settings$/, route: '/v1/projects/:writeKey/settings' },
 ];
 
-/** @returns empty where there is none */
+/** @returns empty for an unknown path */
 export function routeOf(url: string): string {
   const direct = ROUTES.get(url);
   if (direct !== undefined) return direct;
-  // With a query, a slash too many, or in other letters.
+  // It has a query, an extra slash, or capital letters.
   const [path = ''] = url.split('?', 1);
   const plain = path.replace(/^\/+/, '/').replace(/\/$/, '');
   const found = ROUTES.get(plain.toLowerCase());

@@ -9,8 +9,7 @@ import { type Admission } from './admission';
 import { type RequestHandler } from './handle-request';
 
 /**
- * Paths and methods; what is done at each is elsewhere. Whatever happens, the answer is JSON (or the pixel) that a
- * browser's page may read.
+ * The paths and methods of ingest. Every response, errors too, is JSON (or the pixel), and a browser's page may read it.
  */
 
 export interface AppParts {
@@ -39,7 +38,7 @@ const TYPE_BY_NAME = new Map<string, CallType>(
 
 export function createApp(parts: AppParts): Express {
   const app = express();
-  // What the framework adds by itself costs time with each call and is wanted by none.
+  // These defaults of Express cost time with each call, and no client needs them.
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.use(preflight);
 
@@ -58,7 +57,7 @@ export function createApp(parts: AppParts): Express {
   return app;
 }
 
-/** Also mends `//v1/batch`, which is what becomes of an endpoint that was configured with a slash at its end. */
+/** Answers preflights, and corrects `//v1/batch`, which clients request whose endpoint was set with a trailing slash. */
 function preflight(req: Request, res: Response, next: NextFunction): void {
   if (req.url.startsWith('//')) req.url = req.url.replace(/^\/+/, '/');
   if (req.method === 'OPTIONS') send(req, res, PREFLIGHT);
@@ -72,18 +71,18 @@ function calls({ intake }: AppParts, kind: CallType | 'batch') {
   };
 }
 
-/** The browser client's measurements of itself. */
+/** Discards the browser client's measurements of itself. */
 function discard(req: Request, res: Response): void {
   answerUnread(req, res, success());
 }
 
-/** The body may not have been read, or not to its end: the connection serves on, and the client gets the answer. */
+/** Responds although the body may not be read to its end, and reads the rest, so that the connection stays usable. */
 function answerUnread(req: Request, res: Response, answer: HttpResponse): void {
   send(req, res, answer);
   discardRest(req);
 }
 
-/** An image always loads: there is nobody to read an error. What was refused is in the log. */
+/** Always answers with the image, because nothing would read an error. Refusals are logged. */
 function pixel({ intake, log }: AppParts) {
   return async (req: Request<{ type: string }>, res: Response) => {
     const kind = TYPE_BY_NAME.get(req.params.type);
@@ -108,7 +107,7 @@ function onlyAllow(methods: string) {
     send(req, res, refusal('method_not_allowed', { allow: `${methods}, OPTIONS` }));
 }
 
-/** A path that cannot be decoded is the client's fault; anything else that gets here is ours. */
+/** Answers 400 for a path that cannot be decoded, and 500 for any other error. */
 function failed(log: Log) {
   return (error: unknown, req: Request, res: Response, next: NextFunction) => {
     if (res.headersSent) {

@@ -12,34 +12,34 @@ import { routeOf } from './route-name';
 import { FairShares } from './fair-share';
 
 /**
- * The HTTP server around the app: patience with clients, answers to what is not even HTTP, and an end that leaves no
- * request without its answer.
+ * The HTTP server around the app: timeouts, responses to requests that are not valid HTTP, and a graceful stop that answers
+ * every request.
  */
 
-/** A client that opens connections and says nothing. */
+/** Ends connections on which a client sends nothing. */
 const HEADERS_TIMEOUT_MS = 10_000;
-/** 500 KB over a slow mobile network. */
+/** Enough for 500 KB over a slow mobile network. */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Longer than the 60 s of usual load balancers: who closes first while the other sends loses a request. */
+/** Longer than the usual 60 s of load balancers: a request is lost if this side closes while the load balancer sends. */
 const KEEP_ALIVE_MS = 65_000;
-/** How often connections are held against these times. */
+/** Interval in which Node checks connections against these timeouts. */
 const CHECK_MS = 2_000;
-/** Time for a client to read why its connection ends. */
+/** Time for a client to read the response before its connection is closed. */
 const LINGER_MS = 500;
 const POLL_MS = 20;
 /**
- * A kept connection that is closed while its client writes loses a request. So each ends with an answer that says so, and
- * only those on which nothing came for so long are closed without.
+ * Closing a kept-alive connection while its client writes loses a request. So each connection ends with a response that
+ * says `connection: close`; only connections without a request for this time are closed without one.
  */
 const LAST_REQUEST_MS = 1_000;
 
 export interface IngestServer {
   port: number;
-  /** Takes no new connections, answers what has arrived, and closes; after `deadlineMs` by force. */
+  /** Accepts no new connections, answers the requests in progress, and closes; after `deadlineMs` by force. */
   stop(deadlineMs: number): Promise<void>;
 }
 
-/** @throws AppError `cannot_start` where the port cannot be had */
+/** @throws AppError `cannot_start` if the port is not available */
 export async function startServer(
   app: Express,
   { host, port, maxConnections }: { host: string; port: number; maxConnections: number },
@@ -67,7 +67,7 @@ export async function startServer(
   );
   server.on('connection', (socket) => {
     const share = connections.of(addressKey(socket.remoteAddress ?? ''));
-    // One address must not take all connections; a load balancer gets by with two thirds of them.
+    // One address must not take all connections; two thirds are enough for a load balancer.
     if (!connections.take(share, 1)) {
       socket.destroy();
       return;
@@ -79,7 +79,7 @@ export async function startServer(
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const last = latest.get(socket);
-    // The answer to a complete request is still to come: another one now would be taken for it.
+    // A complete request still waits for its response: the client would take this one for it.
     const owed = last !== undefined && last.req.complete && !last.res.writableEnded;
     if (error.code === 'ECONNRESET' || !socket.writable || owed) socket.destroy();
     else refuseRaw(socket, clientErrorCode(error.code));
@@ -124,9 +124,9 @@ function rawAnswer({ status, body, headers }: HttpResponse): string {
 }
 
 async function close(server: Server, deadlineMs: number): Promise<void> {
-  // After all that waits for its connection was accepted: what is left in the queue when it closes is reset.
+  // Accepts the waiting connections first: closing resets the connections in the queue.
   await setImmediate();
-  // Not http's own `close`, which ends the idle connections at once.
+  // Not `close` of node:http, which ends idle connections at once.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const until = Date.now() + Math.min(LAST_REQUEST_MS, deadlineMs / 2);
   const sweep = setInterval(() => {

@@ -14,20 +14,20 @@ import { type LimitSettings } from './rate-limits';
 import { type IngestServer, startServer } from './server';
 import { createStore } from './store-messages';
 
-/** The parts of ingest put together, between what it reads (config) and what it writes to (the appender). */
+/** Assembles ingest from its parts, between `config` and the producer. */
 
-/** The answer must be out within 5 s; the rest is for the way there. */
+/** The response must be sent within 5 s; the rest is for the way to the client. */
 export const ANSWER_DEADLINE_MS = 4_500;
 
-/** What ingest asks of its appender. @param maxPendingBytes beyond it calls are answered 503 */
+/** Returns the options of ingest's producer. @param maxPendingBytes the limit beyond which calls are answered with 503 */
 export function producerOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets, 'pendingBytes'>) {
   return {
     maxPendingBytes,
-    /** Before the answer's deadline, so that what was refused is not written long after. */
+    /** Before the deadline of the response, so that calls answered with 503 are not stored long after it. */
     deliveryTimeoutMs: 4_000,
-    /** Of two calls within it, the second waits for it to end: single calls else cost Kafka a request each. */
+    /** The second of two calls within this time waits for its end; otherwise each single call costs Kafka a request. */
     lingerMs: 8,
-    /** A batch of many users touches nearly all partitions: one that is blocked would refuse nearly every batch. */
+    /** A batch of many users touches nearly all partitions, so one blocked partition would refuse nearly every batch. */
     divert: true,
   };
 }
@@ -47,7 +47,7 @@ export interface IngestOptions {
   answerDeadlineMs?: number;
 }
 
-/** Starts to listen. @throws AppError `cannot_start` where the port cannot be had */
+/** Starts the HTTP server. @throws AppError `cannot_start` if the port is not available */
 export async function startIngest(options: IngestOptions): Promise<IngestServer> {
   const { config, producer, log, limits } = options;
   const { budgets = budgetsOf(memoryOfProcess()), answerDeadlineMs = ANSWER_DEADLINE_MS } = options;

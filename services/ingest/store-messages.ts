@@ -6,12 +6,12 @@ import { type RefusalCode } from './responses';
 import { sendWithin } from './message-records';
 import { logThrottle } from '../../shared/service/log-throttle';
 
-/** Resolves to why the records are not known to be stored, or to undefined where they are. */
+/** Resolves to undefined once the records are stored, or to the reason why that is not certain. */
 export type Store = (toStore: ToStore) => Promise<RefusalCode | undefined>;
 
 interface ToStore {
   messages: OutRecord[];
-  /** of rejected calls: dropped where Kafka refuses them, for the valid calls must not wait until somebody allows them */
+  /** rejected calls; dropped if Kafka refuses them, so that the valid calls need not wait for an ACL */
   rejected: OutRecord[];
   /** by `performance.now()` */
   receivedAt: number;
@@ -29,7 +29,7 @@ export interface StoreParts {
   log: Log;
   /** ms since 1970 */
   now: () => number;
-  /** from the end of the body to the answer; the promise outside is 5 s */
+  /** from the end of the body to the response; clients are promised 5 s */
   answerDeadlineMs: number;
 }
 
@@ -46,7 +46,7 @@ export function createStore(parts: StoreParts): Store {
     }
   };
   return async ({ messages, rejected, receivedAt }) => {
-    // What the check of an unknown key took is gone from the time for Kafka.
+    // The check of an unknown key has used up part of the time.
     const waitMs = parts.answerDeadlineMs - (performance.now() - receivedAt);
     try {
       const writing = messages.length > 0 ? sendWithin(producer, messages, waitMs) : undefined;

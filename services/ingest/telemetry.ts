@@ -8,7 +8,7 @@ import { childTraceparent, isTraceparent } from '../../shared/telemetry/trace';
 import { type RefusalCode } from './responses';
 import { routeOf } from './route-name';
 
-/** What is told of calls: counted by request, traced where a trace is recorded. Spans are written after the fact. */
+/** Metrics and spans of calls. Spans are written when a request has ended, if its trace is recorded. */
 
 const accepted = metrics.counter({ name: 'waypost.messages.accepted', help: 'Calls that Kafka acknowledged.' }).of();
 const rejected = metrics.counter({
@@ -23,9 +23,9 @@ const notStored = metrics.counter({
 });
 for (const reason of ['overloaded', 'kafka_unavailable']) notStored.of({ reason });
 
-/** A request whose calls were given to Kafka. */
+/** A request whose calls were sent to Kafka. */
 export interface Stored {
-  /** of its valid calls */
+  /** records of its valid calls */
   records: readonly OutRecord[];
   rejected: readonly RejectedCall[];
   failed: RefusalCode | undefined;
@@ -49,10 +49,10 @@ export function watchStored(stored: Stored): void {
   if (traced.length > 0) trace(stored, messages.length, traced);
 }
 
-/** Of a batch's messages, so many are named by its own span. */
+/** The most messages of a batch that its span links to. */
 const MOST_LINKS = 32;
 
-/** One call: its request is the root of its trace. Of several each has a trace of its own, and so has the request. */
+/** Writes the spans of a request. The request of a single call is the root of its trace; in a batch the request and each call have separate traces. */
 function trace({ failed, storingAt, from }: Stored, messages: number, traced: readonly OutRecord[]): void {
   const endedAt = performance.now();
   const contexts = traced.map(({ headers }) => headers?.traceparent ?? '');

@@ -7,18 +7,18 @@ import { type RefusalCode } from './responses';
 import { logThrottle } from '../../shared/service/log-throttle';
 
 /**
- * Write key → source. A key is refused only after `config` was read to its end: clients throw away what a 401 refuses,
- * and a source made or switched on a moment ago may not have reached this process yet.
+ * Finds the source of a write key. It refuses a key only after reading `config` to its end: clients drop calls that a 401
+ * refuses, and a source that was created or enabled a moment ago may not have reached this process.
  */
 
-/** Clients give up after 10 s, and the calls are still to be stored in the 5 s that we have. */
+/** Clients give up after 10 s, and the calls must still be stored within our 5 s. */
 const REFRESH_DEADLINE_MS = 2_000;
 /**
- * An address that sends wrong keys without end would have Kafka asked for the end of `config` a hundred times a second.
- * Less than the 200 ms in which an address earns one refusal: one that sends key after key stays limited.
+ * Without this pause, an address that sends wrong keys all the time would cause a hundred requests a second for the end of
+ * `config`. It is less than the 200 ms in which an address regains one refusal, so that such an address stays limited.
  */
 const LOOK_EVERY_MS = 150;
-/** Go's clients repeat a refused batch ten times. */
+/** The clients for Go repeat a refused batch ten times. */
 const LOG_INTERVAL_MS = 60_000;
 const LOG_MAX_KEYS = 1_000;
 
@@ -28,16 +28,16 @@ type AuthFault = Extract<
 >;
 
 export interface Sources {
-  /** The source of a key that is known now and switched on; undefined proves nothing. */
+  /** Returns the enabled source of a key, as far as this process knows; undefined proves nothing. */
   known(key: string): Source | undefined;
   /**
-   * Waits for the end of `config` before it refuses.
-   * @param paced true: shares one look at the end of `config` with other such requests, up to LOOK_EVERY_MS later
+   * Reads `config` to its end before it refuses.
+   * @param paced true: shares one refresh of `config` with other such requests, up to LOOK_EVERY_MS later
    */
   find(key: string | undefined, paced?: boolean): Promise<Source | AuthFault>;
 }
 
-/** The user name of Basic authentication: it is the write key, and wins over one in the body. Read also of a value that was encoded without its colon; undefined where there is none. */
+/** Returns the user name of Basic authentication: the write key, which takes precedence over one in the body. Accepts a value without a colon; undefined if there is none. */
 export function basicUser(authorization: string | undefined): string | undefined {
   if (authorization?.slice(0, 6).toLowerCase() !== 'basic ') return undefined;
   const text = Buffer.from(authorization.slice(6), 'base64').toString('utf8');
@@ -77,7 +77,7 @@ export function createSources(options: { config: ConfigReader; log: Log; now: ()
   return { known, find };
 }
 
-/** Shares each call among those who asked before it began; calls begin at least `everyMs` apart. */
+/** Shares each call among the callers that asked before it began; calls begin at least `everyMs` apart. */
 function shareEvery(everyMs: number, call: () => Promise<void>): () => Promise<void> {
   let waiting: Promise<void> | undefined;
   let lastAt = -Infinity;
@@ -90,7 +90,7 @@ function shareEvery(everyMs: number, call: () => Promise<void>): () => Promise<v
   return () => (waiting ??= next());
 }
 
-/** Enough to recognise one's own key, too little to use it. */
+/** Masks a key: its owner can recognise it, and others cannot use it. */
 function masked(key: string): string {
   return `${key.slice(0, Math.min(4, Math.floor(key.length / 4)))}…`;
 }

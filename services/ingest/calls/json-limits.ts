@@ -1,8 +1,7 @@
 /**
- * What the text of a body shows before it is parsed: how deep it nests, and how large each call is as it was sent
- * (spaces and escapes count, which the parsed value no longer tells). One pass over the bytes, about a nanosecond each,
- * without recursion: nothing in the text can make it overflow, and nothing that is no JSON makes it fail; the parser
- * says that better.
+ * Measures the text of a body before it is parsed: its depth, and the size of each call as it was sent (with spaces and
+ * escapes, which the parsed value no longer shows). One pass over the bytes, about a nanosecond each, without recursion: no
+ * text can overflow the stack. Invalid JSON does not make it fail; the parser reports that better.
  */
 
 export interface Shape {
@@ -10,15 +9,15 @@ export interface Shape {
   depth: number;
   /** objects and arrays; counting stops one past the limit */
   containers: number;
-  /** keys of all objects, give or take a colon out of place; counting stops one past the limit */
+  /** keys of all objects, counted by their colons (inexact for invalid JSON); counting stops one past the limit */
   keys: number;
   /** bytes of the outermost value, from its first bracket to its last */
   bytes: number;
-  /** indexes of the items of `batch` that are larger than asked for */
+  /** indexes of the items of `batch` that are larger than `itemBytes` */
   largeItems: ReadonlySet<number>;
   /** items of `batch`; 1 for an empty one */
   items: number;
-  /** where the envelope's `context` and `integrations` stand, as offsets of their first byte and of the byte after the last */
+  /** offsets of the envelope's `context` and `integrations`: first byte, and the byte after the last */
   shared: Partial<Record<SharedField, readonly [start: number, end: number]>>;
 }
 
@@ -43,11 +42,11 @@ export interface JsonLimits {
   depth: number;
   containers: number;
   keys: number;
-  /** bytes that an item of `batch` may have */
+  /** most bytes of an item of `batch` */
   itemBytes: number;
 }
 
-/** Stops where the text goes beyond a limit on depth, containers or keys: what is refused costs no more than that. */
+/** Measures a body. Stops at the first exceeded limit on depth, containers or keys, so that a refusal costs no more than that. */
 export function measureJson(text: Buffer, limits: JsonLimits): Shape {
   let depth = 0;
   let containers = 0;
@@ -76,7 +75,7 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
         if (++depth > shape.depth) shape.depth = depth;
         if (depth > limits.depth || ++containers > limits.containers) return { ...shape, containers, keys };
         if (depth === BATCH_DEPTH) {
-          // Of two equal keys the last counts, as it does for the parser.
+          // The last of two equal keys counts, as for the parser.
           const key = keyOf(text, keyStart, keyEnd);
           if (key === 'batch') items = new Items(limits.itemBytes, i + 1);
           else if (key === 'context' || key === 'integrations') [shared, sharedStart] = [key, i];
@@ -108,7 +107,7 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
   return { ...shape, containers, keys };
 }
 
-/** The position of the quote that ends a string, or the end of the text. */
+/** Returns the position of the quote that ends a string, or the end of the text. */
 function endOfString(text: Buffer, from: number): number {
   let i = from;
   while (i < text.length) {
@@ -125,12 +124,12 @@ function keyOf(text: Buffer, start: number, end: number): string {
   return key.includes('\\') ? unescapeHex(key) : key;
 }
 
-/** Letters need no other escape than this one. */
+/** Letters have only this escape. */
 function unescapeHex(key: string): string {
   return key.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
-/** Measures the items of one array: from the first byte of each that is no space to its last one. */
+/** Measures the items of one array, without the spaces around them. */
 class Items {
   readonly large = new Set<number>();
   count = 0;
@@ -142,7 +141,7 @@ class Items {
 
   /** @param at the comma or bracket that ends an item */
   end(text: Buffer, at: number): void {
-    // Most items are small with all the spaces around them: those are looked for only where it matters.
+    // Most items are small even with their spaces, so spaces are subtracted only from large ones.
     if (at - this.from > this.maxBytes && trimmedBytes(text, this.from, at) > this.maxBytes) this.large.add(this.count);
     this.count++;
     this.from = at + 1;

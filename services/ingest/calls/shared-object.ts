@@ -1,8 +1,8 @@
 import { type JsonObject } from '../../../shared/model/message';
 
 /**
- * An object of the envelope, written into each call of a request. The text is made once and copied, so that merging costs
- * bytes and not keys: 2,500 keys over 2,500 calls took 90 ms as objects.
+ * An object of the envelope that is merged into each call of a request. Its text is made once and copied, so that merging
+ * costs by bytes and not by keys: 2,500 keys over 2,500 calls took 90 ms as objects.
  */
 export class SharedObject {
   readonly text: string;
@@ -13,7 +13,7 @@ export class SharedObject {
     this.text = JSON.stringify(value);
   }
 
-  /** The object with the call's own keys in place of the shared ones, one level deep, as JSON. */
+  /** Returns the object as JSON; the call's own keys replace shared ones, one level deep. */
   with(own: JsonObject | undefined): string {
     const ownKeys = own === undefined ? [] : Object.keys(own);
     if (own === undefined || ownKeys.length === 0) return this.text;

@@ -14,27 +14,27 @@ import { measureJson, type Shape } from './json-limits';
 import { SharedObject } from './shared-object';
 
 /**
- * A request's body → the messages to keep and the calls to refuse. One bad call never costs its batch; what is wrong
- * with the request as a whole refuses all of it.
+ * Splits a request's body into messages and rejected calls. A bad call never costs its batch; a fault of the request as a
+ * whole refuses all of it.
  */
 
 const MAX_CALL_BYTES = 32_768;
-/** Levels of objects and arrays, the body itself counted. Deeper texts overflow the stack of whoever writes them again. */
+/** Levels of objects and arrays, including the body. Deeper values overflow the stack when they are serialized. */
 const MAX_DEPTH = 100;
 /**
- * Objects and arrays of a body: ten for each of 2,500 calls. Parsing costs by them and not by bytes: 551 bytes of gzip that
- * hold 170,000 empty arrays took 4 ms.
+ * Objects and arrays of a body: ten for each of 2,500 calls. They determine the cost of parsing, not the bytes: 551 bytes of
+ * gzip with 170,000 empty arrays took 4 ms.
  */
 const MAX_CONTAINERS = 25_000;
 /** Keys of all objects of a body: 20 for each of 2,500 calls, which is ten bytes for a key and its value. */
 const MAX_KEYS = 50_000;
 const SCAN_LIMITS = { depth: MAX_DEPTH, containers: MAX_CONTAINERS, keys: MAX_KEYS, itemBytes: MAX_CALL_BYTES };
-/** All messages of one request, written out. An envelope is repeated in each: 500 KB could become 80 MB. */
+/** Bytes of all messages of a request. The envelope is repeated in each: 500 KB could become 80 MB. */
 export const MAX_MERGED_BYTES = 2 * 1024 * 1024;
-/** Of a call that is too large the debugger needs the beginning only. */
+/** The debugger shows only the beginning of a call that is too large. */
 const KEPT_TEXT_LENGTH = 4_096;
 
-/** A body that can be read: its calls, and which of them are too large. */
+/** A parsed body: its calls, and the indexes of calls that are too large. */
 export interface ParsedRequest extends Calls {
   large: ReadonlySet<number>;
 }
@@ -80,8 +80,8 @@ const NO_CALL: ReadonlySet<number> = new Set();
 const ONLY_CALL: ReadonlySet<number> = new Set([0]);
 
 /**
- * Whether the envelope alone, written into each call, passes the limit. Parses only the envelope: parsing 2,500 calls to
- * refuse them takes 2 ms. An envelope or a batch that is refused for another reason is left to `readCalls`.
+ * Returns whether the envelope alone, merged into each call, exceeds the limit. It parses only the envelope: parsing 2,500
+ * calls to refuse them takes 2 ms. Envelopes and batches with other faults are left to `readCalls`.
  */
 function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
   if (items > MAX_CALLS) return false;
@@ -98,13 +98,13 @@ function mergesTooMuch(body: Buffer, { items, shared }: Shape): boolean {
   }
 }
 
-/** JSON.parse takes no byte order mark, which some clients on Windows write. */
+/** Decodes the body without a byte order mark, which JSON.parse refuses and some clients on Windows write. */
 function textOf(body: Buffer): string {
   const bom = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   return body.toString('utf8', bom ? 3 : 0);
 }
 
-/** Decides on each call. @param now the moment of arrival, ms since 1970 */
+/** Validates each call. @param now time of arrival, ms since 1970 */
 export function validateCalls(parsed: ParsedRequest, now: number, makeId: () => string): ValidatedCalls | RequestFault {
   const around: Surroundings = {
     type: parsed.type,
@@ -147,7 +147,7 @@ function mergedTooLarge(callCount: number): RequestFault {
   };
 }
 
-/** What the envelope adds to each call. */
+/** The objects that the envelope adds to each call. */
 interface Envelope {
   context: SharedObject | undefined;
   integrations: SharedObject | undefined;
@@ -164,7 +164,7 @@ function envelopeOf({ context, integrations }: ParsedRequest): Envelope | undefi
   return { ...shared, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) };
 }
 
-/** The message as JSON, with the envelope's objects in it: the call's own keys win. */
+/** Returns the message as JSON with the envelope's objects merged in; the call's own keys take precedence. */
 function merged(message: Message, envelope: Envelope): string {
   let added = '';
   const rest: Record<string, unknown> = { ...message };
@@ -172,16 +172,16 @@ function merged(message: Message, envelope: Envelope): string {
     const shared = envelope[field];
     if (shared === undefined) continue;
     added += `,"${field}":${shared.with(message[field])}`;
-    // Not deleted: V8 would make the object a slow one.
+    // Not deleted, because V8 would turn the object into a slow one.
     rest[field] = undefined;
   }
-  // A message is never empty: it has a type.
+  // A message is never empty, because it has a type.
   return `${JSON.stringify(rest).slice(0, -1)}${added}}`;
 }
 
 const SHARED_FIELDS = ['context', 'integrations'] as const;
 
-/** What the debugger is shown of a rejected call. @param at the moment of arrival, ISO 8601 */
+/** Returns the record of a rejected call for the debugger. @param at time of arrival, ISO 8601 */
 export function rejectedRecord(fault: RejectedCall, call: Json, source: string, at: string): RejectedRecord {
   const record = { at, source, code: fault.code, message: fault.message };
   const shown = isObject(call) ? withoutKeys(call) : call;
