@@ -4,7 +4,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { startControl } from './server';
 
-/** The control service as a process. */
+/** The control service: REST API, console and history. */
 const log = createLog('control', 'info');
 
 run('control', log, async (fatal) => {

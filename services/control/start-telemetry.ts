@@ -1,4 +1,4 @@
 import { startTelemetry } from '../../shared/telemetry/start';
 
-/** The first import of `main.ts`: what it starts is there before all else. */
+/** Must be the first import of `main.ts`, so that telemetry starts before everything else. */
 startTelemetry('control');

@@ -23,14 +23,14 @@ import { Sender } from './http/client';
 import { Endpoints } from './endpoints';
 import { circuitTurned } from './telemetry';
 
-/** Webhooks go out: each delivery to each URL that is open to it, and what came of it back to Kafka. */
+/** The delivery service sends each delivery to its URLs and writes the outcome to Kafka. */
 
 const ROOM_EVERY_MS = 50;
-/** Nobody waits for what is written here, but for the offsets behind it. */
+/** Only offset commits wait for these writes. */
 const GATHER_MS = 20;
 /**
- * What is parked waits for seconds, and no attempt of it could be lost. Each request to each partition of each tier costs the
- * broker and this process several times what a record more does, just when many endpoints have been away for a moment.
+ * Parked deliveries wait for seconds, and have no attempt that could be lost. A request to each partition of each tier costs
+ * the broker and this process several times as much as one more record, just when many endpoints fail at once.
  */
 const PARKING_GATHER_MS = 100;
 
@@ -56,7 +56,7 @@ run('delivery', log, async (fatal) => {
     pool: SOCKETS,
     keepMs: keepLaneMs(tiersMs),
     clock: new LoopClock(),
-    // A process allows the part of a rate that its part of the destination's shards is.
+    // A process gets the share of a rate that equals its share of the destination's shards.
     rateShare: (id, shards) =>
       shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
     onCircuit: (turn) => tellOfCircuit(turn, producer),
@@ -91,7 +91,7 @@ run('delivery', log, async (fatal) => {
       await consumption.stop(Math.max(500, deadlineMs - timeoutMs - 2_000));
       clearInterval(roomTimer);
       lanes.stop();
-      // What another URL's 2xx left open is still recorded.
+      // Records the outcome of deliveries that another URL's 2xx left open.
       await sender.close();
       await Promise.all([producer.close(1_000), parking.close(1_000)]);
       await config.stop();
@@ -101,7 +101,7 @@ run('delivery', log, async (fatal) => {
   };
 });
 
-/** Outcomes are never given up, and never refused: what bounds them is the Deliverer's own limits. */
+/** Opens producers that never give up or refuse an outcome; the Deliverer's own limits bound them. */
 async function openAppenders(
   kafka: Kafka,
   tiersMs: number[],
@@ -119,7 +119,7 @@ function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer): void {
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }
 
-/** At least one of them: what was read before its partition moved is still sent. */
+/** Returns the owned share of the keys, of at least one key: records read before their partition moved are still sent. */
 function shareOf(keys: string[], owns: (key: string) => boolean): number {
   return Math.max(1, keys.filter(owns).length) / keys.length;
 }

@@ -3,8 +3,8 @@ import { AppError } from './errors';
 /** Waits for work with a limit. */
 
 /**
- * Waits for the work, but no longer than so many ms; it runs on then.
- * @throws what the work fails with while it is waited for
+ * Waits for the work, but at most `ms`; the work continues after that.
+ * @throws the error of the work, if it fails within that time
  */
 export async function withTimeout(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
@@ -17,8 +17,8 @@ export async function withTimeout(ms: number, work: Promise<unknown>): Promise<v
 }
 
 /**
- * Waits for an answer of Kafka, but no longer than so many ms; the work runs on then, and its failure is handled.
- * @throws AppError `kafka_unavailable` where it takes longer; what the work fails with
+ * Waits for a response of Kafka, but at most `deadlineMs`; the work continues after that, and its failure is ignored.
+ * @throws AppError `kafka_unavailable` if it takes longer; the error of the work
  */
 export async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,20 +1,20 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The address of a client, for limits and logs. Anybody can write `X-Forwarded-For`, so it counts only where the
+ * Determines the address of a client, for limits and logs. Anybody can write `X-Forwarded-For`, so it counts only if the
  * connection comes from a proxy that the operator trusts (`WAYPOST_TRUSTED_PROXIES`).
  */
 
 /**
- * @param peer address of the socket's other end; undefined once the socket is closed
+ * @param peer remote address of the socket; undefined once the socket is closed
  * @param forwardedFor the header `X-Forwarded-For`
  */
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string;
 
-/** The answer where a closed socket has no address any more. */
+/** Stands for the address of a closed socket, which has none. */
 const UNKNOWN = 'unknown';
 
-/** @param trustedProxies CIDRs. @throws Error for a text that is no CIDR (settings are checked before) */
+/** @param trustedProxies CIDRs. @throws Error for an invalid CIDR (settings are checked before) */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   const networks = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   const trusts = (text: string) => {
@@ -28,7 +28,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
       return client;
     for (const entry of forwardedFor.split(',').reverse()) {
       const address = withoutPort(entry.trim());
-      // A proxy that writes something else ("unknown") is the last that can be named.
+      // The proxy that wrote something else ("unknown") is the last known address.
       if (!ipaddr.isValid(address)) break;
       client = plain(address);
       if (!trusts(client)) break;
@@ -38,8 +38,8 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 }
 
 /**
- * The key by which addresses are limited: an IPv4 address, or the /64 of an IPv6 one, since a customer of a provider has
- * at least all addresses of a /64.
+ * Returns the key by which addresses are limited: an IPv4 address, or the /64 of an IPv6 address, since a provider's
+ * customer has at least all addresses of a /64.
  */
 export function addressKey(text: string): string {
   const address = plain(text);
@@ -52,12 +52,12 @@ export function addressKey(text: string): string {
     .join(':')}::/64`;
 }
 
-/** IPv4 that came over an IPv6 socket is written as IPv4. */
+/** Writes an IPv4 address that came over an IPv6 socket as IPv4. */
 function plain(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-/** `192.0.2.1:4711` and `[2001:db8::1]:4711`, as some proxies write. */
+/** Removes the port that some proxies write: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(entry: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(entry);
   if (bracketed) return bracketed[1] ?? '';

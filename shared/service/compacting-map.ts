@@ -1,15 +1,15 @@
 /**
- * A Map for what comes and goes all the time, as requests in flight do.
+ * A Map for short-lived entries, such as requests in flight.
  *
- * V8 gives a Map a new table as its entries change, and lets the old one point to the new. A table that grew old while the
- * process was idle is only taken away by a whole collection; until then it keeps the next table, that one the next, and each
- * of them what it held: everything that has passed through, copied by every collection of young objects (30 to 70 ms once a
- * second in the delivery service, now 5). A Map that is replaced now and then has no such chain.
+ * V8 gives a Map a new table as its entries change, and the old table points to the new one. A table that became old while
+ * the process was idle is freed only by a full collection. Until then it keeps the next table alive, that one the next, and
+ * each of them its entries: everything that has passed through, copied by every collection of young objects (30 to 70 ms
+ * once a second in the delivery service, now 5). A Map that is replaced regularly has no such chain.
  */
 
 /**
- * It is copied after so many deletions, and one more for so many entries: often enough that no table grows old where much
- * passes, at the price of eight steps for each entry that does.
+ * The Map is copied after LEAST_DELETED deletions, and one more for each ENTRIES_A_DELETION entries: often enough that under
+ * load no table becomes old, at a cost of eight steps for each entry that passes.
  */
 const LEAST_DELETED = 8;
 const ENTRIES_A_DELETION = 8;
@@ -35,7 +35,7 @@ export class CompactingMap<K, V> {
     return this;
   }
 
-  /** @returns whether it was in it */
+  /** @returns whether the key was present */
   delete(key: K): boolean {
     const was = this.#map.delete(key);
     if (was && ++this.#deleted >= LEAST_DELETED + this.#map.size / ENTRIES_A_DELETION) this.#renew(this.#map);
@@ -50,7 +50,7 @@ export class CompactingMap<K, V> {
     return this.#map.keys();
   }
 
-  /** In the order they came. An entry that is deleted meanwhile may still be met. */
+  /** Iterates in insertion order. It may still yield an entry that is deleted during the iteration. */
   values(): IterableIterator<V> {
     return this.#map.values();
   }

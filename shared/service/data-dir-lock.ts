@@ -5,23 +5,23 @@ import { AppError } from './errors';
 import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
 
 /**
- * One Waypost to a data dir. The lock is a file that names its owner by pid and start time, so that it needs no clean
- * end: an owner that was killed, or whose pid now belongs to somebody else, holds nothing.
+ * Allows one Waypost per data dir. The lock is a file that names its owner by pid and start time, so it needs no clean end:
+ * an owner that was killed, or whose pid now belongs to another process, holds nothing.
  *
- * A lock appears complete or not at all (a link to a finished file), and a stale one is moved aside before it is
- * replaced, so that of two starts that find it one wins.
+ * A lock appears complete or not at all (a link to a finished file). A stale lock is moved aside before it is replaced, so
+ * that only one of two concurrent starts wins.
  */
 
-/** A lock that is held. */
+/** A lock that this process holds. */
 export interface Lock {
-  /** an owner before us ended without releasing it: what it started may still be ending */
+  /** the previous owner ended without releasing the lock, and its child processes may still be ending */
   takenOver: boolean;
   release(): void;
 }
 
 /**
- * Takes the lock of a data dir, which is made where it is missing.
- * @throws AppError `cannot_start` in one sentence that names the owner
+ * Takes the lock of a data dir, and creates the dir if it is missing.
+ * @throws AppError `cannot_start` with a sentence that names the owner
  */
 export function takeLock(dir: string): Lock {
   mkdirSync(dir, { recursive: true });
@@ -51,7 +51,7 @@ function inUse(dir: string, owner: ProcessId): AppError {
   );
 }
 
-/** Whether the lock is ours now: a link is made only where there is nothing of that name. */
+/** Returns whether this process has the lock now: a link cannot replace an existing file. */
 function link(draft: string, file: string): boolean {
   try {
     linkSync(draft, file);
@@ -62,7 +62,7 @@ function link(draft: string, file: string): boolean {
   }
 }
 
-/** Removes a stale lock. Where it is not the one that was read, somebody was faster: that lock is put back. */
+/** Removes a stale lock. If another process has replaced it in the meantime, puts that lock back. */
 function moveAside(file: string, stale: string): void {
   const aside = `${file}.${randomUUID()}`;
   try {

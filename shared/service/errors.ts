@@ -1,5 +1,5 @@
 /**
- * The few errors that Waypost throws on purpose. An endpoint's failure is never one of them: it is an outcome
+ * The few errors that Waypost throws on purpose. A failure of an endpoint is not an error but an outcome
  * (shared/model/classify-response.ts).
  */
 
@@ -9,13 +9,13 @@ export type ErrorCode =
   | 'overloaded'
   /** Kafka did not acknowledge in time */
   | 'kafka_unavailable'
-  /** Kafka does not take the record: a right or a topic is missing, or the record itself is wrong */
+  /** Kafka refuses the record: an ACL or a topic is missing, or the record itself is wrong */
   | 'kafka_refused'
-  /** settings are wrong: every mistake is in the message */
+  /** settings are wrong; the message lists every mistake */
   | 'bad_settings'
-  /** something that must be there before the start is missing (Java, a port, a broker, a lock) */
+  /** a requirement of the start is missing (Java, a port, a broker, a lock) */
   | 'cannot_start'
-  /** a record was written by a newer version of Waypost than this process understands */
+  /** a newer version of Waypost wrote a record that this process cannot read */
   | 'newer_format';
 
 /** @property retriable whether the same call may succeed later, unchanged */
@@ -31,7 +31,7 @@ export class AppError extends Error {
   }
 }
 
-/** The text of anything that was thrown. */
+/** Returns the text of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

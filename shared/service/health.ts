@@ -5,22 +5,22 @@ import { type Consumption } from '../kafka/port';
 import { metrics } from '../telemetry/metrics';
 import { PROMETHEUS_TYPE, renderMetrics } from '../telemetry/prometheus';
 
-/** What a service says of itself: an empty list is "all well". */
+/** The health of a service. An empty list means healthy. */
 export interface Health {
-  /** Why the process should be restarted (a consumer loop that no longer turns). A missing broker is not a reason. */
+  /** Reasons to restart the process (a consumer loop that no longer turns). A missing broker is not one. */
   notLive(): string[];
-  /** Why it should get no work yet, or no more. */
+  /** Reasons why the process should get no work yet, or no more. */
   notReady(): string[];
-  /** What of it does not work while the rest does: said by `/readyz`, which stays 200. */
+  /** Parts that do not work while the rest does. `/readyz` lists them and stays 200. */
   degraded?(): string[];
-  /** once it is followed, in services that decide by it */
+  /** set once the service follows `config`, if it depends on it */
   config?: Pick<ConfigReader, 'completeAt' | 'stuck'> | undefined;
 }
 
-/** Beyond it `/readyz` says that `config` is old. Kafka is away then: what is known of `config` is still used. */
+/** Age from which `/readyz` reports `config` as old. Kafka is unavailable then, and the service uses the `config` it has. */
 const OLD_CONFIG_MS = 60_000;
 
-/** The health of a service that lives by a consumer: set `consumption` once it runs, `stopping` when it drains. */
+/** The health of a service with a consumer. Set `consumption` once it runs, and `stopping` when it drains. */
 export class ConsumerHealth implements Health {
   config: Health['config'];
   consumption: Consumption | undefined;
@@ -39,7 +39,7 @@ export class ConsumerHealth implements Health {
   }
 }
 
-/** `/livez`, `/readyz` and `/metrics` on a port of their own. `close` is idempotent. */
+/** Serves `/livez`, `/readyz` and `/metrics` on a separate port. `close` is idempotent. */
 export async function serveHealth(options: {
   host: string;
   port: number;
@@ -94,9 +94,9 @@ function readinessOf(health: Health): Answer {
 }
 
 /**
- * Listens, and says plainly why not.
- * @returns the port, which is another than asked for where that was 0
- * @throws AppError `cannot_start` for a port in use or not allowed
+ * Listens, and explains a failure in one sentence.
+ * @returns the bound port, which differs from a requested port of 0
+ * @throws AppError `cannot_start` for a port that is in use or not allowed
  */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {

@@ -1,8 +1,7 @@
-/** Keeps a repeated event from filling the log. */
-
 /**
- * @returns a function that says whether to speak of `key` now: at most once per `intervalMs`. Beyond `maxKeys` different
- * keys in one interval it is silent, so that made-up keys cannot fill the memory either.
+ * Keeps a repeated event from filling the log.
+ * @returns a function that returns whether to log `key` now: at most once per `intervalMs`. Beyond `maxKeys` different
+ * keys in one interval it returns false, so that invented keys cannot fill the memory either.
  */
 export function logThrottle(intervalMs: number, maxKeys: number, now: () => number): (key: string) => boolean {
   const spoken = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Does something every so often, and whenever it is asked to: never two at once. */
+/** Runs work in an interval and on demand, one run at a time. */
 export class Periodic {
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
@@ -19,19 +19,19 @@ export class Periodic {
     }, this.everyMs).unref();
   }
 
-  /** After what is under way. */
+  /** Runs the work once, after the current run. */
   now(): Promise<void> {
     this.#turn = this.#turn.then(this.work);
     return this.#turn;
   }
 
-  /** Once more, after what is under way, and never again. */
+  /** Stops the interval and runs the work a last time, after the current run. */
   async end(): Promise<void> {
     await this.stop();
     await this.now();
   }
 
-  /** Waits for what is under way. */
+  /** Stops the interval and waits for the current run. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#turn;

@@ -2,34 +2,34 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Tells one process from a later one that was given the same pid: by the time it started. A lock or a pid file that
- * holds both outlives any crash without ever meaning a stranger.
+ * Distinguishes a process from a later one with the same pid by its start time. A lock or a pid file with both survives any
+ * crash and never refers to another process.
  */
 
-/** A process, told apart from all others before and after it on this machine. */
+/** A process, unique among all processes of this machine, past and future. */
 export interface ProcessId {
   pid: number;
-  /** as the operating system tells it; compared, never read */
+  /** as the operating system reports it; compared, never parsed */
   started: string;
 }
 
-/** This process. */
+/** Returns the id of this process. */
 export function ownId(): ProcessId {
   return { pid: process.pid, started: startOf(process.pid) ?? 'unknown' };
 }
 
-/** The process that has this pid now, or undefined where there is none. */
+/** Returns the process that has this pid now, or undefined. */
 export function processId(pid: number): ProcessId | undefined {
   const started = startOf(pid);
   return started === undefined ? undefined : { pid, started };
 }
 
-/** Whether this very process still runs. One that ended and was not yet reaped does not. */
+/** Returns whether exactly this process still runs. A zombie does not. */
 export function isAlive(id: ProcessId): boolean {
   return startOf(id.pid) === id.started;
 }
 
-/** Reads `{pid, started}` from the text of a file, or undefined where it holds something else. */
+/** Parses `{pid, started}` from the text of a file; undefined for any other content. */
 export function parseProcessId(text: string): ProcessId | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -45,7 +45,7 @@ function startOf(pid: number): string | undefined {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
 }
 
-/** Field 22 of /proc/<pid>/stat counts from the boot, so the boot is named too. The name, field 2, may hold spaces. */
+/** Field 22 of /proc/<pid>/stat counts from boot, so the boot id is added. The name, field 2, may contain spaces. */
 function startFromProc(pid: number): string | undefined {
   let stat: string;
   try {

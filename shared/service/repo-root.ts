@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Where things lie in the repository, found upwards from here: the same file runs as source and compiled in dist. */
-
+/** Searches upwards from this file, which runs both as source and compiled in dist. */
 function repositoryRoot(from: string): string {
   if (existsSync(join(from, 'package.json'))) return from;
   const parent = dirname(from);

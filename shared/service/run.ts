@@ -2,23 +2,23 @@ import { AppError, messageOf } from './errors';
 import { type Log } from '../telemetry/log';
 import { stopTelemetry } from '../telemetry/start';
 
-/** What a service gives to `run`. `stop` drains and closes, in order; it is given the time it has, in ms. */
+/** A started service. `stop` drains and closes its parts in order, within `deadlineMs`. */
 export interface Running {
   stop(deadlineMs: number): Promise<void>;
 }
 
 /** Time from the first SIGTERM to a forced exit. Kubernetes' default grace period is 30 s. */
 const STOP_DEADLINE_MS = 25_000;
-/** Without its supervisor a service has no broker for long: it ends soon, drained or not. */
+/** A service loses its broker soon after its supervisor, so it ends within this time, drained or not. */
 const ORPHAN_DEADLINE_MS = 3_000;
-/** What a collector that does not answer may take of it. */
+/** Part of the deadline that an unresponsive collector may use. */
 const TELEMETRY_MS = 2_000;
-/** Terminals and npm both pass on one Ctrl-C: two signals within this time are one. */
+/** Terminals and npm both forward one Ctrl-C: two signals within this time count as one. */
 const SAME_SIGNAL_MS = 2_000;
 
 /**
- * Runs one service as this process: title, signals, orderly stop, and one plain sentence (no stack trace) where it
- * cannot start. `fatal` in what `start` receives ends the process with code 1, for a supervisor to restart it.
+ * Runs one service as this process: title, signals, graceful stop, and one plain sentence (no stack trace) if it cannot
+ * start. The `fatal` that `start` receives ends the process with code 1, so that a supervisor restarts it.
  */
 export function run(name: string, log: Log, start: (fatal: (error: unknown) => void) => Promise<Running>): void {
   process.title = `waypost-${name}`;
@@ -26,7 +26,7 @@ export function run(name: string, log: Log, start: (fatal: (error: unknown) => v
   let stoppedAt = 0;
 
   const exit = (code: number) => {
-    // pino writes synchronously to stdout, so that nothing is lost by leaving at once.
+    // pino writes synchronously to stdout, so an immediate exit loses nothing.
     process.exit(code);
   };
   const fatal = (error: unknown) => {
@@ -60,7 +60,7 @@ export function run(name: string, log: Log, start: (fatal: (error: unknown) => v
 
   process.on('SIGTERM', () => stop('SIGTERM', STOP_DEADLINE_MS));
   process.on('SIGINT', () => stop('SIGINT', STOP_DEADLINE_MS));
-  // The supervisor holds an IPC channel open: its end is the supervisor's end, however it came.
+  // The supervisor holds an IPC channel open, so the channel's end means that the supervisor has ended.
   if (process.channel) {
     process.on('disconnect', () => stop('disconnect', ORPHAN_DEADLINE_MS));
     process.channel.unref();
@@ -86,7 +86,7 @@ export function run(name: string, log: Log, start: (fatal: (error: unknown) => v
   );
 }
 
-/** Spans of the last moment come of the drain itself: they go last. */
+/** Stops telemetry last, because draining still produces spans. */
 async function stopInTurn(running: Running, deadlineMs: number): Promise<void> {
   const telemetryMs = Math.min(TELEMETRY_MS, deadlineMs / 6);
   await running.stop(deadlineMs - telemetryMs);

@@ -5,8 +5,8 @@ import { parseDuration } from '../model/duration';
 import { AppError } from './errors';
 
 /**
- * Every setting of every service, in one place: one environment can be given to all of them, and a setting that is
- * unknown is a mistake for each. Units are in the names of the parsed values.
+ * All settings of all services, so that one environment works for all of them and each refuses an unknown setting. Units
+ * are in the names of the parsed values.
  */
 
 const duration = (text: string) =>
@@ -70,12 +70,12 @@ const networks = list.transform((parts, ctx) => {
   return parts;
 });
 
-/** `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port where it is not 53. */
+/** `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port other than 53. */
 const DNS_SERVER = /^(?:\[(?<six>[^\]]+)\]|(?<four>[\d.]+)):(?<port>\d{1,5})$/;
 const dnsServers = list.transform((parts, ctx) => {
   const bad = parts.filter((part) => {
     const { six, four, port: at = '53' } = DNS_SERVER.exec(part)?.groups ?? {};
-    // Beyond them Node does not refuse: it takes another port, or aborts.
+    // Node does not refuse other ports: it uses another one, or aborts.
     return isIP(six ?? four ?? part) === 0 || !(Number(at) >= 1 && Number(at) <= 65_535);
   });
   if (bad.length > 0) {
@@ -89,7 +89,7 @@ const dnsServers = list.transform((parts, ctx) => {
 
 const secretKeys = list.transform((parts, ctx) => {
   const keys = parts.map((part) => Buffer.from(part, 'base64'));
-  // The value itself is never repeated: it is a secret.
+  // The message never repeats the value, because it is a secret.
   if (keys.length === 0 || keys.some((key) => key.length !== 32)) {
     ctx.addIssue({ code: 'custom', message: 'must be one or more keys of 32 bytes in base64, separated by commas' });
   }
@@ -134,7 +134,7 @@ const table = {
   WAYPOST_SECRET_KEY: secretKeys.optional(),
   WAYPOST_DATABASE_URL: z
     .string()
-    // The value itself is never repeated: it may hold a password.
+    // The message never repeats the value, because it may hold a password.
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
     .optional(),
   WAYPOST_HISTORY_RETENTION: duration('30d'),
@@ -153,7 +153,7 @@ const table = {
 
 export const settingsSchema = z.object(table);
 
-/** Read by the command line alone (cli/), so that a service whose environment has them too does not take them for mistakes. */
+/** Settings of the command line only (cli/), which a service accepts in its environment and ignores. */
 const COMMAND_LINE: readonly string[] = ['WAYPOST_URL', 'WAYPOST_TOKEN', 'WAYPOST_WRITE_KEY', 'WAYPOST_SHARED_SECRET'];
 
 /** The parsed settings. Durations are in milliseconds, keys are buffers, lists are arrays. */
@@ -161,7 +161,7 @@ export type Settings = z.infer<typeof settingsSchema>;
 
 /**
  * Reads and checks the environment.
- * @throws AppError `bad_settings` that lists every mistake at once, one line each, and repeats no secret.
+ * @throws AppError `bad_settings` that lists every mistake, one line each, without any secret.
  */
 export function loadSettings(env: Record<string, string | undefined>): Settings {
   const known = Object.fromEntries(Object.keys(table).map((name) => [name, env[name] === '' ? undefined : env[name]]));
@@ -179,7 +179,7 @@ export function loadSettings(env: Record<string, string | undefined>): Settings 
   throw new AppError('bad_settings', `These settings are wrong:\n  ${mistakes.join('\n  ')}`);
 }
 
-/** The settings of a service that needs a running Kafka. @throws AppError `bad_settings` without KAFKA_BROKERS. */
+/** Returns the brokers for a service that needs a running Kafka. @throws AppError `bad_settings` without KAFKA_BROKERS. */
 export function requireBrokers(settings: Settings): string[] {
   if (!settings.KAFKA_BROKERS || settings.KAFKA_BROKERS.length === 0) {
     throw new AppError(
@@ -190,7 +190,7 @@ export function requireBrokers(settings: Settings): string[] {
   return settings.KAFKA_BROKERS;
 }
 
-/** The keys of a service that opens what `config` seals. @throws AppError `bad_settings` without WAYPOST_SECRET_KEY. */
+/** Returns the keys for a service that decrypts secrets of `config`. @throws AppError `bad_settings` without WAYPOST_SECRET_KEY. */
 export function requireSecretKeys(settings: Settings): Buffer[] {
   if (settings.WAYPOST_SECRET_KEY) return settings.WAYPOST_SECRET_KEY;
   throw new AppError(
@@ -205,7 +205,7 @@ function contradictions(settings: Settings): string[] {
     mistakes.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it');
   }
   const files = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const;
-  // Else a system that was meant to be encrypted would run, and not be.
+  // Otherwise a system meant to use TLS would run without it.
   const unused = settings.KAFKA_SSL ? [] : files.filter((file) => settings[file]);
   if (unused.length > 0) mistakes.push(`${unused.join(', ')}: needs KAFKA_SSL=true beside it`);
   if (!settings.KAFKA_SSL_CERT_FILE !== !settings.KAFKA_SSL_KEY_FILE) {
@@ -222,7 +222,7 @@ function contradictions(settings: Settings): string[] {
 function suggestion(name: string): string {
   const words = new Set(name.split('_'));
   let best: string | undefined;
-  // At least the prefix and one more word; of several the one that begins alike: WAYPOST_RETRY_DELAY lacks one letter.
+  // Requires the prefix and one more word in common; among several prefers the longest common start: WAYPOST_RETRY_DELAY lacks one letter.
   let bestLikeness: readonly [number, number] = [1, 0];
   for (const candidate of Object.keys(table)) {
     const shared = candidate.split('_').filter((word) => words.has(word)).length;
@@ -233,7 +233,7 @@ function suggestion(name: string): string {
   return best ? ` (did you mean ${best}?)` : '';
 }
 
-/** How many letters two texts have in common from their beginning. */
+/** Returns the length of the common start of two texts. */
 function commonStart(a: string, b: string): number {
   let i = 0;
   while (i < a.length && a[i] === b[i]) i++;

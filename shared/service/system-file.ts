@@ -1,14 +1,14 @@
-/** A file of the data dir by which a system of this machine says where it is, for programs beside it. */
+/** A file of the data dir in which a local system publishes its addresses for other programs of the machine. */
 
 export const SYSTEM_FILE = 'system.json';
 
-/** What stands in it. No secret: the token is in a file of its own. */
+/** The content of the file. It holds no secret: the token is in another file. */
 export interface SystemFile {
   control: string;
   ingest: string;
   brokers: string[];
-  /** they are its own, and keep one copy of each record */
+  /** the system runs the brokers itself, with one copy of each record */
   embedded: boolean;
-  /** ports by service */
+  /** health ports by service */
   health: Record<string, number>;
 }

@@ -1,34 +1,35 @@
-/** Token buckets by key: pure, time is an argument. */
+/** Token buckets by key: pure, with time as an argument. */
 
 export interface BucketRate {
-  /** tokens that come back each second, above 0 */
+  /** tokens added each second, above 0 */
   perSecond: number;
-  /** tokens of a full bucket; at least 1 counts */
+  /** tokens of a full bucket; values below 1 count as 1 */
   burst: number;
 }
 
 interface Bucket {
   /** below 0: in debt */
   tokens: number;
-  /** when `tokens` was right, ms */
+  /** time of the last refill, ms */
   at: number;
 }
 
-/** One token, less what sums of fractions lose. */
+/** One token, minus rounding errors of sums. */
 const WHOLE = 1 - 1e-6;
 
 /**
- * A key is open while its bucket holds a whole token. What it takes may cost more than the bucket holds: the debt then
- * closes the key until it is paid back. So a batch that is larger than the burst still passes, and the rate holds over time.
+ * Limits the rate of each key. A key is open while its bucket holds a whole token. A request may cost more than the bucket
+ * holds; the debt then closes the key until it is paid back. So a batch larger than the burst still passes, and the rate
+ * holds over time.
  *
- * Buckets that are not known are full, so that memory is bounded by forgetting: beyond `maxKeys` the oldest goes.
+ * An unknown bucket counts as full, so memory can be bounded: beyond `maxKeys` the oldest bucket is removed.
  */
 export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(private readonly maxKeys: number) {}
 
-  /** @returns ms until the key is open; 0: it is open */
+  /** Returns the ms until the key is open; 0: it is open. */
   waitMs(key: string, rate: BucketRate, nowMs: number): number {
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) return 0;
@@ -36,7 +37,7 @@ export class TokenBuckets {
     return bucket.tokens >= WHOLE ? 0 : ((1 - bucket.tokens) / rate.perSecond) * 1_000;
   }
 
-  /** Takes tokens, open or not. */
+  /** Takes tokens, whether the key is open or not. */
   take(key: string, cost: number, rate: BucketRate, nowMs: number): void {
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
@@ -59,7 +60,7 @@ export class TokenBuckets {
 }
 
 function refill(bucket: Bucket, { perSecond, burst }: BucketRate, nowMs: number): void {
-  // A clock that is set back brings nothing and takes nothing.
+  // A clock that is set back neither adds nor removes tokens.
   const passedMs = Math.max(0, nowMs - bucket.at);
   bucket.tokens = Math.min(Math.max(1, burst), bucket.tokens + (passedMs * perSecond) / 1_000);
   bucket.at = nowMs;

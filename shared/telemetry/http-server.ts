@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Distribution, LATENCY_BOUNDS, metrics, only } from './metrics';
 
-/** Requests that a service answers, by the names of the conventions. */
+/** Metrics of HTTP requests that a service answers, with the names of OpenTelemetry's conventions. */
 
 const durations = metrics.histogram(
   {
@@ -22,7 +22,7 @@ let active = 0;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const series = new Map<string, Distribution>();
 
-/** To be called once, by a service that answers requests. */
+/** Registers the gauge of active requests. Call it once, in a service that answers requests. */
 export function observeServer(): void {
   metrics.gauge(
     { name: 'http.server.active_requests', help: 'Requests in progress, at ingest and at the API of control.' },
@@ -31,15 +31,15 @@ export function observeServer(): void {
 }
 
 /**
- * A request has begun.
- * @param routeOf its path as documented, without anything that a client has put into it; asked when it was answered
+ * Measures a request from its start.
+ * @param routeOf returns its documented path, without any text of the client; called after the response
  */
 export function watchRequest(req: IncomingMessage, res: ServerResponse, routeOf: () => string): void {
   const begunAt = performance.now();
   active++;
   res.once('close', () => {
     active--;
-    // Who left before the answer was given none.
+    // A client that left earlier got no response.
     if (res.headersSent)
       count(req.method ?? '', routeOf(), res.statusCode).record((performance.now() - begunAt) / 1_000);
   });
@@ -55,7 +55,7 @@ function count(method: string, route: string, status: number): Distribution {
       'http.response.status_code': String(status),
       'url.scheme': 'http',
     });
-    // Methods are the client's to invent: those that nobody knows are not remembered.
+    // Clients can invent methods, so unknown ones are not stored.
     if (METHODS.has(method)) series.set(key, found);
   }
   return found;

@@ -3,24 +3,24 @@ import pino from 'pino';
 /** The part of pino that Waypost uses. Event names are `noun.participle`; ids go in fields, never in the text. */
 export type Log = pino.Logger;
 
-/** Fields that hold a secret, in a line and in the objects that it holds. */
+/** Names of fields that hold a secret, at any depth of a line. */
 const SECRETS = new Set([
   ...['authorization', 'cookie', 'sharedSecret', 'secret', 'secrets', 'password', 'token', 'adminToken', 'writeKey'],
   ...['x-signature', 'webhook-signature', 'staticHeaders'],
 ]);
 const CENSORED = '***';
-/** Lines are flat, or hold a list of flat things; what is deeper has come by mistake, which is what this is for. */
+/** Lines are flat or hold a list of flat objects; deeper values are a mistake, and are censored. */
 const MOST_DEPTH = 6;
 
 /**
- * Returns stdout for a log. Writes are synchronous: pino's asynchronous destination writes its rest when the process exits,
- * and repeats that for ever where the reader of stdout is gone (sonic-boom's `flushSync` on EPIPE).
+ * Returns stdout as the destination of a log. Writes are synchronous: pino's asynchronous destination flushes its rest when
+ * the process exits, and retries forever if the reader of stdout is gone (sonic-boom's `flushSync` on EPIPE).
  */
 const stdout = () => pino.destination({ dest: 1, sync: true });
 
 /**
- * A JSON logger on stdout. Secrets are left out by the names of their fields as a last line of defence: no caller passes one
- * on purpose.
+ * Creates a JSON logger on stdout. It censors secrets by the names of their fields as a last line of defence: no caller
+ * passes one on purpose.
  * @param service the `service` field of every line
  * @param to default: stdout
  */
@@ -29,14 +29,14 @@ export function createLog(service: string, level: string, to: pino.DestinationSt
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
-    // Not pino's own `redact`: with names at any depth it takes 30 to 150 µs a line, where the line itself takes 6.
+    // Not pino's own `redact`: with names at any depth it takes 30 to 150 µs a line, while the line itself takes 6.
     formatters: { level: (label) => ({ level: label }), log: (fields) => withoutSecrets(fields, MOST_DEPTH) },
     serializers: { err: (error: Error) => withoutSecrets(pino.stdSerializers.err(error), MOST_DEPTH) },
   };
   return pino(options, to);
 }
 
-/** The same object where there is nothing to leave out, else a copy. */
+/** Returns the same object if it holds no secret, otherwise a censored copy. */
 function withoutSecrets<T extends object>(fields: T, depth: number): T {
   let copy: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
@@ -49,7 +49,7 @@ function withoutSecrets<T extends object>(fields: T, depth: number): T {
 }
 
 function cleaned(value: unknown, depth: number): unknown {
-  // Errors are dealt with by their serializer.
+  // Errors have their own serializer.
   if (typeof value !== 'object' || value === null || value instanceof Error || ArrayBuffer.isView(value)) return value;
   return depth > 0 ? withoutSecrets(value, depth - 1) : CENSORED;
 }

@@ -1,20 +1,20 @@
 /**
- * Metrics as plain numbers in objects: what counts adds to a field, and only who asks (Prometheus, or the SDK's reader)
- * pays for names and labels. Labels are those of the OpenTelemetry conventions; `prometheus.ts` and `otel-metrics.ts` say them to others.
+ * Metrics as plain numbers in objects: counting adds to a field, and only a reader (Prometheus, or the SDK) pays for names
+ * and labels. Labels follow the OpenTelemetry conventions; `prometheus.ts` and `otel-metrics.ts` export them.
  *
- * Invariant: the number of series is bounded. A label's values are few and known; should one ever not be (a status, say), what
- * comes beyond `MOST_SERIES` is counted as `other`.
+ * Invariant: the number of series is bounded. A label's values are few and known; if they are not (a status, say), values
+ * beyond `MOST_SERIES` are counted as `other`.
  */
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface MetricInfo {
-  /** of the conventions, or beginning with `waypost.` */
+  /** from the conventions, or with the prefix `waypost.` */
   name: string;
   help: string;
   /** seconds, bytes, or a share from 0 to 1 */
   unit?: 's' | 'By' | '1';
-  /** the labels, each with its values or a note: for docs/reference/metrics.md */
+  /** the labels, each with its values or a note, for docs/reference/metrics.md */
   labels?: Readonly<Record<string, string>>;
 }
 
@@ -25,15 +25,15 @@ export interface Sample {
 
 const MOST_SERIES = 100;
 
-/** One counter: `value` may be raised directly. */
+/** One counter; callers may increase `value` directly. */
 export class Count {
   value = 0;
   constructor(readonly labels: Labels) {}
 }
 
-/** How often a value was how large. */
+/** One series of a histogram. */
 export class Distribution {
-  /** by bucket, not cumulated; the last one is beyond all bounds */
+  /** by bucket, not cumulative; the last bucket is beyond all bounds */
   readonly counts: number[];
   sum = 0;
 
@@ -68,7 +68,7 @@ export class Family<T extends { readonly labels: Labels }> {
     private readonly make: (labels: Labels) => T,
   ) {}
 
-  /** The series of these labels: to be kept, where it is counted often. Labels are given in the same order each time. */
+  /** Returns the series with these labels; keep it if you count often. Pass labels in the same order each time. */
   of(labels: Labels = {}): T {
     const key = Object.values(labels).join('\0');
     const known = this.#series.get(key);
@@ -102,7 +102,7 @@ export interface HistogramMetric {
   kind: 'histogram';
   info: MetricInfo;
   bounds: readonly number[];
-  /** hears of each value as well: the SDK's own histogram, where there is one */
+  /** receives each value too: the SDK's own histogram, if there is one */
   tee: ((value: number, labels: Labels) => void) | undefined;
   read: () => Iterable<Distribution>;
 }
@@ -114,7 +114,7 @@ export class Metrics {
   readonly #refreshers = new Set<() => Promise<void>>();
   #refreshing: Promise<void> | undefined;
   #onAdded: (metric: Metric) => void = () => undefined;
-  /** Whose they are: a label of all series. */
+  /** The service, a label of all series. */
   service = '';
 
   counter(info: MetricInfo): Family<Count> {
@@ -123,7 +123,7 @@ export class Metrics {
     return family;
   }
 
-  /** A counter that someone else keeps. */
+  /** Registers a counter whose values are stored elsewhere. */
   counted(info: MetricInfo, read: () => Iterable<Sample>): void {
     this.#add({ kind: 'counter', info, read });
   }
@@ -139,19 +139,19 @@ export class Metrics {
     return family;
   }
 
-  /** Hears of every metric there is, and of those to come. */
+  /** Calls `onAdded` for every metric, present and future. */
   each(onAdded: (metric: Metric) => void): void {
     this.#onAdded = onAdded;
     for (const metric of this.#metrics) onAdded(metric);
   }
 
-  /** Called before they are read: looks up what cannot be known at once. @returns an end to it */
+  /** Registers a function that fetches values before metrics are read. @returns a function that removes it */
   beforeReading(refresh: () => Promise<void>): () => void {
     this.#refreshers.add(refresh);
     return () => this.#refreshers.delete(refresh);
   }
 
-  /** To be awaited before they are read. Those who ask in the same moment share one look. */
+  /** Runs these functions. Await it before reading metrics; concurrent readers share one run. */
   refresh(): Promise<void> {
     this.#refreshing ??= Promise.allSettled([...this.#refreshers].map((refresh) => refresh())).then(() => {
       this.#refreshing = undefined;
@@ -169,13 +169,13 @@ export class Metrics {
   }
 }
 
-/** Those of this process. */
+/** The metrics of this process. */
 export const metrics = new Metrics();
 
-/** One sample without labels. */
+/** Returns one sample without labels. */
 export function only(value: number): Sample[] {
   return [{ labels: {}, value }];
 }
 
-/** In seconds, by the conventions: of HTTP and messaging. */
+/** Histogram bounds in seconds, from the conventions of HTTP and messaging. */
 export const LATENCY_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];

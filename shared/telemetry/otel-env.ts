@@ -1,10 +1,10 @@
-/** What `OTEL_*` asks for: pure. */
+/** Interprets the `OTEL_*` variables: pure. */
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Whether anything of the SDK is wanted: an exporter or an endpoint is named. (By itself the SDK would export to this
- * machine's port 4318, for which nobody has asked.)
+ * Returns whether the environment asks for the SDK by naming an exporter or an endpoint. (By default the SDK would export to
+ * this machine's port 4318 unasked.)
  */
 export function isSdkWanted(env: Env): boolean {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return false;
@@ -17,8 +17,8 @@ export function isSdkWanted(env: Env): boolean {
 }
 
 /**
- * Which part of the new traces is recorded, 0 to 1, by OTEL_TRACES_SAMPLER and its argument. A parent has no say: roots
- * are ours. What is not known is taken as the SDK takes it: all.
+ * Returns the recorded share of new traces, 0 to 1, by OTEL_TRACES_SAMPLER and its argument. Parents do not count, because
+ * Waypost starts every trace. Unknown values mean all, as in the SDK.
  */
 export function sampledRatio(env: Env): number {
   if (env.OTEL_TRACES_EXPORTER?.trim() === 'none') return 0;

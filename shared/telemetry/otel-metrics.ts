@@ -2,8 +2,8 @@ import { metrics as api, type Meter, type Observable } from '@opentelemetry/api'
 import { type HistogramMetric, type Metric, type MetricInfo, type Metrics, type ReadMetric } from './metrics';
 
 /**
- * Our metrics as instruments of the SDK. Counters and gauges are read when the SDK exports; it has no histograms that can be
- * read, so that each value of ours is told to its own as well. (Without a reader for metrics all of this does nothing.)
+ * Registers Waypost's metrics as instruments of the SDK. The SDK reads counters and gauges when it exports; it has no
+ * observable histogram, so each value is also recorded in the SDK's own. (Without a metric reader this does nothing.)
  */
 
 export function observeMetrics(metrics: Metrics): void {

@@ -14,8 +14,8 @@ import { writeSpansBy, type SpanSpec } from './spans';
 import { spanIdOf, traceIdOf } from './trace';
 
 /**
- * OpenTelemetry's SDK, set up by its own `OTEL_*` variables. Which traces are recorded was decided at ingest and travels with
- * each message, so that here all that comes is; and ids were given out before, so that they are not made here.
+ * Runs OpenTelemetry's SDK, configured by its own `OTEL_*` variables. Ingest decides which traces are recorded, and the
+ * decision travels with each message, so the sampler here records every span. Ids are assigned earlier, not by the SDK.
  */
 
 const KINDS = {
@@ -25,14 +25,14 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 };
 
-/** @returns sends what is left, and ends it */
+/** @returns a function that sends the remaining data and stops the SDK */
 export function startSdk(metrics: Metrics): () => Promise<void> {
   let next: SpanSpec | undefined;
   const idGenerator = {
     generateTraceId: () => traceIdOf(next?.context ?? ''),
     generateSpanId: () => spanIdOf(next?.context ?? ''),
   };
-  // No context manager: parents are named, and none is carried along by every promise of the process.
+  // No context manager: parents are passed explicitly, so that no promise of the process has to carry one.
   const sdk = new NodeSDK({ idGenerator, sampler: new tracing.AlwaysOnSampler(), contextManager: null as never });
   sdk.start();
   observeMetrics(metrics);
@@ -76,15 +76,15 @@ function contextOf(traceparent: string): SpanContext {
   };
 }
 
-/** Beyond it the clock was set, or the machine slept. */
+/** A larger drift means that the clock was set or the machine slept. */
 const MOST_DRIFT_MS = 10;
 let offsetMs = performance.timeOrigin;
 
-/** ms since 1970, finer than the machine's clock tells it, of a moment by `performance.now()`. */
+/** Converts a time of `performance.now()` to ms since 1970, finer than the machine's clock. */
 function epochMs(moment: number): number {
   const before = performance.now();
   const drift = Date.now() - (offsetMs + before);
-  // Where this process was set aside between the two clocks, they tell nothing of each other.
+  // If the process was suspended between the two readings, they cannot be compared.
   const together = performance.now() - before < 1;
   if (together && Math.abs(drift) > MOST_DRIFT_MS) offsetMs += drift;
   return offsetMs + moment;

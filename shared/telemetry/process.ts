@@ -4,7 +4,7 @@ import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'n
 import { ROOT } from '../service/repo-root';
 import { type Metrics, only } from './metrics';
 
-/** What every process tells of itself. */
+/** Metrics of the process: event loop, CPU, memory, uptime and version. */
 
 const DELAY_RESOLUTION_MS = 20;
 const NS_PER_S = 1e9;
@@ -45,7 +45,7 @@ function measureEventLoop(metrics: Metrics): void {
   let last: EventLoopUtilization | undefined;
   let read = { p50: 0, p99: 0, max: 0, utilization: 0 };
   metrics.beforeReading(() => {
-    // What is measured is how late a timer came that is due every 20 ms, with these 20 ms.
+    // The monitor measures the interval of a 20 ms timer, these 20 ms included.
     const seconds = (ns: number) =>
       Number.isFinite(ns) ? Math.max(0, ns / NS_PER_S - DELAY_RESOLUTION_MS / 1_000) : 0;
     const now = performance.eventLoopUtilization();

@@ -1,6 +1,6 @@
 import { type Distribution, type Labels, type Metric, type MetricInfo, type Metrics } from './metrics';
 
-/** Metrics as Prometheus reads them: text format 0.0.4, names by OpenTelemetry's rules for it. */
+/** Renders metrics for Prometheus: text format 0.0.4, names by OpenTelemetry's rules for Prometheus. */
 
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

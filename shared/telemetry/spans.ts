@@ -1,59 +1,58 @@
 import { childTraceparent, newTraceparent } from './trace';
 
 /**
- * Spans as Waypost makes them: written down when they are over, with ids that were given out before. Nothing of the SDK
- * is held while a message is under way, and a message that is not sampled costs one comparison. Without an SDK (`start.ts`)
- * there is nobody to write them down.
+ * Records spans when they have ended, with ids that were assigned before. No object of the SDK is held while a message is
+ * processed, and a message that is not sampled costs one comparison. Without an SDK (`start.ts`) no span is recorded.
  */
 
 export interface SpanSpec {
   name: string;
   kind: 'server' | 'client' | 'producer' | 'consumer';
-  /** its own context, as a traceparent */
+  /** the span's context, as a traceparent */
   context: string;
-  /** of its parent, in the same trace; absent: it is the root */
+  /** the parent's context, in the same trace; absent for a root */
   parent?: string;
   /** by `performance.now()` */
   startedAt: number;
   endedAt: number;
-  /** what is undefined is left out */
+  /** undefined values are omitted */
   attributes: Readonly<Record<string, string | number | undefined>>;
   links?: readonly SpanLink[];
-  /** what went wrong, as one word: `error.type` */
+  /** `error.type`, one word */
   error?: string | undefined;
 }
 
 export interface SpanLink {
   context: string;
-  /** whose it is */
+  /** the role of the linked span */
   as: 'caller' | 'request' | 'message' | 'previous';
 }
 
 let record: ((span: SpanSpec) => void) | undefined;
 
-/** To be called by what has an SDK. @param write undefined: no more */
+/** Sets the function that records spans. @param write undefined: stop recording */
 export function writeSpansBy(write: ((span: SpanSpec) => void) | undefined): void {
   record = write;
 }
 
 const SAMPLED_FLAG = { at: 54, is: '1'.charCodeAt(0) };
 
-/** Whether spans of this trace are written down. */
+/** Returns whether spans of this trace are recorded. */
 export function isTraced(traceparent: string): boolean {
   return record !== undefined && traceparent.charCodeAt(SAMPLED_FLAG.at) === SAMPLED_FLAG.is;
 }
 
-/** Writes it down, where its trace is sampled. */
+/** Records a span if its trace is sampled. */
 export function recordSpan(span: SpanSpec): void {
   if (isTraced(span.context)) record?.(span);
 }
 
-/** A trace that is recorded whatever the ratio: of a test, or a request that holds messages whose traces are. */
+/** Returns the root of a trace that is recorded whatever the ratio: for a test, or a request with recorded messages. */
 export function recordedRoot(): string {
   return `${newTraceparent().slice(0, -1)}1`;
 }
 
-/** Writes down that records went to a topic: a child of `parent`. */
+/** Records the sending of records to a topic, as a child of `parent`. */
 export function recordSend(sent: {
   parent: string;
   topic: string;
@@ -81,14 +80,14 @@ export function sendAttributes(topic: string): SpanSpec['attributes'] {
   };
 }
 
-/** Writes down that a record of a topic was dealt with, from `startedAt` until now. */
+/** Records the processing of a record of a topic, from `startedAt` until now. */
 export function recordProcess({
   record: { topic, partition, offset },
   group,
   attributes,
   ...span
 }: Omit<SpanSpec, 'name' | 'kind' | 'endedAt'> & {
-  /** as it was read */
+  /** its place in the topic */
   record: { topic: string; partition: number; offset: number };
   group: string;
 }): void {

@@ -6,8 +6,8 @@ import type * as Sdk from './otel-sdk';
 import { sampleRoots } from './trace';
 
 /**
- * The first thing that a service does: to be imported before all else, so that the SDK is there before what it may want to
- * look into. Where `OTEL_*` asks for nothing, the SDK is not even loaded: it costs 30 MB and a quarter of a second.
+ * Starts telemetry. A service imports it before everything else, so that the SDK is loaded before modules that it may
+ * instrument. Without `OTEL_*` variables the SDK is not loaded: it costs 30 MB and a quarter of a second.
  */
 
 let shutdown: (() => Promise<void>) | undefined;
@@ -17,24 +17,24 @@ export function startTelemetry(service: string): void {
   metrics.service = service;
   measureProcess(metrics);
   if (!isSdkWanted(process.env)) return;
-  // Beside what the environment says.
+  // Defaults beside the environment.
   process.env.OTEL_SERVICE_NAME ??= `waypost-${service}`;
-  // Logs go to stdout. And of the process no arguments, nor who runs it.
+  // Logs go to stdout. The process's arguments and its user are not exported.
   process.env.OTEL_LOGS_EXPORTER ??= 'none';
   process.env.OTEL_NODE_RESOURCE_DETECTORS ??= 'env,host,serviceinstance';
-  // Spans of many messages end in the same moment: the SDK's 2,048 would be too few for a thousand a second.
+  // Spans of many messages end at the same time: the SDK's 2,048 would be too few for a thousand messages a second.
   process.env.OTEL_BSP_MAX_QUEUE_SIZE ??= '16384';
   sampleRoots(sampledRatio(process.env));
-  // Not `import`, which would load it always or too late.
+  // Not `import`, which would load it always, or too late.
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   const { startSdk } = require('./otel-sdk') as typeof Sdk;
   shutdown = startSdk(metrics);
 }
 
-/** Sends what is left, and waits at most `deadlineMs`. Never rejects. */
+/** Sends the remaining data, waiting at most `deadlineMs`. Never rejects. */
 export async function stopTelemetry(deadlineMs: number): Promise<void> {
   if (!shutdown) return;
-  // A collector that is away must not make an orderly end a failed one.
+  // An unreachable collector must not turn a graceful stop into a failure.
   await withTimeout(
     deadlineMs,
     shutdown().catch(() => undefined),

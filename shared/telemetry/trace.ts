@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * Trace contexts by W3C Trace Context. Waypost's traces begin at ingest: a caller's own is never obeyed, or anyone
- * could fill our traces or join their ends.
+ * Trace contexts by W3C Trace Context. Waypost's traces begin at ingest and never continue a caller's trace; otherwise any
+ * caller could fill them or join them.
  */
 
 const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;
-/** Random bytes are fetched for many ids at once: a call for each costs ten times as much. */
+/** Random bytes are generated for many ids together: a call for each costs ten times as much. */
 const POOL = Buffer.allocUnsafe(SPAN_ID_BYTES * 1024);
 let used = POOL.length;
 
@@ -21,18 +21,18 @@ function randomHex(bytes: number): string {
 
 let sampled = 1;
 
-/** Which part of the new traces is marked as sampled, 0 to 1: all, unless the SDK was told otherwise. */
+/** Sets the share of new traces that are marked as sampled, 0 to 1. Default: all. */
 export function sampleRoots(ratio: number): void {
   sampled = ratio;
 }
 
-/** A new root, `00-<trace id>-<span id>-<flags>`: unique. (All zeros, the invalid id, does not happen.) */
+/** Returns a new, unique root `00-<trace id>-<span id>-<flags>`. (All zeros, the invalid id, does not happen.) */
 export function newTraceparent(): string {
   const traceId = randomHex(TRACE_ID_BYTES);
   return `00-${traceId}-${randomHex(SPAN_ID_BYTES)}-${isChosen(traceId, sampled) ? '01' : '00'}`;
 }
 
-/** Of the trace id's random bits so many are compared as a number holds exactly. */
+/** Hex digits of the trace id that decide: as many bits as a number holds exactly. */
 const CHOSEN_BY_HEX = 13;
 
 function isChosen(traceId: string, ratio: number): boolean {
@@ -44,13 +44,13 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const TRACE_ID = { from: 3, to: 35 };
 const SPAN_ID = { from: 36, to: 52 };
 
-/** The context of a new span in the same trace: what a request carries on. What cannot be read begins a new trace. */
+/** Returns the context of a new span in the same trace, to be sent with a request. An invalid parent starts a new trace. */
 export function childTraceparent(parent: string): string {
   if (!TRACEPARENT.test(parent)) return newTraceparent();
   return withSpanId(parent, randomHex(SPAN_ID_BYTES));
 }
 
-/** The context of another span of the same trace. */
+/** Returns the context of another span of the same trace. */
 export function withSpanId(traceparent: string, spanId: string): string {
   return traceparent.slice(0, SPAN_ID.from) + spanId + traceparent.slice(SPAN_ID.to);
 }
@@ -65,7 +65,7 @@ export function spanIdOf(traceparent: string): string {
 
 const NO_ID = /^00-(0{32}|[0-9a-f]{32}-0{16})/;
 
-/** Whether it is one that a link may lead to: others', of version 00 and not invalid. */
+/** Returns whether a link may point to it: a valid context of version 00. */
 export function isTraceparent(text: string | undefined): text is string {
   return text !== undefined && TRACEPARENT.test(text) && !NO_ID.test(text);
 }
