@@ -1,3 +1,4 @@
+import { createContext, Script } from 'node:vm';
 import fc from 'fast-check';
 import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
@@ -5,8 +6,10 @@ import { type JsonObject, type Message } from '../../../shared/model/message';
 
 /** No text of an expression, and no message of a client, causes an exception or blocks the process. */
 
-/** Generous: a millisecond is usual, and other tests share the two cores. */
-const LIMIT_MS = 3_000;
+/** Ends an evaluation that would never end: a millisecond is usual. */
+const HANGS_MS = 60_000;
+const WATCHED = new Script('run()');
+const CONTEXT = createContext({});
 
 function messageWith(properties: JsonObject): Message {
   const at = '2026-03-04T05:06:07.000Z';
@@ -14,12 +17,11 @@ function messageWith(properties: JsonObject): Message {
 }
 
 function runs(text: string, properties: JsonObject = {}): unknown {
-  const startedAt = performance.now();
-  const expression = compileExpression(text, 'filter');
-  const outcome =
-    expression.kind === 'mistake' ? expression : expression.evaluate(messageVariables(messageWith(properties)));
-  expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS);
-  return outcome;
+  const run = () => {
+    const expression = compileExpression(text, 'filter');
+    return expression.kind === 'mistake' ? expression : expression.evaluate(messageVariables(messageWith(properties)));
+  };
+  return WATCHED.runInContext(Object.assign(CONTEXT, { run }), { timeout: HANGS_MS });
 }
 
 const WORDS =

@@ -131,20 +131,20 @@ describe('when Kafka does not answer', () => {
     expect(JSON.stringify(answer.body)).not.toContain('internals');
   });
 
-  test('nothing is acknowledged before it is stored, and no answer is later than the deadline', async () => {
+  test('nothing is acknowledged before it is stored, and what is never stored is answered at the deadline', async () => {
     let store = () => {};
     ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     let answered = false;
     const first = ingest.post('/v1/batch', body).finally(() => (answered = true));
     await eventually(() => expect(ingest.producer.appends).toHaveLength(1));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    ingest.producer.behave = () => Promise.resolve();
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
     expect(answered).toBe(false);
     store();
     expect(await first).toMatchObject({ status: 200 });
 
-    const started = Date.now();
+    ingest.producer.behave = () => new Promise(() => undefined);
     expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 503, body: { code: 'kafka_unavailable' } });
-    expect(Date.now() - started).toBeLessThan(1_000);
   });
 
   test('a batch is stored without its rejected call where Kafka refuses the topic of rejected calls', async () => {
@@ -202,11 +202,12 @@ describe('what is not HTTP', () => {
   test('a client that leaves in the middle of its body leaves nothing behind', async () => {
     const { socket, closed } = rawSocket(ingest.port);
     socket.write('POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"batch":');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // By the time this is answered, ingest has read the beginning of the other.
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
     socket.destroy();
     await closed;
     expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
-    expect(ingest.producer.appends).toHaveLength(1);
+    expect(ingest.producer.appends).toHaveLength(2);
   });
 
   test('nonsense after a request takes no answer from it', async () => {
@@ -230,20 +231,20 @@ describe('stopping', () => {
     ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     const pending = ingest.post('/v1/batch', body);
     await eventually(() => expect(ingest.producer.appends).toHaveLength(1));
-    const stopped = ingest.stop(5_000);
+    // A stop that waited for its deadline would outlast the test.
+    const stopped = ingest.stop(600_000);
     // Who came before is heard, and nobody after.
     await eventually(() => expect(fetch(`${ingest.url}/nowhere`)).rejects.toThrow());
     store();
     expect(await pending).toMatchObject({ status: 200 });
-    const started = Date.now();
     await stopped;
-    expect(Date.now() - started).toBeLessThan(1_000);
   });
 
   test('a client that never ends does not hold it', async () => {
     const { socket, closed } = rawSocket(ingest.port);
     socket.write('POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // By the time this is answered, ingest has read the beginning of the other.
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
     await ingest.stop(200);
     await closed;
   });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'undici';
 import { basic, startTestIngest } from './start';
 
@@ -25,8 +26,8 @@ async function callUntilRefused(url: string, onAnswer: () => void): Promise<stri
       if (code === 'ECONNREFUSED') break;
       wrong.push(code);
     }
-    // Connections are idle between calls, for different times.
-    await new Promise((resolve) => setTimeout(resolve, nth % 7));
+    // Connections are idle between calls, for different numbers of turns of the event loop.
+    for (let turns = 20 * (nth % 7); turns > 0; turns--) await nextTurn();
   }
   await client.destroy();
   return wrong;

@@ -10,12 +10,15 @@ import { anAttempt, START } from '../../../support/events';
 function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   const lines: string[] = [];
   let room = 0;
-  const machine = { full: false, nowMs: START };
+  const machine = { full: false, nowMs: START, looks: 0 };
   const feed = new BatchWriter({
     parse: parseEvent,
     write: (events) => write(events.map((event) => ('delivery' in event ? event.delivery : event.kind))),
     faultOf: (error) => faultOf(error, undefined),
-    othersFirst: () => machine.full,
+    othersFirst: () => {
+      machine.looks++;
+      return machine.full;
+    },
     now: () => machine.nowMs,
     pause: () => new Promise((resolve) => setImmediate(resolve)),
     onRoom: () => room++,
@@ -211,7 +214,7 @@ describe('where others need all cores', () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_500; i++) giveEvent(`a${i}`);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await eventually(() => expect(machine.looks).toBeGreaterThanOrEqual(2));
     expect(written).toEqual([]);
     machine.full = false;
     await eventually(() => expect(done).toHaveLength(2_500));
@@ -224,7 +227,8 @@ describe('where others need all cores', () => {
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
     machine.nowMs = START + 59_999;
     for (let i = 0; i < 2_000; i++) giveEvent(`b${i}`);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    const looks = machine.looks;
+    await eventually(() => expect(machine.looks).toBeGreaterThanOrEqual(looks + 2));
     expect(done).toEqual([]);
     machine.nowMs = START + 60_000;
     await eventually(() => expect(done).toHaveLength(2_000));
