@@ -6,20 +6,23 @@ const common = {
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2023', parser: { syntax: 'typescript' } } }] },
 };
 
+/** What starts processes: none of them outlives its test file, and a busy machine of two cores has time to start them. */
+const withProcesses = { ...common, testEnvironment: '<rootDir>/test/support/environment.ts', testTimeout: 240_000 };
+
 module.exports = {
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.ts'] },
     // clients/ and examples/ as their users have them: installed, built, in their own languages. No broker.
-    { ...common, displayName: 'libraries', testMatch: ['<rootDir>/test/libraries/**/*.test.ts'] },
+    { ...withProcesses, displayName: 'libraries', testMatch: ['<rootDir>/test/libraries/**/*.test.ts'] },
     {
-      ...common,
+      ...withProcesses,
       displayName: 'integration',
       testMatch: ['<rootDir>/test/integration/**/*.test.ts'],
       globalSetup: '<rootDir>/test/support/global-setup.ts',
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     },
     {
-      ...common,
+      ...withProcesses,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/e2e/**/*.test.ts'],
       globalSetup: '<rootDir>/test/support/global-setup.ts',

@@ -13,7 +13,7 @@ const SECRET = 'a shared secret';
 let stage: StorySystem;
 beforeAll(async () => {
   stage = await openStorySystem();
-}, 120_000);
+}, 240_000);
 afterAll(() => stage.close());
 
 interface Client extends ClientProgram {
@@ -47,7 +47,7 @@ async function story(client: Client): Promise<void> {
   await runClient(client, { url: system.ingestUrl, writeKey: source.writeKey, user });
 
   const expected = expectedBodies(user, client);
-  const received = await sink.waitFor(expected.length, { path, timeoutMs: 20_000 });
+  const received = await sink.waitFor(expected.length, { path });
   const bodies = received.map(bodyOf);
   for (const body of expected) expect(bodies).toContainEqual(expect.objectContaining(body));
   expect(

@@ -6,7 +6,7 @@ import { type Scene } from './console-administration';
 
 const PATH = '/newsletter';
 /** What the page waits for passes through several services. */
-const LONG_MS = 60_000;
+const LONG_MS = 120_000;
 /** A page that is opened, and what it asks of the audiences processes, on a busy machine. */
 const SHOWN_MS = 10_000;
 

@@ -19,7 +19,7 @@ let signedIn: BrowserContextOptions;
 let shop: Source;
 let hooks: Record<'crm' | 'warehouse' | 'ledger', Destination>;
 
-const MINUTES = 3 * 60_000;
+const MINUTES = 8 * 60_000;
 const story = (name: string, tell: () => Promise<void>, timeoutMs: number) => testWith(CHROMIUM, name, tell, timeoutMs);
 
 beforeAll(async () => {
@@ -126,7 +126,7 @@ story(
         await page.getByRole('button', { name: 'Send a test' }).click();
         await page.getByText('Test delivered').waitFor({ timeout: 4_000 });
       },
-      { deadlineMs: 30_000 },
+      { deadlineMs: 90_000 },
     );
     await page.getByText(stage.sink.url('/further-2')).waitFor();
     await isGood('connect-4-test');
@@ -162,7 +162,7 @@ story(
         await stage.system.send(key!, 'track', aTrack());
         await page.getByText('Your first event has arrived').waitFor({ timeout: 2_000 });
       },
-      { deadlineMs: 30_000 },
+      { deadlineMs: 90_000 },
     );
     await isGood('connect-7-first-event');
     const [request] = stage.sink.received('/first').filter(({ headers }) => headers['x-api-key'] !== undefined);

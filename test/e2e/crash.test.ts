@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually } from '../support/eventually';
 import { openLoadedSystem, PER_SECOND, type LoadedSystem } from '../../tools/harness/loaded-system';
-import { descendants, processes } from '../support/supervised';
+import { isAlive, type ProcessId, processId } from '../../shared/service/process-id';
+import { descendantIds, descendants } from '../support/supervised';
 import { TraitOracle } from '../support/trait-oracle';
 
 /**
@@ -14,18 +15,21 @@ import { TraitOracle } from '../support/trait-oracle';
 const OUTAGE_MS = 10_000;
 /** After it clients give up by themselves; the promise is half of it. */
 const CLIENT_TIMEOUT_MS = 10_000;
-/** Between the look at the commits and the kill, and from the last commit to the look: a second of load. */
-const SLACK = PER_SECOND;
+/** Load of at least a second, for what comes between the look at the commits and the kill. */
+const slack = (ms: number) => PER_SECOND * Math.max(1, ms / 1_000);
 
 let rig: LoadedSystem;
 const orders = new TraitOracle();
 beforeAll(async () => {
   rig = await openLoadedSystem({ embedded: true, orders });
-}, 240_000);
+}, 500_000);
 afterAll(() => rig.close(), 120_000);
 
 function broker(): number {
-  const found = descendants(rig.system.pid).find(({ command }) => command.includes('kafka.Kafka'));
+  // Until its shell has become the program, a watcher bears the broker's command line too.
+  const found = descendants(rig.system.pid).find(
+    ({ command }) => command.includes('kafka.Kafka') && !command.includes('waypost-watch'),
+  );
   if (!found) throw new Error('no broker runs');
   return found.pid;
 }
@@ -46,14 +50,14 @@ function endings(): string[] {
 }
 
 /** All that runs for the system, the broker and its watcher too. */
-function family(): number[] {
-  return [rig.system.pid, ...descendants(rig.system.pid).map(({ pid }) => pid)];
+function family(): ProcessId[] {
+  const own = processId(rig.system.pid);
+  return [...(own ? [own] : []), ...descendantIds(rig.system.pid)];
 }
 
-function alive(pids: number[]): string[] {
-  return processes()
-    .filter(({ pid, command }) => pids.includes(pid) && !command.includes('<defunct>'))
-    .map(({ pid, command }) => `${pid} ${command.slice(0, 80)}`);
+/** Those of the family that still run. */
+function alive(family: ProcessId[]): ProcessId[] {
+  return family.filter(isAlive);
 }
 
 test('Kafka is frozen for ten seconds: 503 with Retry-After in time, and on it goes', async () => {
@@ -82,7 +86,7 @@ test('Kafka is frozen for ten seconds: 503 with Retry-After in time, and on it g
   expect(broker()).toBe(java);
   expect(endings()).toEqual([]);
   expect(servicePids()).toEqual(before.services);
-}, 240_000);
+}, 500_000);
 
 test('Kafka is killed: the supervisor brings it back, and on it goes', async () => {
   // Given a broker that is killed; then it is started again under its address, the services find it, and each request had
@@ -90,7 +94,7 @@ test('Kafka is killed: the supervisor brings it back, and on it goes', async () 
   const { load, healthy } = rig;
   const before = { java: broker(), services: servicePids(), repeats: healthy.repeats };
   process.kill(before.java, 'SIGKILL');
-  await eventually(() => expect(broker()).not.toBe(before.java), { deadlineMs: 30_000 });
+  await eventually(() => expect(broker()).not.toBe(before.java), { deadlineMs: 60_000 });
   await rig.caughtUp();
   await rig.flowing();
   process.stdout.write(`Kafka killed: ${healthy.repeats - before.repeats} repeats\n`);
@@ -98,7 +102,7 @@ test('Kafka is killed: the supervisor brings it back, and on it goes', async () 
   expect([...load.refusals.keys()]).toEqual([503]);
   expect(endings()).toEqual([]);
   expect(servicePids()).toEqual(before.services);
-}, 240_000);
+}, 500_000);
 
 /** Two at a time, which is worse than one, and takes half as long. */
 const PAIRS: [ServiceName, ServiceName][] = [
@@ -116,17 +120,19 @@ test.each(PAIRS)(
     const { healthy } = rig;
     const pids = names.map((name) => rig.system.pids(name));
     const repeatsBefore = healthy.repeats;
+    const lookedAt = performance.now();
     const uncommitted = await Promise.all(names.map((name) => rig.uncommitted(name)));
-    for (const name of names) rig.system.kill(name);
+    for (const pid of pids.flat()) process.kill(pid, 'SIGKILL');
+    const lookMs = performance.now() - lookedAt;
     await Promise.all(names.map((name, i) => rig.replaced(name, pids[i]!)));
     await rig.caughtUp();
     const repeats = healthy.repeats - repeatsBefore;
     process.stdout.write(
       `${names.join(' and ')} killed: ${repeats} repeats, ${uncommitted.join(' and ')} records were not committed\n`,
     );
-    expect(repeats).toBeLessThanOrEqual(uncommitted[0]! + uncommitted[1]! + SLACK);
+    expect(repeats).toBeLessThanOrEqual(uncommitted[0]! + uncommitted[1]! + slack(lookMs));
   },
-  120_000,
+  400_000,
 );
 
 test('every service is one of those that are killed', () => {
@@ -136,27 +142,28 @@ test('every service is one of those that are killed', () => {
 test('kill -9 of the supervisor: nothing outlives it, and the next start has everything', async () => {
   // Given a system at work; then its end takes every process with it, and a start on the same data goes on.
   await rig.flowing();
-  const pids = family();
+  const all = family();
   const before = rig.healthy.repeats;
-  expect(pids.length).toBeGreaterThanOrEqual(SERVICES.length + 2);
+  expect(all.length).toBeGreaterThanOrEqual(SERVICES.length + 2);
   process.kill(rig.system.pid, 'SIGKILL');
-  await eventually(() => expect(alive(pids)).toEqual([]), { deadlineMs: 30_000 });
+  await eventually(() => expect(alive(all)).toEqual([]), { deadlineMs: 60_000 });
 
   await rig.restart();
   await rig.caughtUp();
   process.stdout.write(`kill -9 of the supervisor: ${rig.healthy.repeats - before} repeats\n`);
-}, 240_000);
+}, 500_000);
 
 test('SIGTERM under load: what was acknowledged arrives, now or after the next start', async () => {
   // Given a system that is told to stop while calls come in; then it ends by itself with 0, and loses nothing.
-  const pids = family();
+  const all = family();
   const before = rig.healthy.repeats;
   expect(await rig.system.stop()).toBe(0);
-  expect(alive(pids)).toEqual([]);
+  // The watcher of the broker outlives it by a moment.
+  await eventually(() => expect(alive(all)).toEqual([]), { deadlineMs: 5_000 });
   await rig.restart();
   await rig.caughtUp();
   process.stdout.write(`SIGTERM: ${rig.healthy.repeats - before} repeats\n`);
-}, 240_000);
+}, 500_000);
 
 test('every acknowledged call arrived', async () => {
   // Given all of that; then nothing is missing, at the endpoint that fails sometimes neither.
@@ -167,9 +174,9 @@ test('every acknowledged call arrived', async () => {
       `refusals: ${JSON.stringify([...load.refusals])}\n`,
   );
   expect(load.acknowledged.size).toBeGreaterThan(PER_SECOND);
-}, 240_000);
+}, 500_000);
 
 test('a computed trait was told right through all of it', async () => {
   // Given all of that; then the receiver knows of each user what arrived, and was never told a second time what it knew.
   await eventually(() => orders.expectRight(), { deadlineMs: 120_000, everyMs: 500 });
-}, 150_000);
+}, 200_000);

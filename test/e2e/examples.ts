@@ -23,7 +23,7 @@ export function exampleStories(stage: () => StorySystem): void {
   }
 
   async function types(path: string, count: number): Promise<unknown[]> {
-    const received = await stage().sink.waitFor(count, { path, timeoutMs: 20_000 });
+    const received = await stage().sink.waitFor(count, { path });
     return received.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type).sort();
   }
 

@@ -108,13 +108,13 @@ test('a replay that is cancelled, resumed and cut off by a killed control sends 
       const { body } = await system.control('GET', `/replays/${id}`);
       expect(body).toMatchObject({ status: 'done', matched: 40, sent: 40 });
     },
-    { deadlineMs: 60_000 },
+    { deadlineMs: 120_000 },
   );
   const requests = await sink.waitFor(85, { path: '/recovered' });
   const replayed = requests.slice(45).map(({ headers }) => headers['webhook-id']!);
   expect(replayed.sort()).toEqual((dead.data as Json[]).map((each) => each.id as string).sort());
   expect(await sink.waitFor(45, { path: '/other' })).toHaveLength(45);
-}, 120_000);
+}, 300_000);
 
 test('one delivery is sent once more, when that is asked for', async () => {
   // Given a delivery that arrived; then it arrives once more with the same id and body.
@@ -199,6 +199,6 @@ test('all of it is there after control was killed', async () => {
       const { status, body } = await system.control('GET', `/deliveries?destination=${destination.id}`);
       expect([status, body.data?.length]).toEqual([200, 2]);
     },
-    { deadlineMs: 60_000 },
+    { deadlineMs: 120_000 },
   );
 });

@@ -95,14 +95,14 @@ test('an endpoint hangs: the others notice nothing, it gets one probe at a time,
   expect(probes.length).toBeLessThan(during.length / 4);
   // While it hangs, the others have everything: nobody waits for it.
   const all = [...before, ...during];
-  for (const path of HEALTHY) await eventually(() => allArrived(sink, path, all), { deadlineMs: 30_000 });
+  for (const path of HEALTHY) await eventually(() => allArrived(sink, path, all), { deadlineMs: 60_000 });
 
   const backAt = Date.now();
   sick.on('/sick', {});
-  await eventually(() => allArrived(sick, '/sick', all), { deadlineMs: 60_000, everyMs: 200 });
+  await eventually(() => allArrived(sick, '/sick', all), { deadlineMs: 120_000, everyMs: 200 });
   process.stdout.write(`all ${all.length} arrived at the one that hung ${Date.now() - backAt} ms after it was back\n`);
   await eventually(() => expect(circuits.at(-1)).toMatchObject({ state: 'closed' }));
-}, 120_000);
+}, 400_000);
 
 function allArrived(at: Sink, path: string, ids: string[]): void {
   const arrived = new Set(

@@ -10,7 +10,7 @@ import { aTrack } from '../support/factories';
  * in which trouble with them may pass. The receiver is at 127.0.0.2, the only address that is allowed.
  */
 
-const WINDOW_MS = 3_000;
+const WINDOW_MS = 6_000;
 const HOST = '127.0.0.2';
 let stage: StorySystem;
 const sinks: Sink[] = [];
@@ -49,9 +49,9 @@ test('the window closes: dead with that reason, tried to the end and not beyond'
   expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, i) => i + 1));
   expect(delivery.attempt).toBe(attempts.length);
   expect(sink.received('/down')).toHaveLength(attempts.length);
-  // 300 ms, then 600 ms each: with no time lost six, and the fewer the slower this machine is.
+  // 300 ms, then 600 ms each: with no time lost eleven, and the fewer the slower this machine is.
   expect(attempts.length).toBeGreaterThanOrEqual(3);
-  expect(attempts.length).toBeLessThanOrEqual(7);
+  expect(attempts.length).toBeLessThanOrEqual(12);
   expect(Date.parse(attempts.at(-1)!.at)).toBeLessThanOrEqual(delivery.expiresAt);
   expect(attempts.at(-1)).toMatchObject({ reason: 'window_closed', outcome: 'retry' });
   expect(body.equals(sink.received('/down')[0]!.body)).toBe(true);

@@ -94,7 +94,7 @@ beforeAll(async () => {
     destinations.set(kind, id);
   }
   await stage.settled();
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await stage.close();
@@ -145,7 +145,7 @@ test('the healthy ones get every call at the first try, while all the others are
   identifies = await wave('identify', IDENTIFIES);
   // Each that goes out on a forgotten connection waits for the timeout and comes again, at times more than once.
   await eventually(() => expect(delivered('forgets its connections')).toHaveLength(IDENTIFIES), {
-    deadlineMs: 60_000,
+    deadlineMs: 120_000,
   });
   identifies.push(...(await wave('identify', IDENTIFIES)));
   await wave('track', TRACKS);
@@ -154,21 +154,21 @@ test('the healthy ones get every call at the first try, while all the others are
       const quiet = Object.keys(EXPECTED).filter((kind) => attemptsOf(kind).length === 0);
       expect(quiet).toEqual([]);
     },
-    { deadlineMs: 40_000 },
+    { deadlineMs: 120_000 },
   );
   await wave('track', TRACKS);
-  for (const path of ['/well', '/named']) await eventually(() => wellHasAll(path), { deadlineMs: 30_000 });
+  for (const path of ['/well', '/named']) await eventually(() => wellHasAll(path), { deadlineMs: 60_000 });
   for (const kind of ['well', 'well by its name']) {
     await eventually(() => expect(eventsOf(kind)).toHaveLength(sent.length));
     for (const event of eventsOf(kind)) expect(event).toMatchObject({ kind: 'attempt', n: 1, outcome: 'delivered' });
   }
-}, 200_000);
+}, 500_000);
 
 test.each(Object.entries(EXPECTED))(
   'one that %s: %s',
   async (kind, [cause, ...others]) => {
     // Given the two waves; then each attempt shows the true cause, and no more was open at once than the lane has.
-    await eventually(() => expect(attemptsOf(kind).map(causeOf)).toContain(cause), { deadlineMs: 30_000 });
+    await eventually(() => expect(attemptsOf(kind).map(causeOf)).toContain(cause), { deadlineMs: 60_000 });
     // Where the machine is busy, the time may be up before the true cause is there.
     const causes = new Set(
       attemptsOf(kind)
@@ -178,12 +178,12 @@ test.each(Object.entries(EXPECTED))(
     expect([cause, ...others]).toEqual(expect.arrayContaining([...causes]));
     if (!QUICK.includes(kind)) expect(sick.get(kind)?.maxConnections ?? 0).toBeLessThanOrEqual(MOST_CONNECTIONS);
   },
-  60_000,
+  150_000,
 );
 
 test('one that forgets its connections gets everything in the end', async () => {
   // Given a receiver that answers the first request of each connection; then no call is lost on the others.
   await eventually(() => expect(new Set(delivered('forgets its connections'))).toEqual(new Set(identifies)), {
-    deadlineMs: 60_000,
+    deadlineMs: 120_000,
   });
-}, 70_000);
+}, 150_000);

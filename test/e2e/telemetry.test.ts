@@ -178,10 +178,14 @@ test('a batch is a trace beside those of its messages; a replay links to the lif
   expect(replayed!.links).toEqual([{ traceId: dead!.traceId, spanId: dead!.spanId, as: 'previous' }]);
 
   const root = spans.find(({ name }) => name === 'send messages')!;
-  const [request] = collector.spans().filter(({ spanId }) => spanId === root.links[0]?.spanId);
-  expect(root.links).toEqual([{ traceId: request!.traceId, spanId: request!.spanId, as: 'request' }]);
+  const request = await eventually(() => {
+    const found = collector.spans().find(({ spanId }) => spanId === root.links[0]?.spanId);
+    if (!found) throw new Error('the span of the request was not exported');
+    return found;
+  });
+  expect(root.links).toEqual([{ traceId: request.traceId, spanId: request.spanId, as: 'request' }]);
   expect(request).toMatchObject({ name: 'POST /v1/batch', attributes: { 'messaging.batch.message_count': 2 } });
-  expect(request!.links.map(({ as }) => as)).toEqual(['message', 'message']);
+  expect(request.links.map(({ as }) => as)).toEqual(['message', 'message']);
 });
 
 test('metrics have the names that are documented, at every service and by OTLP', async () => {

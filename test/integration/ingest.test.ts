@@ -35,7 +35,7 @@ async function read(topic: string): Promise<Stored[]> {
       throw error;
     },
   });
-  await tail.caughtUp(20_000);
+  await tail.caughtUp(60_000);
   await tail.stop();
   return records;
 }

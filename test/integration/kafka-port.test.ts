@@ -59,7 +59,7 @@ describe('an appender', () => {
     ]);
     expect(appender.pendingBytes).toBe(0);
     expect(appender.oldestPendingAt).toBeUndefined();
-    await tail.caughtUp(20_000);
+    await tail.caughtUp(60_000);
     expect(seen).toHaveLength(5_000);
     await tail.stop();
     await appender.close(1_000);
@@ -105,11 +105,11 @@ describe('a tail', () => {
       onRecord: (record) => keys.push(String(record.key)),
       onFatal: fatal,
     });
-    await tail.caughtUp(10_000);
+    await tail.caughtUp(60_000);
     expect(keys).toEqual([]);
     for (let i = 0; i < 5; i++) {
       await appender.send([{ topic: 'config', key: `entry-${String(i)}`, value: '{}' }]);
-      await tail.caughtUp(10_000);
+      await tail.caughtUp(60_000);
       expect(keys.at(-1)).toBe(`entry-${String(i)}`);
     }
     await tail.stop();
@@ -217,7 +217,7 @@ describe('a consumer group', () => {
     }));
     await appender.send(one);
     const read = () => [...first.seen, ...second.seen].toSorted();
-    await eventually(() => expect(read()).toEqual(['0/0', '1/0', '2/0', '3/0']), { deadlineMs: 10_000 });
+    await eventually(() => expect(read()).toEqual(['0/0', '1/0', '2/0', '3/0']));
     await eventually(async () => {
       await appender.send(one);
       expect(second.seen.length).toBeGreaterThan(0);
@@ -283,7 +283,7 @@ describe('a consumer group', () => {
     });
     await appender.send(numbered(topic, 40, 'new'));
     const all = [...numbered(topic, 100, 'old'), ...numbered(topic, 40, 'new')].map(({ value }) => value);
-    await eventually(() => expect(seen).toEqual(all), { deadlineMs: 40_000 });
+    await eventually(() => expect(seen).toEqual(all), { deadlineMs: 120_000 });
     await consumption.stop(5_000);
     await admin.disconnect();
     await appender.close(1_000);
@@ -340,11 +340,16 @@ describe('a consumer group', () => {
       return Number(line?.split(' ').at(-1));
     };
     // Between two assignments nothing is known; brokers are asked every five seconds at most.
-    await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(2), { deadlineMs: 40_000 });
-    expect(await read('waypost_consumer_lag')).toBe(6);
-    expect(await read('waypost_consumer_oldest_seconds')).toBeGreaterThan(0);
+    await eventually(
+      async () => {
+        expect(await read('waypost_consumer_unassigned')).toBe(2);
+        expect(await read('waypost_consumer_lag')).toBe(6);
+        expect(await read('waypost_consumer_oldest_seconds')).toBeGreaterThan(0);
+      },
+      { deadlineMs: 120_000 },
+    );
     await leader.disconnect();
-    await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(0), { deadlineMs: 40_000 });
+    await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(0), { deadlineMs: 120_000 });
     await consumption.stop(5_000);
     await appender.close(1_000);
   });
@@ -477,7 +482,7 @@ describe('a consumer group', () => {
     const second = await joinWithQueue('give-back-stop');
     second.state.holding = false;
     await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released), {
-      deadlineMs: 30_000,
+      deadlineMs: 60_000,
     });
     // What comes after it is read too: by then a second reading would have been seen.
     await appender.send(twoTopics());
@@ -494,11 +499,11 @@ describe('a consumer group', () => {
     const first = await joinWithQueue('give-back-move');
     await eventually(() => expect(first.seen.length).toBeGreaterThanOrEqual(600));
     const second = await joinWithQueue('give-back-move');
-    await eventually(() => expect(first.counts.released).toBeGreaterThan(20), { deadlineMs: 30_000 });
-    await eventually(() => expect(second.seen).toHaveLength(first.counts.released), { deadlineMs: 30_000 });
+    await eventually(() => expect(first.counts.released).toBeGreaterThan(20), { deadlineMs: 60_000 });
+    await eventually(() => expect(second.seen).toHaveLength(first.counts.released), { deadlineMs: 60_000 });
     await second.consumption.stop(20_000);
     expect(second.counts.released).toBeGreaterThan(0);
-    await eventually(() => expect(first.seen).toHaveLength(600 + second.counts.released), { deadlineMs: 30_000 });
+    await eventually(() => expect(first.seen).toHaveLength(600 + second.counts.released), { deadlineMs: 60_000 });
     await first.consumption.stop(20_000);
     expect(first.consumption.open).toBe(0);
     await appender.close(1_000);
@@ -512,13 +517,13 @@ describe('a consumer group', () => {
     const load = setInterval(() => {
       sent += 20;
       void appender.send(records('messages.rejected', 20));
-    }, 20);
+    }, 20).unref();
     await eventually(() => expect(one.seen.length).toBeGreaterThan(200));
     const two = await join('grow', 'messages.rejected');
     await eventually(() => expect(two.seen.length).toBeGreaterThan(100));
     await one.consumption.stop(5_000);
     clearInterval(load);
-    await eventually(() => expect(new Set([...one.seen, ...two.seen]).size).toBe(sent), { deadlineMs: 20_000 });
+    await eventually(() => expect(new Set([...one.seen, ...two.seen]).size).toBe(sent), { deadlineMs: 60_000 });
     expect(new Set(two.seen).size).toBe(two.seen.length);
     await two.consumption.stop(5_000);
     await appender.close(1_000);
@@ -549,10 +554,10 @@ describe('a consumer group', () => {
     const load = setInterval(() => {
       sent += 10;
       void appender.send([...records('webhooks.dead', 5), ...records('attempts', 5)]);
-    }, 10);
+    }, 10).unref();
     const moved = async () => {
       const count = seen.length;
-      await eventually(() => expect(seen.length).toBeGreaterThan(count + 500), { deadlineMs: 20_000 });
+      await eventually(() => expect(seen.length).toBeGreaterThan(count + 500), { deadlineMs: 60_000 });
     };
     const one = await member('one');
     await moved();
@@ -565,7 +570,7 @@ describe('a consumer group', () => {
     await one.stop(10_000);
     await moved();
     clearInterval(load);
-    await eventually(() => expect(new Set(seen).size).toBe(before + sent), { deadlineMs: 30_000 });
+    await eventually(() => expect(new Set(seen).size).toBe(before + sent), { deadlineMs: 60_000 });
     expect(seen).toHaveLength(new Set(seen).size);
     // The last one has everything, by the producer's own reckoning.
     expect(records('attempts', 40).every(({ key }) => three.owns('attempts', key ?? ''))).toBe(true);
@@ -598,7 +603,7 @@ async function ends(kafka: Kafka): Promise<number> {
   let count = 0;
   for (const topic of ['webhooks.dead', 'attempts']) {
     const tail = await kafka.tail({ name: 'count', topic, from: 'beginning', onRecord: () => count++, onFatal: fatal });
-    await tail.caughtUp(10_000);
+    await tail.caughtUp(60_000);
     await tail.stop();
   }
   return count;

@@ -37,7 +37,7 @@ import { call, systemEnv } from '../../tools/harness/system';
 const PREFIX = 'secured.';
 const USER = 'wp-';
 const PASSWORD = 'a-long-password';
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 const TOKEN = 'token-of-an-administrator';
 
 const dir = mkdtempSync(join(tmpdir(), 'waypost-security-'));
@@ -82,14 +82,14 @@ beforeAll(async () => {
       WAYPOST_RETRY_DELAYS: '200ms',
     },
   });
-}, 120_000);
+}, 400_000);
 
 afterAll(async () => {
   await Promise.all(running.map((service) => service.stop()));
   await sink.close();
   await broker.stop(2_000);
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+}, 240_000);
 
 test('every service does its work as a user of its own, who may do no more than that', async () => {
   await startAll();
@@ -103,7 +103,7 @@ test('every service does its work as a user of its own, who may do no more than 
   });
   await eventually(async () => {
     await call('POST', `http://127.0.0.1:${shared.WAYPOST_INGEST_PORT!}/v1/track`, {}, { ...aTrack(), writeKey });
-    await sink.waitFor(2, { timeoutMs: 500 });
+    await sink.waitFor(2, { timeoutMs: 2_000 });
   });
   const delivered = await eventually(async () => {
     const { data } = await control('GET', `/deliveries?destination=${destination.id}&status=delivered`);
@@ -123,7 +123,7 @@ test('every service does its work as a user of its own, who may do no more than 
   await expect(Promise.all(FORBIDDEN.map(([name, topic]) => written(name, topic)))).resolves.toEqual(
     FORBIDDEN.map(() => 'TOPIC_AUTHORIZATION_FAILED'),
   );
-}, 120_000);
+}, 400_000);
 
 test('without the right to write messages.rejected, ingest and router go on, and the router writes the record once it has it', async () => {
   await startAll();
@@ -147,7 +147,7 @@ test('without the right to write messages.rejected, ingest and router go on, and
       expect(calls.filter(({ messageId }) => !ids.includes(messageId))).toEqual([]);
     });
   };
-  await eventually(() => arrives('before'), { deadlineMs: 60_000 });
+  await eventually(() => arrives('before'), { deadlineMs: 120_000 });
 
   // Given the right is taken away, and a message that the router cannot read.
   await revoke(admin, ['router', 'ingest'], rejected);
@@ -169,7 +169,7 @@ test('without the right to write messages.rejected, ingest and router go on, and
   await eventually(async () => expect(await textOf(view, REJECTED)).toContain('unreadable by the router'));
   await appender.close(1_000);
   await Promise.all([kafka.close(), view.close()]);
-}, 120_000);
+}, 400_000);
 
 const FORBIDDEN = [
   ['ingest', 'webhooks'],
@@ -205,7 +205,7 @@ test('a topic that may not be written delays no other, and its records are writt
   await held;
   await Promise.all([patient.close(1_000), hurried.close(1_000)]);
   await kafka.close();
-}, 60_000);
+}, 240_000);
 
 test.each<[string, Record<string, string>, RegExp]>([
   ['a wrong password', { KAFKA_SASL_PASSWORD: 'another' }, /authentication failed/i],

@@ -48,7 +48,7 @@ const closing: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   sink = await startSink();
   control = await openControl();
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   for (const close of closing.reverse()) await close();
   await Promise.all(opened.map((kafka) => kafka.close()));
@@ -173,6 +173,7 @@ test('calls arrive at a destination that was made, switched on or corrected befo
   await write(aDestination('dst_switched', '/switched', { enabled: false }), 0);
   await write(aDestination('dst_corrected', '/old'), 0);
   await withDelivery();
+  const events: { kind: string }[] = [];
   const tail = await (
     await connect()
   ).tail({
@@ -180,7 +181,6 @@ test('calls arrive at a destination that was made, switched on or corrected befo
     onRecord: ({ value }) => events.push(JSON.parse(String(value)) as { kind: string }),
   });
   closing.push(() => tail.stop());
-  const events: { kind: string }[] = [];
 
   await write(aDestination('dst_made', '/made'), 0);
   await write(aDestination('dst_switched', '/switched'), 1);
@@ -191,10 +191,10 @@ test('calls arrive at a destination that was made, switched on or corrected befo
   if (routed.kind !== 'deliver') throw new Error(routed.kind);
   await control.producer.send(routed.records);
 
-  await eventually(() => expect(events).toHaveLength(3), { deadlineMs: 30_000 });
+  await eventually(() => expect(events).toHaveLength(3), { deadlineMs: 90_000 });
   expect(events.map(({ kind }) => kind)).toEqual(['attempt', 'attempt', 'attempt']);
   expect(pathsOf()).toEqual(['/corrected', '/made', '/switched']);
-}, 60_000);
+}, 240_000);
 
 test('calls arrive that the router reads before it reads of their source, their destination or its being switched on', async () => {
   sink.requests.length = 0;
@@ -219,8 +219,8 @@ test('calls arrive that the router reads before it reads of their source, their 
   await control.producer.send(calls);
 
   await eventually(() => expect(pathsOf()).toEqual(['/destination-made', '/off-before', '/source-made']), {
-    deadlineMs: 30_000,
+    deadlineMs: 90_000,
   });
   // Only the call of a source that was never made is dropped.
   await eventually(() => expect(router.counts).toMatchObject({ routed: 3, deliveries: 3, dropped: 1, rejected: 0 }));
-}, 60_000);
+}, 240_000);

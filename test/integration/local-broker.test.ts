@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port';
 
 /** The embedded broker itself: what a start leaves for the next one. */
 
-const READY_MS = 90_000;
+const READY_MS = 120_000;
 let dir: string;
 let launch: Launch;
 const launched: Broker[] = [];
@@ -81,7 +81,7 @@ test('records and address outlive a stop, a kill -9 and a broker that was left b
   const properties = readFileSync(join(dir, 'server.properties'), 'utf8');
   expect(properties).toContain('auto.create.topics.enable=false');
   expect(Number(/offsets\.retention\.minutes=(\d+)/.exec(properties)?.[1])).toBeGreaterThanOrEqual(43_200);
-}, 180_000);
+}, 600_000);
 
 test('its ports are kept, and others are chosen where somebody took one', async () => {
   const own = mkdtempSync(join(tmpdir(), 'waypost-ports-'));

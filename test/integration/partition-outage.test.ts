@@ -50,7 +50,7 @@ beforeAll(async () => {
     ...{ config: fakeConfig(aSource()), producer: ingestAppender, log, host: '127.0.0.1', port: 0 },
     limits: { maxPerSecond: 1_000_000, processes: 1 },
   });
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await ingest?.stop(100);
@@ -93,7 +93,7 @@ test('partitions without enough replicas block no others: ingest answers 200, no
   // When the broker returns, what was held is written, once and in order.
   await brokers?.startThird();
   await eventually(() => expect([...rounds.flat(), ...later].every(({ done }) => done)).toBe(true), {
-    deadlineMs: 60_000,
+    deadlineMs: 120_000,
   });
   const written = await readAll('webhooks');
   for (let partition = 0; partition < PARTITIONS; partition++) {
@@ -101,7 +101,7 @@ test('partitions without enough replicas block no others: ingest answers 200, no
     expect(values).toEqual(['before', 'first', 'second', 'third', 'later']);
   }
   await eventually(async () => expect(await blockedPartitions('webhooks')).toBe(0));
-}, 150_000);
+}, 500_000);
 
 interface Writing {
   partition: number;

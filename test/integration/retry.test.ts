@@ -60,7 +60,7 @@ beforeAll(async () => {
     },
   });
   await Promise.all([start(), start(), start()]);
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await Promise.all(running.map((service) => service.kill()));
@@ -107,7 +107,7 @@ const returnedOf = (ids: Set<string>) => due.filter(({ delivery }) => ids.has(de
 
 /** Resolves when so many have come back, counting none twice. */
 function returned(ids: () => Set<string>, count: number): Promise<void> {
-  return eventually(() => expect(distinct(ids())).toBeGreaterThanOrEqual(count), { deadlineMs: 60_000 });
+  return eventually(() => expect(distinct(ids())).toBeGreaterThanOrEqual(count), { deadlineMs: 120_000 });
 }
 const distinct = (ids: Set<string>) => new Set(returnedOf(ids).map(({ delivery }) => delivery.id)).size;
 
@@ -134,7 +134,7 @@ test('processes that end by SIGTERM, and others that come: each delivery is due 
   await returned(() => ids, WAITING);
   allOnce(ids);
   expect(returnedOf(ids)).toHaveLength(WAITING);
-}, 120_000);
+}, 300_000);
 
 test('a process that is killed: none is lost, and what is given back again delivery drops', async () => {
   // Given two processes, of which one is killed while deliveries fall due; then the other has them, once for delivery.
@@ -148,7 +148,7 @@ test('a process that is killed: none is lost, and what is given back again deliv
   await returned(() => ids, WAITING);
   allOnce(ids);
   process.stdout.write(`killed: ${returnedOf(ids).length - WAITING} of ${WAITING} were given back twice\n`);
-}, 120_000);
+}, 300_000);
 
 test('a tier that is made while retry runs is read without a restart', async () => {
   const tier = tierTopic(7_000);
@@ -169,4 +169,4 @@ test('a tier that is made while retry runs is read without a restart', async () 
   // Topics are listed every thirty seconds.
   await returned(() => ids, ids.size);
   allOnce(ids);
-}, 120_000);
+}, 300_000);

@@ -25,7 +25,7 @@ beforeAll(async () => {
     WAYPOST_REPLICATION: '1',
   });
   kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
-}, 180_000);
+}, 300_000);
 afterAll(async () => {
   await tail?.stop();
   await kafka.close();
@@ -48,12 +48,12 @@ test('is caught up when all partitions are read, though some brokers have nothin
       read++;
     };
     tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
-    await tail.caughtUp(60_000);
+    await tail.caughtUp(120_000);
     expect(read).toBe(RECORDS);
     // With nothing new it is still caught up, and from its end too.
-    await tail.caughtUp(10_000);
+    await tail.caughtUp(60_000);
     await tail.stop();
     tail = undefined;
   }
   await producer.close(1_000);
-}, 120_000);
+}, 400_000);

@@ -86,7 +86,7 @@ test.concurrent(
     await config.refresh(60_000);
     await config.stop();
   },
-  120_000,
+  300_000,
 );
 
 test.concurrent(
@@ -109,7 +109,7 @@ test.concurrent(
     await restored.store.close();
     rmSync(dir, { recursive: true, force: true });
   },
-  120_000,
+  300_000,
 );
 
 test.concurrent(
@@ -132,7 +132,7 @@ test.concurrent(
     }
     expect(users.size).toBe(RECORDS);
   },
-  120_000,
+  300_000,
 );
 
 test.concurrent(
@@ -168,11 +168,11 @@ test.concurrent(
         if (job.status !== 'done') throw new Error(`the replay is ${job.status}: ${String(job.error)}`);
         return job;
       },
-      { deadlineMs: 100_000 },
+      { deadlineMs: 240_000 },
     );
     expect(ended.matched).toBe(RECORDS);
     await replays.stop();
     await database.close();
   },
-  120_000,
+  300_000,
 );

@@ -76,7 +76,7 @@ function arrived({ sink }: Processes, name: string): Promise<void> {
       ).flat();
       expect(missing.filter((each) => !found.has(each))).toEqual([]);
     },
-    { deadlineMs: 60_000 },
+    { deadlineMs: 120_000 },
   );
 }
 
@@ -91,7 +91,7 @@ function shared({ readers }: Processes, members: number): Promise<void> {
         expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
       }
     },
-    { deadlineMs: 60_000 },
+    { deadlineMs: 120_000 },
   );
 }
 
@@ -125,5 +125,5 @@ test.each(process.env.TOGETHER === 'all' ? ALL : SHORT)(
     await on.producer.send(calls('second'));
     await arrived(on, 'second');
   },
-  240_000,
+  600_000,
 );

@@ -1,5 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { eventually, Final } from './eventually';
+import { endChild } from './supervised';
+
+/** What a small program gets to end after SIGTERM. */
+const STOP_MS = 20_000;
 
 /** A program that a test runs and looks at from outside. */
 export interface Program {
@@ -35,7 +39,7 @@ export function startProgram(
     child,
     output: () => text,
     exited,
-    printed: (expression, deadlineMs = 30_000) =>
+    printed: (expression, deadlineMs = 60_000) =>
       eventually(
         () => {
           const found = expression.exec(text);
@@ -47,8 +51,7 @@ export function startProgram(
         { deadlineMs },
       ),
     stop: async () => {
-      child.kill('SIGTERM');
-      await exited;
+      await endChild(child, exited, { deadlineMs: STOP_MS });
     },
   };
 }

@@ -8,8 +8,13 @@ import { databaseInThread } from '../../services/control/history/pglite';
 import { migrate } from '../../services/control/history/schema';
 import { eventually, Final } from './eventually';
 import { freePort } from './free-port';
+import { endChild } from './supervised';
 
 /** Databases for tests: a PostgreSQL in memory, and a server of the test's own. */
+
+const READY_MS = 60_000;
+/** An immediate shutdown of PostgreSQL waits for nothing. */
+const STOP_MS = 30_000;
 
 /** Outside jest's own loader, in which it cannot load its parts. */
 const IN_MEMORY = `
@@ -79,18 +84,20 @@ export async function postgresServer(): Promise<PostgresServer> {
     const server = spawn(join(bin, 'postgres'), args, { ...owner, cwd: dir, stdio: 'pipe' });
     let text = '';
     server.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()));
-    end = async (signal) => {
-      server.kill(signal);
-      await exited;
-    };
-    process.once('exit', () => server.kill('SIGKILL'));
+    let hasEnded = false;
+    const exited = new Promise<void>((resolve) =>
+      server.once('exit', () => {
+        hasEnded = true;
+        resolve();
+      }),
+    );
+    end = (signal) => endChild(server, exited, { signal, deadlineMs: STOP_MS });
     await eventually(
       () => {
-        if (server.exitCode !== null) throw new Final(`PostgreSQL ended: ${text}`);
+        if (hasEnded) throw new Final(`PostgreSQL ended: ${text}`);
         if (!text.includes('ready to accept connections')) throw new Error(text);
       },
-      { deadlineMs: 30_000 },
+      { deadlineMs: READY_MS },
     );
   };
   await start();

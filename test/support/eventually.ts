@@ -5,11 +5,11 @@ export class Final extends Error {}
 
 /**
  * Calls `check` until it no longer throws, and returns what it returned.
- * @throws the last error of `check` after `deadlineMs` (default 25 s: CI machines are slow), or a `Final` at once
+ * @throws the last error of `check` after `deadlineMs` (default 60 s: CI machines are slow), or a `Final` at once
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  { deadlineMs = 25_000, everyMs = 50 }: { deadlineMs?: number; everyMs?: number } = {},
+  { deadlineMs = 60_000, everyMs = 50 }: { deadlineMs?: number; everyMs?: number } = {},
 ): Promise<T> {
   const until = Date.now() + deadlineMs;
   for (;;) {

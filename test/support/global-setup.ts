@@ -23,7 +23,7 @@ declare global {
   var waypostTestRun: TestRun | undefined;
 }
 
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 
 /** Called by jest before the tests of a project. */
 export default async function globalSetup(): Promise<void> {

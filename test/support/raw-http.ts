@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 /** HTTP as no client would write it: bytes to a port, and whatever comes back until the other side hangs up. */
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 
 /** @param lines the request's head without its empty last line */
 export function requestText(lines: string[], body = ''): string {
@@ -16,7 +16,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** @throws where there is no HTTP answer within 10 s */
+/** @throws where there is no HTTP answer within a minute */
 export async function raw(url: string, text: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const answer = await new Promise<string>((resolve, reject) => {

@@ -13,7 +13,11 @@ export interface Service extends Supervised {
   kill(): Promise<void>;
 }
 
-const READY_MS = 60_000;
+const READY_MS = 120_000;
+/** A process that is frozen never answers. */
+const ANSWER_MS = 10_000;
+/** A service gives itself 25 s to drain. */
+const STOP_MS = 60_000;
 
 /**
  * Starts it and waits until it is ready.
@@ -30,27 +34,30 @@ export async function startService(
   const supervised = startSupervised(command, args, env);
   const port = env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
   const notReady = () =>
-    fetch(`http://127.0.0.1:${port}/readyz`).then(
+    fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) }).then(
       async (answer) => ((await answer.json()) as { reasons: string[] }).reasons,
       () => undefined,
     );
-  await eventually(
-    async () => {
-      if (supervised.child.exitCode !== null) throw new Final(supervised.output());
-      if ((await notReady())?.length !== 0) throw new Error(`${name} is not ready: ${supervised.output()}`);
-    },
-    { deadlineMs: READY_MS },
-  );
-  const ended = (signal: NodeJS.Signals) => {
-    supervised.child.kill(signal);
-    return supervised.exited;
-  };
+  let hasEnded = false;
+  void supervised.exited.then(() => (hasEnded = true));
+  try {
+    await eventually(
+      async () => {
+        if (hasEnded) throw new Final(supervised.output());
+        if ((await notReady())?.length !== 0) throw new Error(`${name} is not ready: ${supervised.output()}`);
+      },
+      { deadlineMs: READY_MS },
+    );
+  } catch (error) {
+    await supervised.end('SIGKILL');
+    throw error;
+  }
   return {
     ...supervised,
     notReady,
-    stop: () => ended('SIGTERM'),
+    stop: () => supervised.end('SIGTERM', STOP_MS),
     kill: async () => {
-      await ended('SIGKILL');
+      await supervised.end('SIGKILL');
     },
   };
 }

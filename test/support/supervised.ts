@@ -2,21 +2,24 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES } from '../../deploy/standalone/service-list';
+import { type ProcessId, processId } from '../../shared/service/process-id';
 import { ROOT } from '../../shared/service/repo-root';
 import { eventually, Final } from './eventually';
 
-/** Runs a supervisor as a process of its own and looks at it from outside, as a terminal and `ps` would. */
+/** Runs a supervisor or a service as a separate process and observes it from outside, as a terminal and `ps` would. */
 
-/** A supervisor that was started. */
+/** A process that a test started. */
 export interface Supervised {
   child: ChildProcess;
   pid: number;
   /** everything it has printed, stdout and stderr */
   output(): string;
-  /** resolves with its exit code, or the name of the signal that ended it */
+  /** Resolves with its exit code, or the name of the signal that ended it. After an exit code the output is complete. */
   exited: Promise<number | string>;
-  /** @throws where it ends first, or has not printed the line after `deadlineMs`, with its output */
+  /** @throws Error with its output if it ends first, or has not printed the line after `deadlineMs` */
   printed(line: string, deadlineMs?: number): Promise<void>;
+  /** Sends the signal, and SIGKILL after `deadlineMs`. Resolves as `exited` does. */
+  end(signal: NodeJS.Signals, deadlineMs?: number): Promise<number | string>;
 }
 
 /** A process as `ps` shows it. */
@@ -26,8 +29,13 @@ export interface ProcessLine {
   command: string;
 }
 
+/** A supervisor gives each of four groups of services 26 s to stop, and its broker 20 s. */
+const END_MS = 130_000;
+/** The last lines of a process may arrive after its exit; a child of it that keeps the pipe open must not hold a test. */
+const OUTPUT_MS = 5_000;
+
 const running = new Set<ChildProcess>();
-// A test that failed before its `stop` must not leave a system behind; what it started ends with it.
+// For benchmarks and the chaos test. Jest gives tests a copy of `process` without this event: see environment.ts.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
@@ -40,10 +48,18 @@ export function startSupervised(command: string, args: string[], env: NodeJS.Pro
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   }
+  let ending: number | string | undefined;
   const exited = new Promise<number | string>((resolve) => {
+    const end = (how: number | string) => {
+      ending = how;
+      resolve(how);
+    };
+    child.once('error', (error) => end(error.message));
     child.once('exit', (code, signal) => {
       running.delete(child);
-      resolve(code ?? signal ?? 'unknown');
+      if (code === null) return end(signal ?? 'unknown');
+      child.once('close', () => end(code));
+      setTimeout(() => end(code), OUTPUT_MS).unref();
     });
   });
   return {
@@ -55,12 +71,28 @@ export function startSupervised(command: string, args: string[], env: NodeJS.Pro
       eventually(
         () => {
           if (text.split('\n').includes(line)) return;
-          if (child.exitCode !== null) throw new Final(`it ended with code ${String(child.exitCode)}:\n${text}`);
+          if (ending !== undefined) throw new Final(`it ended with ${String(ending)}:\n${text}`);
           throw new Error(`"${line}" was not printed:\n${text}`);
         },
         { deadlineMs },
       ),
+    end: (signal, deadlineMs = END_MS) => endChild(child, exited, { signal, deadlineMs }),
   };
+}
+
+/** Sends a signal to a child, and SIGKILL after the deadline, so that no test waits for a child that never exits. */
+export async function endChild<T>(
+  child: ChildProcess,
+  exited: Promise<T>,
+  { signal = 'SIGTERM', deadlineMs = END_MS }: { signal?: NodeJS.Signals; deadlineMs?: number } = {},
+): Promise<T> {
+  child.kill(signal);
+  const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+  try {
+    return await exited;
+  } finally {
+    clearTimeout(force);
+  }
 }
 
 /** The environment of this process without the settings of Waypost, which belong to each system alone. */
@@ -72,7 +104,7 @@ function bare(): NodeJS.ProcessEnv {
 
 /** All processes of this machine. */
 export function processes(): ProcessLine[] {
-  return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8', maxBuffer: 16e6 })
     .split('\n')
     .flatMap((line) => {
       const [, pid, ppid, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
@@ -80,12 +112,17 @@ export function processes(): ProcessLine[] {
     });
 }
 
-/** The processes under one, at any depth. Taken before a kill it tells who must be gone afterwards. */
+/** The processes under one, at any depth. Taken before a kill, it lists those that must be gone afterwards. */
 export function descendants(pid: number): ProcessLine[] {
   const all = processes();
   const below = (parent: number): ProcessLine[] =>
     all.filter((line) => line.ppid === parent).flatMap((line) => [line, ...below(line.pid)]);
   return below(pid);
+}
+
+/** The processes under one, at any depth, told apart from later processes that are given the same pids. */
+export function descendantIds(pid: number): ProcessId[] {
+  return descendants(pid).flatMap((line) => processId(line.pid) ?? []);
 }
 
 /**

@@ -18,6 +18,9 @@ export interface ThreeBrokers {
   close(): Promise<void>;
 }
 
+/** Three brokers on two cores answer late. */
+const SEEN_MS = 120_000;
+
 export async function startThreeBrokers(): Promise<ThreeBrokers> {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-brokers-'));
   const cluster = await startCluster(dir, 3);
@@ -38,10 +41,10 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
       await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] });
     },
     stopThird: async (topic, partition) => {
-      await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), { deadlineMs: 60_000 });
+      await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), { deadlineMs: SEEN_MS });
       process.kill(third.pid!, 'SIGTERM');
-      await eventually(() => expect(third.pid).toBeUndefined());
-      await eventually(async () => expect(await isrOf(topic, partition)).not.toContain(3));
+      await eventually(() => expect(third.pid).toBeUndefined(), { deadlineMs: SEEN_MS });
+      await eventually(async () => expect(await isrOf(topic, partition)).not.toContain(3), { deadlineMs: SEEN_MS });
     },
     startThird: () => third.start(),
     close: async () => {

@@ -13,8 +13,8 @@ import {
   SHORT_LIVED,
 } from '../../deploy/standalone/broker-config';
 import { startDyingWithParent } from '../../deploy/standalone/die-with-parent';
-import { freePorts } from '../../deploy/standalone/ports';
 import { type RunningProgram } from '../../deploy/standalone/child-process';
+import { freePorts } from '../../test/support/free-port';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 
 /** A cluster of KRaft nodes, each broker and controller, from the same jars as the embedded broker. */

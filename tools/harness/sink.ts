@@ -136,12 +136,12 @@ export class Sink {
 
   /**
    * Waits until this many whole requests have arrived.
-   * @throws Error after `timeoutMs` (default 10 s), with their number
+   * @throws Error after `timeoutMs` (default 60 s: CI machines are slow), with their number
    */
   async waitFor(n: number, options: { path?: string; timeoutMs?: number } = {}): Promise<ReceivedRequest[]> {
     const complete = () => this.received(options.path).filter((r) => r.completeAt !== undefined);
     if (complete().length >= n) return complete();
-    const timeoutMs = options.timeoutMs ?? 10_000;
+    const timeoutMs = options.timeoutMs ?? 60_000;
     await new Promise<void>((resolve, reject) => {
       const check = () => {
         if (complete().length < n) return;

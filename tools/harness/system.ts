@@ -80,7 +80,7 @@ export interface System {
   output(): string;
 }
 
-const READY_MS = 90_000;
+const READY_MS = 180_000;
 
 /**
  * Starts a system and waits for `waypost ready`.
@@ -97,8 +97,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     env,
   );
   const stop = async () => {
-    supervised.child.kill('SIGTERM');
-    const code = await supervised.exited;
+    const code = await supervised.end('SIGTERM');
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     return code;
   };
@@ -150,11 +149,20 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
         body,
       ),
     kill: (name, signal = 'SIGKILL') => {
-      for (const pid of pids(name)) process.kill(pid, signal);
+      for (const pid of pids(name)) kill(pid, signal);
     },
     stop,
     output: () => supervised.output(),
   };
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It ended after it was listed.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Returns the settings of a system in a test: separate ports, few partitions, short delays. */

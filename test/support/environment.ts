@@ -1,0 +1,37 @@
+import { TestEnvironment } from 'jest-environment-node';
+import { isAlive, type ProcessId } from '../../shared/service/process-id';
+import { descendantIds } from './supervised';
+
+/**
+ * The environment of test files that start processes. After a file it kills every process that the file left behind: a
+ * test or hook that ran out of time has not stopped its processes, and jest would wait for them without end.
+ */
+export default class ProcessEnvironment extends TestEnvironment {
+  /** Where one file runs alone, this process is jest itself, and the broker of the test run is its child. */
+  #before = new Set<string>();
+
+  override async setup(): Promise<void> {
+    await super.setup();
+    this.#before = new Set(descendantIds(process.pid).map(nameOf));
+  }
+
+  override async teardown(): Promise<void> {
+    for (const id of descendantIds(process.pid)) {
+      if (!this.#before.has(nameOf(id)) && isAlive(id)) kill(id.pid);
+    }
+    await super.teardown();
+  }
+}
+
+function nameOf({ pid, started }: ProcessId): string {
+  return `${String(pid)} ${started}`;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // It ended by itself.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
