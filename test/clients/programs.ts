@@ -7,16 +7,16 @@ import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
 import { GO, PYTHON, type Tool } from '../support/external-tools';
 
-/** The programs beside this file: how each is built and started. */
+/** Builds and starts the programs in this folder. */
 
 const run = promisify(execFile);
 const CLIENTS = join(ROOT, 'test/clients');
-/** Downloads and builds are kept here between runs. */
+/** Caches downloads and builds between runs. */
 const CACHE = join(tmpdir(), 'waypost-test-clients');
 
 export interface ClientProgram {
   name: string;
-  /** what must be installed; undefined: nothing that the repository does not bring */
+  /** a tool that must be installed; undefined if the repository contains everything */
   needs?: Tool;
   /** Builds the program, and returns the command that starts it. */
   prepare(): Promise<string[]>;
@@ -34,7 +34,7 @@ export const PROGRAMS = {
   goV2: { name: 'go-v2', needs: GO, prepare: () => go('go-v2') },
 } satisfies Record<string, ClientProgram>;
 
-/** Runs a program to its end. @throws Error where it ends with another code than 0: not all was delivered */
+/** Runs a program to its end. @throws Error if its exit code is not 0: some calls were not delivered */
 export async function runClient(
   client: ClientProgram,
   { url, writeKey, user }: { url: string; writeKey: string; user: string },
@@ -54,7 +54,7 @@ async function go(dir: string): Promise<string[]> {
   return [binary];
 }
 
-/** A virtual environment with the pinned client, made once for each content of requirements.txt. */
+/** Creates a virtual environment with the pinned client, once for each content of requirements.txt. */
 async function python(): Promise<string[]> {
   mkdirSync(CACHE, { recursive: true });
   const requirements = join(CLIENTS, 'python/requirements.txt');

@@ -4,10 +4,10 @@ import { source as axe } from 'axe-core';
 import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { ROOT } from '../../shared/service/repo-root';
 
-/** A real Chromium for tests of the console, which listens to what pages complain of. */
+/** A real Chromium for tests of the console. It records the errors that pages report. */
 
 const SHOTS = join(ROOT, 'docs', 'guide', 'console');
-/** `SCREENSHOTS=1`: the pictures of docs/guide/console are taken anew. */
+/** `SCREENSHOTS=1` takes the pictures of docs/guide/console again. */
 const SHOOT = process.env.SCREENSHOTS !== undefined;
 
 const SETTLED = `Promise.all(document.getAnimations()
@@ -16,13 +16,13 @@ const SETTLED = `Promise.all(document.getAnimations()
 
 export interface Tab {
   page: Page;
-  /** what the page's console called an error, and what its scripts threw */
+  /** errors of the page's console and exceptions of its scripts */
   complaints: string[];
-  /** Evaluates an expression in the page, past its policy, which forbids to evaluate texts. */
+  /** Evaluates an expression in the page. Its content security policy, which forbids `eval`, does not apply. */
   evaluate(expression: string): Promise<unknown>;
-  /** Serious violations of accessibility, one a line. @param rule of axe's rules this one alone */
+  /** Returns serious accessibility violations, one a line. @param rule limits the check to one rule of axe */
   barriers(rule?: string): Promise<string[]>;
-  /** Takes a picture for the documentation, if asked for. */
+  /** Takes a picture for the documentation if `SCREENSHOTS` is set. */
   shoot(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     evaluate,
     barriers: async (rule) => {
       await evaluate(`${axe}; undefined`);
-      // Colours on their way from one to the other are none that anybody reads.
+      // Colours in the middle of a transition are not what people read.
       await evaluate(SETTLED);
       const only = rule === undefined ? '' : `, runOnly: ['${rule}']`;
       const run = `axe.run(document, { preload: false, resultTypes: ['violations']${only} }).then(({ violations }) => violations

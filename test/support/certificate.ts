@@ -2,9 +2,9 @@ import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
 /**
- * X.509 certificates made on the spot, with no openssl and no key in the repository: self-signed, by an authority of
- * the test's own, expired, or for another host, as a test of TLS needs them. Written in DER by hand (RFC 5280), which
- * for the few fields that matter is short.
+ * Creates X.509 certificates for tests of TLS, without openssl and without keys in the repository: self-signed, signed by
+ * a test authority, expired, or for another host. The DER encoding (RFC 5280) is written by hand, which is short for the
+ * few fields needed.
  */
 export interface Certificate {
   /** PEM */
@@ -20,9 +20,9 @@ export interface CertificateOptions {
   notBefore?: Date;
   /** default in a day */
   notAfter?: Date;
-  /** who signs; absent: itself */
+  /** the signing authority; absent: self-signed */
   issuer?: Certificate & { name: string };
-  /** may it sign others (default false) */
+  /** an authority may sign other certificates (default false) */
   authority?: boolean;
   name?: string;
 }

@@ -5,14 +5,14 @@ import { endChild } from './supervised';
 /** What a small program gets to end after SIGTERM. */
 const STOP_MS = 20_000;
 
-/** A program that a test runs and looks at from outside. */
+/** A program that a test runs and observes from outside. */
 export interface Program {
   child: ChildProcess;
   /** everything it has printed so far */
   output(): string;
-  /** resolves with its exit code, or the name of the signal that ended it */
+  /** Resolves with its exit code, or the name of the signal that ended it. */
   exited: Promise<number | string>;
-  /** @returns what the expression found in its output. @throws where it ends first or the time is over */
+  /** @returns the match in its output. @throws Error if it ends first or the deadline passes */
   printed(expression: RegExp, deadlineMs?: number): Promise<RegExpExecArray>;
   stop(): Promise<void>;
 }

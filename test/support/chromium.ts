@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { type Tool } from './external-tools';
 
-/** A real browser, for what only one can show. */
+/** A real browser, for tests that need one. */
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const PATH = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path)) ?? 'chromium';
@@ -10,6 +10,6 @@ const PATH = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path)) ?? 
 export const CHROMIUM: Tool = { command: PATH, name: 'Chromium' };
 
 export function openChromium(): Promise<Browser> {
-  // Whoever runs tests as root, as in a container, has no sandbox.
+  // Chromium has no sandbox for root, as tests in a container run.
   return chromium.launch({ executablePath: PATH, args: ['--no-sandbox', '--disable-gpu'] });
 }

@@ -3,7 +3,7 @@ import { run } from '../../cli/run';
 import { type ProcessContext } from '../../cli/process-context';
 import { eventually, Final } from './eventually';
 
-/** Runs a command line in this process, with a world of its own. */
+/** Runs a command line in this process, with its own process context. */
 
 export interface Ran {
   code: number;
@@ -16,9 +16,9 @@ export interface Ran {
 export interface Running {
   out(): string;
   err(): string;
-  /** @throws where it ends first, or has not said it after `deadlineMs` (default: that of `eventually`) */
+  /** @throws Error if it ends first, or has not printed a match after `deadlineMs` (default: that of `eventually`) */
   said(expression: RegExp, deadlineMs?: number): Promise<void>;
-  /** Ctrl-C, and what came of it. */
+  /** Interrupts it, as Ctrl-C does. */
   interrupt(): Promise<Ran>;
   ended: Promise<Ran>;
 }

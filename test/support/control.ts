@@ -26,7 +26,7 @@ import { createClientAddress } from '../../shared/service/client-address';
 import { Problem } from '../../services/control/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
 
-/** The control API on a log in memory, for tests of what it answers. */
+/** The control API on an in-memory log, for tests of its responses. */
 
 export const ADMIN_TOKEN = 'planted-admin-token-0123456789';
 export const SECRET_KEY = Buffer.from('planted-secret-key-0123456789abc');
@@ -36,20 +36,20 @@ export const WINDOW_MS = 4 * 3_600_000;
 export interface ControlUnderTest {
   app: Express;
   memory: MemoryLog;
-  /** everything that was logged, as text */
+  /** all log lines, as text */
   logged(): string;
   /** the clock of the API: set it */
   clock: { now: Date };
   replays: Replays;
-  /** looks when it is told to */
+  /** evaluates only when a test calls it */
   alerts: Alerts;
-  /** looks when it is told to */
+  /** repairs only when a test calls it */
   mending: DefinitionRepair;
-  /** writes when it is told to */
+  /** writes only when a test calls it */
   seen: EventNames;
   sessions: Sessions;
   uses: TokenUses;
-  /** a request with the admin token */
+  /** Sends a request with the admin token. */
   call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
 }
 
@@ -60,7 +60,7 @@ export async function controlUnderTest(
     database?: Database | undefined;
     historyHasRead?: () => boolean;
     adminToken?: string;
-    /** as a system that this version made, whose write keys are sealed */
+    /** a system that this version created, whose write keys are encrypted */
     isNew?: boolean;
     consoleFolder?: string;
   } = {},
@@ -130,7 +130,7 @@ export async function controlUnderTest(
   };
 }
 
-/** A history that asks this database; without one, as where it cannot be opened. */
+/** Returns a history on this database, or without one a history that cannot be opened. */
 function historyOn(
   database: Database | undefined,
   nowMs: () => number,

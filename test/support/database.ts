@@ -10,13 +10,13 @@ import { eventually, Final } from './eventually';
 import { freePort } from './free-port';
 import { endChild } from './supervised';
 
-/** Databases for tests: a PostgreSQL in memory, and a server of the test's own. */
+/** Databases for tests: PostgreSQL in memory, and a PostgreSQL server. */
 
 const READY_MS = 60_000;
 /** An immediate shutdown of PostgreSQL waits for nothing. */
 const STOP_MS = 30_000;
 
-/** Outside jest's own loader, in which it cannot load its parts. */
+/** Runs outside jest's module loader, which cannot load PGlite's parts. */
 const IN_MEMORY = `
   const { parentPort, workerData } = require('node:worker_threads');
   const { PGlite } = require(workerData);
@@ -32,10 +32,10 @@ const IN_MEMORY = `
   });
 `;
 
-/** Real PostgreSQL, without files. */
+/** Opens PGlite, which is PostgreSQL, without files. */
 export async function memoryDatabase(): Promise<Database> {
   const worker = new Worker(IN_MEMORY, { eval: true, workerData: require.resolve('@electric-sql/pglite') });
-  // A test that ends before it is open must not wait for it.
+  // A test that ends before the database is open must not wait for it.
   worker.unref();
   const database = await databaseInThread(worker, () => undefined);
   await migrate(database);
@@ -44,15 +44,15 @@ export async function memoryDatabase(): Promise<Database> {
 
 export interface PostgresServer {
   url: string;
-  /** ends it at once, as a crash would */
+  /** Ends the server immediately, as a crash would. */
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * A PostgreSQL server with files of its own, which are removed at the end.
- * @throws where none is installed: the history is made for both databases, and tested on both
+ * Starts a PostgreSQL server on new files, which `stop` removes.
+ * @throws Error if PostgreSQL is not installed: the history supports both databases and is tested on both
  */
 export async function postgresServer(): Promise<PostgresServer> {
   const bin = postgresBinaries();

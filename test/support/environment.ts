@@ -7,7 +7,7 @@ import { descendantIds } from './supervised';
  * test or hook that ran out of time has not stopped its processes, and jest would wait for them without end.
  */
 export default class ProcessEnvironment extends TestEnvironment {
-  /** Where one file runs alone, this process is jest itself, and the broker of the test run is its child. */
+  /** Processes of before the file: if jest runs a single file in its own process, the broker of the test run is one. */
   #before = new Set<string>();
 
   override async setup(): Promise<void> {

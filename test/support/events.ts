@@ -6,7 +6,7 @@ import {
   type WaitingEvent,
 } from '../../shared/model/attempt-events';
 
-/** Events of `attempts` for tests, at `START` and so many seconds. */
+/** Events of `attempts` for tests. `at` gives times in seconds after `START`. */
 
 export const START = Date.parse('2026-11-21T08:00:00.000Z');
 const HOUR_MS = 3_600_000;
@@ -41,7 +41,7 @@ export function anAttempt(over: Partial<AttemptEvent> = {}): AttemptEvent {
   return { ...ABOUT, kind: 'attempt', n: 1, outcome, durationMs: 12, urls, ...over };
 }
 
-/** An attempt that is followed by another. */
+/** Returns a failed attempt that another follows. */
 export function aFailure(over: Partial<AttemptEvent> = {}): AttemptEvent {
   return anAttempt({ outcome: 'retry', reason: 'backoff', nextAttemptAt: at(11), ...over });
 }

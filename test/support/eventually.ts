@@ -1,10 +1,10 @@
-/** Waits for what must become true, in place of sleeping for as long as it might take. */
+/** Waits until a condition holds, in place of sleeps of a guessed length. */
 
-/** An error that no waiting can mend: `eventually` passes it on at once. */
+/** An error that waiting cannot mend: `eventually` throws it at once. */
 export class Final extends Error {}
 
 /**
- * Calls `check` until it no longer throws, and returns what it returned.
+ * Calls `check` until it no longer throws, and returns its result.
  * @throws the last error of `check` after `deadlineMs` (default 60 s: CI machines are slow), or a `Final` at once
  */
 export async function eventually<T>(

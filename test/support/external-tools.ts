@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process';
 
-/** What some tests need and the repository does not bring. */
+/** A tool that some tests need and the repository does not contain. */
 export interface Tool {
   command: string;
-  /** what to say where it is missing */
+  /** name for the message if it is missing */
   name: string;
 }
 
 export const GO: Tool = { command: 'go', name: 'Go 1.21 or newer' };
 export const PYTHON: Tool = { command: 'python3', name: 'Python 3.9 or newer' };
 
-/** A test that needs a tool: without it it is reported as skipped, and where `CI` is set it fails and says what to install. */
+/** Defines a test that needs a tool. Without the tool the test is skipped; if `CI` is set, it fails and says what to install. */
 export function testWith(tool: Tool | undefined, name: string, story: () => Promise<void>, timeoutMs = 300_000): void {
   if (tool === undefined || isInstalled(tool)) {
     test(name, story, timeoutMs);

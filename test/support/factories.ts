@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type CallType } from '../../shared/model/message';
 
-/** Data for tests: a whole thing with what the test cares about put in. */
+/** Test data: complete objects, with overrides for the fields that a test is about. */
 
 /** A call as a client sends it. */
 export interface Call {
@@ -20,7 +20,7 @@ const FIELDS: Record<CallType, object> = {
   alias: { previousId: 'visitor-9' },
 };
 
-/** A call of any type, with an id of its own. */
+/** Returns a call of any type, with a new id. */
 export function aCall(type: CallType, over: Partial<Call> = {}): Call {
   return { type, messageId: `msg-${randomUUID()}`, userId: 'user-1', ...FIELDS[type], ...over };
 }
@@ -29,7 +29,7 @@ export function aTrack(over: Partial<Call> = {}): Call {
   return aCall('track', over);
 }
 
-/** As many tracks, of different users. */
+/** Returns `count` tracks of different users. */
 export function someTracks(count: number): Call[] {
   return Array.from({ length: count }, (_, i) => aTrack({ userId: `user-${i}` }));
 }

@@ -2,10 +2,10 @@ import { makeCertificate } from './certificate';
 import { onRequests, startNeverAccepting, startRawServer } from '../../tools/harness/raw-server';
 import { type Answer, startSink } from '../../tools/harness/sink';
 
-/** Receivers that are unwell, each in its own way and at a port of its own. */
+/** Failing receivers, each with its own fault and port. */
 export interface FailingReceiver {
   url: string;
-  /** the most connections that were open at once; 0 where it cannot tell */
+  /** the most connections that were open at once; 0 if unknown */
   readonly maxConnections: number;
   close(): Promise<void>;
 }
@@ -14,7 +14,7 @@ const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 const DRIP_MS = 100;
 const MANY_HEADERS = `x-padding: ${'x'.repeat(1_000)}\r\n`.repeat(64);
 
-/** @param slowMs what `slow` takes for each answer */
+/** @param slowMs time that `is slow` takes to respond */
 export function failingReceivers(slowMs: number) {
   return {
     'never answers': () => http({ misbehave: 'hang' }),
@@ -22,7 +22,7 @@ export function failingReceivers(slowMs: number) {
     'never reads': async () => uncounted(await raw(() => undefined)),
     'never reads the body': () => http({ misbehave: 'never_read' }),
     'never accepts': () => at('http', startNeverAccepting()),
-    // As after a restart of something between us that forgot its connections: what was sent on one vanishes.
+    // As after a restart of a proxy that forgot its connections: requests on an old connection vanish.
     'forgets its connections': () =>
       raw((socket) => onRequests(socket, (nth) => (nth === 0 ? socket.write(OK) : undefined))),
     'drips its head': () =>
@@ -74,7 +74,7 @@ function raw(onConnection: Parameters<typeof startRawServer>[0]): Promise<Failin
   return at('http', startRawServer(onConnection));
 }
 
-/** What is not read does not show its end either. */
+/** A socket that is not read does not report its end either, so that connections cannot be counted. */
 function uncounted({ url, close }: FailingReceiver): FailingReceiver {
   return { url, maxConnections: 0, close };
 }

@@ -3,14 +3,14 @@ import { type Source } from '../../shared/model/config';
 import { AppError } from '../../shared/service/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 
-/** Stand-ins for what ingest speaks to, for tests of its HTTP behaviour. Kafka itself is never imitated beyond this. */
+/** Fakes of the producer and `config` for tests of ingest's HTTP behaviour. No test imitates Kafka beyond this. */
 
 export interface RecordingProducer extends BatchProducer {
-  /** each append, in order */
+  /** the records of each `send`, in order */
   appends: OutRecord[][];
-  /** all records of a topic, parsed */
+  /** Returns all records of a topic, parsed. */
   values(topic: string): Record<string, unknown>[];
-  /** what `append` does next: default resolves at once */
+  /** result of the next `send`; resolved by default */
   behave: (records: OutRecord[]) => Promise<void>;
 }
 
@@ -36,10 +36,10 @@ export function recordingProducer(): RecordingProducer {
 
 type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
 
-/** How far `config` is known, as a test says. */
+/** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
   changes: number;
-  /** Reads `config` to its end, with so many new records. */
+  /** Reports `config` as read to its end, with this number of new records. */
   readToEnd(changes?: number): void;
 }
 
@@ -62,9 +62,9 @@ export function fakeProgress(): FakeProgress {
 
 export interface FakeConfig extends ConfigReader {
   add(source: Source): void;
-  /** becomes known only by the next refresh */
+  /** Adds a source that becomes known only with the next refresh. */
   addUnseen(source: Source): void;
-  /** refresh fails from now on */
+  /** while true, refresh fails */
   away: boolean;
   refreshes: number;
 }
@@ -107,7 +107,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
   };
 }
 
-/** An enabled source with one write key. */
+/** Returns an enabled source with one write key. */
 export function aSource(over: Partial<Source> = {}): Source {
   const at = '2026-11-21T08:00:00.000Z';
   return {

@@ -1,19 +1,19 @@
 import { type Admin } from 'kafkajs';
 import { type Cluster, type FetchResponse } from '../../shared/kafka/kafkajs/cluster';
 
-/** A broker that answers as no healthy one does: throttled, behind, or not at all. One partition, led by node 1. */
+/** A fake broker that is throttled, behind or silent. It has one partition, led by node 1. */
 
-/** What it answers a fetch with: an error that is thrown, or where its partition ends. */
+/** Response to a fetch: an error to throw, or the end of its partition. */
 export type BrokerAnswer = Error | { throttledMs: number } | 'nothing' | { highWatermark: number; next?: number };
 
 export interface FaultyBroker {
   cluster: Cluster;
   admin: Admin;
-  /** for the fetches to come, the last repeating */
+  /** responses to the next fetches; the last one repeats */
   answers: BrokerAnswer[];
-  /** what leaders report as the end */
+  /** end of the partition that leaders report */
   end: number;
-  /** offsets that were asked for */
+  /** offsets of the fetches so far */
   asked: number[];
 }
 

@@ -1,18 +1,18 @@
 import { freePorts as freePortsOf } from '../../deploy/standalone/ports';
 
-/** Ports for tests. They are below the range of outgoing connections, so that none is taken by a passing one. */
+/** Ports for tests. They are below the range of outgoing connections, so that no connection takes one by chance. */
 
-/** Ports that this test file was given already: a service that is down for a moment comes back to its own. */
+/** Ports that this test file uses already: a service that is down for a moment comes back on its port. */
 const given = new Set<number>();
 
-/** A port of loopback where nothing listens now. */
+/** Returns a free port of loopback. */
 export async function freePort(): Promise<number> {
   return (await freePorts(1))[0]!;
 }
 
 /**
- * Finds that many different ports. No other worker of jest is given one of them, though nothing listens there yet: of all
- * numbers a worker takes those with one remainder.
+ * Returns `count` different ports. Each worker of jest takes the numbers with one remainder, so that no other worker takes
+ * a port before its service listens there.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const found: number[] = [];
@@ -25,10 +25,10 @@ export async function freePorts(count: number): Promise<number[]> {
   return found;
 }
 
-/** More than jest runs at once here. */
+/** More workers than jest starts here. */
 const WORKERS = 8;
 
-/** Outside jest, one of those that jest does not use. */
+/** Returns the number of this worker; outside jest, a number that no worker has. */
 function worker(): number {
   return Number(process.env.JEST_WORKER_ID ?? WORKERS - 1) % WORKERS;
 }

@@ -1,6 +1,6 @@
 import { type Random } from '../../tools/harness/random';
 
-/** Mutations of texts, JSON and headers for fuzz tests of the front doors. The same `random` gives the same requests. */
+/** Mutates texts, JSON and headers for fuzz tests of the HTTP APIs. The same `random` gives the same requests. */
 
 const ODD_TEXTS = [
   '',
@@ -41,7 +41,7 @@ export function oddValue(random: Random): unknown {
   return random.next() < 0.5 ? oddText(random) : random.one(ODD_VALUES);
 }
 
-/** The value with one or two of its parts replaced, left out, wrapped or added. */
+/** Returns the value with one or two of its parts replaced, left out, wrapped or added. */
 export function mutatedJson(random: Random, value: unknown): unknown {
   if (random.next() < 0.15 || value === null || typeof value !== 'object') return oddValue(random);
   if (Array.isArray(value)) {
@@ -59,7 +59,7 @@ export function mutatedJson(random: Random, value: unknown): unknown {
   return { ...fields, [name]: mutatedJson(random, fields[name]) };
 }
 
-/** Bytes that claim to be JSON and are not, or are too much. */
+/** Returns bytes that claim to be JSON and are invalid or too many. */
 export function oddBody(random: Random): Buffer {
   const bodies: (() => string | Buffer)[] = [
     () => '',
@@ -83,7 +83,7 @@ export function oddBody(random: Random): Buffer {
   return Buffer.from(random.one(bodies)());
 }
 
-/** Headers as Node's client can send them: Latin-1 without control characters. */
+/** Returns headers that Node's client can send: Latin-1 without control characters. */
 export function oddHeaders(random: Random): Record<string, string> {
   const choices: (() => Record<string, string>)[] = [
     () => ({
@@ -109,7 +109,7 @@ export function oddHeaders(random: Random): Record<string, string> {
   return random.one(choices)();
 }
 
-/** One character more, less or another. */
+/** Returns the text with one character added, removed or replaced. */
 export function mutatedText(random: Random, text: string): string {
   const at = random.between(0, text.length);
   const other = random.one(['/', '%', '.', '%2f', 'A', '?', '#', ';', '\\', '*', '%C3%A9', '{id}', '~', ':']);

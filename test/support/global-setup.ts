@@ -8,26 +8,26 @@ import { loadSettings } from '../../shared/service/settings';
 import { makeHistoryFiles } from './history-files';
 
 /**
- * Gives a test run its Kafka: the one in KAFKA_BROKERS, else one broker in a folder of its own for the whole run. Tests
- * keep apart by topic prefix. There is no run without Kafka: where none can be had this throws, and says what to install.
- * And the files of an empty history, for the systems that are started to have copies of.
+ * Prepares a test run: its Kafka, and the files of an empty history, which each started system copies. Kafka is the one in
+ * KAFKA_BROKERS, or a broker that serves the whole run. Tests use different topic prefixes. Without Kafka the setup
+ * throws an error that says what to install.
  */
 
-/** What the teardown needs; on `globalThis` since jest loads the two files, and each project's, apart. */
+/** State for the teardown. It is on `globalThis` because jest loads the two files separately, and again for each project. */
 export interface TestRun {
   stop(): Promise<void>;
 }
 
 declare global {
-  // `var` is what declares a property of globalThis.
+  // Only `var` declares a property of globalThis.
   var waypostTestRun: TestRun | undefined;
 }
 
 const READY_MS = 120_000;
 
-/** Called by jest before the tests of a project. */
+/** Runs before the tests of a project; jest calls it. */
 export default async function globalSetup(): Promise<void> {
-  // Once, however many projects are run.
+  // Once for all projects.
   if (globalThis.waypostTestRun) return;
   const removeFiles = await makeHistoryFiles();
   const stopBroker = await giveKafka();
@@ -49,12 +49,12 @@ async function giveKafka(): Promise<() => Promise<void>> {
   const broker = await launch({
     dir,
     shortLived: true,
-    // Each test makes topics of its own: small preallocated files, and nothing of it needs to be swept up.
+    // Every test creates topics: index files are preallocated small, and the log cleaner need not run often.
     properties: { 'log.index.size.max.bytes': '262144', 'log.cleaner.backoff.ms': '500' },
   });
   const stop = async () => {
     delete process.env.KAFKA_BROKERS;
-    // Its records are thrown away: there is no reason to wait until it has written them.
+    // Its records are discarded: do not wait until it has written them.
     await broker.stop(2_000);
     rmSync(dir, { recursive: true, force: true });
   };

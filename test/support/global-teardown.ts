@@ -1,8 +1,8 @@
 import './global-setup';
 
-/** Stops and removes what global-setup.ts made, once, however many projects were run. */
+/** Stops and removes what global-setup.ts created, once for all projects. */
 
-/** Called by jest after the tests of a project. */
+/** Runs after the tests of a project; jest calls it. */
 export default async function globalTeardown(): Promise<void> {
   const run = globalThis.waypostTestRun;
   globalThis.waypostTestRun = undefined;

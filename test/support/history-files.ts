@@ -5,16 +5,16 @@ import { openPglite } from '../../services/control/history/pglite';
 import { migrate } from '../../services/control/history/schema';
 
 /**
- * The files of an embedded history that holds nothing yet. To make them and their tables takes six seconds of CPU: a run of
- * tests makes them once, and each system that it starts has a copy.
+ * Files of an empty embedded history. Creating them and their tables takes six seconds of CPU: a test run creates them
+ * once, and each system that it starts gets a copy.
  */
 
-/** Makes them, once for the whole run. @returns how to remove them */
+/** Creates the files, once for the whole run. @returns a function that removes them */
 export async function makeHistoryFiles(): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'waypost-test-history-'));
   const database = await openPglite(folder);
   await migrate(database);
-  // Each copy is another database, and gets a name of its own.
+  // Each copy is a different database and gets its own id.
   await database.query(`delete from waypost.meta where key = 'id'`);
   await database.close();
   // For the workers of jest.
@@ -25,7 +25,7 @@ export async function makeHistoryFiles(): Promise<() => void> {
   };
 }
 
-/** Puts a copy into a data dir that has none; outside a run of tests the system makes its own. */
+/** Copies the files into a data dir that has none. Outside a test run the system creates them itself. */
 export function copyHistoryFiles(dataDir: string): void {
   const from = process.env.TEST_HISTORY_FILES;
   const to = join(dataDir, 'history', 'pg');

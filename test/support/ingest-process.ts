@@ -8,16 +8,16 @@ import { freePorts } from './free-port';
 import { startService } from './service';
 import { type Supervised } from './supervised';
 
-/** Ingest alone, as the process that runs in production (the built one), beside a connection to the same Kafka. */
+/** Ingest alone, as a built process, and a connection to the same Kafka. */
 export interface IngestProcess {
   process: Supervised;
   kafka: Kafka;
   url: string;
-  /** the reasons of `/readyz`; undefined where nobody answers */
+  /** the reasons of `/readyz`; undefined if it does not answer */
   notReady(): Promise<string[] | undefined>;
-  /** Writes sources to `config`, as control does; ingest may not have read them yet when this resolves. */
+  /** Writes sources to `config`, as control does. When this resolves, ingest may not have read them yet. */
   addSources(...sources: Source[]): Promise<void>;
-  /** POSTs with `key` as Basic's user name. */
+  /** POSTs with `key` as the user name of Basic authentication. */
   post(
     key: string,
     path: string,
@@ -26,7 +26,7 @@ export interface IngestProcess {
   close(): Promise<void>;
 }
 
-/** Starts it and waits until it is ready. @param brokers host:port, … */
+/** Starts ingest and waits until it is ready. @param brokers host:port, … */
 export async function startIngestProcess(
   brokers: string,
   { more = {}, within = [] }: { more?: Record<string, string>; within?: readonly string[] } = {},

@@ -7,19 +7,19 @@ import { ROOT } from '../../shared/service/repo-root';
 
 const run = promisify(execFile);
 
-/** The examples for Node as a user has them: a folder of their own, with the packages that they name installed. */
+/** The Node examples as a user has them: in a separate folder, with their packages installed. */
 export interface InstalledExamples {
   dir: string;
   remove(): void;
 }
 
-/** @throws where clients/node was not built */
+/** @throws Error if clients/node is not built */
 export async function installExamples(): Promise<InstalledExamples> {
   if (!existsSync(join(ROOT, 'clients/node/dist/cjs/index.js'))) {
     throw new Error('clients/node is not built: run `npm run build:clients` first.');
   }
   const dir = mkdtempSync(join(tmpdir(), 'waypost-examples-'));
-  // What a registry would hold: a file that package.json forgets to name is missing here too.
+  // The package as a registry would hold it: a file that package.json does not list is missing here too.
   await run('npm', ['pack', '--pack-destination', dir], { cwd: join(ROOT, 'clients/node') });
   const client = join(dir, 'node_modules/@waypost/node');
   mkdirSync(client, { recursive: true });

@@ -1,14 +1,14 @@
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 
-/** A memory limit by a cgroup, as a container's: the kernel kills what goes beyond it. */
+/** A memory limit by cgroup, like that of a container: the kernel kills a process that exceeds it. */
 export interface MemoryLimit {
-  /** a command that runs its arguments within the limit; empty where this machine lets us make no cgroup */
+  /** a command that runs its arguments within the limit; empty if this machine allows no new cgroup */
   command: string[];
   remove(): void;
 }
 
-/** @param bytes of all memory of the processes, page cache included */
+/** @param bytes limit of all memory of the processes, page cache included */
 export function limitMemory(bytes: number): MemoryLimit {
   const name = `waypost-test-${randomUUID().slice(0, 8)}`;
   for (const [root, file] of [

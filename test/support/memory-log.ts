@@ -9,18 +9,18 @@ import {
 } from '../../shared/kafka/port';
 
 /**
- * A log in memory behind the port of shared/kafka, for unit tests of what reads and writes it: one partition a topic,
- * every record given to the tails a moment after it was appended. No groups.
+ * An in-memory log behind the port of shared/kafka, for unit tests of code that reads and writes topics: one partition a
+ * topic, and every record reaches the tails a moment after it was written. It has no consumer groups.
  */
 export interface MemoryLog {
   kafka: Kafka;
-  /** all records of a topic */
+  /** Returns all records of a topic. */
   records(topic: string): InRecord[];
-  /** what compaction leaves: the last record of each key, in order */
+  /** Returns what compaction leaves: the last record of each key, in order. */
   compacted(topic: string): InRecord[];
-  /** Appends behind everybody's back, as another process would. */
+  /** Appends records, as another process would. */
   append(records: OutRecord[]): void;
-  /** Until told otherwise, appends fail with this. */
+  /** Makes writes fail with this error; undefined ends it. */
   failWith(error: Error | undefined): void;
 }
 

@@ -1,14 +1,14 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 
-/** A name server for tests (RFC 1035, one question a packet), which knows few names and may be silent about some. */
+/** A name server for tests (RFC 1035, one question a packet) that knows few names and can leave queries unanswered. */
 
-/** An IPv4 address; or `missing`: there is no such name; `failing`: SERVFAIL; `silent`: never answers. */
+/** An IPv4 address, `missing` (NXDOMAIN), `failing` (SERVFAIL) or `silent` (no response). */
 export type Lookup = (string & {}) | 'missing' | 'failing' | 'silent';
 
 export interface NameServer {
   /** address and port, as `WAYPOST_DNS_SERVERS` takes it */
   address: string;
-  /** the names that were asked for, in order */
+  /** the names of all queries, in order */
   asked: string[];
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const NXDOMAIN = 3;
 const TYPE_A = 1;
 const TTL_S = 60;
 
-/** @param names what it knows; all others are missing */
+/** @param names known names; all others are missing */
 export async function startNameServer(names: Record<string, Lookup>): Promise<NameServer> {
   const socket = createSocket('udp4');
   const asked: string[] = [];
@@ -48,18 +48,18 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** @param question the query up to the end of its question */
+/** Encodes a response. @param question the query up to the end of its question */
 function answered(question: Buffer, answer: Lookup, type: number): Buffer {
   const head = Buffer.from(question);
   const code = answer === 'missing' ? NXDOMAIN : answer === 'failing' ? SERVFAIL : 0;
   const records = code === 0 && type === TYPE_A ? 1 : 0;
   head.writeUInt16BE(ANSWER_AND_RECURSION + code, 2);
   head.writeUInt16BE(records, 6);
-  // Neither authority nor additional records: a query may have brought some (EDNS).
+  // No authority or additional records, though the query may contain some (EDNS).
   head.writeUInt32BE(0, 8);
   if (records === 0) return head;
   const record = Buffer.alloc(16);
-  // The name is that of the question, at the end of the header.
+  // A pointer to the name of the question, which follows the header.
   record.writeUInt16BE(0xc000 + HEADER_BYTES, 0);
   record.writeUInt16BE(TYPE_A, 2);
   record.writeUInt16BE(1, 4);

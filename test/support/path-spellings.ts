@@ -1,6 +1,6 @@
 /**
- * Other spellings of a path of the control API, each of which some server, proxy or router takes for the plain one. `{id}` keeps
- * its spelling: ids are case-sensitive.
+ * Returns other spellings of a control API path, each of which some server, proxy or router treats as the plain path. `{id}`
+ * keeps its spelling: ids are case-sensitive.
  */
 export function spellings(path: string): [name: string, path: string][] {
   const parts = path.split('/').slice(1);

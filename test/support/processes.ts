@@ -13,7 +13,7 @@ import { freePorts } from './free-port';
 import { type Service, startService } from './service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 
-/** Services as the processes that run in production, on new topics of the test's Kafka, with a receiver of webhooks. */
+/** Services as built processes, on new topics of the test run's Kafka, with a receiver of webhooks. */
 export interface Processes {
   env: Record<string, string>;
   prefix: string;
@@ -22,9 +22,9 @@ export interface Processes {
   admin: Admin;
   sink: Sink;
   start(name: ServiceName): Promise<Service & { port: string }>;
-  /** A member list of a service's group, and the places of these topics that no member reads. */
+  /** Returns the members of a service's group, and the partitions of these topics that no member reads. */
   readers(name: ServiceName, topics: readonly string[]): Promise<{ view: GroupView | undefined; unread: unknown[] }>;
-  /** Kills all of them. */
+  /** Kills all services. */
   close(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export async function openProcesses(given: {
   };
 }
 
-/** The `config` record of a destination with one URL at the receiver, connected to source `src_1`. */
+/** Returns the `config` record of a destination with one URL at the receiver, connected to source `src_1`. */
 export function destinationAt({ sink, env }: Processes, id: string, path: string): OutRecord {
   const encryptor = createEncryptor(requireSecretKeys(loadSettings(env)));
   const url = { id: `whk_${id}`, origin: sink.url(''), headers: {}, url: encryptor.encrypt(sink.url(path), id) };

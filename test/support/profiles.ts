@@ -5,7 +5,7 @@ import { type Profile } from '../../services/audiences/profiles/profile';
 import { QueryServer } from '../../services/audiences/queries/server';
 import { type MemoryLog } from './memory-log';
 
-/** Profiles of one partition in memory, and a process that answers for them. */
+/** In-memory profiles of one partition, and a query server for them. */
 
 export type ProfileShelf = Snapshot['shelf'] & MemberReader;
 
@@ -31,19 +31,19 @@ export function profileShelf(profiles: Readonly<Record<string, Profile>>): Profi
   };
 }
 
-/** Nobody has done anything. */
+/** A log without events. */
 export const EMPTY_LOG: Snapshot['log'] = {
   read: (_, end) => Promise.resolve({ records: [], next: end, done: true }),
 };
 
 export interface Answering {
   questions: QueryServer;
-  /** by partition; undefined where it is not this process's */
+  /** by partition; the snapshot is undefined if another process has the partition */
   kept: Map<number, { snapshot: (Snapshot & { shelf: ProfileShelf }) | undefined; queued: number }>;
   stop(): Promise<void>;
 }
 
-/** Answers what is asked on this log, for one partition with these profiles. */
+/** Starts a query server on this log, for one partition with these profiles. */
 export async function answering(
   { kafka }: MemoryLog,
   profiles: Readonly<Record<string, Profile>> = {},

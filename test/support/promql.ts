@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { ROOT } from '../../shared/service/repo-root';
 
-/** What the alerts and the dashboards of deploy/ ask Prometheus. */
+/** Reads the Prometheus queries of the alerts and dashboards of deploy/. */
 
 export interface Rule {
   alert: string;
@@ -29,7 +29,7 @@ export function readDashboards(): Dashboard[] {
   return readdirSync(DASHBOARDS).map((name) => JSON.parse(readFileSync(join(DASHBOARDS, name), 'utf8')) as Dashboard);
 }
 
-/** Each with the name of who asks it. */
+/** Returns each query with the name of its alert or panel. */
 export function queriesOf(rules: readonly Rule[], dashboards: readonly Dashboard[]): [who: string, expr: string][] {
   return [
     ...rules.map(({ alert, expr }): [string, string] => [alert, expr]),
@@ -42,8 +42,8 @@ export function queriesOf(rules: readonly Rule[], dashboards: readonly Dashboard
 }
 
 /**
- * A query as it has an answer whenever there is something to judge: a condition is true or false instead of being empty
- * where all is well, what must not be absent is counted, and Grafana's interval is a time.
+ * Rewrites a query so that it returns a value whenever its metrics exist: conditions return true or false in place of an
+ * empty result, `absent` becomes `count`, and Grafana's interval becomes a time.
  */
 export function answerable(expr: string, interval: string): string {
   const outside = expr.split(/("[^"]*"|\{[^}]*\})/);

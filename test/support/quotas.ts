@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /**
- * Sets the fetch quota of a client at a broker, through Kafka's AlterClientQuotas (key 49, version 0), which kafkajs does
- * not have.
- * @param bytesPerSecond undefined removes it
+ * Sets the fetch quota of a client at a broker by Kafka's AlterClientQuotas (key 49, version 0), which kafkajs lacks.
+ * @param bytesPerSecond undefined removes the quota
  */
 export async function setFetchQuota(brokers: string, clientId: string, bytesPerSecond?: number): Promise<void> {
   const [host, port] = brokers.split(',')[0]!.split(':');
@@ -22,7 +21,7 @@ export async function setFetchQuota(brokers: string, clientId: string, bytesPerS
   socket.write(Buffer.concat([int32(request.length), request]));
   const [answer] = (await once(socket, 'data')) as [Buffer];
   socket.destroy();
-  // Behind length, correlation id, throttle time and the number of entries.
+  // The error code follows length, correlation id, throttle time and the number of entries.
   const error = answer.readInt16BE(16);
   if (error !== 0) throw new Error(`the quota was not set: Kafka error ${String(error)}`);
 }

@@ -1,22 +1,22 @@
 import { connect } from 'node:net';
 
-/** HTTP as no client would write it: bytes to a port, and whatever comes back until the other side hangs up. */
+/** Sends raw bytes to a port and returns the response, for requests that no HTTP client would send. */
 
 const DEADLINE_MS = 60_000;
 
-/** @param lines the request's head without its empty last line */
+/** Returns the text of a request. @param lines its head without the empty last line */
 export function requestText(lines: string[], body = ''): string {
   return `${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`;
 }
 
 export interface RawAnswer {
   status: number;
-  /** lower-case names; of one that comes twice the last */
+  /** lower-case names; the last value of a name that occurs twice */
   headers: Record<string, string>;
   body: string;
 }
 
-/** @throws where there is no HTTP answer within a minute */
+/** Sends a request and reads until the server closes the connection. @throws Error without an HTTP response in a minute */
 export async function raw(url: string, text: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const answer = await new Promise<string>((resolve, reject) => {
@@ -27,7 +27,7 @@ export async function raw(url: string, text: string | Buffer): Promise<RawAnswer
     );
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A reset after the answer is the server's way not to read the rest.
+      // After its response the server may reset the connection in place of reading the rest.
       if (chunks.length === 0 || error.code !== 'ECONNRESET') reject(error);
     });
     socket.on('close', () => resolve(Buffer.concat(chunks).toString()));

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
 
-/** A request of a real client; test/libraries/recorded.test.ts writes test/clients/recorded.json again. */
+/** A request of a real client. test/libraries/recorded.test.ts updates test/clients/recorded.json. */
 export interface RecordedRequest {
   client: string;
   method: string;
   path: string;
-  /** without those of the connection */
+  /** without the headers of the connection */
   headers: Record<string, string>;
-  /** after decompression; the header `content-encoding` says whether it was sent with gzip */
+  /** decompressed; the header `content-encoding` says whether it was sent with gzip */
   body: object;
 }
 

@@ -2,11 +2,11 @@ const { basename } = require('node:path');
 const Sequencer = require('@jest/test-sequencer').default;
 
 /**
- * The slow ones first, so that no worker is left with a minute of work while the other has none: whole systems, then single
- * services, then libraries. Within a tier the order is Jest's own (what took long last time, or the larger file).
+ * Runs slow tests first, so that no worker is left with a minute of work while the other has none: whole systems, then
+ * single services, then libraries. Within a tier the order is Jest's (the slowest of the last run first, or the larger file).
  */
 const TIERS = ['e2e', 'integration', 'libraries', 'unit'];
-/** Those of a minute or more: on a machine that has not run them yet Jest would go by the size of their files. */
+/** Tests of a minute or more: on a machine that has not run them yet, Jest would sort them by file size. */
 const LONGEST = ['crash', 'chaos', 'rolling', 'console'];
 
 module.exports = class SlowestFirst extends Sequencer {

@@ -4,11 +4,11 @@ import { freePorts } from './free-port';
 import { startSupervised, type Supervised } from './supervised';
 import { type System } from '../../tools/harness/system';
 
-/** One service as the process that runs in production (the built one), with nobody to start it again. */
+/** One service as a built process, without a supervisor that restarts it. */
 export interface Service extends Supervised {
-  /** the reasons of `/readyz`; undefined where nobody answers */
+  /** the reasons of `/readyz`; undefined if it does not answer */
   notReady(): Promise<string[] | undefined>;
-  /** SIGTERM. Resolves with its exit code, or the signal that ended it. */
+  /** Sends SIGTERM. Resolves with its exit code, or the signal that ended it. */
   stop(): Promise<number | string>;
   kill(): Promise<void>;
 }
@@ -20,8 +20,8 @@ const ANSWER_MS = 10_000;
 const STOP_MS = 60_000;
 
 /**
- * Starts it and waits until it is ready.
- * @param env with a health port of its own
+ * Starts a service and waits until it is ready.
+ * @param env must set the health port
  * @param within a command that runs its arguments (memory-limit.ts)
  */
 export async function startService(
@@ -62,7 +62,7 @@ export async function startService(
   };
 }
 
-/** One more of a system's services, at ports of its own. The system must have been given its secret key. */
+/** Starts one more process of a system's service, on other ports. The system's settings must hold its secret key. */
 export async function startBeside(
   { env }: System,
   name: ServiceName,

@@ -1,6 +1,6 @@
 import { prepareSecrets, signHeaders } from '../../shared/model/sign';
 
-/** The headers of a request as delivery signs it, names in lower case. */
+/** Returns the headers of a request that delivery has signed, with lower-case names. */
 export function signedHeaders(
   secret: string,
   body: Buffer,

@@ -11,19 +11,19 @@ import {
 import { openTopics, type Topics } from './topics';
 
 /**
- * Where stories are played: a system, a receiver, and the topics in view. Each story has a source and a destination of
- * its own, and paths of its own at the receiver, so that stories do not meet.
+ * A system, a receiver and the topics that tests read. Each test has its own source, destination and paths at the
+ * receiver, so that tests do not interfere.
  */
 export interface StorySystem {
   system: System;
   sink: Sink;
   topics: Topics;
-  /** A source and one destination for it, known to every service when this resolves. */
+  /** Creates a source and one destination for it. Every service knows both when this resolves. */
   connect(fields: {
     webhooks: { url: string; headers?: Record<string, string> }[];
     [key: string]: unknown;
   }): Promise<Connection>;
-  /** Resolves when the services that route and deliver have read `config` as it is now. */
+  /** Resolves when router and delivery have read the current `config`. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,9 +31,9 @@ export interface StorySystem {
 export interface Connection {
   source: Source;
   destination: Destination;
-  /** POSTs a call (default a track) to the path of its type. @throws where the answer is not success; returns the call */
+  /** POSTs a call (default a track) to the path of its type. @returns the call. @throws Error if the status is not 200 */
   send(call?: Call): Promise<Call>;
-  /** PATCHes the destination. @throws where the answer is not 200 */
+  /** PATCHes the destination. @throws Error if the status is not 200 */
   change(patch: object): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function openStorySystem(options: SystemOptions & { host?: string }
   let probes = 0;
 
   const settled = async () => {
-    // `config` is read in order: who knows this newest destination knows whatever was written before it.
+    // `config` is read in order: a service that knows this newest destination knows everything written before it.
     const path = `/settled-${++probes}`;
     const probe = await system.createSource('probe');
     await system.createDestination({ sources: [probe.id], webhooks: [{ url: sink.url(path) }] });
@@ -92,7 +92,7 @@ export async function openStorySystem(options: SystemOptions & { host?: string }
   };
 }
 
-/** The one value that all requests have in common. @throws where they differ */
+/** Returns the value of a header that all requests share. @throws Error if they differ */
 export function common(requests: ReceivedRequest[], header: string): string {
   const values = new Set(requests.map((request) => request.headers[header]));
   const [value] = values;

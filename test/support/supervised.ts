@@ -40,7 +40,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a command in the repository. The environment is the given one and what a program needs to run at all. */
+/** Starts a command in the repository, with the given environment and the variables that any program needs. */
 export function startSupervised(command: string, args: string[], env: NodeJS.ProcessEnv): Supervised {
   const child = spawn(command, args, { cwd: ROOT, env: { ...bare(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
@@ -95,14 +95,14 @@ export async function endChild<T>(
   }
 }
 
-/** The environment of this process without the settings of Waypost, which belong to each system alone. */
+/** Returns the environment of this process without the settings of Waypost: each system has its own. */
 function bare(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(WAYPOST_|KAFKA_|npm_|NODE_ENV$|JEST_)/.test(name)),
   );
 }
 
-/** All processes of this machine. */
+/** Lists all processes of this machine. */
 export function processes(): ProcessLine[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8', maxBuffer: 16e6 })
     .split('\n')
@@ -112,7 +112,7 @@ export function processes(): ProcessLine[] {
     });
 }
 
-/** The processes under one, at any depth. Taken before a kill, it lists those that must be gone afterwards. */
+/** Lists the processes under one, at any depth. */
 export function descendants(pid: number): ProcessLine[] {
   const all = processes();
   const below = (parent: number): ProcessLine[] =>
@@ -120,15 +120,15 @@ export function descendants(pid: number): ProcessLine[] {
   return below(pid);
 }
 
-/** The processes under one, at any depth, told apart from later processes that are given the same pids. */
+/** Identifies the processes under one, at any depth. Taken before a kill, the list names the processes that must be gone afterwards. */
 export function descendantIds(pid: number): ProcessId[] {
   return descendants(pid).flatMap((line) => processId(line.pid) ?? []);
 }
 
 /**
- * Runs the supervisor with stand-ins for the services: up and ready at once, gone on SIGTERM.
- * @param dir where the stand-ins are written
- * @param stubs the program of a service that is to behave otherwise
+ * Runs the supervisor with stub services, which are ready immediately and exit on SIGTERM.
+ * @param dir folder that the stubs are written to
+ * @param stubs programs of services that behave differently
  */
 export function startWithStubs(
   dir: string,

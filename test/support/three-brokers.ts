@@ -5,14 +5,14 @@ import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { startCluster } from '../../tools/chaos/cluster';
 import { eventually } from './eventually';
 
-/** Three brokers with topics whose replicas are assigned by hand, and a third broker that stops and returns. */
+/** Three brokers with manually assigned replicas, of which the third can stop and return. */
 export interface ThreeBrokers {
   /** host:port, separated by commas */
   brokers: string;
   admin: Admin;
   /** Creates a topic. `replicas` holds the brokers (1 to 3) of each partition. */
   createTopic(topic: string, replicas: number[][], minInSync: number): Promise<void>;
-  /** Stops the third broker and waits until the metadata of this partition shows it. */
+  /** Stops the third broker and waits until it has left the in-sync replicas of this partition. */
   stopThird(topic: string, partition: number): Promise<void>;
   startThird(): Promise<void>;
   close(): Promise<void>;

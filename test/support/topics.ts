@@ -8,9 +8,9 @@ import { createLog } from '../../shared/telemetry/log';
 import { eventually } from './eventually';
 import { type System } from '../../tools/harness/system';
 
-/** What a system writes down in Kafka, read along as any consumer of its topics could. */
+/** Reads the records that a system writes to Kafka, as any consumer of its topics could. */
 
-/** A dead letter as it stands in the topic. */
+/** A dead letter of the topic. */
 export interface DeadLetter {
   delivery: Delivery;
   body: Buffer;
@@ -18,12 +18,12 @@ export interface DeadLetter {
 
 export interface Topics {
   kafka: Kafka;
-  /** What happened to the deliveries of a message, in order for each delivery. */
+  /** Returns the events of a message's deliveries, in order for each delivery. */
   eventsOf(messageId: string): DeliveryEvent[];
-  /** Its attempts without the late additions. */
+  /** Returns the attempts of a message, without late additions. */
   attemptsOf(messageId: string): AttemptEvent[];
   deadOf(messageId: string): DeadLetter[];
-  /** Waits for an event that fits, and returns it. */
+  /** Waits for a matching event and returns it. */
   event<K extends DeliveryEvent['kind']>(
     messageId: string,
     kind: K,
@@ -34,7 +34,7 @@ export interface Topics {
   close(): Promise<void>;
 }
 
-/** Reads `attempts` and `webhooks.dead` from their beginning on. */
+/** Reads `attempts` and `webhooks.dead` from the beginning. */
 export async function openTopics(system: System): Promise<Topics> {
   const settings = loadSettings({ ...system.env, KAFKA_BROKERS: system.brokers });
   const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });

@@ -1,22 +1,22 @@
 import { type Call } from './factories';
 
-/** A computed trait of a system under load: the orders of each user, as they were told to a receiver, and as they must be. */
+/** Compares a computed trait of a system under load, the number of each user's orders, with the values a receiver got. */
 
-/** What makes the trait; its key is `orders`. */
+/** The definition of the trait; its key is `orders`. */
 export const ORDERS = { name: 'Orders', compute: 'count', event: 'Order Completed', syncEvery: '5s' };
 
 export class TraitOracle {
   /** users by the ids of their orders */
   readonly #orders = new Map<string, string>();
-  /** by user, and by `timestamp` */
+  /** received values by user and `timestamp` */
   readonly #told = new Map<string, Map<string, unknown>>();
 
-  /** A call arrived at a destination that gets all of them, once or more often. */
+  /** Counts a call that arrived at the destination of all calls; repeats are allowed. */
   made({ type, messageId, userId }: Call): void {
     if (type === 'track') this.#orders.set(messageId, userId);
   }
 
-  /** An identify of the trait arrived. */
+  /** Records an identify call of the trait. */
   hear({ userId, timestamp, traits }: Call): void {
     const told = this.#told.get(userId) ?? new Map<string, unknown>();
     this.#told.set(userId, told);
@@ -27,7 +27,7 @@ export class TraitOracle {
     told.set(timestamp as string, value);
   }
 
-  /** @throws Error where somebody knows something else than the orders that arrived */
+  /** @throws Error if the values of a user do not match the orders that arrived */
   expectRight(): void {
     const made = new Map<string, number>();
     for (const user of this.#orders.values()) made.set(user, (made.get(user) ?? 0) + 1);
@@ -35,7 +35,7 @@ export class TraitOracle {
     for (const [user, count] of made) {
       const told = [...(this.#told.get(user) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
       if (told.at(-1) !== count) throw new Error(`${user} made ${count} orders, and was told ${JSON.stringify(told)}`);
-      // There are never fewer of them, and nothing is told that is known.
+      // Counts only grow, and no value is sent twice.
       const grows = told.every((value, i) => i === 0 || (value as number) > (told[i - 1] as number));
       if (!grows) throw new Error(`${user} was told ${JSON.stringify(told)}`);
     }

@@ -42,7 +42,7 @@ async function counted() {
   return Number(count);
 }
 
-/** Of this program: what resourceUsage() says begins with the memory of whoever started it. */
+/** Peak memory of this program. resourceUsage() would include the memory of the process that started it. */
 function peakMemoryKb() {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS;
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]);
