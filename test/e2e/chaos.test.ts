@@ -1,11 +1,11 @@
 import { type Outcome, runChaos } from '../../tools/chaos/run';
 
-/** Half a minute of random faults under load, the same each time; `npm run chaos` goes on for longer, and otherwise. */
+/** Half a minute of random faults under load, with a fixed seed; `npm run chaos` runs longer and with other seeds. */
 
 const SEED = 20_240;
 
-test('whatever is killed, every acknowledged call has one end, and repeats are explained', async () => {
-  // Given kills, stops and freezes of services and broker, and endpoints that misbehave; then the promise holds.
+test('under random faults every acknowledged call reaches one end, and every repeat is explained', async () => {
+  // Faults are kills, stops and freezes of services and broker, and endpoints that misbehave.
   const lines: string[] = [];
   const options = { seed: SEED, forMs: 30_000, brokers: 1, perSecond: 150, logLevel: 'warn', keep: false };
   const outcome: Outcome = await runChaos(options, (line) => lines.push(line));

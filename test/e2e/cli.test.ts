@@ -11,7 +11,7 @@ import { startProgram } from '../support/child-program';
 import { type ReceivedRequest, type Sink, startSink } from '../../tools/harness/sink';
 import { startSystem, type System } from '../../tools/harness/system';
 
-/** The command line against the whole system, in one go: each test goes on where the one before ended. */
+/** The command line against the whole system. Each test continues with the state of the one before. */
 
 const SECRET = 'a secret that nobody types';
 let system: System;
@@ -36,7 +36,7 @@ function file(name: string, text: string | Buffer): string {
   return name;
 }
 
-/** Runs it, and expects it to be done. */
+/** Runs a command that must succeed. */
 async function done(...argv: string[]): Promise<Ran> {
   const ran = await waypost(argv, around);
   if (ran.code !== 0) throw new Error(`waypost ${argv.join(' ')} ended with ${ran.code}: ${ran.out}${ran.err}`);
@@ -44,13 +44,13 @@ async function done(...argv: string[]): Promise<Ran> {
   return ran;
 }
 
-/** As a file holds it that was written from a request. */
+/** Returns a captured request in the file format that `verify` reads. */
 function asCaptured({ rawHeaders, body }: ReceivedRequest): Buffer {
   const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${rawHeaders[i + 1]!}`] : []));
   return Buffer.concat([Buffer.from(`POST /hook HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`), body]);
 }
 
-test('it finds the system of its data dir, and keeps what it is logged in to', async () => {
+test('the CLI finds the system of its data dir and stores logins', async () => {
   expect((await done('whoami', '--json')).json).toMatchObject([
     { url: system.controlUrl, ingestUrl: system.ingestUrl, role: 'admin', rights: null, expiresAt: null },
   ]);
@@ -66,7 +66,7 @@ test('it finds the system of its data dir, and keeps what it is logged in to', a
   await done('logout');
 });
 
-test('sources', async () => {
+test('the CLI creates, lists, changes and deletes sources', async () => {
   await done('sources', 'create', 'Site');
   await done('sources', 'rename', 'Site', 'My site');
   await done('sources', 'disable', 'My site');
@@ -78,7 +78,7 @@ test('sources', async () => {
   await done('sources', 'delete', 'Another');
 });
 
-test('destinations', async () => {
+test('the CLI creates, lists and changes destinations', async () => {
   file('headers', 'X-Own: a value that nobody types\n');
   const url = production.url('/hook');
   const [made] = (
@@ -99,7 +99,7 @@ test('destinations', async () => {
   expect((await done('destinations', 'show', 'Hook')).out).toContain('X-Own: ***');
 });
 
-test('listen forwards what production delivers, byte for byte, and tail shows it', async () => {
+test('listen forwards deliveries byte for byte, and tail shows them', async () => {
   const local = await startSink();
   const listening = begin(['listen', 'Hook', '--to', local.url('/here'), '--secret-file', 'secret', '--json'], around);
   const tailing = begin(['tail', '--source', 'My site'], around);
@@ -134,7 +134,7 @@ test('listen forwards what production delivers, byte for byte, and tail shows it
   await local.close();
 });
 
-test('control is killed while listen listens: each event is forwarded once, what came meanwhile too', async () => {
+test('listen forwards each event once though control is killed, including events during the outage', async () => {
   const local = await startSink();
   const { writeKey } = (await done('sources', 'show', 'My site', '--json')).json[0]!;
   const listening = begin(['listen', 'Hook', '--to', local.url('/kept'), '--secret-file', 'secret', '--json'], around);
@@ -149,7 +149,7 @@ test('control is killed while listen listens: each event is forwarded once, what
     });
   await send(40);
   await forwarded(40);
-  // Some of them are on their way when it is killed, others come while it is away.
+  // Some are in flight when control is killed, others come while it is down.
   await send(40);
   system.kill('control');
   await send(40);
@@ -165,7 +165,7 @@ test('control is killed while listen listens: each event is forwarded once, what
   await local.close();
 }, 400_000);
 
-test('verify says of both signatures whether they hold', async () => {
+test('verify reports whether each of the two signatures is valid', async () => {
   file('request', asCaptured(production.received('/hook')[0]!));
   expect((await done('verify', 'request', '--secret-file', 'secret')).out).toMatch(
     /webhook-signature +ok +-\nX-Signature +ok/,
@@ -175,7 +175,7 @@ test('verify says of both signatures whether they hold', async () => {
   expect([forged.code, forged.json.map(({ code }) => code)]).toEqual([1, ['bad_signature', 'bad_signature']]);
 });
 
-test('deliveries are found, and dead ones replayed', async () => {
+test('the CLI finds deliveries and replays dead ones', async () => {
   production.on('/hook', { status: 410, body: 'gone \u001b[2J' });
   for (const user of ['d1', 'd2', 'd3']) {
     await done('send', 'track', '--source', 'My site', '--user', user, '--event', 'Dies');
@@ -192,7 +192,7 @@ test('deliveries are found, and dead ones replayed', async () => {
     '--since',
     '1h',
   ];
-  // The history of the control that was killed above may still hold its place in the group until its session ends.
+  // The control killed above may still be a member of the history's group until its session ends.
   const found = await eventually(
     async () => {
       const { json } = await done(...dead, '--json');
@@ -216,7 +216,7 @@ test('deliveries are found, and dead ones replayed', async () => {
   await eventually(async () => expect((await done(...dead, '--json')).json).toHaveLength(0), { deadlineMs: 90_000 });
 }, 400_000);
 
-test('a call that is rejected says why, and is seen in the events', async () => {
+test('send reports why a call is rejected, and events list it', async () => {
   const sent = await waypost(['send', 'track', '--source', 'My site', '--user', 'u1'], around);
   expect([sent.code, sent.err]).toEqual([1, expect.stringContaining('missing_event')]);
   await eventually(async () => {
@@ -224,7 +224,7 @@ test('a call that is rejected says why, and is seen in the events', async () => 
   });
 });
 
-test('tokens are made, changed and revoked; the secret is shown once, or goes to a file', async () => {
+test('the CLI creates, changes and revokes tokens, and shows the secret once or writes it to a file', async () => {
   const made = await done('tokens', 'create', 'A dashboard', '--role', 'read_only', '--out', 'token');
   expect(statSync(join(home, 'token')).mode & 0o777).toBe(0o600);
   const secret = readFileSync(join(home, 'token'), 'utf8').trim();
@@ -258,7 +258,7 @@ test('tokens are made, changed and revoked; the secret is shown once, or goes to
   });
 });
 
-test('alerts are set and tried, and what was noticed is found and acknowledged', async () => {
+test('the CLI configures and tests alerts, and finds and acknowledges notices', async () => {
   const url = production.url('/ops?token=hidden');
   const edited = await done(
     ...['alerts', 'edit', '--webhook', url, '--secret-file', 'secret', '--failing-for', '5m'],
@@ -272,7 +272,7 @@ test('alerts are set and tried, and what was noticed is found and acknowledged',
   expect((await done('alerts', 'rotate-secret', '--overlap', '0s')).out).toMatch(/^whsec_\S{40,}\n$/);
   expect((await done('alerts', 'disable')).out).toMatch(/sent +no/);
   expect((await done('alerts', 'edit', '--no-webhooks', '--no-secret')).out).toMatch(/signed +no/);
-  // The dead letters of the test above were noticed.
+  // The dead letters of the test above caused a notice.
   const [notice] = await eventually(async () => {
     const { json } = await done('notices', 'list', '--kind', 'dead_letters', '--unseen', '--json');
     expect(json).not.toEqual([]);
@@ -285,7 +285,7 @@ test('alerts are set and tried, and what was noticed is found and acknowledged',
   expect((await done('notices', 'show', String(notice!.id))).out).toContain(String(notice!.id));
 });
 
-test('users are deleted, and the audit trail says by whom', async () => {
+test('the CLI deletes users, and the audit trail names the actor', async () => {
   file('users.txt', 'd1\nd2\n\n');
   const { out } = await done('deletions', 'create', '--users-file', 'users.txt', '--user', 'd3', '--source', 'My site');
   expect(out).toMatch(/users +3\nvisitors +0\n[^]*messages +3\nuser +d3\nuser +d1\nuser +d2/);
@@ -308,8 +308,8 @@ test('users are deleted, and the audit trail says by whom', async () => {
   await eventually(async () => expect(await trail('--entry', 'alerts')).toMatch(/changed destination/));
 });
 
-test('doctor finds all well, and says what is not', async () => {
-  // Not in the data dir: what it was started with.
+test('doctor passes on a healthy system and names a fault', async () => {
+  // Settings that the system was started with; they are not in the data dir.
   const { code, json } = await waypost(['doctor', '--json'], { ...around, env: system.env });
   expect(code).toBe(0);
   expect(json.filter(({ result }) => result === 'fail')).toEqual([]);
@@ -326,7 +326,7 @@ test('doctor finds all well, and says what is not', async () => {
   });
 });
 
-test('what is exported can be imported again, its secrets beside it', async () => {
+test('an export can be imported again, with its secrets in a separate file', async () => {
   await done('export', '--out', 'waypost.json');
   expect(statSync(join(home, 'waypost.json')).mode & 0o777).toBe(0o600);
   expect((await done('import', 'waypost.json')).out).toMatch(/kept +source +My site[^]*kept +destination +Hook/);
@@ -345,7 +345,7 @@ test('what is exported can be imported again, its secrets beside it', async () =
   expect(rotated.out).toMatch(/^whsec_\S{40,}\n$/);
 });
 
-test('events of a source are listed, and one is blocked', async () => {
+test('the CLI lists the events of a source and blocks one', async () => {
   await eventually(async () => {
     expect((await done('sources', 'events', 'My site')).out).toMatch(/^EVENT +SEEN +LAST +BLOCKED\n(.*\n)*E +\d+/);
   });
@@ -357,10 +357,10 @@ test('events of a source are listed, and one is blocked', async () => {
   expect((await done('sources', 'unblock', 'My site', 'E', '--json')).json).toMatchObject([{ blockedEvents: [] }]);
 });
 
-/** What passes through several services, and begins when it is first asked for. */
+/** For results that pass through several services and start with the first request. */
 const soon = (check: () => Promise<void>) => eventually(check, { deadlineMs: 90_000 });
 
-test('an audience is previewed, made, changed and deleted; a list is uploaded; a trait is computed', async () => {
+test('the CLI previews, creates, changes and deletes an audience, uploads a list and creates a computed trait', async () => {
   await done('send', 'identify', '--source', 'My site', '--user', 'ann', '--traits', '{"plan":"pro"}');
   const condition = 'has(user.traits.plan) && user.traits.plan == "pro"';
   file('condition', `${condition}\n`);
@@ -440,7 +440,7 @@ test('an audience is previewed, made, changed and deleted; a list is uploaded; a
   expect((await done('traits', 'list')).err).toContain('waypost traits create --help');
 }, 400_000);
 
-test('a mistake is one sentence and its exit code', async () => {
+test('a mistake causes one sentence and the documented exit code', async () => {
   const nobody = { home, cwd: home, env: { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_TOKEN: 't' } };
   expect(await waypost(['sources', 'list'], nobody)).toMatchObject({
     code: 1,
@@ -466,10 +466,10 @@ test('a mistake is one sentence and its exit code', async () => {
   });
 });
 
-test('as a program: a closed pipe is no complaint, Ctrl-C an end, and a shell completes', async () => {
+test('the CLI as a program accepts a closed pipe, ends on Ctrl-C and completes in a shell', async () => {
   const bin = join(ROOT, 'cli/waypost.cjs');
   const env = { WAYPOST_DATA_DIR: system.dataDir, HOME: home };
-  // The first time it may have to be built.
+  // The first run may have to build it.
   const version = startProgram(process.execPath, [bin, '--version'], { env });
   await version.printed(/^\d+\.\d+\.\d+$/m);
   const piped = startProgram(
@@ -480,7 +480,7 @@ test('as a program: a closed pipe is no complaint, Ctrl-C an end, and a shell co
   expect([await piped.exited, piped.output()]).toEqual([0, expect.stringMatching(/^\{.*\}\n$/)]);
   const tail = startProgram(process.execPath, [bin, 'listen', 'Hook', '--to', '9'], { env });
   await tail.printed(/Listening/);
-  // As under npx, which passes on what the terminal gives to all.
+  // As under npx, which forwards signals that the terminal also sends to all processes.
   tail.child.kill('SIGINT');
   tail.child.kill('SIGTERM');
   expect([await tail.exited, tail.output()]).toEqual([0, expect.stringContaining('received 0')]);

@@ -9,15 +9,15 @@ import { startProgram } from '../support/child-program';
 import { type StorySystem } from '../support/story-system';
 import { GO, testWith, type Tool } from '../support/external-tools';
 
-/** Our clients while ingest is killed and comes back: every call arrives once, and memory stays bounded. */
+/** Waypost's clients while ingest is killed and restarted: every call arrives once, and memory stays bounded. */
 
 const run = promisify(execFile);
 /** `CLIENT_CALLS=100000` by hand: minutes. */
 const CALLS = Number(process.env.CLIENT_CALLS ?? 5_000);
-/** What a client needs beside its queue of 1 MB: the runtime, and bodies in flight. */
+/** A client needs memory for its runtime and bodies in flight, beside its queue of 1 MB. */
 const MAX_PEAK_KB = 160 * 1024;
 
-/** @param stage where they are played */
+/** Defines the tests. @param stage returns the system they run on */
 export function outageStories(stage: () => StorySystem): void {
   let scratch: string;
   beforeAll(() => (scratch = mkdtempSync(join(tmpdir(), 'waypost-outage-'))));
@@ -42,7 +42,7 @@ export function outageStories(stage: () => StorySystem): void {
   for (const client of clients) {
     testWith(
       client.needs,
-      `${client.name}: ${CALLS} calls while ingest is killed arrive once`,
+      `${CALLS} calls of ${client.name} arrive once though ingest is killed`,
       async () => {
         const { system, sink } = stage();
         const path = `/${client.name}`;
@@ -51,13 +51,13 @@ export function outageStories(stage: () => StorySystem): void {
         sink.on(path, (request) => {
           const { messageId } = JSON.parse(request.body.toString()) as { messageId: string };
           seen.set(messageId, (seen.get(messageId) ?? 0) + 1);
-          // The sink keeps what it receives; of so many, the ids are enough.
+          // The sink keeps every request; here the ids are enough.
           if (++times % 1_000 === 0) sink.clear();
           return {};
         });
         const { source } = await stage().connect({ webhooks: [{ url: sink.url(path) }] });
         const [command, ...args] = await client.command();
-        // Looked for beforehand: the client must still have calls to send when ingest is killed.
+        // Looked up beforehand: the client must still have calls to send when ingest is killed.
         const killed = system.pids('ingest')[0]!;
         const program = startProgram(command!, [
           ...args,

@@ -6,7 +6,7 @@ import { isSignedBy } from '../support/verify-signature';
 import { outageStories } from './clients-outage';
 import { exampleStories } from './examples';
 
-/** Published clients, unmodified, and our own, against the whole system: what they send arrives, as documented, and nothing else. */
+/** Published Segment clients, unmodified, and Waypost's clients against the whole system: documented bodies arrive, and nothing else. */
 
 const SECRET = 'a shared secret';
 
@@ -34,7 +34,7 @@ const clients: Client[] = [
 ];
 
 for (const client of clients) {
-  testWith(client.needs, `${client.name}: every call arrives as documented, what integrations exclude does not`, () =>
+  testWith(client.needs, `every call of ${client.name} arrives as documented, unless its integrations exclude webhooks`, () =>
     story(client),
   );
 }
@@ -57,7 +57,7 @@ async function story(client: Client): Promise<void> {
   for (const request of received) wellFormed(request, client);
 }
 
-/** What identifies each call in the documented body. */
+/** Returns the fields that identify each call in the documented body. */
 function expectedBodies(user: string, client: Client): Record<string, unknown>[] {
   const track = (event: string) => ({ version: 1, type: 'track', userId: user, event });
   return [
@@ -116,4 +116,4 @@ function bodyOf(request: ReceivedRequest): Record<string, unknown> {
 
 describe('the senders of examples/', () => exampleStories(() => stage));
 
-describe('while ingest is killed and comes back', () => outageStories(() => stage));
+describe('while ingest is killed and restarted', () => outageStories(() => stage));

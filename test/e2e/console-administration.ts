@@ -5,7 +5,7 @@ import { aTrack } from '../support/factories';
 import { type StorySystem } from '../support/story-system';
 import { type Destination, type Source } from '../../tools/harness/system';
 
-/** What an administrator does in the console with tokens, secrets, keys and users, on the system of console.test.ts. */
+/** Administration of tokens, secrets, keys and users in the console, on the system of console.test.ts. */
 
 export interface Scene {
   stage: StorySystem;
@@ -14,12 +14,12 @@ export interface Scene {
   /** delivers to `path` of the stage's sink */
   hook: Destination;
   path: string;
-  /** no complaint of the page, no barrier; with a name a picture of it */
+  /** Checks that the page reports no error and no accessibility violation; with a name, takes its picture. */
   isGood: (picture?: string) => Promise<void>;
 }
 
 export const administration: Record<string, (scene: Scene) => Promise<void>> = {
-  'a token is made and shown once, its role is changed, and it is deleted': async ({ stage, tab, isGood }) => {
+  'an administrator creates a token, which is shown once, changes its role and deletes it': async ({ stage, tab, isGood }) => {
     const { page } = tab;
     const may = async (token: string) => {
       const { status, body } = await asked(stage, '/session', token);
@@ -49,7 +49,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     expect(await may(token)).toBe(401);
   },
 
-  'a secret is rotated, and shown once: both sign for the overlap': async ({
+  'a rotated secret is shown once, and both secrets sign during the overlap': async ({
     stage,
     tab,
     hook,
@@ -70,7 +70,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await dialog.getByRole('button', { name: 'I have it' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(secret);
-    // Until delivery has heard of it the old one signs alone.
+    // Until delivery has read the change, the old secret signs alone.
     await eventually(async () => {
       await stage.system.send(shop.writeKey, 'track', aTrack());
       const request = stage.sink.received(path).at(-1);
@@ -78,7 +78,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     });
   },
 
-  'a write key is rotated: the old one holds for the overlap, and the page tells to send with the new one': async ({
+  'a rotated write key stays valid during the overlap, and the page shows code with the new key': async ({
     stage,
     tab,
     shop,
@@ -105,7 +105,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await isGood();
   },
 
-  'users are deleted, and the audit trail is narrowed to that, and to who did it': async ({
+  'an administrator deletes users and filters the audit trail by action and actor': async ({
     stage,
     tab,
     path,
@@ -122,7 +122,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     const messages = () => stage.sink.received(path).filter(({ body }) => body.toString().includes('"type":"delete"'));
     await eventually(() => expect(messages()).toHaveLength(2));
 
-    // The trail is read from Kafka, and the page shows what is there when it is opened.
+    // The trail comes from Kafka, and the page shows the state at the time it was opened.
     await eventually(async () => {
       const { body: trail } = await stage.system.control('GET', '/audit');
       const told = (trail.data as { action: string; name: string; kind: string }[]).map(
@@ -143,7 +143,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await changed.getByText('role', { exact: true }).click();
     await changed.getByText('role: "read_only" → "operator"').waitFor();
     await isGood();
-    // The address holds all of it.
+    // The address holds all filters.
     await page.reload();
     await changed.waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();

@@ -5,13 +5,13 @@ import { type Scene } from './console-administration';
 /** Audiences in the console, from the empty list to members at a webhook, on the system of console.test.ts. */
 
 const PATH = '/newsletter';
-/** What the page waits for passes through several services. */
+/** For results that pass through several services. */
 const LONG_MS = 120_000;
-/** A page that is opened, and what it asks of the audiences processes, on a busy machine. */
+/** To open a page and load its data from the audiences processes, on a busy machine. */
 const SHOWN_MS = 10_000;
 
 export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
-  'an audience is built from nothing, its members arrive at a webhook, and its page tells of them': async (scene) => {
+  'an administrator builds an audience, its members arrive at a webhook, and its page shows them': async (scene) => {
     const { stage, tab, isGood } = scene;
     const { page } = tab;
     const newsletter = await stage.system.createDestination({
@@ -33,7 +33,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByLabel(/^Name/).fill('Loyal Pros');
     await page.getByText('Receivers see the trait loyal_pros').waitFor();
 
-    // By the keyboard alone: what is missing is said, and each field follows the one before.
+    // With the keyboard alone: the page names missing input, and Tab moves from field to field.
     await page.getByLabel('What', { exact: true }).focus();
     await page.keyboard.press('Tab');
     await page.keyboard.type('plan');
@@ -110,7 +110,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     );
     await page.setViewportSize({ width: 1200, height: 800 });
 
-    // Somebody else is quicker, and nothing of either is lost.
+    // Another administrator saves first, and neither change is lost.
     const id = /\/audiences\/(aud_[^?]+)/.exec(page.url())![1]!;
     await stage.system.control('PATCH', `/audiences/${id}`, { syncEvery: '2s' });
     await page.getByLabel(/^Name/).fill('Our loyal pros');
@@ -135,7 +135,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByText('No audiences yet').waitFor();
   },
 
-  'a list is uploaded, and a trait is computed': async (scene) => {
+  'an administrator uploads a list and creates a computed trait': async (scene) => {
     const { stage, tab, isGood } = scene;
     const { page } = tab;
     await page.goto(`${stage.system.controlUrl}/audiences/new?by=list`);
@@ -190,7 +190,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
   },
 };
 
-/** One with a plan, and so many orders. */
+/** Sends a user with a plan and a number of orders. */
 async function has({ stage, shop }: Scene, userId: string, plan: string, orders: number): Promise<void> {
   const calls = Array.from({ length: orders }, () => ({ type: 'track', userId, event: 'Order Completed' }));
   const batch = [{ type: 'identify', userId, traits: { plan } }, ...calls];
@@ -198,13 +198,13 @@ async function has({ stage, shop }: Scene, userId: string, plan: string, orders:
   expect(status).toBe(200);
 }
 
-/** The identify calls that arrived: who, and what of them. */
+/** Returns user and traits of the identify calls that arrived. */
 function told({ stage }: Scene): [userId: string, traits: unknown][] {
   const calls = stage.sink.received(PATH).map(({ body }) => JSON.parse(body.toString()) as Call);
   return calls.map(({ userId, traits }) => [userId, traits]);
 }
 
-/** The browser itself writes refused requests to its console: here they are the point. */
+/** Expects refused requests in the browser's console, which writes them by itself, and forgets them. */
 async function isRefused({ tab }: Scene): Promise<void> {
   await eventually(() => expect(tab.complaints.length).toBeGreaterThan(0));
   expect(tab.complaints.splice(0).filter((text) => !/4(12|22)/.test(text))).toEqual([]);

@@ -9,12 +9,12 @@ import { testWith } from '../support/external-tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';
 
-/** The console in a real browser, on the whole system: what a person sees, and what the page must not hold. */
+/** The console in a real browser, on the whole system: what people see, and secrets that the page must not contain. */
 
 let stage: StorySystem;
 let browser: Browser;
 let tab: Tab;
-/** the cookie of a session, as the first sign-in got it */
+/** session cookie of the first sign-in */
 let signedIn: BrowserContextOptions;
 let shop: Source;
 let hooks: Record<'crm' | 'warehouse' | 'ledger', Destination>;
@@ -55,7 +55,7 @@ afterEach(async () => {
   await tab.close();
 });
 
-/** What the tests themselves have made is in no picture. */
+/** Removes a source that the tests need, so that no picture shows it. */
 async function forget(probe: string): Promise<void> {
   const { body: sources } = await stage.system.control('GET', '/sources');
   const { id } = sources.data.find(({ name }: { name: string }) => name === probe);
@@ -76,7 +76,7 @@ async function signIn(path: string): Promise<void> {
   expect(page.url()).toBe(at(path));
 }
 
-/** Waits until the session is there: who goes elsewhere before takes back the request that makes it. */
+/** Signs in and waits for the session: leaving the page earlier would cancel the request that creates it. */
 async function enter(token: string): Promise<void> {
   const { page } = tab;
   await page.getByLabel(/^Token/).fill(token);
@@ -84,7 +84,7 @@ async function enter(token: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-/** The page as it is now is good: no complaint, no barrier. */
+/** Checks that the page reports no error and no accessibility violation. */
 async function isGood(name?: string): Promise<void> {
   expect(await tab.barriers()).toEqual([]);
   if (name !== undefined) await tab.shoot(name);
@@ -92,7 +92,7 @@ async function isGood(name?: string): Promise<void> {
 }
 
 story(
-  'from nothing to the first event, live',
+  'an administrator connects a first source and destination and sees the first event live',
   async () => {
     const { page } = tab;
     await page.goto(at('/connect'));
@@ -120,7 +120,7 @@ story(
     await isGood('connect-3-urls');
     await page.getByRole('button', { name: 'Save and continue' }).click();
 
-    // Delivery may hear of the destination a moment after the page has.
+    // Delivery may read the destination a moment after the page.
     await eventually(
       async () => {
         await page.getByRole('button', { name: 'Send a test' }).click();
@@ -137,7 +137,7 @@ story(
     await page.getByLabel('Value').first().fill('planted-header-value');
     await isGood('connect-5-settings');
 
-    // Another administrator is quicker: neither of the two is overwritten unseen.
+    // Another administrator saves first: neither change is overwritten unseen.
     const id = /\/connect\/([^/]+)\/settings/.exec(page.url())![1]!;
     await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 50 });
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -147,16 +147,16 @@ story(
     await page.getByRole('button', { name: 'Switch on', exact: true }).waitFor();
     const { body: stored } = await stage.system.control('GET', `/destinations/${id}`);
     expect(stored).toMatchObject({ maxPerSecond: 50, hasSharedSecret: true, enabled: false });
-    refused(412);
+    await refused(412);
     await isGood('connect-6-switch');
     await page.getByRole('button', { name: 'Switch on', exact: true }).click();
     await page.getByText('Waiting for the first event').waitFor();
 
-    // What the page tells to send, at the address that it names.
+    // Send what the page's code sends, to its address.
     const code = (await page.getByRole('region', { name: 'code for curl' }).textContent())!;
     const [, ingest, key] = /curl (\S+)\/v1\/track -u '(\w+):'/.exec(code)!;
     expect(ingest).toBe(stage.system.ingestUrl);
-    // Until the router knows the destination, what is sent is not for it.
+    // Until the router knows the destination, it routes no call there.
     await eventually(
       async () => {
         await stage.system.send(key!, 'track', aTrack());
@@ -173,14 +173,17 @@ story(
   MINUTES,
 );
 
-/** The browser itself writes refused requests to its console: here one is the point. */
-function refused(status: number): void {
-  const [first, ...others] = tab.complaints.splice(0);
+/** Expects a refused request in the browser's console, which writes it by itself, and forgets it. */
+async function refused(status: number): Promise<void> {
+  const [first, ...others] = await eventually(() => {
+    if (tab.complaints.length === 0) throw new Error('the console of the browser has no error');
+    return tab.complaints.splice(0);
+  });
   expect(first).toContain(String(status));
   tab.complaints.push(...others);
 }
 
-/** Neither the page, nor its address, nor what it has stored holds the token, or what else was planted. */
+/** Checks that neither the page nor its address nor its storage contains the token or another planted secret. */
 async function holdsNoSecret(...planted: string[]): Promise<void> {
   const held = await tab.evaluate(
     'location.href + document.documentElement.outerHTML + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie' +
@@ -190,7 +193,7 @@ async function holdsNoSecret(...planted: string[]): Promise<void> {
 }
 
 story(
-  'a failed delivery is found and replayed, and a scope is',
+  'an operator finds and replays a failed delivery, and replays a scope',
   async () => {
     const { page } = tab;
     await stage.system.send(shop.writeKey, 'track', aTrack({ userId: 'user-lost' }));
@@ -237,7 +240,7 @@ story(
 );
 
 story(
-  'what was noticed is on every page until somebody has seen it, and a webhook for it is set',
+  'a notice is on every page until it is acknowledged, and an administrator sets an alert webhook',
   async () => {
     const { page } = tab;
     await page.goto(at('/alerts'));
@@ -253,7 +256,7 @@ story(
     await stage.sink.waitFor(1, { path: '/ops' });
     await isGood('alerts');
 
-    // The dead letters of the stories before.
+    // Dead letters of the tests before this one.
     await page.getByRole('link', { name: /^\d notices?$/ }).click();
     const row = page.getByRole('row', { name: /dead letters CRM/ });
     await row.waitFor();
@@ -267,7 +270,7 @@ story(
 );
 
 story(
-  'the debugger shows calls as they come, accepted and rejected',
+  'the debugger shows accepted and rejected calls live',
   async () => {
     const { page } = tab;
     await page.goto(at(`/debugger?source=${shop.id}`));
@@ -285,7 +288,7 @@ story(
 );
 
 story(
-  'a filter is checked and tried as it is typed, an event is blocked, and the debugger says why neither goes further',
+  'a filter is checked while it is typed, an event is blocked, and the debugger says why calls are not delivered',
   async () => {
     const { page } = tab;
     const { id } = hooks.ledger;
@@ -328,7 +331,7 @@ story(
 );
 
 story(
-  'of two who edit one destination the second sees what the first has changed',
+  'when two people edit a destination, the second sees the change of the first',
   async () => {
     const { page } = tab;
     const { id } = hooks.ledger;
@@ -337,7 +340,7 @@ story(
     await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 7 });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Someone else changed this while you were editing').waitFor();
-    refused(412);
+    await refused(412);
     await isGood('destination-conflict');
     await page.getByRole('button', { name: 'Save mine and keep theirs' }).click();
     await page.getByRole('heading', { name: 'General ledger' }).waitFor();
@@ -347,11 +350,11 @@ story(
   MINUTES,
 );
 
-/** What stands out of the window to the right, and makes the page scroll sideways. */
+/** Elements beyond the right edge of the window, which make the page scroll sideways. */
 const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('main *')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
 
-/** Path, heading, what is there once it has been read, and the picture's name. */
+/** Path, heading, a text that appears once data has loaded, and the name of the picture. */
 const pages = (): [path: string, heading: string, shows: string | RegExp, name: string | undefined][] => [
   ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/, 'overview'],
   ['/destinations', 'Destinations', 'Warehouse', 'destinations'],
@@ -366,10 +369,10 @@ const pages = (): [path: string, heading: string, shows: string | RegExp, name: 
 ];
 
 story(
-  'every page can be read: in the light, in the dark, on a phone; by an administrator, and by who may only look',
+  'every page is accessible in light mode, in dark mode and on a phone, for administrators and for read-only tokens',
   async () => {
     const { body: token } = await stage.system.control('POST', '/tokens', { name: 'Support', role: 'read_only' });
-    // Signing out ends a session for good, and the other stories share theirs.
+    // Signing out ends a session for good, and the other tests share theirs.
     await tab.close();
     tab = await openTab(browser);
     const { page } = tab;
@@ -381,7 +384,7 @@ story(
       await page.getByText(shows, { exact: true }).first().waitFor();
       await isGood(name);
       await page.emulateMedia({ colorScheme: 'dark' });
-      // Nothing else differs.
+      // Dark mode changes nothing else.
       expect(await tab.barriers('color-contrast')).toEqual([]);
       if (name === 'overview') await tab.shoot(`${name}-dark`);
       await page.emulateMedia({ colorScheme: 'light' });
@@ -416,7 +419,7 @@ for (const [name, tell] of Object.entries({ ...administration, ...audiences })) 
 }
 
 story(
-  'a session that has ended leads back to the same address by the sign-in',
+  'after the end of a session, signing in leads back to the same address',
   async () => {
     const { page } = tab;
     await page.goto(at('/deliveries?status=dead'));

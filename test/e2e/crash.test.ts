@@ -7,15 +7,15 @@ import { descendantIds, descendants } from '../support/supervised';
 import { TraitOracle } from '../support/trait-oracle';
 
 /**
- * One system with a Kafka of its own, under load from the beginning to the end, one endpoint hanging: Kafka is frozen and
- * killed, then the services are killed, two at a time, then all of it ends and starts anew. Nothing that was acknowledged is
- * lost, and what a computed trait tells of it meanwhile is right in the end and never less than before.
+ * One system with an embedded Kafka, under constant load, with one endpoint that hangs. The tests freeze and kill Kafka,
+ * kill the services two at a time, and restart the whole system. No acknowledged call is lost, and the values of a computed
+ * trait never decrease and are correct in the end.
  */
 
 const OUTAGE_MS = 10_000;
-/** After it clients give up by themselves; the promise is half of it. */
+/** Clients give up after this time; ingest promises an answer in half of it. */
 const CLIENT_TIMEOUT_MS = 10_000;
-/** Load of at least a second, for what comes between the look at the commits and the kill. */
+/** Calls of at least a second, which may arrive between the look at the commits and the kill. */
 const slack = (ms: number) => PER_SECOND * Math.max(1, ms / 1_000);
 
 let rig: LoadedSystem;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => rig.close(), 120_000);
 
 function broker(): number {
-  // Until its shell has become the program, a watcher bears the broker's command line too.
+  // A watcher process has the command line of the broker too.
   const found = descendants(rig.system.pid).find(
     ({ command }) => command.includes('kafka.Kafka') && !command.includes('waypost-watch'),
   );
@@ -41,7 +41,7 @@ function liveness(): Promise<number[]> {
   return Promise.all(SERVICES.map(async (name) => (await fetch(`http://127.0.0.1:${port(name)}/livez`)).status));
 }
 
-/** What the supervisor and the services said of a service that ended: nothing, if all go on. */
+/** Returns the log lines about services that ended; none if all services still run. */
 function endings(): string[] {
   return rig.system
     .output()
@@ -49,28 +49,28 @@ function endings(): string[] {
     .filter((line) => /"msg":"service\.(failed|ended)"/.test(line));
 }
 
-/** All that runs for the system, the broker and its watcher too. */
+/** Returns every process of the system, including the broker and its watcher. */
 function family(): ProcessId[] {
   const own = processId(rig.system.pid);
   return [...(own ? [own] : []), ...descendantIds(rig.system.pid)];
 }
 
-/** Those of the family that still run. */
+/** Returns the processes of the family that still run. */
 function alive(family: ProcessId[]): ProcessId[] {
   return family.filter(isAlive);
 }
 
-test('Kafka is frozen for ten seconds: 503 with Retry-After in time, and on it goes', async () => {
-  // Given a broker that neither answers nor hangs up; then callers are told to come again, and their calls arrive later.
+test('while Kafka is frozen for ten seconds ingest answers 503 with Retry-After in time, and work resumes afterwards', async () => {
+  // A frozen broker neither answers nor closes connections. Callers are asked to retry, and their calls arrive later.
   const { load } = rig;
   await rig.flowing();
   const before = { services: servicePids(), refused: load.refusals.get(503) ?? 0, repeats: rig.healthy.repeats };
   const java = broker();
   process.kill(java, 'SIGSTOP');
   try {
-    // The outage itself: its length is what is given.
+    // The outage itself, not a wait for a result.
     await pause(OUTAGE_MS);
-    // A broker that is away is no reason to restart anybody.
+    // A missing broker is no reason to restart a service.
     expect(await liveness()).toEqual(SERVICES.map(() => 200));
   } finally {
     process.kill(java, 'SIGCONT');
@@ -88,9 +88,8 @@ test('Kafka is frozen for ten seconds: 503 with Retry-After in time, and on it g
   expect(servicePids()).toEqual(before.services);
 }, 500_000);
 
-test('Kafka is killed: the supervisor brings it back, and on it goes', async () => {
-  // Given a broker that is killed; then it is started again under its address, the services find it, and each request had
-  // an answer, which was 200 or 503.
+test('the supervisor restarts a killed Kafka, and work resumes', async () => {
+  // The broker returns at its address, the services find it, and every request was answered with 200 or 503.
   const { load, healthy } = rig;
   const before = { java: broker(), services: servicePids(), repeats: healthy.repeats };
   process.kill(before.java, 'SIGKILL');
@@ -104,7 +103,7 @@ test('Kafka is killed: the supervisor brings it back, and on it goes', async () 
   expect(servicePids()).toEqual(before.services);
 }, 500_000);
 
-/** Two at a time, which is worse than one, and takes half as long. */
+/** Two at a time, which is harder than one and takes half as long. */
 const PAIRS: [ServiceName, ServiceName][] = [
   ['ingest', 'audiences'],
   ['router', 'control'],
@@ -112,10 +111,8 @@ const PAIRS: [ServiceName, ServiceName][] = [
 ];
 
 test.each(PAIRS)(
-  '%s and %s are killed, come back, and work goes on',
+  '%s and %s are restarted after a kill, every acknowledged call arrives, and repeats are limited to uncommitted records',
   async (...names) => {
-    // Given calls that flow; then killed services are replaced, what was acknowledged arrives, and no more is repeated
-    // than what they had not committed.
     await rig.flowing();
     const { healthy } = rig;
     const pids = names.map((name) => rig.system.pids(name));
@@ -135,12 +132,11 @@ test.each(PAIRS)(
   400_000,
 );
 
-test('every service is one of those that are killed', () => {
+test('the kill tests cover every service', () => {
   expect(PAIRS.flat().sort()).toEqual([...SERVICES].sort());
 });
 
-test('kill -9 of the supervisor: nothing outlives it, and the next start has everything', async () => {
-  // Given a system at work; then its end takes every process with it, and a start on the same data goes on.
+test('no process outlives a supervisor killed with SIGKILL, and the next start continues with its data', async () => {
   await rig.flowing();
   const all = family();
   const before = rig.healthy.repeats;
@@ -153,8 +149,8 @@ test('kill -9 of the supervisor: nothing outlives it, and the next start has eve
   process.stdout.write(`kill -9 of the supervisor: ${rig.healthy.repeats - before} repeats\n`);
 }, 500_000);
 
-test('SIGTERM under load: what was acknowledged arrives, now or after the next start', async () => {
-  // Given a system that is told to stop while calls come in; then it ends by itself with 0, and loses nothing.
+test('after SIGTERM under load every acknowledged call arrives, before the stop or after the next start', async () => {
+  // The system exits with 0 by itself.
   const all = family();
   const before = rig.healthy.repeats;
   expect(await rig.system.stop()).toBe(0);
@@ -165,8 +161,8 @@ test('SIGTERM under load: what was acknowledged arrives, now or after the next s
   process.stdout.write(`SIGTERM: ${rig.healthy.repeats - before} repeats\n`);
 }, 500_000);
 
-test('every acknowledged call arrived', async () => {
-  // Given all of that; then nothing is missing, at the endpoint that fails sometimes neither.
+test('after all faults every acknowledged call has arrived at both endpoints', async () => {
+  // One of the two endpoints fails sometimes.
   await rig.allArrived();
   const { load, healthy } = rig;
   process.stdout.write(
@@ -176,7 +172,6 @@ test('every acknowledged call arrived', async () => {
   expect(load.acknowledged.size).toBeGreaterThan(PER_SECOND);
 }, 500_000);
 
-test('a computed trait was told right through all of it', async () => {
-  // Given all of that; then the receiver knows of each user what arrived, and was never told a second time what it knew.
+test('after all faults the receiver has the correct trait of every user and got no value twice', async () => {
   await eventually(() => orders.expectRight(), { deadlineMs: 120_000, everyMs: 500 });
 }, 200_000);

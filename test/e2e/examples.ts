@@ -6,9 +6,9 @@ import { startProgram } from '../support/child-program';
 import { type Connection, type StorySystem } from '../support/story-system';
 import { GO, testWith } from '../support/external-tools';
 
-/** The senders of examples/, against the whole system. */
+/** The sender examples against the whole system. */
 
-/** @param stage where they are played */
+/** Defines the tests. @param stage returns the system they run on */
 export function exampleStories(stage: () => StorySystem): void {
   let installed: InstalledExamples;
   beforeAll(async () => (installed = await installExamples()), 120_000);
@@ -52,14 +52,14 @@ export function exampleStories(stage: () => StorySystem): void {
     const complaints: string[] = [];
     tab.on('pageerror', (error) => complaints.push(error.message));
     tab.on('console', (message) => {
-      // That it has no icon is told to nobody.
+      // The missing icon does not matter.
       if (message.type() === 'error' && !message.location().url.endsWith('favicon.ico'))
         complaints.push(message.text());
     });
     const requests: string[] = [];
     tab.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
     for (const leave of [() => tab.goto('about:blank'), () => tab.close({ runBeforeUnload: true })]) {
-      // The page listens when it has its settings. What it queues then waits for more, or for seconds, and neither comes.
+      // The page listens once it has its settings. Its queue then waits for more calls or some seconds; neither comes.
       await tab.goto(base!, { waitUntil: 'networkidle' });
       await tab.getByText('Buy').click();
       await leave();
@@ -71,7 +71,7 @@ export function exampleStories(stage: () => StorySystem): void {
       .sink.received('/browser')
       .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>);
     for (const call of received) expect(call).toMatchObject({ context: { page: { path: '/' } } });
-    // One visitor, and each call once.
+    // All calls have one anonymous id, and each arrived once.
     expect(new Set(received.map(({ anonymousId }) => anonymousId)).size).toBe(1);
     expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(4);
     await browser.close();

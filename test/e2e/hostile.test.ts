@@ -6,8 +6,8 @@ import { type Connection, openStorySystem, type StorySystem } from '../support/s
 import { startSupervised } from '../support/supervised';
 
 /**
- * What nobody should send, at every door: each is answered with a clear error, nothing falls over, nothing is told that
- * is nobody's business.
+ * Hostile input at every entry point: each request gets a clear error, no process crashes, and no response or log line
+ * reveals a secret.
  */
 
 const MB = 1024 * 1024;
@@ -28,7 +28,7 @@ interface Answered {
 let stage: StorySystem;
 let shop: Connection;
 let pids: number[][];
-/** all answers of all doors, to be looked through at the end */
+/** all responses, checked at the end */
 const answers: Answered[] = [];
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ const basic = (key: string) => `Basic ${Buffer.from(`${key}:`).toString('base64'
 const nested = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
 
 describe('ingest', () => {
-  /** The answer is JSON of ingest's kind. */
+  /** Sends a request and checks that the response is an error of ingest, in JSON. */
   async function refused(path: string, sent: Sent): Promise<{ status: number; code: string }> {
     const { status, type, text } = await answered(`${stage.system.ingestUrl}${path}`, {
       ...sent,
@@ -83,23 +83,23 @@ describe('ingest', () => {
     'no body at all': [() => ({}), 400, 'invalid_json'],
     'a body of 10 MB': [() => ({ body: Buffer.alloc(10 * MB, ' ') }), 400, 'body_too_large'],
     'a gzip bomb': [() => ({ body: gzipSync(Buffer.alloc(200 * MB)), headers: gzip }), 400, 'body_too_large'],
-    'gzip that is none': [() => ({ body: 'not gzip', headers: gzip }), 400, 'invalid_encoding'],
+    'a body that is not gzip': [() => ({ body: 'not gzip', headers: gzip }), 400, 'invalid_encoding'],
     'gzip cut short': [
       () => ({ body: gzipSync('{"batch":[]}').subarray(0, 20), headers: gzip }),
       400,
       'invalid_encoding',
     ],
-    'an encoding of its own': [
+    'an unsupported encoding': [
       () => ({ body: '{}', headers: { 'content-encoding': 'br' } }),
       415,
       'unsupported_encoding',
     ],
     'a list': [() => ({ body: '[]' }), 400, 'invalid_body'],
-    'a batch that is no list': [() => ({ body: '{"batch":{"0":{}}}' }), 400, 'invalid_batch'],
-    'a context that is no object': [() => ({ body: '{"batch":[],"context":"x"}' }), 400, 'invalid_envelope'],
+    'a batch that is not a list': [() => ({ body: '{"batch":{"0":{}}}' }), 400, 'invalid_batch'],
+    'a context that is not an object': [() => ({ body: '{"batch":[],"context":"x"}' }), 400, 'invalid_envelope'],
     'too many calls': [() => ({ body: JSON.stringify({ batch: Array(2_501).fill(1) }) }), 400, 'too_many_calls'],
     'deep nesting': [() => ({ body: `{"batch":[${nested(50_000)}]}` }), 400, 'too_deep'],
-    'a key of nobody': [
+    'an unknown key': [
       () => ({ body: '{"batch":[]}', headers: { authorization: basic('nobody') } }),
       401,
       'unknown_write_key',
@@ -109,19 +109,17 @@ describe('ingest', () => {
       401,
       'unknown_write_key',
     ],
-    'a key that is no text': [
+    'a key that is not a string': [
       () => ({ body: '{"writeKey":{"a":1},"batch":[]}', headers: { authorization: '' } }),
       401,
       'missing_write_key',
     ],
   };
-  test.each(Object.entries(cases))('%s', async (_, [sent, status, code]) => {
-    // Given a request that cannot be taken as a whole; then the answer says which mistake it is.
+  test.each(Object.entries(cases))('ingest refuses %s with the status and code of the mistake', async (_, [sent, status, code]) => {
     expect(await refused('/v1/batch', sent())).toEqual({ status, code });
   });
 
-  test('paths and methods that are not there', async () => {
-    // Given what is nowhere; then the answer is JSON all the same.
+  test('ingest refuses unknown paths and methods in JSON', async () => {
     expect(await refused('/v1/%E0%A4%A', { body: '{}' })).toMatchObject({
       code: expect.stringMatching(/not_found|invalid_request/),
     });
@@ -129,8 +127,7 @@ describe('ingest', () => {
     expect(await refused('/v1/batch', { method: 'DELETE' })).toEqual({ status: 405, code: 'method_not_allowed' });
   });
 
-  test('calls of wrong types cost themselves only', async () => {
-    // Given a batch of nonsense with one good call; then each is named with its reason, and the good one arrives.
+  test('invalid calls of a batch are rejected with their reasons, and the valid one arrives', async () => {
     const good = aTrack();
     const batch = [
       null,
@@ -161,8 +158,7 @@ describe('ingest', () => {
     await stage.topics.event(good.messageId, 'attempt');
   });
 
-  test('__proto__ and bytes that are no UTF-8 do no harm', async () => {
-    // Given a call with both; then it is delivered as valid JSON, and no object has got a new property.
+  test('a call with __proto__ and invalid UTF-8 is delivered as valid JSON and pollutes no prototype', async () => {
     const text = '{"type":"track","messageId":"odd","userId":"odd","event":"\\ud800 XX","__proto__":{"polluted":1},';
     const body = Buffer.from(
       `${text}"properties":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}`,
@@ -184,8 +180,7 @@ describe('ingest', () => {
     ['two lengths', head('Content-Length: 2', 'Content-Length: 3'), 400, 'invalid_request'],
     ['a length and chunks', head('Content-Length: 2', 'Transfer-Encoding: chunked'), 400, 'invalid_request'],
     ['no HTTP at all', ['\x16\x03\x01 hello'], 400, 'invalid_request'],
-  ])('%s', async (_, lines, status, code) => {
-    // Given bytes that are no valid request; then the answer is JSON like any other.
+  ])('ingest answers a raw request with %s in JSON', async (_, lines, status, code) => {
     const answer = await raw(stage.system.ingestUrl, requestText(lines));
     answers.push({ status: answer.status, type: answer.headers['content-type'] ?? '', text: answer.body });
     expect([answer.status, JSON.parse(answer.body)]).toEqual([
@@ -199,7 +194,7 @@ describe('control', () => {
   const authorization = `Bearer ${PLANTED.adminToken}`;
   const json = { 'content-type': 'application/json' };
 
-  /** The answer is a problem: its status, its code, and the fields that it names. */
+  /** Sends a request and checks that the response is a problem. @returns its status, code, and the fields that it names */
   async function problem(path: string, sent: Sent): Promise<{ status: number; code: string; fields: string[] }> {
     const { status, type, text } = await answered(`${stage.system.controlUrl}/api/v1${path}`, {
       ...sent,
@@ -234,13 +229,11 @@ describe('control', () => {
       'unauthorized',
     ],
   };
-  test.each(Object.entries(bodies))('%s', async (_, [sent, status, code]) => {
-    // Given a request that cannot be taken as a whole; then a problem says which mistake it is.
+  test.each(Object.entries(bodies))('control refuses %s with a problem that names the mistake', async (_, [sent, status, code]) => {
     expect(await problem('/sources', sent())).toMatchObject({ status, code });
   });
 
-  test('a name that is not UTF-8 is taken as text, or refused', async () => {
-    // Given bytes that are no UTF-8; then nothing falls over, whatever is made of them.
+  test('control accepts a name of invalid UTF-8 as text, or refuses it', async () => {
     const body = Buffer.from('{"name":"XX"}');
     body.set([0xff, 0xfe], 9);
     const answer = await answered(`${stage.system.controlUrl}/api/v1/sources`, {
@@ -272,8 +265,8 @@ describe('control', () => {
       hook({ headers: { 'webhook-signature': 'v1,x' } }),
       ['#/webhooks/0/headers/webhook-signature'],
     ],
-    ['a field that is none', destination({ isAdmin: true }), ['#/isAdmin']],
-    ['a source that is none', destination({ sources: ['src_nobody'] }), ['#/sources/0']],
+    ['an unknown field', destination({ isAdmin: true }), ['#/isAdmin']],
+    ['an unknown source', destination({ sources: ['src_nobody'] }), ['#/sources/0']],
     [
       'wrong types everywhere',
       {
@@ -288,14 +281,12 @@ describe('control', () => {
       },
       ['#/enabled', '#/maxPerSecond', '#/name', '#/sharedSecret', '#/sources', '#/type', '#/types/0', '#/webhooks/0'],
     ],
-  ])('%s', async (_, body, fields) => {
-    // Given a destination that may not be; then the answer names every bad field.
+  ])('control refuses a destination with %s and names every invalid field', async (_, body, fields) => {
     const answer = await problem('/destinations', { body: JSON.stringify(body) });
     expect(answer).toEqual({ status: 422, code: 'invalid_fields', fields });
   });
 
-  test('what is not there', async () => {
-    // Given ids and paths of nothing; then they are not found, whatever they look like.
+  test('control answers unknown ids and paths with a problem', async () => {
     for (const path of [
       '/sources/__proto__',
       '/destinations/..%2F..%2Fetc',
@@ -316,8 +307,7 @@ describe('control', () => {
     ['a header of 64 KB', [`X-Big: ${'x'.repeat(64 * 1024)}`], 431],
     ['a line break in a header', ['X-Split: a\nInjected: b\rc'], 400],
     ['a length and chunks', ['Content-Length: 2', 'Transfer-Encoding: chunked'], 400],
-  ])('%s', async (_, lines, status) => {
-    // Given bytes that are no valid request; then they are refused before anything of it is read.
+  ])('control refuses a raw request with %s', async (_, lines, status) => {
     const answer = await raw(
       stage.system.controlUrl,
       requestText(['POST /api/v1/sources HTTP/1.1', 'Host: x', ...lines]),
@@ -326,8 +316,7 @@ describe('control', () => {
     expect(answer.status).toBe(status);
   });
 
-  test('what is stored is never shown again', async () => {
-    // Given a destination with a secret and a header; then no reading of it, and no error about it, has them.
+  test('no response or error shows the stored secret or header of a destination', async () => {
     const read = await answered(`${stage.system.controlUrl}/api/v1/destinations/${shop.destination.id}`, {
       method: 'GET',
       headers: { authorization },
@@ -336,7 +325,7 @@ describe('control', () => {
       hasSharedSecret: true,
       webhooks: [{ headers: { 'X-Api-Key': { keep: true } } }],
     });
-    // A stored value goes to no other host.
+    // A stored value cannot move to another host.
     const moved = { webhooks: [{ url: 'https://thief.example/', headers: { 'X-Api-Key': { keep: true } } }] };
     const path = `/destinations/${shop.destination.id}`;
     expect((await problem(path, { method: 'PATCH', body: JSON.stringify(moved) })).status).toBe(422);
@@ -350,12 +339,11 @@ describe('control', () => {
 
 describe('the start', () => {
   test.each([
-    ['a setting that is none', { WAYPOST_RETRY_DELAY: '5s' }, 'WAYPOST_RETRY_DELAYS?'],
-    ['a duration that is none', { WAYPOST_TIMEOUT: '-5s' }, 'WAYPOST_TIMEOUT'],
-    ['a network that is none', { WAYPOST_ALLOWED_NETWORKS: '10.0.0.0/99' }, 'WAYPOST_ALLOWED_NETWORKS'],
+    ['an unknown setting', { WAYPOST_RETRY_DELAY: '5s' }, 'WAYPOST_RETRY_DELAYS?'],
+    ['an invalid duration', { WAYPOST_TIMEOUT: '-5s' }, 'WAYPOST_TIMEOUT'],
+    ['an invalid network', { WAYPOST_ALLOWED_NETWORKS: '10.0.0.0/99' }, 'WAYPOST_ALLOWED_NETWORKS'],
     ['a key that is too short', { WAYPOST_SECRET_KEY: 'cGxhbnRlZA==' }, 'WAYPOST_SECRET_KEY'],
-  ])('%s: one sentence, exit code 1', async (_, env, named) => {
-    // Given a bad setting beside a planted token; then it is named, the token is not, and there is no stack.
+  ])('a start with %s exits with 1 and names the setting, without secrets and stack', async (_, env, named) => {
     const args = ['dist/deploy/bin/main.js', 'start'];
     const started = startSupervised(process.execPath, args, { ...env, WAYPOST_ADMIN_TOKEN: PLANTED.adminToken });
     expect(await started.exited).toBe(1);
@@ -365,9 +353,7 @@ describe('the start', () => {
   });
 });
 
-test('a receiver that answers nonsense', async () => {
-  // Given a receiver with large headers, and one that repeats what it got; then the deliveries end as any other, and
-  // what is kept of the answers is bounded.
+test('the stored part of a response with large headers is bounded', async () => {
   const { sink, topics } = stage;
   sink.on('/nonsense', { status: 404, headers: { 'x-big': 'x'.repeat(12_000) }, body: Buffer.from([0xff, 0xfe, 0]) });
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/nonsense') }] });
@@ -376,13 +362,12 @@ test('a receiver that answers nonsense', async () => {
   expect(JSON.stringify(event.urls[0]!.response!.headers).length).toBeLessThan(6_000);
 });
 
-test('after all of that: the same processes, no stack trace, no secret', async () => {
-  // Given everything above; then nothing has fallen over, calls still arrive, and nothing was given away.
+test('after all hostile requests the same processes run, calls arrive, and no response or log has a stack or secret', async () => {
   const { messageId } = await shop.send();
   await stage.topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
   expect(SERVICES.map((name) => stage.system.pids(name))).toEqual(pids);
 
-  // Log lines are JSON; the banner shows the admin token, once, on purpose.
+  // Log lines are JSON. The banner is not: it shows the admin token once, on purpose.
   const log = stage.system
     .output()
     .split('\n')

@@ -7,7 +7,7 @@ import { openLoadedSystem, type LoadedSystem } from '../../tools/harness/loaded-
 import { type Service, startBeside } from '../support/service';
 import { openTopics, type Topics } from '../support/topics';
 
-/** What an operator does on a working day, under load, beside endpoints that hang or are slow: nobody notices. */
+/** Rolling restarts and scaling under load, with endpoints that hang or are slow: clients and receivers see no fault. */
 
 const SLOW_MS = 4_900;
 const env = {
@@ -19,9 +19,9 @@ const env = {
 let rig: LoadedSystem;
 let topics: Topics;
 let tail: Tail;
-/** when a delivery of each partition succeeded, in order */
+/** times of successful deliveries by partition, in order */
 const deliveredAt = new Map<number, number[]>();
-/** attempts at the slow endpoint that ran out of time: a tenth of a second is little on a busy machine */
+/** attempts at the slow endpoint that timed out: 0.1 s of slack is little on a busy machine */
 let ranOut = 0;
 const beside = new Set<Service>();
 let balancer: NodeJS.Timeout | undefined;
@@ -47,7 +47,7 @@ afterAll(async () => {
 }, 120_000);
 
 async function start(name: ServiceName): ReturnType<typeof startBeside> {
-  // The assignments of partitions are told at this level.
+  // Partition assignments are logged at this level.
   const service = await startBeside(rig.system, name, { WAYPOST_LOG_LEVEL: 'info' });
   beside.add(service);
   return service;
@@ -58,8 +58,8 @@ async function stop(service: Service): Promise<void> {
   expect(await service.stop()).toBe(0);
 }
 
-/** So far: nothing came twice to whom has taken it, and no client got more than a hint to come again. */
-function nobodyNoticed(): void {
+/** Checks that no endpoint got a delivery again after taking it, and that clients were only asked to retry. */
+function expectNoFaultSeen(): void {
   const { healthy, failing, slow, load } = rig;
   process.stdout.write(
     `${load.acknowledged.size} acknowledged, repeats: ${healthy.repeats} healthy, ${failing.repeats} failing, ` +
@@ -67,14 +67,14 @@ function nobodyNoticed(): void {
   );
   expect({ healthy: healthy.repeats, failing: failing.repeats }).toEqual({ healthy: 0, failing: 0 });
   expect(slow.repeats).toBeLessThanOrEqual(ranOut);
-  // A client that is refused a connection goes to the other ingest.
+  // A client whose connection is refused goes to the other ingest.
   expect([...load.silences.keys()].filter((code) => code !== 'ECONNREFUSED')).toEqual([]);
   expect([...load.refusals.keys()].filter((status) => status !== 'none' && status !== 503)).toEqual([]);
   expect(load.withoutRetryAfter).toBe(0);
 }
 
-test('every service is restarted, one after another', async () => {
-  // Given two ingests and one of each other service; then each ends by SIGTERM, is replaced, and nobody notices.
+test('a restart of one service after another is invisible to clients and receivers', async () => {
+  // Two ingests and one of each other service run. Each service ends by SIGTERM and is replaced.
   const second = await start('ingest');
   balancer = balance([
     { url: rig.system.ingestUrl, healthPort: rig.system.env.WAYPOST_INGEST_HEALTH_PORT! },
@@ -90,28 +90,26 @@ test('every service is restarted, one after another', async () => {
   await stop(second);
   clearInterval(balancer);
   await rig.caughtUp();
-  nobodyNoticed();
+  expectNoFaultSeen();
   expect(rig.system.output()).not.toMatch(/service\.(failed|stop_overdue|stop_failed)/);
 }, 600_000);
 
-test('delivery is scaled from one to three and back', async () => {
-  // Given one delivery process, then two, three, two and one; then partitions go from hand to hand, and nobody notices.
+test('scaling delivery from one process to three and back is invisible to clients and receivers', async () => {
   await rig.flowing();
   const second = await step('1 to 2', () => start('delivery'));
   const third = await step('2 to 3', () => start('delivery'));
   await step('3 to 2', () => stop(third));
   await step('2 to 1', () => stop(second));
   await rig.caughtUp();
-  nobodyNoticed();
+  expectNoFaultSeen();
 }, 600_000);
 
-test('every acknowledged call arrived, once', async () => {
-  // Given both; then nothing is missing, and still nothing came twice.
+test('after restarts and scaling every acknowledged call has arrived once', async () => {
   await rig.allArrived();
-  nobodyNoticed();
+  expectNoFaultSeen();
 }, 600_000);
 
-/** As a load balancer does: calls go to the ingests that say that they are ready, asked every so often. */
+/** Sends calls to the ingests that report ready, as a load balancer does with periodic checks. */
 function balance(ingests: { url: string; healthPort: string }[]): NodeJS.Timeout {
   const look = async () => {
     const ready = await Promise.all(
@@ -128,7 +126,7 @@ function balance(ingests: { url: string; healthPort: string }[]): NodeJS.Timeout
   return setInterval(() => void look(), 100);
 }
 
-/** Makes a change, and prints for how long partitions were without a delivery, those that stayed and those that moved. */
+/** Makes a change and prints the longest pause of deliveries, for partitions that stayed and for those that moved. */
 async function step<T>(name: string, change: () => Promise<T>): Promise<T> {
   const [from, before] = [Date.now(), owners()];
   const result = await change();
@@ -158,7 +156,7 @@ function longestGap(times: number[]): number {
   return Math.max(0, ...sorted.map((at, i) => at - (sorted[i - 1] ?? at)));
 }
 
-/** Which of the processes beside the system's own has a partition, as each has said last. */
+/** Returns which additional process has each partition, by the last assignment that each has logged. */
 function owners(): Map<number, number> {
   return new Map(
     [...beside].flatMap((service) => {

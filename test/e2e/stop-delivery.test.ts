@@ -2,21 +2,21 @@ import { eventually } from '../support/eventually';
 import { someTracks } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 
-/** SIGTERM to delivery while its lanes are full: what is in flight ends, and what waits is left to the next process. */
+/** SIGTERM to delivery while its lanes are full: requests in flight end, and the next process sends the rest. */
 
 const CALLS = 100;
 const PATH = '/patient';
 
 let stage: StorySystem;
 beforeAll(async () => {
-  // Longer than it takes until the endpoint is let answer, and shorter than the 25 s that delivery has to stop.
+  // Longer than the endpoint is made to wait here, and shorter than the 25 s that delivery has to stop.
   stage = await openStorySystem({ env: { WAYPOST_TIMEOUT: '20s' } });
 });
 afterAll(() => stage.close());
 
-test('it ends without sending what had not begun, and nothing is sent twice', async () => {
+test('delivery stops after its requests in flight, and the next process sends each waiting delivery once', async () => {
   const { system, sink, topics } = stage;
-  // Given an endpoint that answers nothing until it is let, and more calls than its lane has open at once.
+  // Given an endpoint that holds its answers, and more calls than its lane has open at once.
   let answer: () => void = () => undefined;
   const answered = new Promise<void>((resolve) => (answer = resolve));
   sink.on(PATH, async () => {
@@ -28,10 +28,10 @@ test('it ends without sending what had not begun, and nothing is sent twice', as
   expect((await system.send(source.writeKey, 'batch', { batch: calls })).status).toBe(200);
   const inFlight = 20;
   await sink.waitFor(inFlight, { path: PATH });
-  // What came after them has been delivered: they were all read.
+  // A later call was delivered: delivery has read all of these.
   await stage.settled();
 
-  // When delivery is told to stop, and then the endpoint answers at last.
+  // When delivery gets SIGTERM, and then the endpoint answers.
   const before = system.pids('delivery');
   const [pid] = before;
   system.kill('delivery', 'SIGTERM');
@@ -41,12 +41,12 @@ test('it ends without sending what had not begun, and nothing is sent twice', as
       ({ ok }) => ok,
       () => false,
     );
-    if (ready) throw new Error('it does not stop yet');
+    if (ready) throw new Error('delivery is not stopping yet');
   });
   answer();
   await eventually(() => expect(system.pids('delivery')).not.toContain(pid), { everyMs: 20 });
 
-  // Then it has sent no more than was in flight; its successor sends the rest, and each call arrives once.
+  // Then it has sent only the requests in flight. Its successor sends the rest, and each call arrives once.
   expect(sink.received(PATH)).toHaveLength(inFlight);
   await eventually(() => expect(sink.deliveries(PATH).distinct).toBe(CALLS), { deadlineMs: 120_000 });
   await eventually(() => {

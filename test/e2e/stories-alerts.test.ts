@@ -4,7 +4,7 @@ import { type ReceivedRequest } from '../../tools/harness/sink';
 import { type Json } from '../../tools/harness/system';
 import { isSignedBy } from '../support/verify-signature';
 
-/** What Waypost tells of its own accord: a destination fails, is well again, or gives up. */
+/** Alerts: a destination fails, recovers, or is switched off. */
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const FAILING_MS = 2_000;
@@ -31,8 +31,8 @@ async function killControl(): Promise<void> {
 
 const said = (request: ReceivedRequest): Json => JSON.parse(request.body.toString());
 
-test('destinations that fail are told of once, one is switched off and the other recovers, though control is killed', async () => {
-  // Given an operational webhook whose first address is forbidden; and two endpoints that fail, one of which is to be given up.
+test('each failing destination causes one alert, one is switched off and the other recovers, though control is killed', async () => {
+  // Given alert webhooks of which the first address is forbidden, and two failing endpoints, one with `switchOffAfter`.
   const { sink, system } = stage;
   const webhooks = [{ url: 'http://169.254.169.254/ops' }, { url: sink.url('/ops') }];
   const settings = { webhooks, sharedSecret: SECRET, failingFor: `${FAILING_MS}ms` };
@@ -43,7 +43,7 @@ test('destinations that fail are told of once, one is switched off and the other
   await Promise.all([sick.send(), hopeless.send()]);
   const [first] = await sink.waitFor(1, { path: '/sick' });
 
-  // Then one signed alert of each after the stated time. The forbidden address is asked nothing, and the other takes it.
+  // Then each causes one signed alert after the configured time. The forbidden address gets no request, the other one does.
   const [failing] = await sink.waitFor(1, { path: '/ops', timeoutMs: 120_000 });
   expect(Date.parse(said(failing!).timestamp) - first!.at).toBeGreaterThanOrEqual(FAILING_MS - 1_000);
   expect(isSignedBy(SECRET, failing!)).toBe(true);
@@ -61,7 +61,7 @@ test('destinations that fail are told of once, one is switched off and the other
     { deadlineMs: 120_000 },
   );
 
-  // The one is switched off by Waypost, though control was killed; the other recovers.
+  // Waypost switches one off, though control was killed; the other recovers.
   await eventually(
     async () => {
       const { body } = await system.control('GET', `/destinations/${hopeless.destination.id}`);
@@ -75,7 +75,7 @@ test('destinations that fail are told of once, one is switched off and the other
     alerts.filter(({ data }) => data.destination === destination.id).map(({ type }) => type as string);
   expect(told(sick)).toEqual(['destination.failing', 'destination.recovered']);
   expect(told(hopeless)).toEqual(['destination.failing', 'destination.switched_off']);
-  // Written down once Kafka has it, and so perhaps after it has arrived.
+  // The notice is updated once Kafka has the event, perhaps after the alert has arrived.
   await eventually(async () => {
     const { body } = await system.control('GET', '/notices');
     expect((body.data as Json[]).map(({ alert }) => alert as string)).toEqual(Array(4).fill('sent'));

@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { type Json } from '../../tools/harness/system';
 
-/** What people ask afterwards: did it arrive, if not why, and can I have it again. */
+/** History: finding deliveries and their attempts, and sending them again. */
 
 let stage: StorySystem;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Asks the API, and again until the answer fits. */
+/** Requests a path until the response passes the check. */
 async function ask(path: string, fits: (body: Json) => void): Promise<Json> {
   return eventually(async () => {
     const { status, body } = await stage.system.control('GET', path);
@@ -23,8 +23,8 @@ async function ask(path: string, fits: (body: Json) => void): Promise<Json> {
 const post = async (path: string, body: object = {}) => (await stage.system.control('POST', path, body)).body;
 const finished = (id: string) => ask(`/replays/${id}`, ({ status }) => expect(status).toBe('done'));
 
-test('each delivery is found by its message, with what was sent and what came back', async () => {
-  // Given an endpoint that fails once; then the history tells both attempts, and the body that arrived.
+test('the history finds a delivery by its message, with its attempts, request body and response', async () => {
+  // The endpoint fails once.
   const { sink } = stage;
   sink.on('/twice', [{ status: 503, body: 'not now' }, { status: 200 }]);
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/twice') }] });
@@ -41,8 +41,7 @@ test('each delivery is found by its message, with what was sent and what came ba
   expect(request!.headers['webhook-id']).toBe(body.id);
 });
 
-test('what died is sent again to an endpoint that is well, and what was delivered is not', async () => {
-  // Given five dead letters and one delivery; then a replay sends the five, each with its id of before, and no other.
+test('a replay sends dead letters again with their ids, and no successful delivery', async () => {
   const { sink } = stage;
   sink.on('/mended', { status: 410 });
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/mended') }] });
@@ -71,12 +70,12 @@ test('what died is sent again to an endpoint that is well, and what was delivere
       .map(({ headers }) => headers['webhook-id']!)
       .sort(),
   ).toEqual(ids);
-  // Once more: nothing is left to be sent.
+  // A second replay finds nothing to send.
   expect(await finished((await post('/replays', { destination: destination.id })).id)).toMatchObject({ matched: 0 });
 });
 
-test('a replay that is cancelled, resumed and cut off by a killed control sends each dead letter once, and no other', async () => {
-  // Given forty dead letters, five deliveries and letters of another endpoint; then just the forty arrive, with their ids.
+test('a replay that is cancelled, resumed and interrupted by a killed control sends each dead letter once, and no other', async () => {
+  // Forty dead letters match; five successful deliveries and the dead letters of another endpoint do not.
   const { sink, system } = stage;
   sink.on('/recovered', { status: 410 });
   sink.on('/other', { status: 410 });
@@ -116,8 +115,7 @@ test('a replay that is cancelled, resumed and cut off by a killed control sends 
   expect(await sink.waitFor(45, { path: '/other' })).toHaveLength(45);
 }, 300_000);
 
-test('one delivery is sent once more, when that is asked for', async () => {
-  // Given a delivery that arrived; then it arrives once more with the same id and body.
+test('the replay of one delivery sends it again with the same id and body', async () => {
   const { sink } = stage;
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/again') }] });
   const { messageId } = await send();
@@ -128,8 +126,7 @@ test('one delivery is sent once more, when that is asked for', async () => {
   expect(second!.body.equals(first!.body)).toBe(true);
 });
 
-test('old messages go to a destination that was not there yet, under the rules of routing', async () => {
-  // Given messages to a source; then a destination that is made afterwards gets those that are for it.
+test('a replay of messages sends a new destination the old messages that routing selects', async () => {
   const { sink, system } = stage;
   const { send, source } = await stage.connect({ webhooks: [{ url: sink.url('/old') }] });
   const wanted = await send();
@@ -143,8 +140,7 @@ test('old messages go to a destination that was not there yet, under the rules o
   expect(JSON.parse(request!.body.toString())).toMatchObject({ messageId: wanted.messageId });
 });
 
-test('a write key is rotated without losing a call', async () => {
-  // Given a client that still has the old key; then both keys are taken, until the old one is ended.
+test('during the overlap of a rotation ingest accepts both write keys, and afterwards the new one', async () => {
   const { sink, system } = stage;
   const { source } = await stage.connect({ webhooks: [{ url: sink.url('/rotated') }] });
   const { writeKey } = await post(`/sources/${source.id}/rotate-key`, { overlap: '1h' });
@@ -156,8 +152,7 @@ test('a write key is rotated without losing a call', async () => {
   expect([await status(writeKey), await status(newest)]).toEqual([401, 200]);
 });
 
-test('a deleted user is told to the destinations, and forgotten here', async () => {
-  // Given a delivery of a user; then the deletion arrives as a message of its own, and is all that the history knows.
+test('the deletion of a user is sent to destinations, and the history keeps nothing else of the user', async () => {
   const { sink } = stage;
   const { send, source } = await stage.connect({ webhooks: [{ url: sink.url('/deleted') }] });
   await send(aTrack({ userId: 'leaving' }));
@@ -171,8 +166,7 @@ test('a deleted user is told to the destinations, and forgotten here', async () 
   );
 });
 
-test('the debugger shows what a source sent, and why a call was rejected', async () => {
-  // Given a good call and a bad one in a batch; then both are there, the bad one with its reason.
+test('the debugger shows accepted and rejected calls of a source, with the reason of a rejection', async () => {
   const { sink, system } = stage;
   const { source } = await stage.connect({ webhooks: [{ url: sink.url('/debug') }] });
   const good = aTrack();
@@ -183,8 +177,7 @@ test('the debugger shows what a source sent, and why a call was rejected', async
   expect((data as Json[]).find(({ accepted }) => accepted).call.messageId).toBe(good.messageId);
 });
 
-test('all of it is there after control was killed', async () => {
-  // Given a history; then a control that was killed comes back with it, and with what happened meanwhile.
+test('after a kill of control the history is complete, including deliveries during the outage', async () => {
   const { sink, system } = stage;
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/kept') }] });
   await send();

@@ -6,8 +6,8 @@ import { makeCertificate } from '../support/certificate';
 import { aTrack } from '../support/factories';
 
 /**
- * What lies between us and a receiver: networks that are closed to webhooks, certificates, names, ports; and the window
- * in which trouble with them may pass. The receiver is at 127.0.0.2, the only address that is allowed.
+ * The network between delivery and a receiver: forbidden networks, certificates, names and ports, and the retry window.
+ * The receiver is at 127.0.0.2, the only allowed address.
  */
 
 const WINDOW_MS = 6_000;
@@ -35,8 +35,7 @@ async function sinkWith(options: Parameters<typeof startSink>[0]): Promise<Sink>
   return sink;
 }
 
-test('the window closes: dead with that reason, tried to the end and not beyond', async () => {
-  // Given an endpoint that is down for good; then it is tried until no tier fits into the window any more.
+test('a delivery is retried until no tier fits into its window, and is then dead with the reason window_closed', async () => {
   const { sink, topics } = stage;
   sink.on('/down', { status: 500 });
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/down') }] });
@@ -49,7 +48,7 @@ test('the window closes: dead with that reason, tried to the end and not beyond'
   expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, i) => i + 1));
   expect(delivery.attempt).toBe(attempts.length);
   expect(sink.received('/down')).toHaveLength(attempts.length);
-  // 300 ms, then 600 ms each: with no time lost eleven, and the fewer the slower this machine is.
+  // Waits of 300 ms, then 600 ms each: eleven attempts without lost time, and fewer on a slow machine.
   expect(attempts.length).toBeGreaterThanOrEqual(3);
   expect(attempts.length).toBeLessThanOrEqual(12);
   expect(Date.parse(attempts.at(-1)!.at)).toBeLessThanOrEqual(delivery.expiresAt);
@@ -57,8 +56,8 @@ test('the window closes: dead with that reason, tried to the end and not beyond'
   expect(body.equals(sink.received('/down')[0]!.body)).toBe(true);
 });
 
-test('every delivery ends, also behind a rate that is far too low for what comes', async () => {
-  // Given forty calls a second for an endpoint that is given one a second; then each is delivered or a dead letter that says why.
+test('every delivery above the rate of its destination is delivered or becomes a dead letter with the reason rate_limited', async () => {
+  // Forty calls at once, at a rate of one a second.
   const { sink, topics } = stage;
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/slow-lane') }], maxPerSecond: 1 });
   const calls = await Promise.all(Array.from({ length: 40 }, () => send()));
@@ -89,8 +88,7 @@ describe('addresses that webhooks may not reach', () => {
     ['IPv6 loopback', (port: number) => `http://[::1]:${port}/`],
     ['this host', (port: number) => `http://0.0.0.0:${port}/`],
     ['a private network', () => 'http://192.168.0.1/'],
-  ])('%s', async (_, url) => {
-    // Given a URL into a forbidden network where somebody listens; then nobody calls, and it is a dead letter at once.
+  ])('a URL at %s is a dead letter at once, without a connection', async (_, url) => {
     const victim = await sinkWith({ host: '127.0.0.1' });
     const { send } = await stage.connect({ webhooks: [{ url: url(victim.port) }] });
     const { messageId } = await send();
@@ -111,8 +109,8 @@ describe('addresses that webhooks may not reach', () => {
   });
 });
 
-test('a forbidden URL beside a good one costs the good one nothing', async () => {
-  // Given a forbidden URL listed before one that is down once; then the good one decides, alone from its second try on.
+test('a forbidden URL does not affect the other URL of its destination', async () => {
+  // The forbidden URL comes first. From the second attempt on, the delivery goes to the other URL alone.
   const { sink, topics } = stage;
   sink.on('/beside', [{ status: 503 }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: 'http://10.0.0.1/' }, { url: sink.url('/beside') }] });
@@ -139,8 +137,7 @@ describe('certificates', () => {
       }),
     'of another host': () => makeCertificate({ hosts: ['shop.example'] }),
   };
-  test.each(Object.entries(trouble))('%s: nothing is sent, and it is tried again', async (_, certificate) => {
-    // Given an https receiver whose certificate proves nothing; then it sees connections and no request.
+  test.each(Object.entries(trouble))('a receiver whose certificate is %s gets no request, and the delivery is retried', async (_, certificate) => {
     const sink = await sinkWith({ tls: certificate() });
     const { send } = await stage.connect({
       webhooks: [{ url: sink.url('/secure') }],
@@ -157,8 +154,7 @@ describe('certificates', () => {
   });
 });
 
-test('a connection refused is tried again, and arrives once somebody listens', async () => {
-  // Given a port where nobody listens yet; then the tries fail as connection until the receiver is up.
+test('a delivery whose connection is refused is retried and arrives once the receiver listens', async () => {
   const port = await freePort();
   const { send } = await stage.connect({ webhooks: [{ url: `http://${HOST}:${port}/late` }] });
   const { messageId } = await send();
@@ -168,8 +164,7 @@ test('a connection refused is tried again, and arrives once somebody listens', a
   await sink.waitFor(1, { path: '/late' });
 });
 
-test('a connection reset is tried again', async () => {
-  // Given a receiver that resets the connection once; then it gets the delivery by the next one.
+test('a delivery whose connection is reset is retried', async () => {
   stage.sink.on('/reset', [{ misbehave: 'reset' }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: stage.sink.url('/reset') }] });
   const { messageId } = await send();
@@ -178,8 +173,7 @@ test('a connection reset is tried again', async () => {
   expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'connection' } }] });
 });
 
-test('a name that is not there is tried again', async () => {
-  // Given a host that has no address; then the error is dns, and the delivery waits for another try.
+test('a delivery to a name without an address fails with the error dns and is retried', async () => {
   const { send } = await stage.connect({ webhooks: [{ url: 'http://no-such-host.invalid/' }] });
   const { messageId } = await send();
   const first = await stage.topics.event(messageId, 'attempt');
@@ -187,8 +181,7 @@ test('a name that is not there is tried again', async () => {
   await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
 });
 
-test('static headers arrive, and none of ours can be set', async () => {
-  // Given headers of a customer; then they arrive as they are, once each, beside ours.
+test('static headers arrive unchanged, and none can replace a header that Waypost sets', async () => {
   const { sink, system } = stage;
   const webhooks = [
     { url: sink.url('/headers?token=t'), headers: { Authorization: 'Bearer of-the-customer', 'X-Team': 'a b' } },

@@ -8,25 +8,25 @@ import { type FailingReceiver, failingReceivers } from '../support/failing-recei
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
- * Receivers that are unwell, all at once beside two that are well: each costs its own lane and nothing else, and the
- * record of each attempt names the true cause.
+ * Failing receivers of every kind at once, beside two healthy ones: each affects its own lane alone, and the record of each
+ * attempt names the true cause.
  */
 
-/** Three times what a lane begins with. */
+/** Three times the initial limit of a lane. */
 const TRACKS = 60;
-/** Two waves fill a lane. */
+/** Two waves of these fill a lane. */
 const IDENTIFIES = 10;
 const TIMEOUT_MS = 3_000;
 const SLOW_MS = TIMEOUT_MS - 100;
 const TIERS_MS = [500, 2_000];
-/** A lane begins with so many; and some receivers see our ends late. */
+/** The initial limit of a lane, and a margin: some receivers see the end of a connection late. */
 const MOST_CONNECTIONS = laneOptions(TIERS_MS).start * 1.5;
 
 const receivers = failingReceivers(SLOW_MS);
-/** What each attempt may show, as code/phase or outcome; the first one must be seen. */
+/** Allowed causes of each receiver's attempts, as code/phase or outcome. The first must occur. */
 const EXPECTED: Record<keyof typeof receivers | keyof typeof NAMES, [string, ...string[]]> = {
   'never answers': ['timeout/headers'],
-  // A hundred milliseconds within the deadline: on a busy machine some of it is lost on the way.
+  // It answers 100 ms before the deadline: on a busy machine some answers are too late.
   'is slow': ['delivered', 'timeout/headers'],
   'never reads': ['timeout/headers'],
   'never reads the body': ['timeout/headers'],
@@ -48,9 +48,9 @@ const EXPECTED: Record<keyof typeof receivers | keyof typeof NAMES, [string, ...
   'has a name that is not there': ['dns/dns'],
   'has a name whose server fails': ['dns/dns'],
 };
-/** They do answer, at times, and get fewer calls: identifies alone, before all the others are in trouble. */
+/** They answer at times, and get fewer calls: identifies alone, before all the others fail. */
 const ANSWER = ['is slow', 'forgets its connections'];
-/** Where answers are quick a lane may grow. */
+/** Their quick answers let a lane grow. */
 const QUICK = ['forgets its connections', 'answers without end'];
 const NAMES = {
   'has a name that nobody answers for': 'silent.test',
@@ -128,7 +128,7 @@ function causeOf({ urls, outcome }: AttemptEvent): string {
   return `${url.error.code}/${String(url.error.phase)}`;
 }
 
-/** What the healthy ones have: the body of every call, once. */
+/** Checks that a healthy receiver has the body of every call once. */
 function wellHasAll(path: string): void {
   const arrived = stage.sink
     .received(path)
@@ -136,14 +136,13 @@ function wellHasAll(path: string): void {
   expect(arrived.sort()).toEqual([...sent].sort());
 }
 
-test('the healthy ones get every call at the first try, while all the others are unwell', async () => {
-  // Given a first wave, which shows the trouble, and a second one in the midst of it; then the healthy ones have both,
-  // with no wait and no second try.
-  // First pages, for the healthy ones alone: a process that has not run yet needs longer than `is slow` has to spare.
+test('healthy receivers get every call with the first attempt, while all others fail', async () => {
+  // The first wave of tracks shows the faults, and the second comes amid them.
+  // Pages come first, for the healthy receivers alone: a cold process needs longer than `is slow` has to spare.
   await wave('page', TRACKS);
   await eventually(() => wellHasAll('/named'));
   identifies = await wave('identify', IDENTIFIES);
-  // Each that goes out on a forgotten connection waits for the timeout and comes again, at times more than once.
+  // A request on a forgotten connection waits for the timeout and is retried, at times more than once.
   await eventually(() => expect(delivered('forgets its connections')).toHaveLength(IDENTIFIES), {
     deadlineMs: 120_000,
   });
@@ -165,11 +164,10 @@ test('the healthy ones get every call at the first try, while all the others are
 }, 500_000);
 
 test.each(Object.entries(EXPECTED))(
-  'one that %s: %s',
+  'attempts at a receiver that %s show %s',
   async (kind, [cause, ...others]) => {
-    // Given the two waves; then each attempt shows the true cause, and no more was open at once than the lane has.
     await eventually(() => expect(attemptsOf(kind).map(causeOf)).toContain(cause), { deadlineMs: 60_000 });
-    // Where the machine is busy, the time may be up before the true cause is there.
+    // On a busy machine the timeout may come before the true cause.
     const causes = new Set(
       attemptsOf(kind)
         .map(causeOf)
@@ -181,8 +179,8 @@ test.each(Object.entries(EXPECTED))(
   150_000,
 );
 
-test('one that forgets its connections gets everything in the end', async () => {
-  // Given a receiver that answers the first request of each connection; then no call is lost on the others.
+test('a receiver that forgets its connections gets every call in the end', async () => {
+  // It answers the first request of each connection alone.
   await eventually(() => expect(new Set(delivered('forgets its connections'))).toEqual(new Set(identifies)), {
     deadlineMs: 120_000,
   });

@@ -3,7 +3,7 @@ import { common, openStorySystem, type StorySystem } from '../support/story-syst
 import { eventually } from '../support/eventually';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
-/** What becomes of a delivery by what its URLs answer: tried again, settled, or given up. */
+/** Responses of URLs and their effect on a delivery: retried, delivered or dead. */
 
 const SECRET = 'a secret of the tests';
 let stage: StorySystem;
@@ -14,8 +14,7 @@ afterAll(() => stage.close());
 
 const firstOf = <T>(list: readonly T[]): T => list[0]!;
 
-test('503 twice, then 200: the same delivery each time, signed anew each time', async () => {
-  // Given an endpoint that is down for two tries; then the third is the same request but for its time and signature.
+test('after two 503 the third attempt delivers the same body and webhook-id with a fresh signature', async () => {
   const { sink, topics } = stage;
   sink.on('/flaky', [{ status: 503 }, { status: 503 }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/flaky') }], sharedSecret: SECRET });
@@ -37,13 +36,12 @@ test('503 twice, then 200: the same delivery each time, signed anew each time', 
   ]);
   expect(attempts.map(({ delivery }) => delivery)).toEqual(requests.map(({ headers }) => headers['webhook-id']));
   expect(attempts[0]).toMatchObject({ reason: 'backoff', nextAttemptAt: expect.any(String) });
-  // A wait has at least the length of its tier.
+  // A wait lasts at least as long as its tier.
   expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(300);
   expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(600);
 });
 
-test('a secret is base64 behind whsec_, and else its UTF-8 bytes; without one nothing is signed', async () => {
-  // Given a destination for each kind of secret; then each request carries what its receiver expects.
+test('a secret with whsec_ signs as base64, any other as UTF-8 bytes, and without a secret there is no signature', async () => {
   const { sink } = stage;
   const signed = async (path: string, sharedSecret?: string) => {
     const { send } = await stage.connect({
@@ -55,7 +53,7 @@ test('a secret is base64 behind whsec_, and else its UTF-8 bytes; without one no
   };
   const standard = `whsec_${randomBytes(24).toString('base64')}`;
   expect(isSignedBy(standard, await signed('/secret/standard', standard))).toBe(true);
-  // The library takes the letters of a raw secret as bytes; what UTF-8 makes of them is checked by the other two ways.
+  // The library treats the letters of a raw secret as bytes; the other two checks cover UTF-8.
   const umlauts = await signed('/secret/umlauts', 'schlüssel 🔑');
   expect(umlauts.headers['x-signature']).toBe(hexSha1('schlüssel 🔑', umlauts.body));
   expect(umlauts.headers['webhook-signature']).toBe(standardSignature('schlüssel 🔑', umlauts));
@@ -76,8 +74,7 @@ test('a traceparent goes with each try: one trace, a span of its own for each', 
   expect(parents[0]![2]).not.toBe(parents[1]![2]);
 });
 
-test('no answer in time: a timeout that names its phase, and another try', async () => {
-  // Given an endpoint that takes the request and says nothing, once; then it is logged as a timeout and tried again.
+test('an endpoint that does not answer in time gets a retry, and the attempt names the phase of the timeout', async () => {
   const { sink, topics } = stage;
   sink.on('/silent', [{ misbehave: 'hang' }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/silent') }] });
@@ -96,8 +93,7 @@ test('no answer in time: a timeout that names its phase, and another try', async
   expect(second).toMatchObject({ n: 2, outcome: 'delivered' });
 });
 
-test('a body that drips is no complete answer either', async () => {
-  // Given an endpoint whose 200 never ends; then it is a timeout in phase body, and no delivery.
+test('a 200 whose body never ends is a timeout in phase body', async () => {
   const { sink, topics } = stage;
   sink.on('/drip', [{ misbehave: 'drip' }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/drip') }] });
@@ -107,9 +103,9 @@ test('a body that drips is no complete answer either', async () => {
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
 });
 
-test('two URLs, one of them dead: the first 2xx settles it at once, and nothing waits for the other', async () => {
-  // Given one URL that answers and one that hangs; then each message is settled before the hanging URL's timeout, that
-  // timeout is added late, and the hanging URL sees each message once.
+test('with two URLs the first 2xx settles a delivery at once, though the other URL hangs', async () => {
+  // Each message is settled before the timeout of the hanging URL. The timeout is added late, and that URL sees each
+  // message once.
   const { sink, topics } = stage;
   sink.on('/pair/dead', { misbehave: 'hang' });
   const { send, destination } = await stage.connect({
@@ -117,7 +113,7 @@ test('two URLs, one of them dead: the first 2xx settles it at once, and nothing 
   });
   const [first, second] = [await send(), await send()];
   await sink.waitFor(2, { path: '/pair/well' });
-  // Both have arrived while the first is still open at the dead URL.
+  // Both have arrived while the first request to the hanging URL is still open.
   expect(topics.eventsOf(first.messageId).some((event) => event.kind === 'attempt' && event.late)).toBe(false);
 
   for (const { messageId } of [first, second]) {
@@ -135,8 +131,7 @@ test('two URLs, one of them dead: the first 2xx settles it at once, and nothing 
   expect(sink.deliveries('/pair/well')).toMatchObject({ distinct: 2, repeats: 0 });
 });
 
-test('two URLs, one rejects and one is down: only the second is tried again', async () => {
-  // Given a 404 beside a 503 that mends; then the 404 is final for its URL and the delivery goes on with the other.
+test('with two URLs a 404 is final for its URL, and only the URL with a 503 gets retries', async () => {
   const { sink, topics } = stage;
   sink.on('/mixed/gone', { status: 404 }).on('/mixed/down', [{ status: 503 }, { status: 503 }, {}]);
   const webhooks = [{ url: sink.url('/mixed/gone') }, { url: sink.url('/mixed/down') }];
@@ -150,8 +145,7 @@ test('two URLs, one rejects and one is down: only the second is tried again', as
   expect(attempts[0]).toMatchObject({ outcome: 'retry' });
 });
 
-test('all URLs reject: a dead letter at once, with the body as it was sent', async () => {
-  // Given two URLs that answer 404 and 410; then there is one attempt, and the exact body waits in webhooks.dead.
+test('a delivery that every URL rejects becomes a dead letter after one attempt, with the exact body', async () => {
   const { sink, topics } = stage;
   sink.on('/no/1', { status: 404 }).on('/no/2', { status: 410 });
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/no/1') }, { url: sink.url('/no/2') }] });
@@ -167,8 +161,7 @@ test('all URLs reject: a dead letter at once, with the body as it was sent', asy
   expect(topics.attemptsOf(messageId)).toEqual([expect.objectContaining({ n: 1, outcome: 'rejected' })]);
 });
 
-test('a redirect is not followed', async () => {
-  // Given a 302 to a path that would take it; then the answer counts as a refusal.
+test('a redirect is not followed and counts as rejected', async () => {
   const { sink, topics } = stage;
   sink.on('/moved', { status: 302, headers: { location: sink.url('/moved-to') } });
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/moved') }] });
@@ -179,8 +172,8 @@ test('a redirect is not followed', async () => {
   expect(sink.received('/moved-to')).toEqual([]);
 });
 
-test('an answer that echoes the secrets of its request is kept without them', async () => {
-  // Given a receiver that answers with the path, the query and a static header of the request; then topic and history show ***.
+test('a response that echoes secrets of its request is stored with *** in their place', async () => {
+  // The receiver answers with the path, the query and a static header of the request.
   const { sink, topics } = stage;
   const path = '/echo?token=t0ken-of-the-url';
   const location = sink.url(`${path}&again=1`);
@@ -198,8 +191,7 @@ test('an answer that echoes the secrets of its request is kept without them', as
   expect(response.headers.location).toBe(`${new URL(location).origin}/***`);
 });
 
-test.each([408, 423, 425, 429, 500, 502, 504])('%d is worth another try', async (status) => {
-  // Given an endpoint that answers so once; then it gets the delivery again.
+test.each([408, 423, 425, 429, 500, 502, 504])('a %d gets a retry', async (status) => {
   const { sink, topics } = stage;
   const path = `/again/${status}`;
   sink.on(path, [{ status }, {}]);
@@ -208,8 +200,8 @@ test.each([408, 423, 425, 429, 500, 502, 504])('%d is worth another try', async 
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
 });
 
-test('Retry-After beyond the longest tier is kept, and its hops spend no attempt', async () => {
-  // Given a 503 that asks for 2 s where the longest tier has 600 ms; then nothing comes earlier, and it is attempt 2.
+test('a Retry-After beyond the longest tier is respected, and its hops spend no attempt', async () => {
+  // The 503 asks for 2 s, and the longest tier has 600 ms.
   const { sink, topics } = stage;
   sink.on('/later', [{ status: 503, headers: { 'retry-after': '2' } }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/later') }] });
@@ -225,8 +217,7 @@ test('Retry-After beyond the longest tier is kept, and its hops spend no attempt
   ]);
 });
 
-test('an answer is kept up to 16 KiB, and said to be cut beyond', async () => {
-  // Given answers of 16 KiB, of one byte more, and without end; then the first is whole and the others are cut.
+test('a response body is stored up to 16 KiB and marked as truncated beyond', async () => {
   const { sink, topics } = stage;
   const limit = 16 * 1024;
   sink.on('/answer/full', { status: 404, body: 'x'.repeat(limit), headers: { 'x-kind': 'full', 'set-cookie': 'a=b' } });
@@ -246,6 +237,6 @@ test('an answer is kept up to 16 KiB, and said to be cut beyond', async () => {
   expect(over.response!.body).toHaveLength(limit);
   const endless = await kept('/answer/endless');
   expect(endless).toMatchObject({ outcome: 'delivered', status: 200, response: { truncated: true } });
-  // The rest is dropped with its connection, not read.
+  // Delivery closes the connection in place of reading the rest.
   await eventually(() => expect(sink.connections).toBeLessThan(20));
 });

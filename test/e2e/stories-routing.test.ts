@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually';
 import { aCall, aTrack, type Call } from '../support/factories';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
-/** Which messages go to which destination, and what exactly arrives there. */
+/** Routing of messages to destinations, and the exact bodies that arrive. */
 
 let stage: StorySystem;
 beforeAll(async () => {
@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Sends the calls, then one that is sure to be wanted, and waits for those expected and for that one. */
+/** Sends the calls and one more that every destination accepts, and waits for the expected calls and that one. */
 async function expectArrivals(connection: Connection, path: string, calls: { no: Call[]; yes: Call[] }): Promise<void> {
-  // One user: one partition all the way, so that what is routed at all is routed before the last.
+  // All calls have one user and so one partition: each is routed before the last one.
   const last = aTrack();
   for (const call of [...calls.no, ...calls.yes, last]) await connection.send({ ...call, userId: last.userId });
   const expected = [...calls.yes, last].map(({ messageId }) => messageId).sort();
@@ -25,8 +25,8 @@ async function expectArrivals(connection: Connection, path: string, calls: { no:
   for (const { messageId } of calls.no) expect(stage.topics.eventsOf(messageId)).toEqual([]);
 }
 
-test('integrations: what a caller asks for is what is delivered', async () => {
-  // Given calls with each kind of choice, at both levels; then those that exclude webhooks do not arrive.
+test('calls whose integrations exclude webhooks are not delivered', async () => {
+  // Integrations occur in calls and in batches.
   const connection = await stage.connect({ webhooks: [{ url: stage.sink.url('/choices') }] });
   const wanted: JsonObject[] = [
     {},
@@ -57,8 +57,7 @@ test('integrations: what a caller asks for is what is delivered', async () => {
   await expectArrivals(connection, '/choices', { no, yes });
 });
 
-test('a destination gets the types it names, and only what its sources send', async () => {
-  // Given a destination that wants identify and track, and one of another source; then each gets its own.
+test('a destination gets the types that it lists, from its sources alone', async () => {
   const picky = await stage.connect({ webhooks: [{ url: stage.sink.url('/picky') }], types: ['identify', 'track'] });
   const other = await stage.connect({ webhooks: [{ url: stage.sink.url('/other') }] });
   const types: CallType[] = ['identify', 'page', 'screen', 'group', 'alias'];
@@ -67,8 +66,7 @@ test('a destination gets the types it names, and only what its sources send', as
   await expectArrivals(other, '/other', { no: [], yes: [] });
 });
 
-test('one message goes to every destination of its source, each with an id of its own', async () => {
-  // Given a second destination of one source; then one call makes two deliveries with the same body.
+test('a message goes to every destination of its source, with the same body and different delivery ids', async () => {
   const { sink, system } = stage;
   const { source, send } = await stage.connect({ webhooks: [{ url: sink.url('/fan/1') }] });
   await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/fan/2') }] });
@@ -80,8 +78,7 @@ test('one message goes to every destination of its source, each with an id of it
   expect(one!.headers['webhook-id']).not.toBe(two!.headers['webhook-id']);
 });
 
-test('a source that is switched off is refused, and heard again when it is on', async () => {
-  // Given a source that is switched off; then its key is refused with 401 until it is on again.
+test('the key of a source that is switched off is refused with 401 until it is on again', async () => {
   const { system, sink } = stage;
   const { source, send } = await stage.connect({ webhooks: [{ url: sink.url('/source') }] });
   const put = (enabled: boolean) => system.control('PATCH', `/sources/${source.id}`, { enabled });
@@ -98,8 +95,7 @@ test('a source that is switched off is refused, and heard again when it is on', 
   await sink.waitFor(before + 1, { path: '/source' });
 });
 
-test('a message sent twice is delivered once', async () => {
-  // Given a client that repeats a call whose answer was lost; then the second copy is dropped.
+test('a message that a client sends twice is delivered once', async () => {
   const connection = await stage.connect({ webhooks: [{ url: stage.sink.url('/twice') }] });
   const call = aTrack();
   await connection.send(call);
@@ -140,14 +136,13 @@ describe('the body, byte for byte', () => {
       .body.toString();
   }
 
-  test.each(cases)('%s', async (type, start) => {
-    // Given a call with all its fields, its keys in another order; then the keys stand as receivers know them.
+  test.each(cases)('a %s has its keys in the documented order', async (type, start) => {
+    // The call has its keys in another order.
     const { messageId } = await connection.send(aCall(type, sent));
     expect(await bodyOf(messageId)).toBe(start + tail(messageId));
   });
 
-  test('what is absent is left out', async () => {
-    // Given a track of an anonymous visitor with nothing else; then there are no empty keys.
+  test('absent fields leave no empty keys in a body', async () => {
     const messageId = 'bare-track';
     const bare = { type: 'track', messageId, anonymousId: 'anon-1', event: 'Seen', timestamp: AT, properties: null };
     expect((await stage.system.send(connection.source.writeKey, 'track', bare)).status).toBe(200);
@@ -156,15 +151,13 @@ describe('the body, byte for byte', () => {
     );
   });
 
-  test('letters of every script arrive as they are', async () => {
-    // Given texts beyond ASCII; then the bytes are their UTF-8.
+  test('text beyond ASCII arrives as UTF-8', async () => {
     const properties = { name: 'Žofie 🙂 \u2028 "quoted" \\ \u0000', nested: { 'key with space': [1.5, null, true] } };
     const { messageId } = await connection.send(aTrack({ properties, timestamp: AT }));
     expect(await bodyOf(messageId)).toContain(`"properties":${JSON.stringify(properties)}`);
   });
 
-  test('delete', async () => {
-    // Given the message that a deletion makes; then its body names the user, and nothing else.
+  test('the body of a deletion names the user and nothing else', async () => {
     const { topics } = stage;
     const message = { type: 'delete', messageId: 'delete-kim', userId: 'kim', timestamp: AT, receivedAt: AT };
     const headers = { format: '1', source: connection.source.id, message: 'delete-kim', traceparent: '' };
@@ -183,8 +176,8 @@ describe('the body, byte for byte', () => {
   });
 });
 
-test('the time of a call is corrected by the clock of its client', async () => {
-  // Given a client whose clock is a day behind; then the delivered time is that of the call by the server's clock.
+test('the timestamp of a call is corrected for the clock of its client', async () => {
+  // The client's clock is a day behind; the delivered time is by the server's clock.
   const { source } = await stage.connect({ webhooks: [{ url: stage.sink.url('/clock') }] });
   const DAY_MS = 86_400_000;
   const clock = (agoMs: number) => new Date(Date.now() - DAY_MS - agoMs).toISOString();
@@ -197,8 +190,8 @@ test('the time of a call is corrected by the clock of its client', async () => {
   expect(Math.abs(Date.parse(timestamp) - (from - 60_000))).toBeLessThan(10_000);
 });
 
-test('one bad call costs its batch nothing', async () => {
-  // Given a batch with a call that nobody can be named for; then the others arrive, and the answer says which did not.
+test('an invalid call is rejected alone, and the other calls of its batch arrive', async () => {
+  // The invalid call names no user; the response says which call it is.
   const { source } = await stage.connect({ webhooks: [{ url: stage.sink.url('/batch') }] });
   const batch = [aTrack(), { type: 'track', event: 'Nobody' }, aTrack()];
   const answer = await stage.system.send(source.writeKey, 'batch', { batch });
@@ -209,8 +202,8 @@ test('one bad call costs its batch nothing', async () => {
   await stage.sink.waitFor(2, { path: '/batch' });
 });
 
-test('a test send reaches a destination that is off, and only the test does', async () => {
-  // Given a destination that is off; then its test is delivered and answered with the attempt, and its messages are not.
+test('a destination that is off gets a test send and no messages', async () => {
+  // The response of the test send has the attempt.
   const { sink, system } = stage;
   const fields = { webhooks: [{ url: sink.url('/tested') }], enabled: false, sharedSecret: 'of the test' };
   const { destination, send } = await stage.connect(fields);
@@ -232,8 +225,7 @@ test('a test send reaches a destination that is off, and only the test does', as
   expect(more).toEqual([]);
 });
 
-test('a test send is tried once, and answered with what went wrong', async () => {
-  // Given a URL that is down; then the answer has the status, and there is neither a retry nor a dead letter.
+test('a failed test send is reported with its status and causes no retry and no dead letter', async () => {
   const { sink, system, topics } = stage;
   sink.on('/tested/down', { status: 503, body: 'not today' });
   const { destination } = await stage.connect({ webhooks: [{ url: sink.url('/tested/down') }] });
@@ -242,7 +234,7 @@ test('a test send is tried once, and answered with what went wrong', async () =>
     status: 200,
     body: { status: 'dead', attempt: { outcome: 'retry', urls: [{ status: 503, response: { body: 'not today' } }] } },
   });
-  // Beyond the longest tier: whatever would be tried again has been.
+  // Longer than the longest tier: a retry would have come.
   const marker = await stage.connect({ webhooks: [{ url: sink.url('/marker') }] });
   sink.on('/marker', [{ status: 503 }, { status: 503 }, { status: 503 }, {}]);
   const { messageId } = await marker.send();
@@ -250,8 +242,8 @@ test('a test send is tried once, and answered with what went wrong', async () =>
   expect(sink.received('/tested/down')).toHaveLength(1);
 });
 
-test('an audience: whoever is in it is told at its destinations, and nobody else', async () => {
-  // Given one who did enough before there was an audience, one who does so after, and one who never does.
+test('the destinations of an audience get its members and no other users', async () => {
+  // One user meets the condition before the audience exists, one afterwards, and one never.
   const events = await stage.connect({ webhooks: [{ url: stage.sink.url('/audience-events') }], types: ['group'] });
   const told = await stage.connect({ webhooks: [{ url: stage.sink.url('/audience') }] });
   const [before, after, never] = ['before', 'after', 'never'].map((name) => `${name}-${Date.now()}`);
@@ -259,14 +251,14 @@ test('an audience: whoever is in it is told at its destinations, and nobody else
   for (const user of [before, before, after, never]) await order(user);
   const condition = 'count("Order Completed", duration("24h")) >= 2';
   const about = { condition, sources: [events.source.id] };
-  // The first one that is tried: until then nobody has kept anything.
+  // The first definition of this system: until then nothing about users is stored.
   const asked = await stage.system.control('POST', '/audiences/preview', about);
   expect(asked.status).toBe(201);
   const { id: preview } = asked.body as { id: string };
   await eventually(
     async () => {
       const { body } = await stage.system.control('GET', `/audiences/previews/${preview}`);
-      // Somebody of another test has had two ids: that of what they did is left out is said.
+      // A user of another test has two ids: the response says that events of before are left out.
       expect(body).toMatchObject({ phase: 'done', members: 1, sample: [{ userId: before }] });
     },
     { deadlineMs: 60_000 },

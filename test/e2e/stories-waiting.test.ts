@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually';
 import { type Call } from '../support/factories';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
-/** What an operator does while deliveries wait for their next try holds for that try. */
+/** Changes that an operator makes while deliveries wait apply to their next attempt. */
 
 let stage: StorySystem;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** A destination whose one delivery has failed once and waits. */
+/** Creates a destination whose only delivery has failed once and waits. */
 async function waiting(path: string, fields: object = {}): Promise<Connection & { call: Call }> {
   stage.sink.on(path, [{ status: 503 }, {}]);
   const connection = await stage.connect({ webhooks: [{ url: stage.sink.url(path) }], ...fields });
@@ -21,8 +21,7 @@ async function waiting(path: string, fields: object = {}): Promise<Connection & 
   return { ...connection, call };
 }
 
-test('switched off: cancelled, and nothing more is sent', async () => {
-  // Given a delivery that waits and a destination that is switched off; then it ends as cancelled.
+test('switching a destination off cancels its waiting delivery', async () => {
   const { call, change } = await waiting('/off');
   await change({ enabled: false });
   expect(await stage.topics.event(call.messageId, 'cancelled')).toMatchObject({ reason: 'destination_disabled', n: 1 });
@@ -30,16 +29,14 @@ test('switched off: cancelled, and nothing more is sent', async () => {
   expect(stage.topics.deadOf(call.messageId)).toEqual([]);
 });
 
-test('deleted: cancelled, and nothing more is sent', async () => {
-  // Given a delivery that waits and a destination that is deleted; then it ends as cancelled.
+test('deleting a destination cancels its waiting delivery', async () => {
   const { call, destination } = await waiting('/deleted');
   expect((await stage.system.control('DELETE', `/destinations/${destination.id}`)).status).toBe(204);
   expect(await stage.topics.event(call.messageId, 'cancelled')).toMatchObject({ reason: 'destination_deleted', n: 1 });
   expect(stage.sink.received('/deleted')).toHaveLength(1);
 });
 
-test('a new secret set: the retry is signed by it alone', async () => {
-  // Given a delivery first signed by the old secret; then its retry is signed by the new one, over the same bytes.
+test('after a change of the secret a retry has the same body and is signed with the new secret alone', async () => {
   const { change } = await waiting('/secret', { sharedSecret: 'the old secret' });
   await change({ sharedSecret: 'the new secret' });
   const [first, second] = await stage.sink.waitFor(2, { path: '/secret' });
@@ -48,8 +45,7 @@ test('a new secret set: the retry is signed by it alone', async () => {
   expect(second!.body.equals(first!.body)).toBe(true);
 });
 
-test('a secret rotated with an overlap: the retry is signed by both', async () => {
-  // Given a rotation with an overlap of an hour; then both sign webhook-signature, and the old one X-Signature.
+test('after a rotation with an overlap a retry has webhook-signature of both secrets and X-Signature of the old one', async () => {
   const { destination } = await waiting('/rotated', { sharedSecret: 'the old secret' });
   const answer = await stage.system.control('POST', `/destinations/${destination.id}/rotate-secret`, { overlap: '1h' });
   expect(answer.status).toBe(200);
@@ -62,8 +58,7 @@ test('a secret rotated with an overlap: the retry is signed by both', async () =
   expect(second!.headers['x-signature']).toBe(hexSha1('the old secret', second!.body));
 });
 
-test('a rotation whose X-Signature changes at once', async () => {
-  // Given a switchAt that has come; then X-Signature is the new secret's while both sign webhook-signature.
+test('once switchAt has passed X-Signature is of the new secret and webhook-signature of both', async () => {
   const { destination } = await waiting('/switched', { sharedSecret: 'the old secret' });
   const rotation = { overlap: '1h', switchAt: new Date().toISOString(), sharedSecret: 'the new secret' };
   expect((await stage.system.control('POST', `/destinations/${destination.id}/rotate-secret`, rotation)).status).toBe(
@@ -74,8 +69,7 @@ test('a rotation whose X-Signature changes at once', async () => {
   expect(second!.headers['webhook-signature']!.split(' ')).toHaveLength(2);
 });
 
-test('the URL corrected: the retry goes to the new one', async () => {
-  // Given a URL that fails and is corrected; then the same delivery arrives at the new one, and the old one has rest.
+test('after a change of the URL a retry goes to the new URL alone', async () => {
   const { change } = await waiting('/wrong');
   await change({ webhooks: [{ url: stage.sink.url('/right') }] });
   const [request] = await stage.sink.waitFor(1, { path: '/right' });
@@ -83,8 +77,8 @@ test('the URL corrected: the retry goes to the new one', async () => {
   expect(stage.sink.received('/wrong')).toHaveLength(1);
 });
 
-test('paused: held without spending attempts, and delivered when it goes on', async () => {
-  // Given a delivery that waits, and one that comes while its destination is paused; then both arrive after the pause.
+test('a paused destination holds deliveries without spending attempts, and gets them after the pause', async () => {
+  // One delivery already waits, and one comes during the pause.
   const { topics, sink } = stage;
   const { call, change, send } = await waiting('/paused');
   await change({ paused: true });
@@ -100,8 +94,7 @@ test('paused: held without spending attempts, and delivered when it goes on', as
   expect((await topics.event(during.messageId, 'attempt')).n).toBe(1);
 });
 
-test('a change holds without a restart: on, off, and connected to another source', async () => {
-  // Given a destination that is switched on, off and on again; then each change is seen by all services in a moment.
+test('switching a destination on and off takes effect without a restart', async () => {
   const { system, sink } = stage;
   const { change, send } = await stage.connect({ webhooks: [{ url: sink.url('/switch') }], enabled: false });
   const before = ['router', 'delivery'].map((name) => system.pids(name as 'router'));

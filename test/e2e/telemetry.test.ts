@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 
-/** What an operator sees of messages: one trace each over all services, metrics of every service, and no secret anywhere. */
+/** Telemetry of messages: one trace each across all services, metrics of every service, and no secret anywhere. */
 
 const CALLERS = '00-11111111111111111111111111111111-2222222222222222-01';
 const SECRET_PATH = 'a-token-in-the-path';
@@ -33,7 +33,7 @@ afterAll(async () => {
 const traceIdOf = (traceparent: string | undefined) => traceparent!.split('-')[1]!;
 const spanIdOf = (traceparent: string | undefined) => traceparent!.split('-')[2]!;
 
-/** A trace as it hangs together: `service KIND name`, and below each span its children, in the order in which they began. */
+/** Returns a trace as a tree of `service KIND name`, with the children of each span in the order of their start. */
 function treeOf(spans: CollectedSpan[], parent?: string): unknown[] {
   const known = new Set(spans.map(({ spanId }) => spanId));
   return spans
@@ -51,8 +51,7 @@ async function connect(path: string) {
   return stage.connect({ webhooks: [{ url: stage.sink.url(`${path}/${SECRET_PATH}?key=${SECRET_PATH}`), headers }] });
 }
 
-test('a call that takes two retries is one trace, from its request to the last POST', async () => {
-  // Given an endpoint that fails twice, and a caller with a trace of its own; then ours holds every step, and links to theirs.
+test('a call with two retries is one trace from its request to the last POST, with a link to the caller trace', async () => {
   const { sink, system } = stage;
   sink.on(`/traced/${SECRET_PATH}`, [{ status: 503 }, { status: 500 }, {}]);
   const { source, destination } = await connect('/traced');
@@ -92,7 +91,7 @@ test('a call that takes two retries is one trace, from its request to the last P
   ]);
 
   const named = (name: string) => spans.filter((span) => span.name === name).sort((a, b) => a.start - b.start);
-  // The caller's is linked, and nothing of it is obeyed.
+  // The caller's trace is linked and does not determine this one.
   const [server] = named('POST /v1/track');
   expect(server!.links).toEqual([
     { traceId: '11111111111111111111111111111111', spanId: '2222222222222222', as: 'caller' },
@@ -125,7 +124,7 @@ test('a call that takes two retries is one trace, from its request to the last P
     'waypost.reason': 'backoff',
     'error.type': '500',
   });
-  // Each step links to the attempt before it.
+  // Each step links to the previous attempt.
   const waits = [...named('process webhooks.retry.200ms'), ...named('process webhooks.retry.400ms')];
   const previous = ([link]: CollectedSpan['links']) => [link?.as, link?.traceId, link?.spanId];
   expect(attempts[0]!.links).toEqual([]);
@@ -135,7 +134,7 @@ test('a call that takes two retries is one trace, from its request to the last P
   for (const [i, tierMs] of [200, 400].entries()) {
     expect(waits[i]!.end - waits[i]!.start).toBeGreaterThanOrEqual(tierMs - 50);
   }
-  // The receiver continues the very span of its request.
+  // The receiver gets the span of its request.
   const clients = named('POST');
   expect(posts.map(({ headers }) => spanIdOf(headers.traceparent))).toEqual(clients.map(({ spanId }) => spanId));
   expect(clients.map(({ attributes }) => attributes['http.response.status_code'])).toEqual([503, 500, 200]);
@@ -144,8 +143,7 @@ test('a call that takes two retries is one trace, from its request to the last P
   );
 });
 
-test('a batch is a trace beside those of its messages; a replay links to the life before', async () => {
-  // Given two calls in one request, whose endpoint is gone and then mended; then their traces link to the request, and go on.
+test('a batch has its own trace, which links to those of its messages, and a replay links to the dead attempt', async () => {
   const { sink, system } = stage;
   const path = `/replayed/${SECRET_PATH}`;
   sink.on(path, { status: 410 });
@@ -188,8 +186,7 @@ test('a batch is a trace beside those of its messages; a replay links to the lif
   expect(request.links.map(({ as }) => as)).toEqual(['message', 'message']);
 });
 
-test('metrics have the names that are documented, at every service and by OTLP', async () => {
-  // Given what ran before; then /metrics of all and what is exported are just what docs/reference/metrics.md lists.
+test('/metrics of all services and OTLP have the metrics that docs/reference/metrics.md lists, and no others', async () => {
   const rows = readFileSync('docs/reference/metrics.md', 'utf8').matchAll(/^\| `(\w+)` +\| `([\w.]+)` +\|/gm);
   const documented = [...rows].map(([, prometheus, otlp]) => ({ prometheus: prometheus!, otlp: otlp! }));
   expect(documented.length).toBeGreaterThan(40);
@@ -213,7 +210,7 @@ test('metrics have the names that are documented, at every service and by OTLP',
   expect(value('waypost_retries_returned_total{service="retry",tier="200ms"}')).toBe(1);
   expect(value('waypost_consumer_joined{service="router",group="router"}')).toBe(1);
 
-  // What has never happened has no value: no filter or condition failed, no audience was there, no partition was blocked.
+  // Some counters have no value: no filter or condition failed, no audience existed, no partition was blocked.
   const valued = documented.filter(({ prometheus }) => new RegExp(`^${prometheus}(_bucket)?[{ ]`, 'm').test(all));
   const silent = documented.filter((each) => !valued.includes(each)).map(({ prometheus }) => prometheus);
   expect(['filters_failed', 'conditions_failed', 'profiles_events', 'appender_blocked', 'appender_diverted']).toEqual(
@@ -224,7 +221,7 @@ test('metrics have the names that are documented, at every service and by OTLP',
     expect(valued.filter(({ otlp }) => !exported.has(otlp)).map(({ otlp }) => otlp)).toEqual([]);
   });
   expect([...collector.metrics().keys()].sort()).toEqual(SERVICES.map((name) => `waypost-${name}`).sort());
-  // And nowhere is a token of a customer: not in a span, a metric or a line of a log.
+  // No span, metric or log line contains a token of a customer.
   for (const text of [collector.text(), all, stage.system.output()]) {
     for (const secret of [SECRET_PATH, SECRET_HEADER]) expect(text).not.toContain(secret);
   }
