@@ -21,8 +21,8 @@ import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
 
 /**
- * Audiences on a real Kafka, while their processes are killed, share their partitions, and lose their stores. The receiver
- * here goes by what is told in `messages`; what it must know in the end follows from what was sent.
+ * Audiences on a real Kafka, while their processes are killed, share partitions and lose their stores. The test receiver
+ * reads the syncs in `messages`; its expected state follows from the calls that were sent.
  */
 
 const USERS = 120;
@@ -56,10 +56,10 @@ const ports = new Map<string, number>();
 interface Known {
   value: unknown;
   at: string;
-  /** how often it was another value than before */
+  /** how often the value has changed */
   changes: number;
 }
-/** what the receiver knows, by trait and user, and how often it was told the same again */
+/** state of the receiver, by trait and user */
 const known = new Map<string, Known>();
 const ids = new Set<string>();
 
@@ -73,7 +73,7 @@ beforeAll(async () => {
     onRecord: (record) => {
       const message = JSON.parse(String(record.value)) as Message;
       if (message.context?.audience === undefined && message.context?.computedTrait === undefined) return;
-      // A copy: the router drops it.
+      // The router drops copies.
       if (ids.has(message.messageId)) return;
       ids.add(message.messageId);
       for (const [trait, value] of Object.entries(message.traits ?? {})) {
@@ -107,7 +107,7 @@ async function start(name: string): Promise<void> {
   ports.set(name, port);
   const own = { WAYPOST_AUDIENCES_HEALTH_PORT: String(port), WAYPOST_DATA_DIR: join(dir, name) };
   running.set(name, await startService('audiences', { ...env, ...own }));
-  // It has partitions: what is done to it now is done in the midst of it.
+  // Once it has partitions, a kill interrupts its work.
   await eventually(() => {
     expect(existsSync(join(dir, name, 'audiences'))).toBe(true);
   });
@@ -172,13 +172,13 @@ async function send(count: number): Promise<void> {
   await producer.send(
     messages.flatMap((message, i) => {
       const record = recordOf(message, `src_${i % 3}`);
-      // A client that did not hear of the first.
+      // A client repeats a call when it has no answer.
       return i % 25 === 0 ? [record, record] : [record];
     }),
   );
 }
 
-/** Sends copies of the last calls, each into some partition, as ingest does while a partition takes no records. */
+/** Sends copies of the last calls to other partitions, as ingest does while a partition cannot be written. */
 async function repeatLast(count: number): Promise<void> {
   const copies = sent
     .slice(-count)
@@ -186,7 +186,7 @@ async function repeatLast(count: number): Promise<void> {
   await producer.send(copies);
 }
 
-/** Resolves when the service has committed all that is in its topics. */
+/** Resolves when the service has committed every record of its topics. */
 async function allRead(): Promise<void> {
   for (const [group, topic] of [
     ['audiences', MESSAGES],
@@ -203,10 +203,10 @@ async function allRead(): Promise<void> {
   }
 }
 
-/** Whether the trait `late` is defined: it counts what `seen` counts, and begins later. */
+/** Whether the trait `late` is defined: it counts the same events as `seen`, and is created later. */
 let isLateDefined = false;
 
-/** What the receiver must know of all that was sent. */
+/** Returns the state that the receiver must have after all calls. */
 function expected(): Record<string, unknown> {
   const all: Record<string, unknown> = {};
   for (let i = 0; i < USERS; i++) {
@@ -234,8 +234,8 @@ const isSettled = () => {
 };
 const settled = () => eventually(isSettled, { deadlineMs: 150_000 });
 
-test('nothing is counted twice or lost while processes are killed, join, and lose their stores', async () => {
-  // Before anything is defined: the first sync tells of it.
+test('no call is counted twice or lost while audiences processes are killed, join and lose their stores', async () => {
+  // Sent before there is a definition: the first sync includes these calls.
   await send(600);
   await define({ key: 'buyers', condition: 'count("Order Completed") >= 5' }, 'audience');
   await define({ key: 'spent', compute: 'sum', event: 'Order Completed', property: 'total' }, 'computed_trait');
@@ -245,7 +245,7 @@ test('nothing is counted twice or lost while processes are killed, join, and los
     await send(MESSAGE_COUNT / ROUNDS / 2);
     await start('b');
     const other = send(MESSAGE_COUNT / ROUNDS / 2);
-    // Each round another one is killed, and every other one comes back without its store.
+    // Each round kills the other process, and some come back without their store.
     const victim = round % 2 === 0 ? 'a' : 'b';
     await kill(victim);
     if (round % 3 !== 1) rmSync(join(dir, victim), { recursive: true, force: true });
@@ -256,11 +256,11 @@ test('nothing is counted twice or lost while processes are killed, join, and los
   }
   await settled();
 
-  // Who was in stays in: an audience that only grows is told once of each.
+  // Members of this audience stay members: each is sent once.
   const flips = [...known].filter(([key, { changes }]) => key.startsWith('buyers') && changes > 1);
   expect(flips).toEqual([]);
 
-  // From the changelog alone, and nothing is told anew.
+  // The process restores from the changelog alone and sends nothing again.
   const before = new Map([...known].map(([key, { changes }]) => [key, changes]));
   await kill('a');
   rmSync(join(dir, 'a'), { recursive: true });
@@ -271,8 +271,8 @@ test('nothing is counted twice or lost while processes are killed, join, and los
   expect(again.every((key) => key.endsWith(` ${sent.at(-1)!.userId}`))).toBe(true);
 }, 900_000);
 
-test('a call whose copies lie in several partitions is counted once, also after a restart and by a later definition', async () => {
-  // The source of a call follows from its place in one `send`, and a copy has the same.
+test('a call with copies in several partitions is counted once, also after a restart and by a later definition', async () => {
+  // The source of a call follows from its index in one `send`, so that a copy has the same source.
   const calls = USERS / 2;
   await send(calls);
   await repeatLast(calls);
@@ -283,7 +283,7 @@ test('a call whose copies lie in several partitions is counted once, also after 
   await allRead();
   await define({ key: 'late', compute: 'count', event: 'Seen' }, 'computed_trait');
   isLateDefined = true;
-  // A further call of each user: the receiver learns what was counted until then.
+  // One more call of each user makes the current count reach the receiver.
   await send(USERS);
   await settled();
 }, 600_000);
@@ -291,7 +291,7 @@ test('a call whose copies lie in several partitions is counted once, also after 
 const names = Array.from({ length: USERS }, (_, i) => `user-${i}`);
 const inAs = (key: string, value: unknown) => names.filter((user) => expected()[`${key} ${user}`] === value);
 
-/** Until it has ended, or cannot. */
+/** Starts a preview and waits until it has ended or failed. */
 async function previewed(condition: string): Promise<PreviewView> {
   const { id } = await previews.start({ condition });
   return eventually(
@@ -304,7 +304,7 @@ async function previewed(condition: string): Promise<PreviewView> {
   );
 }
 
-test('a preview says what the audience would be, and members are those who are in', async () => {
+test('a preview has the size of the audience, and the member list has exactly the members', async () => {
   const buyers = inAs('buyers', true);
   expect(await previewed('count("Order Completed") >= 5')).toMatchObject({
     phase: 'done',
@@ -334,7 +334,7 @@ test('a preview says what the audience would be, and members are those who are i
   expect(await members.find('aud_buyers', 'nobody')).toBeUndefined();
 }, 400_000);
 
-test('while partitions move, no preview is wrong and taken for whole', async () => {
+test('while partitions move, no preview reports a wrong size as complete', async () => {
   const right = inAs('buyers', true).length;
   let moving = true;
   const moves = (async () => {
@@ -352,7 +352,7 @@ test('while partitions move, no preview is wrong and taken for whole', async () 
   );
 }, 600_000);
 
-test('where no process runs, that is said, and not that nobody is in', async () => {
+test('without an audiences process previews and member lists are unavailable, and not empty', async () => {
   await Promise.all([...running.keys()].map(kill));
   const unavailable = { status: 503, also: { headers: { 'Retry-After': '5' } } };
   await expect(previews.start({ condition: 'true' })).rejects.toMatchObject(unavailable);

@@ -13,7 +13,7 @@ import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
-/** Ingest, router and delivery on three brokers, of which the third stops and returns. */
+/** Ingest, router and delivery on three brokers while the third one stops and returns. */
 
 const AT = '2026-11-21T08:00:00.000Z';
 const RECOVERY_MS = 120_000;
@@ -41,25 +41,25 @@ afterAll(async () => {
   await brokers.close();
 }, 60_000);
 
-test('without the third broker, calls to healthy partitions and to those that lack replicas are all delivered, each once', async () => {
-  // Given ten partitions, of which two have their second replica on the third broker.
+test('without the third broker every call is delivered once, though two partitions lack replicas', async () => {
+  // Given ten partitions: two of them have their second replica on the third broker.
   const lacking = [4, 9];
   const replicas = Array.from({ length: 10 }, (_, partition) => [1 + (partition % 2), 2 - (partition % 2)]);
   for (const partition of lacking) replicas[partition] = [1 + (partition % 2), 3];
   const on = (stage = await setUp('lacking.', { [MESSAGES]: replicas, [WEBHOOKS]: replicas }));
-  // What does not fit into a lane comes back by the tiers.
+  // Deliveries that do not fit into a lane come back through the tiers.
   await Promise.all((['router', 'delivery', 'retry', 'ingest'] as const).map(on.start));
   await sendAll(on, 'warm-up');
   const before = await sendAll(on, 'before');
 
-  // When the third broker is down, all that is sent arrives although it stays down.
+  // When the third broker is down, every call arrives although the broker stays down.
   await brokers.stopThird(on.prefix + MESSAGES, lacking[0]!);
   const atOutage = await endsOf(on);
   const during = await sendAll(on, 'during');
   process.stderr.write(`calls delivered per second: ${before} with all brokers, ${during} without the third\n`);
   expect(grown(atOutage, await endsOf(on))).toEqual([0, 1, 2, 3, 5, 6, 7, 8]);
 
-  // When it returns, the two partitions take records again.
+  // When it returns, the two partitions accept records again.
   await brokers.startThird();
   await eventually(
     async () => {
@@ -69,13 +69,13 @@ test('without the third broker, calls to healthy partitions and to those that la
     { deadlineMs: RECOVERY_MS },
   );
 
-  // And no call was delivered twice, and no record of a topic was written twice.
+  // No call was delivered twice, and no record was written twice.
   const arrived = sink.requests.map(messageIdOf);
   expect(arrived).toHaveLength(new Set(arrived).size);
   for (const topic of [MESSAGES, WEBHOOKS]) expect((await idsOf(on, topic)).sort()).toEqual(arrived.sort());
 }, 600_000);
 
-test('a router that starts while a partition of messages has no leader delivers the others, and that one once it is led', async () => {
+test('a router that starts while a partition has no leader reads the other partitions, and that one once it has a leader', async () => {
   const on = (stage = await setUp('leaderless.', { [MESSAGES]: [[1], [2], [3]] }));
   await on.producer.send(['a', 'b', 'c'].map((id, partition) => ({ ...message(id), partition })));
   await brokers.stopThird(on.prefix + CONFIG, 0);
@@ -159,7 +159,7 @@ const SINGLES = 300;
 const BATCHES = 10;
 
 /**
- * Sends single calls, and batches of 100 users, and waits until all are delivered.
+ * Sends single calls and batches of 100 users, and waits until all are delivered.
  * @returns calls per second
  */
 async function sendAll(on: Stage, round: string): Promise<number> {
@@ -199,19 +199,19 @@ function messageIdOf({ body }: { body: Buffer }): string {
   return (JSON.parse(String(body) || '{}') as { messageId?: string }).messageId ?? '';
 }
 
-/** The end of each partition of `messages`. */
+/** Returns the end offset of each partition of `messages`. */
 async function endsOf({ kafka }: Stage): Promise<number[]> {
   const ends: number[] = [];
   for (const { partition, high } of await kafka.ranges(MESSAGES)) ends[partition] = high;
   return ends;
 }
 
-/** The partitions that have more records than before. */
+/** Returns the partitions that have more records than before. */
 function grown(before: readonly number[], now: readonly number[]): number[] {
   return now.flatMap((end, partition) => (end > before[partition]! ? [partition] : []));
 }
 
-/** The message of each record of a topic. */
+/** Returns the message id of each record of a topic. */
 async function idsOf({ kafka }: Stage, topic: string): Promise<string[]> {
   const ids: string[] = [];
   for (const { partition, low, high } of await kafka.ranges(topic)) {

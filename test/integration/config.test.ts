@@ -12,7 +12,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 
-/** `config` on a real Kafka: two control processes and their readers, each with connections of its own. */
+/** `config` on a real Kafka: two control processes and their readers, each with separate connections. */
 
 const AT = '2026-11-21T08:00:00.000Z';
 const log = createLog('test', 'silent');
@@ -59,9 +59,9 @@ afterAll(async () => {
   await Promise.all(kafkas.map((kafka) => kafka.close()));
 });
 
-it('is written by one, and known to all within a second', async () => {
+it('a change of config by one process is known to another within a second', async () => {
   const [a, b] = [await openControl(), await openControl()];
-  // Several times, of which the fastest counts: a busy machine delays some.
+  // The fastest of several rounds counts: a busy machine delays some.
   const known: number[] = [];
   const refreshed: number[] = [];
   for (let version = 1; version <= 9; version += 2) {
@@ -83,7 +83,7 @@ it('is written by one, and known to all within a second', async () => {
   expect(Math.min(...refreshed)).toBeLessThan(2_000);
 });
 
-it('has one winner where two write at once, and is the same for all, late readers included', async () => {
+it('one of two concurrent writes wins, and all readers of config agree, including late ones', async () => {
   const [a, b] = [await openControl(), await openControl()];
   const wins = { a: 0, b: 0 };
   for (let round = 0; round < 10; round++) {
@@ -98,7 +98,7 @@ it('has one winner where two write at once, and is the same for all, late reader
     await Promise.all([a.config.refresh(60_000), b.config.refresh(60_000)]);
     expect([a.config.source(id)?.data.name, b.config.source(id)?.data.name]).toEqual([winner, winner]);
   }
-  // Both heal what they saw ignored; then nothing is left that compaction could bring back.
+  // Both repair the records that they ignored, so that compaction cannot bring them back.
   await eventually(async () => {
     const late = await openControl();
     expect(late.config.unsettled()).toEqual([]);
@@ -107,7 +107,7 @@ it('has one winner where two write at once, and is the same for all, late reader
   expect(wins.a + wins.b).toBe(10);
 });
 
-it('forgets what was deleted', async () => {
+it('readers of config forget deleted entries', async () => {
   const { config, writer } = await openControl();
   await writer.write('source', 'gone', aSource('gone', 'x'), { replaces: 0 });
   await writer.write('source', 'gone', undefined, { replaces: 1 });
@@ -120,7 +120,7 @@ it('forgets what was deleted', async () => {
   }
 });
 
-it('is copied into a new system, and never mixed into another', async () => {
+it('config can be copied to a new system and not to one that has entries', async () => {
   const original = await openControl();
   await original.writer.write('source', 'copied', aSource('copied', 'one'), { replaces: 0 });
   await original.writer.write('source', 'copied', aSource('copied', 'two'), { replaces: 1 });
@@ -154,7 +154,7 @@ it('is copied into a new system, and never mixed into another', async () => {
   await expect(restore()).rejects.toThrow(/not empty/);
 });
 
-it('is resealed while control follows it, so that the old secret key can go', async () => {
+it('config is encrypted again while control reads it, so that the old secret key can be removed', async () => {
   const [old, newer] = [randomBytes(32), randomBytes(32)];
   const control = await openControl();
   const destination = (encryptor: Encryptor): Destination => ({
@@ -188,7 +188,7 @@ it('is resealed while control follows it, so that the old secret key can go', as
   expect(await run(newer)).toMatch(/^0 of/);
 });
 
-it('ends a reader that meets a newer format', async () => {
+it('a record of a newer format ends the readers of config', async () => {
   const kafka = await connect();
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   await producer.send([{ topic: 'config', key: 'rule:1', value: '{"format":2}' }]);

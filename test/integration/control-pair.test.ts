@@ -73,7 +73,7 @@ async function startControl(): Promise<Control> {
   return { ...service, call };
 }
 
-/** Both, the first of them the owner of what is begun below. */
+/** Returns both processes; the first one owns the replays that the tests start. */
 const both = () => controls as [Control, Control];
 const makeDestination = async (over: object = {}): Promise<string> => {
   const body = { name: 'Hooks', type: 'webhooks', sources: [], enabled: true, ...over };
@@ -110,7 +110,7 @@ it('a user who was deleted through one process does not come back through the ot
   }
 }, 240_000);
 
-it('destinations that fail are told of and switched off, and those that are well again, while the history stands still', async () => {
+it('failing destinations cause notices and are switched off, and recovered ones cause notices, while the history is blocked', async () => {
   const [one] = both();
   await one.call('PATCH', '/alerts', { failingFor: '10s' });
   const [sick, hopeless] = [await makeDestination(), await makeDestination({ switchOffAfter: '20s' })];
@@ -140,7 +140,7 @@ it('destinations that fail are told of and switched off, and those that are well
   }
 }, 240_000);
 
-describe('a replay', () => {
+describe('a replay of 10,000', () => {
   async function bury(count: number): Promise<string> {
     const destination = await makeDestination();
     const prefix = randomUUID().slice(0, 8);
@@ -154,7 +154,7 @@ describe('a replay', () => {
     await producer.send(letters);
     return destination;
   }
-  /** How often each delivery of a destination was sent again. */
+  /** Returns how often each delivery of a destination was sent again. */
   async function sent(destination: string): Promise<Map<string, number>> {
     const times = new Map<string, number>();
     const count = ({ headers }: InRecord) => {
@@ -172,7 +172,7 @@ describe('a replay', () => {
     return times;
   }
   const most = (times: Map<string, number>) => Math.max(...times.values());
-  // Slow enough to act in its midst, on a busy machine too.
+  // Slow enough to act while the replay runs, on a busy machine too.
   const begin = async (by: Control, destination: string) =>
     (await by.call('POST', '/replays', { destination, maxPerSecond: 1_500 })).id as string;
   const reaches = (by: Control, id: string, expected: (job: Json) => void) =>
@@ -187,7 +187,7 @@ describe('a replay', () => {
   const hasSent = (count: number) => (job: Json) => expect(job.sent).toBeGreaterThanOrEqual(count);
   const isDone = (job: Json) => expect(job.status).toBe('done');
 
-  it('of 10,000 that is cancelled through the other process stops, and sends each at most once', async () => {
+  it('stops when it is cancelled through the other process, and sends each delivery at most once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -205,7 +205,7 @@ describe('a replay', () => {
     expect([all.size, most(all)]).toEqual([10_000, 1]);
   }, 300_000);
 
-  it('of 10,000 goes on in the other process when its own is frozen, which sends nothing more when it wakes up', async () => {
+  it('continues in the other process when its own is frozen, which sends nothing more when it resumes', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);
@@ -222,8 +222,8 @@ describe('a replay', () => {
     expect([times.size, most(times)]).toEqual([10_000, 1]);
   }, 300_000);
 
-  // The last one: one process is left.
-  it('of 10,000 goes on in the other process when its own is killed, and sends each once', async () => {
+  // The last test: it leaves one process.
+  it('continues in the other process when its own is killed, and sends each delivery once', async () => {
     const [owner, other] = both();
     const destination = await bury(10_000);
     const id = await begin(owner, destination);

@@ -17,7 +17,7 @@ import { freePorts } from '../support/free-port';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised, type Supervised } from '../support/supervised';
 
-/** Control on a real Kafka, asked by HTTP; and its process where it cannot start. */
+/** Control on a real Kafka through its HTTP API, and the process when it cannot start. */
 
 const TOKEN = 'integration-admin-token';
 const dataDir = mkdtempSync(join(tmpdir(), 'waypost-control-'));
@@ -64,12 +64,12 @@ const aDestination = (source: string) => ({
   webhooks: [{ url: 'https://example.com/in', headers: { 'X-Key': 'value' } }],
 });
 
-it('says that it is ready', async () => {
+it('control reports ready', async () => {
   const answer = await fetch(`http://127.0.0.1:${String(control.healthPort)}/readyz`);
   expect(answer.status).toBe(200);
 });
 
-it('makes a source and a destination that another service knows within a second, and can open', async () => {
+it('another service knows a new source within a second, and can decrypt a new destination', async () => {
   const config = await openConfig(kafka, { name: 'test', log, onFatal });
   try {
     const source = (await call('post', '/sources').send({ name: 'Site' })).body;
@@ -90,7 +90,7 @@ it('makes a source and a destination that another service knows within a second,
     expect((await call('delete', `/destinations/${made.body.id}`)).status).toBe(204);
     await eventually(() => expect(config.destinationsOf(source.id)).toEqual([]));
 
-    // Several times, of which the fastest counts: a busy machine delays some.
+    // The fastest of several rounds counts: a busy machine delays some.
     const known: number[] = [];
     for (let i = 0; i < 5; i++) {
       const { writeKey } = (await call('post', '/sources').send({ name: `Site ${String(i)}` })).body;
@@ -104,7 +104,7 @@ it('makes a source and a destination that another service knows within a second,
   }
 });
 
-it('answers a change without waiting for the next poll of its reader, though it reads its own record back', async () => {
+it('control answers a change without waiting for the next poll, though it reads its own record back', async () => {
   const { id } = (await call('post', '/sources').send({ name: 'Fast' })).body;
   const rounds = 20;
   const times: number[] = [];
@@ -120,7 +120,7 @@ it('answers a change without waiting for the next poll of its reader, though it 
   expect(times.sort((a, b) => a - b)[rounds / 2]).toBeLessThan(250);
 });
 
-it('finds all again after a restart', async () => {
+it('control has all entries after a restart', async () => {
   const { id, writeKey } = (await call('post', '/sources').send({ name: 'Kept' })).body;
   await control.stop(5_000);
   control = await startControl(settings, log, onFatal);
@@ -157,7 +157,7 @@ describe('a test send', () => {
     return (await call('post', '/destinations').send(body)).body as { id: string; webhooks: { id: string }[] };
   };
 
-  it('goes through delivery, signed, and is answered with its attempt', async () => {
+  it('goes through delivery with a signature and returns its attempt', async () => {
     const { id, webhooks } = await make(['/ok']);
     const answer = await call('post', `/destinations/${id}/test`).send({ type: 'page', name: 'Home' });
     expect(answer.status).toBe(200);
@@ -174,14 +174,14 @@ describe('a test send', () => {
     expect(JSON.parse(request!.body.toString())).toMatchObject({ version: 1, type: 'page', name: 'Home' });
   });
 
-  it('tells of every URL, though the first 2xx settles it, and of a destination that is off', async () => {
+  it('reports every URL, though the first 2xx settles it, also for a destination that is off', async () => {
     const { id } = await make(['/ok', '/late', '/gone'], { enabled: false });
     const { body } = await call('post', `/destinations/${id}/test`);
     expect(body.attempt.urls.map((url: { status: number }) => url.status).sort()).toEqual([200, 204, 410]);
     expect(body.status).toBe('delivered');
   });
 
-  it('tells why it failed', async () => {
+  it('reports why it failed', async () => {
     const { id } = await make(['/gone']);
     const { body } = await call('post', `/destinations/${id}/test`);
     expect(body).toMatchObject({
@@ -193,7 +193,7 @@ describe('a test send', () => {
 });
 
 describe('the process', () => {
-  /** Runs the built service until it ends. */
+  /** Runs the built service until it exits. */
   const start = (over: Record<string, string>) =>
     new Promise<{ code: unknown; stderr: string }>((resolve) => {
       const given = { PATH: process.env.PATH, ...env, ...over };
@@ -207,7 +207,7 @@ describe('the process', () => {
     ['no secret key', { WAYPOST_SECRET_KEY: '' }, /WAYPOST_SECRET_KEY is not set/],
     ['a key that is too short', { WAYPOST_SECRET_KEY: 'c2hvcnQ=' }, /WAYPOST_SECRET_KEY: must be/],
     ['a port in use', { WAYPOST_CONTROL_PORT: 'taken' }, /port \d+ on 127\.0\.0\.1 is in use/],
-  ])('says in one sentence: %s', async (_, over: Record<string, string>, sentence) => {
+  ])('exits with one sentence about %s', async (_, over: Record<string, string>, sentence) => {
     const taken = { WAYPOST_CONTROL_PORT: String(control.port) };
     const { code, stderr } = await start(over.WAYPOST_CONTROL_PORT ? taken : over);
     expect(code).toBe(1);

@@ -6,8 +6,8 @@ import { destinationAt, openProcesses, type Processes } from '../support/process
 import { type Service } from '../support/service';
 
 /**
- * Two delivery processes with a slow endpoint and thousands of deliveries queued. One process is frozen for longer than its
- * session lasts: the other takes over its partitions and sends what it had not committed.
+ * Two delivery processes with a slow endpoint and thousands of queued deliveries. One is frozen for longer than its session
+ * timeout: the other takes over its partitions and sends the uncommitted deliveries.
  */
 
 const PARTITIONS = 6;
@@ -15,7 +15,7 @@ const SHARDS = 60;
 const DELIVERIES = 16_000;
 const QUEUED = 5_000;
 const SLOW_MS = 300;
-/** Outcomes reach Kafka some tens of milliseconds after the answer, and commits follow every 100 ms; a loaded machine takes longer. */
+/** Outcomes reach Kafka some tens of milliseconds after the response, and commits follow every 100 ms; a busy machine takes longer. */
 const UNCOMMITTED_MS = 1_000;
 
 let processes: Processes;
@@ -55,7 +55,7 @@ function deliveries(): OutRecord[] {
   });
 }
 
-/** Waits until so many members read all partitions. @param except a member that must not be one of them */
+/** Waits until this number of members read all partitions. @param except members that must not be the only ones */
 async function shared(members: number, except?: ReadonlySet<string>): Promise<Set<string>> {
   return eventually(
     async () => {
@@ -69,7 +69,7 @@ async function shared(members: number, except?: ReadonlySet<string>): Promise<Se
   );
 }
 
-/** All that the group has read is committed. */
+/** Waits until the group has committed every record. */
 async function finished(): Promise<void> {
   const { admin, prefix } = processes;
   await eventually(
@@ -83,7 +83,7 @@ async function finished(): Promise<void> {
   );
 }
 
-test('a delivery process that is frozen for longer than its session repeats what was in flight, not what it had queued', async () => {
+test('a delivery process frozen for longer than its session repeats requests in flight and not its queue', async () => {
   const { producer, sink } = processes;
   await producer.send([destinationAt(processes, 'dst_1', '/hook')]);
   const [one] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
@@ -109,7 +109,7 @@ test('a delivery process that is frozen for longer than its session repeats what
   const frozenAt = Date.now();
   const inFlight = unanswered.size;
   const answered = [...answeredAt.values()].filter((at) => at > frozenAt - UNCOMMITTED_MS).length;
-  // An endpoint that is quick again would be sent the whole queue in a moment.
+  // A process that ignored its loss of partitions would send its whole queue to an endpoint that is quick again.
   delayMs = 0;
   try {
     await shared(1);
@@ -127,7 +127,7 @@ test('a delivery process that is frozen for longer than its session repeats what
   const { repeats } = sink.deliveries('/hook');
   const counts = `${String(inFlight)} were in flight, ${String(answered)} answered just before`;
   process.stdout.write(`frozen: ${String(repeats)} repeats; ${counts}\n`);
-  // Each answer that arrived meanwhile lets one more request go, before the process sees how late it is.
+  // Each response that arrived meanwhile releases one more request before the process sees how late it is.
   expect(repeats).toBeLessThanOrEqual(2 * inFlight + answered);
   expect(2 * inFlight + answered).toBeLessThan(QUEUED / 2);
 }, 600_000);

@@ -62,7 +62,7 @@ import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aWait, START } from '../support/events';
 
-/** The same story on both databases: what is written of events, found by filters, and dropped in time. */
+/** The history on both databases: rows written from events, found by filters and dropped in time. */
 
 interface Kind {
   open(): Promise<Database>;
@@ -127,14 +127,14 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const total = async (what: string) =>
     (await countsSince(database, 0)).filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0);
 
-  it('makes its tables once, and keeps its name', async () => {
+  it('creates its tables once and keeps its id', async () => {
     const id = await databaseId(database);
     await migrate(database);
     expect(await databaseId(database)).toBe(id);
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  /** A delivery in a part of its own, as versions wrote it that knew no anonymous ids. */
+  /** Writes a delivery into a separate partition, as versions without anonymous ids did. */
   const writeAsOlder = async (delivery: string) => {
     await database.query(
       `create table waypost.deliveries_1 partition of waypost.deliveries for values from (${START - 10}) to (${START + 10})`,
@@ -149,7 +149,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.transaction(({ copy }) => copy('waypost.deliveries', columns, row));
   };
 
-  it('takes over the tables of an older version, with their rows, and makes their indexes when it looks at them', async () => {
+  it('adopts the tables and rows of an older version and creates their indexes at the next retention run', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 6);
     await writeAsOlder('old');
@@ -163,7 +163,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ status: 'delivered' })).toEqual(['old', 'new']);
   });
 
-  it('makes the indexes of an older version anew, as they are now', async () => {
+  it('replaces the indexes of an older version with the current ones', async () => {
     await database.query('drop schema waypost cascade');
     await migrate(database, 7);
     await writeAsOlder('old');
@@ -184,7 +184,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ destination: 'dst_1', type: 'track' })).toHaveLength(1);
   });
 
-  it('makes the indexes of a part when it is complete, or on a server at once', async () => {
+  it('creates the indexes of a partition when it is complete, or on a server at once', async () => {
     await record(anAttempt());
     const [{ name: part }] = parts as [TablePartition];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? 10 : 1);
@@ -208,7 +208,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query(`update waypost.meta set value = $1 where key = 'version'`, [version]);
   });
 
-  it('gives a delivery back as its events made it', async () => {
+  it('returns a delivery with the state of its events', async () => {
     await record(aFailure());
     await record(anAttempt({ n: 2, hop: 1, at: at(12) }));
     const row = await getDelivery(database, 'dlv_1');
@@ -217,7 +217,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getDelivery(database, 'dlv_none')).toBeUndefined();
   });
 
-  it('counts and keeps once what it is told again, in any cut', async () => {
+  it('stores and counts repeated events once, however batches divide them', async () => {
     const story = [
       aFailure(),
       aWait({ n: 1, hop: 1 }),
@@ -242,12 +242,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await readParts(database)).toEqual([]);
   });
 
-  it('takes texts that a database could not hold', async () => {
+  it('accepts texts that a database cannot hold', async () => {
     await record(anAttempt({ userId: 'a\0b\ud800', reason: 'x\0' }));
     expect(await list({ user: 'a\0b\ufffd' })).toEqual(['dlv_1']);
   });
 
-  it('counts names as one that differ in what a database cannot hold', async () => {
+  it('counts names as one if they differ in characters that a database cannot hold', async () => {
     const seen = (name: string) => ({ source: 'src_1', name, count: 1, lastAt: START });
     const events = ['a\0', 'a\ud800', 'a\ufffd', 'b'].map(seen);
     await addEventNames(database, [{ partition: 0, from: 0, to: 4, events }]);
@@ -258,8 +258,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('stores the id of 20 KB of a user cut, and finds the row by the whole id', async () => {
-    // Random: a text that repeats itself is compressed, and fits into an index.
+  it('stores a user id of 20 KB shortened and finds the row by the whole id', async () => {
+    // Random, because repetitive text is compressed and fits into an index.
     const userId = randomBytes(15_000).toString('base64');
     await record(anAttempt({ userId }), anAttempt({ delivery: 'dlv_2' }));
     expect(await list({ user: userId })).toEqual(['dlv_1']);
@@ -271,11 +271,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list()).toEqual(['dlv_2']);
   });
 
-  it('mends the rows of an older version whose ids are too long to be indexed', async () => {
+  it('repairs rows of an older version whose ids are too long to be indexed', async () => {
     await record(anAttempt(), anAttempt({ delivery: 'dlv_2' }));
     const [part] = parts;
     const userId = randomBytes(15_000).toString('base64');
-    // As an embedded database of an older version has them: without indexes, and with the whole id.
+    // The rows of an embedded database of an older version: without indexes, with the whole id.
     await database.query(`drop index if exists waypost.${part!.name}_by_user`);
     await database.query('update waypost.parts set indexed = false');
     await database.query(`update waypost.${part!.name} set user_id = $1 where id = 'dlv_2'`, [userId]);
@@ -285,7 +285,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-1' })).toEqual(['dlv_1']);
   });
 
-  it('indexes the other parts, and deletes what is old, where one part cannot be indexed', async () => {
+  it('indexes the other partitions and deletes old ones when one partition cannot be indexed', async () => {
     const days = (n: number) => START + n * 86_400_000;
     const accepted = (n: number) => new Date(days(n)).toISOString();
     await record(anAttempt({ acceptedAt: accepted(0) }), anAttempt({ delivery: 'dlv_2', acceptedAt: accepted(1) }));
@@ -318,7 +318,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
           destination: `dst_${i % 5}`,
           type: i % 2 === 0 ? 'track' : 'page',
           userId: `user-${i % 6}`,
-          // Three of each second, and a day between the halves.
+          // Three rows a second, and a day between the halves.
           acceptedAt: at(Math.floor(i / 3) + (i < 15 ? 0 : 86_400)),
         }),
       );
@@ -341,7 +341,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list(filter)).toHaveLength(count);
     });
 
-    it('the newest first, page by page, each once', async () => {
+    it('deliveries page by page, the newest first and each once', async () => {
       const all = await listDeliveries(database, {}, { limit: 100 });
       const order = all.map(({ acceptedAt, id }) => `${acceptedAt} ${id}`);
       expect(order).toEqual([...order].sort().reverse());
@@ -357,7 +357,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
   });
 
-  it('knows what is under way, and which circuits are open', async () => {
+  it('lists unfinished deliveries and open circuits', async () => {
     const circuit = {
       kind: 'circuit',
       destination: 'dst_1',
@@ -385,7 +385,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('keeps each change of configuration once, the newest first', async () => {
+  it('stores each configuration change once and lists the newest first', async () => {
     const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
     const row = (version: number, over: Partial<AuditRow> = {}): AuditRow => ({
       ...{ kind: 'source', entry: 'src_1', version, at: START + version, action: 'changed', name: 'Site', by },
@@ -417,7 +417,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const expire = () => database.query('update waypost.replays set lease_until = 1');
   const claimed = async (lease: Lease, limit = 5) => (await claimJobs(database, limit, lease)).map(({ id }) => id);
 
-  it('lets the owner of a replay alone write it, and gives it to another when the lease ran out', async () => {
+  it('lets only the owner of a replay write it, and another process once the lease has run out', async () => {
     await addJob(database, job('rpl_1'), mine);
     expect(await saveJob(database, job('rpl_1', { status: 'running', sent: 5 }), mine)).toBe('saved');
     expect(await saveJob(database, job('rpl_1', { sent: 9 }), theirs)).toBe('lost');
@@ -436,7 +436,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await claimed(mine)).toEqual([]);
   });
 
-  it('gives a replay without a living owner to one process, the oldest first', async () => {
+  it('gives replays without a live owner to one process each, the oldest first', async () => {
     for (const id of ['rpl_1', 'rpl_2', 'rpl_3']) await addJob(database, job(id, { createdAt: START }), mine);
     expect(name === 'PGlite' ? [] : await claimed(theirs)).toEqual([]);
     await releaseJob(database, 'rpl_2', 'theirs');
@@ -446,7 +446,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([await claimed(theirs), await claimed(theirs)]).toEqual([expect.arrayContaining(['rpl_3']), []]);
   });
 
-  it('takes over a replay of an older version once nobody has written it for a minute', async () => {
+  it('takes over a replay of an older version after a minute without a write', async () => {
     for (const [id, updatedAt] of [
       ['rpl_old', Date.now() - 61_000],
       ['rpl_alive', Date.now()],
@@ -461,7 +461,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(name === 'PostgreSQL' && (await isFree(database, 'rpl_alive'))).toBe(name === 'PostgreSQL');
   });
 
-  it('keeps a replay cancelled that another process runs, and writes how far that one was', async () => {
+  it('keeps a replay cancelled that another process runs, and stores the progress of that process', async () => {
     await addJob(database, job('rpl_1', { status: 'running' }), mine);
     expect([await cancelJob(database, 'rpl_1'), await cancelJob(database, 'rpl_1')]).toEqual([true, false]);
     expect(await renewJob(database, 'rpl_1', mine)).toBe('cancelled');
@@ -480,7 +480,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   it('leaves a job that only one process may do to its owner, until the lease ends', async () => {
     expect(await takeLease(database, 'alerts', mine)).toBe(true);
-    // An embedded database has one process: another owner is a process that is gone.
+    // An embedded database has one process: any other owner is gone.
     expect(await takeLease(database, 'alerts', theirs)).toBe(name === 'PGlite');
     await dropLease(database, 'alerts', 'theirs');
     await dropLease(database, 'alerts', 'mine');
@@ -488,7 +488,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await takeLease(database, 'alerts', mine)).toBe(true);
   });
 
-  it('lists replays, and tells what is known of deliveries', async () => {
+  it('lists replays and the known deliveries', async () => {
     await addJob(database, job('rpl_1'), mine);
     await addJob(database, job('rpl_2', { status: 'done' }), mine);
     expect((await listJobs(database, { limit: 1, after: { at: START, id: 'rpl_2' } })).map(({ id }) => id)).toEqual([
@@ -501,7 +501,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  it('forgets the rows of a user, of all sources or of those named, and lists who was deleted', async () => {
+  it('deletes the rows of a user, of all sources or of the given ones, and lists deleted users', async () => {
     const about = [
       { delivery: 'd1', userId: 'kim' },
       { delivery: 'd2', userId: 'kim', source: 'src_2' },
@@ -539,7 +539,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await listDeletions(database, page)).map(({ id }) => id)).toEqual(['del_1']);
   });
 
-  describe('of a user whom another process deletes, keeps no row', () => {
+  describe('keeps no row of a user whom another process deletes', () => {
     const kim = anAttempt({ delivery: 'd1', userId: 'kim' });
     const lee = anAttempt({ delivery: 'd2', userId: 'lee' });
     const deletion = {
@@ -551,7 +551,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       affected: [],
       messages: 0,
     };
-    /** What a process does that writes rows. */
+    /** Writes rows as a process does. */
     const admitter =
       (forgotten: Forgotten, then: () => Promise<void> = () => Promise.resolve()): Admit =>
       async (queries) => {
@@ -561,7 +561,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       };
     const write = (admit: Admit) => recordEvents(database, [kim, lee], parts, admit);
 
-    it('of events that are written after the deletion', async () => {
+    it('when events are written after the deletion', async () => {
       const forgotten = new Forgotten();
       await forgotten.refresh(database, START);
       await recordDeletion(database, deletion);
@@ -569,11 +569,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2']);
     });
 
-    it('of events that are being written when the deletion comes', async () => {
+    it('when events are being written during the deletion', async () => {
       let deleting: Promise<number> | undefined;
       const waits = async () => {
         deleting = recordDeletion(database, deletion);
-        // The embedded database has one connection: there the deletion comes after the transaction.
+        // The embedded database has one connection: its deletion follows the transaction.
         if (name === 'PGlite') return;
         await eventually(async () => {
           const waiting = await database.query(
@@ -587,7 +587,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2']);
     });
 
-    it('where the deletion is old enough to be of no event any more', async () => {
+    it('when the deletion is too old for any further event', async () => {
       await recordDeletion(database, deletion);
       const forgotten = new Forgotten();
       await forgotten.refresh(database, START + 39 * 86_400_000);
@@ -601,7 +601,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const fill = async (day: number, count: number, from = 0) => {
       const acceptedAt = (i: number) => at(day * 86_400 + i);
       const events = Array.from({ length: count }, (_, i) => {
-        // Random, since the database compresses.
+        // Random, because the database compresses.
         const body = Array.from({ length: 200 }, () => Math.random().toString(36)).join('');
         const attempt = anAttempt({ delivery: `d${day}-${from + i}`, acceptedAt: acceptedAt(from + i) });
         return { ...attempt, urls: attempt.urls.map((url) => ({ ...url, response: { ...big, body } })) };
@@ -609,7 +609,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       await record(...events);
     };
 
-    it('what is too old, and takes on the rest', async () => {
+    it('partitions that are too old, and keeps accepting events', async () => {
       for (const day of [0, 1, 2]) await record(anAttempt({ delivery: `d${day}`, acceptedAt: at(day * 86_400) }));
       const day = 86_400_000;
       const midnight = Math.floor(START / day) * day;
@@ -619,7 +619,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(await list()).toEqual(['d2', 'd1', 'd0']);
     });
 
-    it('the oldest where the room is used up, and never stops taking what comes', async () => {
+    it('the oldest partitions when space runs out, and keeps accepting events', async () => {
       const keep = { forMs: 1e12, maxBytes: 2_000_000 };
       for (let i = 0; i < 12; i++) {
         await fill(0, 150, i * 150);
@@ -632,13 +632,13 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       const [size] = await database.query<{ bytes: number }>(
         `select sum(pg_total_relation_size(('waypost.' || name)::regclass))::bigint as bytes from waypost.parts`,
       );
-      // Within its room and what was written between two looks.
+      // Within the limit, plus rows written between two retention runs.
       expect(size!.bytes).toBeLessThan(keep.maxBytes * 2);
       await cleanUp(database, parts, new Map(parts.map((part) => [part.name, 1e6])));
     });
   });
 
-  it('knows how each destination fares', async () => {
+  it('returns the health of each destination', async () => {
     const learn = (...events: DeliveryEvent[]) => {
       const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))) ?? []);
       return database.transaction((queries) => addToHealth(queries, evidence));
@@ -652,7 +652,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect([...locked.keys()].sort()).toEqual(['dst_1', 'dst_2']);
   });
 
-  it('moves positions from where they are alone, all of them or none', async () => {
+  it('updates stored positions only from their current values, all of them or none', async () => {
     await beginPositions(database, new Map([[0, 5]]));
     await beginPositions(database, new Map(Object.entries({ 0: 9, 1: 2 }).map(([key, next]) => [Number(key), next])));
     const move = (...moves: { partition: number; from: number; to: number }[]) =>
@@ -668,7 +668,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     );
   });
 
-  it('keeps notices, finds them, and knows what is still to be sent', async () => {
+  it('stores and finds notices, and lists alerts still to be sent', async () => {
     const notice = (over: Partial<Notice>): Notice => ({
       ...{ id: 'ntc_1', at: START, destination: 'dst_1', name: 'Höoks', kind: 'failing', since: START, endedAt: null },
       ...{ failures: 3, deadLetters: 0, error: 'status 503', alert: 'due', acknowledged: null },
@@ -705,7 +705,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await getNotice(database, 'ntc_none')).toBeUndefined();
   });
 
-  it('keeps syncs each for a day, then one for each hour, and says the same whatever is written again', async () => {
+  it('keeps every sync for a day, then one an hour, with the same result after repeated writes', async () => {
     const HOUR = 3_600_000;
     const now = 1_000 * 24 * HOUR;
     const row = (bucket: number, members: number, over: Partial<SyncRow> = {}): SyncRow => ({
@@ -729,7 +729,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
         looked,
       ]);
     await saveSyncs(database, [...all, row(now, 9, { definition: 'aud_2' })]);
-    // Read again in part: it is not less for it, and older figures do not replace later ones.
+    // A partial second read does not reduce counts, and older figures do not replace later ones.
     await saveSyncs(database, [row(now, 1, { looked: 4, said: now })]);
     const each = [
       [0, 4, 10],
@@ -758,7 +758,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found()).toEqual([]);
   });
 
-  it('gives all control processes the same keys of sessions, and drops keys whose sessions are over', async () => {
+  it('gives all control processes the same session keys, and drops keys once their sessions have ended', async () => {
     const key = (period: number, by: string) => ({ period, madeAt: period * 1_000, key: by });
     const both = await Promise.all([
       sessionKeys(database, key(1, 'mine'), 0),
@@ -772,7 +772,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await sessionKeys(database, key(3, 'third'), 2_500)).toEqual([key(3, 'third'), key(2, 'second')]);
   });
 
-  it('tells every control process which sessions were ended, until their time is over', async () => {
+  it('lists ended sessions to every control process until they would have expired', async () => {
     const [one, two] = [
       { id: 'one', until: 1_000 },
       { id: 'two', until: 2_000 },
@@ -784,7 +784,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await endedSessions(database, [], 0)).toEqual([{ id: 'three', until: 9_000 }]);
   });
 
-  it('keeps the last use of each token, whoever writes it last', async () => {
+  it('keeps the latest use of each token, whichever process writes it', async () => {
     await recordTokenUses(
       database,
       new Map([

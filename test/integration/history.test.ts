@@ -14,7 +14,7 @@ import { anAttempt } from '../support/events';
 import { eventually } from '../support/eventually';
 import { type Json } from '../../tools/harness/system';
 
-/** Control's history on a real Kafka: fed, caught up, and away. */
+/** Control's history on a real Kafka: reading events, catching up, and database outages. */
 
 const TOKEN = 'integration-admin-token';
 const log = createLog('test', 'silent');
@@ -32,7 +32,7 @@ afterAll(async () => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
 
-/** Settings of a system of its own. */
+/** Returns the settings of a new system. */
 function settingsOf(more: Record<string, string>) {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-history-'));
   dirs.push(dir);
@@ -93,13 +93,13 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     return (body.data as unknown[]).length;
   };
 
-  it('shows what the topic tells, once, however often it is told', async () => {
+  it('shows each delivery of the topic once, though its events are repeated', async () => {
     const events = some('first', 150);
     await give(...events, ...events);
     await eventually(async () => expect(await known('first')).toBe(150), { deadlineMs: 60_000 });
   });
 
-  it('shows who changed what in the configuration', async () => {
+  it('shows the actor and fields of configuration changes', async () => {
     const made = (await call(control, '/sources', { method: 'POST', body: '{"name":"Site"}' })).body;
     await call(control, `/sources/${made.id}/rotate-key`, { method: 'POST', body: '{}' });
     const { data } = await eventually(async () => {
@@ -115,7 +115,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
     expect(() => ANSWERS.Audit.parse({ data, next: null })).not.toThrow();
   });
 
-  it('catches up with what happened while control was down', async () => {
+  it('catches up with events that were written while control was down', async () => {
     await control.stop(5_000);
     await give(...some('second', 150));
     control = await startControl(own, log, onFatal);
@@ -124,7 +124,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   });
 });
 
-it('serves configuration while its database is away, says so, and catches up when it is back', async () => {
+it('control serves configuration without its database, reports the outage, and recovers with the database', async () => {
   const control = await startControl(settingsOf({ WAYPOST_DATABASE_URL: server.url }), log, onFatal);
   try {
     expect((await call(control, '/deliveries')).status).toBe(200);
@@ -142,7 +142,7 @@ it('serves configuration while its database is away, says so, and catches up whe
   }
 });
 
-it('starts where the database cannot be opened, and opens it later', async () => {
+it('control starts without its database and opens it later', async () => {
   await server.kill();
   const control = await startControl(settingsOf({ WAYPOST_DATABASE_URL: server.url }), log, onFatal);
   try {
