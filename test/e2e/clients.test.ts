@@ -34,8 +34,10 @@ const clients: Client[] = [
 ];
 
 for (const client of clients) {
-  testWith(client.needs, `every call of ${client.name} arrives as documented, unless its integrations exclude webhooks`, () =>
-    story(client),
+  testWith(
+    client.needs,
+    `every call of ${client.name} arrives as documented, unless its integrations exclude webhooks`,
+    () => story(client),
   );
 }
 

@@ -19,7 +19,11 @@ export interface Scene {
 }
 
 export const administration: Record<string, (scene: Scene) => Promise<void>> = {
-  'an administrator creates a token, which is shown once, changes its role and deletes it': async ({ stage, tab, isGood }) => {
+  'an administrator creates a token, which is shown once, changes its role and deletes it': async ({
+    stage,
+    tab,
+    isGood,
+  }) => {
     const { page } = tab;
     const may = async (token: string) => {
       const { status, body } = await asked(stage, '/session', token);

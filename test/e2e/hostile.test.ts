@@ -115,9 +115,12 @@ describe('ingest', () => {
       'missing_write_key',
     ],
   };
-  test.each(Object.entries(cases))('ingest refuses %s with the status and code of the mistake', async (_, [sent, status, code]) => {
-    expect(await refused('/v1/batch', sent())).toEqual({ status, code });
-  });
+  test.each(Object.entries(cases))(
+    'ingest refuses %s with the status and code of the mistake',
+    async (_, [sent, status, code]) => {
+      expect(await refused('/v1/batch', sent())).toEqual({ status, code });
+    },
+  );
 
   test('ingest refuses unknown paths and methods in JSON', async () => {
     expect(await refused('/v1/%E0%A4%A', { body: '{}' })).toMatchObject({
@@ -229,9 +232,12 @@ describe('control', () => {
       'unauthorized',
     ],
   };
-  test.each(Object.entries(bodies))('control refuses %s with a problem that names the mistake', async (_, [sent, status, code]) => {
-    expect(await problem('/sources', sent())).toMatchObject({ status, code });
-  });
+  test.each(Object.entries(bodies))(
+    'control refuses %s with a problem that names the mistake',
+    async (_, [sent, status, code]) => {
+      expect(await problem('/sources', sent())).toMatchObject({ status, code });
+    },
+  );
 
   test('control accepts a name of invalid UTF-8 as text, or refuses it', async () => {
     const body = Buffer.from('{"name":"XX"}');

@@ -137,21 +137,24 @@ describe('certificates', () => {
       }),
     'of another host': () => makeCertificate({ hosts: ['shop.example'] }),
   };
-  test.each(Object.entries(trouble))('a receiver whose certificate is %s gets no request, and the delivery is retried', async (_, certificate) => {
-    const sink = await sinkWith({ tls: certificate() });
-    const { send } = await stage.connect({
-      webhooks: [{ url: sink.url('/secure') }],
-      sharedSecret: 'kept to ourselves',
-    });
-    const { messageId } = await send();
-    await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
-    expect(stage.topics.attemptsOf(messageId)[0]).toMatchObject({
-      outcome: 'retry',
-      urls: [{ outcome: 'retry', error: { code: 'tls' } }],
-    });
-    expect(sink.totalConnections).toBeGreaterThanOrEqual(2);
-    expect(sink.requests).toEqual([]);
-  });
+  test.each(Object.entries(trouble))(
+    'a receiver whose certificate is %s gets no request, and the delivery is retried',
+    async (_, certificate) => {
+      const sink = await sinkWith({ tls: certificate() });
+      const { send } = await stage.connect({
+        webhooks: [{ url: sink.url('/secure') }],
+        sharedSecret: 'kept to ourselves',
+      });
+      const { messageId } = await send();
+      await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
+      expect(stage.topics.attemptsOf(messageId)[0]).toMatchObject({
+        outcome: 'retry',
+        urls: [{ outcome: 'retry', error: { code: 'tls' } }],
+      });
+      expect(sink.totalConnections).toBeGreaterThanOrEqual(2);
+      expect(sink.requests).toEqual([]);
+    },
+  );
 });
 
 test('a delivery whose connection is refused is retried and arrives once the receiver listens', async () => {

@@ -8,7 +8,14 @@ import { SERVICES } from '../../deploy/standalone/service-list';
 import { isAlive } from '../../shared/service/process-id';
 import { eventually } from '../support/eventually';
 import { freePort, freePorts } from '../support/free-port';
-import { descendantIds, descendants, processes, startSupervised, startWithStubs, type Supervised } from '../support/supervised';
+import {
+  descendantIds,
+  descendants,
+  processes,
+  startSupervised,
+  startWithStubs,
+  type Supervised,
+} from '../support/supervised';
 
 /** The supervisor seen from outside, with stand-ins for the services. */
 
