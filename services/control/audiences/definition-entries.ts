@@ -10,11 +10,11 @@ import { type At, type ConfigEntries } from '../config/config-entries';
 import { newId } from '../config/ids';
 
 /**
- * Makes, changes and deletes audiences and computed traits, each with the source that it is told by and its connections.
+ * Creates, changes and deletes audiences and computed traits, each with its source and connections.
  *
- * Several entries change, one after the other, in an order that leaves nothing wrong where it ends in the midst: a definition
- * comes after its source and connections, so that its first sync has somebody to tell, and goes before them. So all that can
- * be left is a source that belongs to nothing: nobody writes to it, and it is swept away (definition-repair.ts).
+ * A change writes several entries, one after the other, in an order that is safe to interrupt: a definition is created
+ * after its source and connections, so that its first sync has receivers, and is deleted before them. So an interrupted
+ * change leaves at most a source without a definition. It gets no messages, and definition-repair.ts deletes it.
  */
 
 export interface Deps {
@@ -28,7 +28,7 @@ type Kind = 'audience' | 'computed_trait';
 type Data = Audience | ComputedTrait;
 const PREFIX = { audience: 'aud', computed_trait: 'trt' } as const;
 
-/** @throws Problem as `Entries.create`, and what `decide` throws: then nothing is left behind */
+/** @throws Problem as `ConfigEntries.create`, or the error of `decide`; then nothing is left behind */
 export async function createDefinition<T extends Data>(
   deps: Deps,
   kind: Kind,
@@ -42,17 +42,17 @@ export async function createDefinition<T extends Data>(
   await entries.create('source', by, () => sourceOf(data, now()));
   try {
     await connect(deps, source, destinations, by);
-    // Once more, where nobody else writes: another may have taken the name meanwhile.
+    // Decides again within the write: another request may have taken the name.
     const entry = await entries.create(kind, by, () => decide(making).data);
     return entry as Entry<T>;
   } catch (error) {
-    // What Kafka did not answer may have been written all the same: then the source is the definition's.
+    // After an unclear answer of Kafka the definition may exist, so the source stays.
     if (error instanceof Problem) await disconnect(deps, source, by);
     throw error;
   }
 }
 
-/** @throws Problem as `Entries.change`, and what `decide` throws: then nothing is changed */
+/** @throws Problem as `ConfigEntries.change`, or the error of `decide`; then nothing is changed */
 export async function changeDefinition<T extends Data>(
   deps: Deps,
   kind: Kind,
@@ -77,14 +77,14 @@ export async function changeDefinition<T extends Data>(
   return entry as Entry<T>;
 }
 
-/** @throws Problem as `Entries.remove` */
+/** @throws Problem as `ConfigEntries.remove` */
 export async function removeDefinition(deps: Deps, kind: Kind, at: At): Promise<void> {
   const { source } = deps.entries.get(kind, at.id).data;
   await deps.entries.remove(kind, at);
   await disconnect(deps, source, at.by);
 }
 
-/** The destinations that are told by a source. */
+/** Returns the destinations connected to a source. */
 export function connectedTo(config: Pick<ConfigView, 'destinationsOf'>, source: string): string[] {
   return config
     .destinationsOf(source)
@@ -92,13 +92,15 @@ export function connectedTo(config: Pick<ConfigView, 'destinationsOf'>, source: 
     .sort();
 }
 
-/** Whether its messages may count: a definition's own source says nothing new. */
+/**
+ * Returns whether a definition may use the messages of a source. The source of a definition carries only Waypost's own.
+ */
 export function isMessageSource(config: Pick<ConfigView, 'source'>, id: string): boolean {
   const source = config.source(id);
   return source !== undefined && source.data.of === undefined;
 }
 
-/** Exactly these from now on. */
+/** Connects a source to exactly these destinations. */
 async function connect(
   { entries, config }: Pick<Deps, 'config' | 'entries'>,
   source: string,
@@ -119,7 +121,7 @@ async function connect(
   }
 }
 
-/** Takes a source away from all its destinations, and deletes it. */
+/** Disconnects a source from all its destinations, and deletes it. */
 export async function disconnect(deps: Pick<Deps, 'config' | 'entries'>, source: string, by: Actor): Promise<void> {
   await connect(deps, source, [], by);
   if (deps.config.source(source)) await deps.entries.remove('source', { id: source, ifMatch: undefined, by });

@@ -9,10 +9,11 @@ import { type ConfigEntries } from '../config/config-entries';
 import { Periodic } from '../../../shared/service/periodic';
 
 /**
- * Ends what a change of an audience or computed trait has left that was cut off in its midst (definition-entries.ts): a source
- * that belongs to nothing says nothing and only lies about; a definition without its source would tell nobody.
+ * Repairs what an interrupted change of an audience or computed trait left (definition-entries.ts): deletes a source
+ * without a definition, and creates the missing source of a definition, which could send nothing.
  *
- * Whoever is at it at this moment looks just the same, in another process too: only what has been so for a while is touched.
+ * A change in progress, also in another process, looks the same. So only leftovers older than `LEFT_FOR_MS` are
+ * repaired.
  */
 export interface DefinitionRepairOptions {
   config: ConfigView;
@@ -22,7 +23,7 @@ export interface DefinitionRepairOptions {
 }
 
 const LOOK_EVERY_MS = 60_000;
-/** Longer than the longest change: each of its records is written within 10 s, or it is given up. */
+/** Longer than the longest change: each of its records is written, or given up, within 10 s. */
 const LEFT_FOR_MS = 5 * 60_000;
 
 type Leftover =
@@ -30,7 +31,7 @@ type Leftover =
   | { kind: 'renamed'; source: string; name: string }
   | { kind: 'missing'; source: Source };
 
-/** What is not as a whole change would have left it. Pure. */
+/** Returns the inconsistencies that an interrupted change leaves. Pure. */
 function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Leftover[] {
   const definitions = [...config.list('audience'), ...config.list('computed_trait')].map(({ data }) => data);
   const byId = new Map(definitions.map((definition) => [definition.id, definition]));
@@ -47,7 +48,7 @@ function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Left
 }
 
 export class DefinitionRepair {
-  /** since when each has been so, ms since 1970 */
+  /** when each leftover was first seen, ms since 1970 */
   #since = new Map<string, number>();
   readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.look());
 
@@ -62,7 +63,7 @@ export class DefinitionRepair {
     return this.#looking.stop();
   }
 
-  /** Mends what has been left for long enough. Never throws: what fails is tried again. */
+  /** Repairs leftovers that are old enough. Never throws: the next run retries failures. */
   async look(): Promise<void> {
     const { config, now, log } = this.options;
     const nowMs = now().getTime();

@@ -1,15 +1,15 @@
 import { sumOf } from './sum-of';
 
-/** How large an audience would be, from what was looked at: pure. */
+/** Estimates the size of an audience from samples. Pure. */
 
-/** What is known of one partition. */
+/** The sample of one partition. */
 export interface Known {
-  /** profiles there are */
+  /** number of profiles */
   profiles: number;
-  /** how many of them were looked at, and how many of those are in */
+  /** sampled profiles, and members among them */
   known: number;
   members: number;
-  /** of those known: what they did may not be known as a whole */
+  /** sampled profiles with incomplete data about their events */
   unsure: number;
 }
 
@@ -20,21 +20,21 @@ export interface Estimate {
   exact: boolean;
 }
 
-/** Of the normal distribution: 95 % lie within so many standard deviations. */
+/** 95 % of a normal distribution lie within this many standard deviations. */
 const DEVIATIONS = 1.96;
 
 /**
- * Users are spread over the partitions by a hash, and drawn by another one: each partition is a stratum of a random sample.
- * The interval is that of Agresti and Coull (two more who are in, and two who are not: also nobody in a sample may be some in
- * all), with the correction for what was drawn of a finite number.
- * @param partitions how many there are; of those that are not given, nothing is known
+ * Estimates the members. A hash spreads users over the partitions, and another hash draws the sample, so each partition
+ * is a stratum of a random sample. The interval is by Agresti and Coull, with a correction for a finite population: it
+ * adds two members and two others, since an audience may have members although a sample has none.
+ * @param partitions number of partitions; those not in `given` have no sample
  */
 export function estimate(given: readonly Known[], partitions: number): Estimate {
   const sum = (read: (each: Known) => number) => sumOf(given, read);
   const counted = sum(({ members }) => members);
   const whole = given.length === partitions && given.every(({ known, profiles }) => known >= profiles);
   if (whole && sum(({ unsure }) => unsure) === 0) return { members: counted, plusMinus: 0, exact: true };
-  // Of a partition that has said nothing: as many as of the others.
+  // A partition without a result counts as the average of the others.
   const profiles = given.length === 0 ? 0 : (sum((each) => each.profiles) * partitions) / given.length;
   const looked = given.filter(({ known }) => known > 0);
   const covered = sumOf(looked, ({ profiles: there }) => there);
@@ -52,7 +52,7 @@ export function estimate(given: readonly Known[], partitions: number): Estimate 
   };
 }
 
-/** Of the number of members in a stratum. */
+/** Returns the variance of the number of members in a stratum. */
 function varianceOf({ profiles, known, members }: Known): number {
   const share = (members + 2) / (known + 4);
   const left = Math.max(0, 1 - known / Math.max(1, profiles));

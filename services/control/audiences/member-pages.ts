@@ -9,11 +9,11 @@ import { type QueryClient, nobodyThere } from './query-client';
 import { newId } from '../config/ids';
 
 /**
- * Pages of members in order of partition and id: each process is asked for its part, and a page ends where nobody answers, so
- * that nobody is left out between two pages.
+ * Pages of members in order of partition and id. Each process is queried for its partitions. A page ends at a partition
+ * without an answer, so that no member is skipped between two pages.
  */
 
-/** Where a page begins: behind a user of a partition, or with its first. */
+/** The start of a page: after a user of a partition, or at the first user. */
 export interface Place {
   partition: number;
   after?: string;
@@ -21,7 +21,7 @@ export interface Place {
 
 export interface MemberPage {
   members: Member[];
-  /** undefined at the end */
+  /** undefined after the last page */
   next: Place | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface PageOptions {
   definition: string;
   limit: number;
   from: Place;
-  /** members of each partition as far as known: how many partitions are asked at once */
+  /** known number of members by partition; it determines how many partitions are queried together */
   expected: ReadonlyMap<number, number>;
 }
 
@@ -43,7 +43,7 @@ export class MemberPages {
     private readonly withinMs = PAGE_WITHIN_MS,
   ) {}
 
-  /** @throws Problem `unavailable` where nobody answers for where the page begins */
+  /** @throws Problem `unavailable` if no process answers for the first partition of the page */
   async page({ definition, limit, from, expected }: PageOptions): Promise<MemberPage> {
     const partitions = await this.asking.partitions();
     const until = performance.now() + this.withinMs;
@@ -62,7 +62,7 @@ export class MemberPages {
     return { members, next: place };
   }
 
-  /** Whether one is in. @throws Problem `unavailable` where those who know do not answer */
+  /** Returns a member, or undefined. @throws Problem `unavailable` if a partition does not answer */
   async find(definition: string, user: string): Promise<Member | undefined> {
     const count = await this.asking.partitions();
     const partitions = Array.from({ length: count }, (_, partition) => ({ partition }));
@@ -74,7 +74,7 @@ export class MemberPages {
     return found;
   }
 
-  /** What is answered until all have, or who was looked for is found, or the time is over. */
+  /** Collects answers until all partitions have answered, the user is found, or the time is over. */
   async #answers(asked: Omit<MembersQuery, 'kind' | 'id' | 'expiresAt'>, until: number) {
     const waitMs = Math.max(0, until - performance.now());
     const now = this.now();
@@ -87,7 +87,7 @@ export class MemberPages {
     const hear = (answer: ProfileResult) => {
       heard = true;
       if (answer.kind !== 'members') return;
-      // A partition that has just moved may be answered for twice: both know it.
+      // For a partition that has just moved, two processes may answer; both are right.
       if (!answers.has(answer.partition)) answers.set(answer.partition, answer);
       const found = asked.user !== undefined && answer.members.length > 0;
       if (found || answers.size === asked.partitions.length) settle();
@@ -103,7 +103,7 @@ export class MemberPages {
   }
 }
 
-/** As many partitions as it takes to fill the page, by what is known of them: their answers are on their way together. */
+/** Returns the partitions that should fill the page, so that they are queried together. */
 export function placesToAsk(
   from: Place,
   { partitions, wanted, expected }: { partitions: number; wanted: number; expected: ReadonlyMap<number, number> },
@@ -117,7 +117,7 @@ export function placesToAsk(
   return places;
 }
 
-/** The members in order, up to the first partition that has not answered or the end of the page. */
+/** Joins the members in order, up to the first partition without an answer or the end of the page. */
 function joined(
   asked: readonly Place[],
   answers: ReadonlyMap<number, MembersResult>,

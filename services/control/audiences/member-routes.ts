@@ -12,10 +12,10 @@ import { decodeAnyCursor, encodeCursor } from '../http/query';
 type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
 
-/** Members from elsewhere, in a body that may be without end: it is read as it comes. */
+/** Uploads members. The body may be of any length, and is read as a stream. */
 export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, Upload> {
   const { entries, kafka, producer, profiles, now, log } = deps;
-  /** audiences with an upload under way: a second one would be mixed with it */
+  /** audiences with an upload in progress: a second upload would mix with it */
   const busy = new Set<string>();
   return {
     'PUT /audiences/{id}/members': (call) => take(true, call),
@@ -53,7 +53,7 @@ interface ShowCall {
   res: Response;
 }
 
-/** The members of one definition. */
+/** Lists the members of a definition. */
 export function showMembers({ entries, members, profiles }: ControlContext, kind: Kind) {
   return async ({ id, query: { limit, after, user }, res }: ShowCall): Promise<void> => {
     const { id: definition } = entries.get(kind, id).data;

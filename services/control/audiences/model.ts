@@ -10,26 +10,26 @@ import { audienceSchema, computedTraitSchema, previewSchema } from './schema';
 import { durationText, parseBody } from '../http/fields';
 import { mergePatch } from '../http/merge-patch';
 
-/** What may be done to audiences and computed traits, and what is shown of them. Pure. */
+/** Validates changes of audiences and computed traits, and builds their API views. Pure. */
 
-/** What a body is held against. */
+/** The configuration that a body is validated against. */
 interface Known {
   sourceExists(id: string): boolean;
   destinationExists(id: string): boolean;
-  /** the name of another definition that has this key, or undefined */
+  /** returns the name of another definition with this key, or undefined */
   keyTaken(key: string, id: string): string | undefined;
 }
 
 export interface Making extends Known {
   id: string;
-  /** id of the source that it will be told by */
+  /** id of the source that will send its calls */
   source: string;
   now: Date;
-  /** by partition of `messages`, where it ends now */
+  /** by partition of `messages`, its current end */
   history: number[];
 }
 
-/** An entry with the destinations that it is to be connected to. */
+/** An entry with the destinations to connect. */
 export interface Made<T> {
   data: T;
   destinations: string[];
@@ -43,7 +43,7 @@ export function createAudience(body: unknown, making: Making): Made<Audience> {
 }
 
 /**
- * Its key stays: receivers know the trait by it.
+ * Changes an audience. Its key stays, because receivers know the trait by it.
  * @throws Problem `invalid_fields`
  */
 export function patchAudience(before: Audience, connected: string[], patch: Json, making: Making): Made<Audience> {
@@ -99,20 +99,20 @@ export function patchTrait(
   return { data: countedAnew(before, { ...data, updatedAt: making.now.toISOString() }, making), destinations };
 }
 
-/** @throws Problem `invalid_fields`, as where an audience is made */
+/** @throws Problem `invalid_fields`, as for a new audience */
 export function readPreview(body: unknown, known: Pick<Known, 'sourceExists'>): z.output<typeof previewSchema> {
   const { condition, sources } = fieldsOf(body);
   const errors = [...conditionErrors(condition), ...unknownIds('sources', sources, (id) => known.sourceExists(id))];
   return parseBody(previewSchema, body, errors);
 }
 
-/** The source by which receivers are told. */
+/** Returns the source that sends a definition's calls to receivers. */
 export function sourceOf({ id, name, source }: Audience | ComputedTrait, now: Date): Source {
   const at = now.toISOString();
   return { id: source, name, enabled: true, writeKeys: [], of: id, createdAt: at, updatedAt: at };
 }
 
-/** @param destinations those that are connected to its source */
+/** @param destinations ids of the destinations connected to its source */
 export function definitionView({ version, data }: Entry<Audience | ComputedTrait>, destinations: string[]) {
   const { id, name, key, source, sources, syncEveryMs, createdAt, updatedAt } = data;
   const common = {
@@ -136,11 +136,11 @@ export function definitionView({ version, data }: Entry<Audience | ComputedTrait
 
 function begun(name: string, { id, source, now, history }: Making) {
   const at = now.toISOString();
-  // That there is a key was checked with the fields.
+  // The validation has checked that the name gives a key.
   return { id, key: keyOf(name) ?? '', source, revision: 1, history, createdAt: at, updatedAt: at };
 }
 
-/** Another condition, event or set of sources is counted from the beginning. */
+/** Starts a new revision, counted from the beginning, if the condition, event or sources changed. */
 function countedAnew<T extends Audience | ComputedTrait>(before: T, after: T, { history }: Making): T {
   const counted = (of: Audience | ComputedTrait) => {
     const { name: _, syncEveryMs: __, updatedAt: ___, ...rest } = of;
@@ -161,7 +161,7 @@ function conditionErrors(condition: unknown): FieldError[] {
   return [{ pointer: pointer(['condition']), detail: mistakeText(expression) }];
 }
 
-/** Computes that are of a property. */
+/** Functions that need a property. */
 const OF_PROPERTY: ReadonlySet<unknown> = new Set(['sum', 'min', 'max', 'most_frequent', 'unique']);
 
 function traitErrors(body: unknown, known: Making, before?: ComputedTrait): FieldError[] {
@@ -202,7 +202,7 @@ function fieldsOf(body: unknown): Record<string, unknown> {
   return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
 
-/** Without the fields that are undefined. */
+/** Removes undefined fields. */
 function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };

@@ -2,7 +2,7 @@ import { audienceSchema, computedTraitSchema, membersQuery, previewSchema, sizes
 import { type Operation, type OperationKey, patchOf } from '../http/operation';
 import { pageParameters } from '../http/query';
 
-/** What the control API does with audiences and computed traits (operations.ts). */
+/** The operations of audiences and computed traits. */
 export const DEFINITION_OPERATIONS = {
   'GET /audiences': {
     role: 'read_only',

@@ -3,22 +3,22 @@ import { estimate } from './estimate';
 import { sumOf } from './sum-of';
 
 /**
- * What the answers to a preview come to: pure.
+ * Combines the results of a preview. Pure.
  *
- * Of each partition the last answer counts, until one says that it is done: that one stays. A partition that moves is counted
- * anew by whoever has it then, so its figures may fall; and the whole is done when all partitions are.
+ * The last result of each partition counts, and its first `done` is final. When a partition moves, its new owner counts
+ * from the beginning, so figures may fall. The preview is done when all partitions are.
  */
 export interface PreviewProgress {
-  /** a process has read the question */
+  /** a process has read the query */
   heard: boolean;
-  /** why there will be no whole */
+  /** why the preview cannot complete */
   refused?: string;
   answers: ReadonlyMap<number, PreviewResult>;
 }
 
 export const NO_PROGRESS: PreviewProgress = { heard: false, answers: new Map() };
 
-/** @returns the same where the answer says nothing new */
+/** @returns the same object if the result adds nothing */
 export function hear(progress: PreviewProgress, answer: ProfileResult): PreviewProgress {
   switch (answer.kind) {
     case 'heard':
@@ -33,12 +33,12 @@ export function hear(progress: PreviewProgress, answer: ProfileResult): PreviewP
   }
 }
 
-/** @param partitions how many there are */
+/** @param partitions number of partitions of profiles */
 export function isDone({ answers }: PreviewProgress, partitions: number): boolean {
   return partitions > 0 && answers.size >= partitions && [...answers.values()].every(({ state }) => state === 'done');
 }
 
-/** Something may be shown. */
+/** Returns whether there are figures to show. */
 export function hasFigures({ answers }: PreviewProgress): boolean {
   return [...answers.values()].some(({ known }) => known > 0);
 }
@@ -57,7 +57,7 @@ export interface PreviewFigures {
 
 const MAX_SAMPLE = 10;
 
-/** @param over nobody waits for further answers: what is missing stays so */
+/** @param over no further results are accepted, so missing partitions stay missing */
 export function figuresOf(progress: PreviewProgress, partitions: number, over: boolean): PreviewFigures {
   const answers = [...progress.answers.values()].sort((a, b) => a.partition - b.partition);
   const done = isDone(progress, partitions);
@@ -69,13 +69,13 @@ export function figuresOf(progress: PreviewProgress, partitions: number, over: b
     sample: answers.flatMap(({ sample }) => sample).slice(0, MAX_SAMPLE),
   };
   if (done) return { phase: 'done', ...figures, detail: noteOf(answers, figures) };
-  // Before all have ended the figures may yet change, also where they look whole.
+  // Until all partitions are done the figures may change, even if they look complete.
   const open = { ...figures, exact: false };
   if (progress.refused !== undefined) return { phase: 'failed', ...open, detail: progress.refused };
   return { phase: over ? 'failed' : 'counting', ...open, detail: missingOf(answers, partitions, over) };
 }
 
-/** What should be known of a result. */
+/** Returns the caveats of a result. */
 function noteOf(answers: readonly PreviewResult[], { exact, of }: { exact: boolean; of: number }): string | null {
   if (exact) return null;
   const profiles = sumOf(answers, (each) => each.profiles);
@@ -85,7 +85,7 @@ function noteOf(answers: readonly PreviewResult[], { exact, of }: { exact: boole
   return [...sampled, ...merged].join('; ');
 }
 
-/** What it waits for. */
+/** Returns what the preview waits for. */
 function missingOf(answers: readonly PreviewResult[], partitions: number, over: boolean): string | null {
   const silent = partitions - answers.length;
   const waiting = answers.filter(({ state }) => state === 'waiting').length;

@@ -10,7 +10,7 @@ import { BASE } from '../http/paths';
 import { type PageQuery } from '../http/preconditions';
 import { decodeCursor, encodeCursor } from '../http/query';
 
-/** Previews of audiences, and what is kept of syncs. */
+/** Routes of previews, sync history and sizes. */
 
 type Kind = 'audience' | 'computed_trait';
 type Preview = 'POST /audiences/preview' | 'GET /audiences/previews/{id}' | 'DELETE /audiences/previews/{id}';
@@ -32,7 +32,7 @@ export function previewHandlers({ config, previews }: ControlContext): Pick<Hand
   };
 }
 
-/** `/syncs` and `/sizes` of audiences and of computed traits. */
+/** Lists `/syncs` and `/sizes` of audiences and of computed traits. */
 export function pastHandlers({ entries, history, now }: ControlContext, kind: Kind) {
   return {
     syncs: async ({ id: asked, query: { limit, after }, res }: { id: string; query: PageQuery; res: Response }) => {

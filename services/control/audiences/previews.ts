@@ -12,18 +12,18 @@ import {
   NO_PROGRESS,
 } from './preview-progress';
 
-/** Previews under way, and those that ended lately: each is asked once, and shown as often as somebody looks. */
+/** Runs previews, and keeps recent results. Each is queried once and can be shown any number of times. */
 
-/** Also one that has to read a week of messages first. */
+/** Also covers a preview that first has to read a week of messages. */
 const LIFETIME_MS = 15 * 60_000;
-/** A page that was closed does not say so. */
+/** A console page that is closed does not cancel its preview. */
 const UNLOOKED_MS = 60_000;
-/** Most conditions are counted in that time, and need not be asked for again. */
+/** Most conditions are counted within this time, so that the console need not ask again. */
 const FIRST_FIGURES_MS = 1_000;
-/** Whoever is there says so at once; one that is busy has a moment. */
+/** A process answers immediately; this allows for a busy one. */
 const HEARD_MS = 3_000;
 const SWEEP_EVERY_MS = 5_000;
-/** A few people's: the oldest is forgotten. */
+/** Enough for a few people at work. A new one replaces the oldest. */
 const MAX_PREVIEWS = 100;
 
 export type PreviewView = { id: string; expiresAt: string } & PreviewFigures;
@@ -32,10 +32,10 @@ interface Preview {
   question: PreviewQuery;
   partitions: number;
   progress: PreviewProgress;
-  /** nobody is listened to any more */
+  /** no further results are accepted */
   over: boolean;
   lookedAt: number;
-  /** wakes whoever waits for its first figures */
+  /** wakes the caller that waits for first figures */
   changed: () => void;
 }
 
@@ -53,8 +53,8 @@ export class Previews {
   ) {}
 
   /**
-   * Begins one, and waits a moment for its first figures.
-   * @throws Problem `unavailable` where nobody answers; AppError `kafka_unavailable`, `overloaded`
+   * Starts a preview, and waits briefly for first figures.
+   * @throws Problem `unavailable` if no process answers; AppError `kafka_unavailable`, `overloaded`
    */
   async start(asked: Pick<PreviewQuery, 'condition' | 'sources'>): Promise<PreviewView> {
     const now = this.now();
@@ -82,7 +82,7 @@ export class Previews {
     throw nobodyThere();
   }
 
-  /** How far it is. @throws Problem `not_found` */
+  /** Returns the current figures. @throws Problem `not_found` */
   get(id: string): PreviewView {
     const preview = this.#previews.get(id);
     if (!preview) {
@@ -92,13 +92,13 @@ export class Previews {
     return viewOf(preview);
   }
 
-  /** Nobody wants it any more. @throws Problem `not_found` */
+  /** Cancels a preview. @throws Problem `not_found` */
   end(id: string): void {
     this.get(id);
     this.#forget(id);
   }
 
-  /** Ends those that nobody has looked at for a minute, and those whose time is over. */
+  /** Ends previews that were not requested for a minute, and expired ones. */
   sweep(): void {
     const nowMs = this.now().getTime();
     for (const [id, preview] of this.#previews) {
@@ -133,7 +133,7 @@ export class Previews {
     this.asking.end(preview.question.id, { withdraw: true, nowMs: this.now().getTime() });
   }
 
-  /** Until there are figures, or for a moment; longer where nobody has been heard of. */
+  /** Waits for figures up to `firstFiguresMs`, or up to `heardMs` for any sign of a process. */
   async #first(preview: Preview): Promise<void> {
     const { firstFiguresMs, heardMs } = this.waits;
     const wait = (ms: number, enough: () => boolean) =>

@@ -17,7 +17,7 @@ export interface ProfilesOptions {
   onFatal: (error: unknown) => void;
 }
 
-/** All that control knows of profiles: what their keepers say by themselves, and what they answer. */
+/** Opens everything that needs the audiences service: its reports, and its answers to queries. */
 export async function openProfiles({ kafka, config, history, producer, log, onFatal }: ProfilesOptions) {
   const now = () => new Date();
   const profiles: ProfileStatus = new ProfileStatus((value) => syncs.add(value));

@@ -5,7 +5,7 @@ import { PROFILE_ANSWERS, PROFILE_EVENTS, PROFILE_QUESTIONS } from '../../../sha
 import { type Log } from '../../../shared/telemetry/log';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 
-/** Asks those who keep profiles, and listens to what they answer, for as long as somebody waits. */
+/** Sends queries to the audiences service, and passes their results on until the caller ends the query. */
 export class QueryClient {
   readonly #answers: RecordWaiter;
 
@@ -17,18 +17,18 @@ export class QueryClient {
     this.#answers = new RecordWaiter(PROFILE_ANSWERS, kafka, log);
   }
 
-  /** Questions that somebody waits for. */
+  /** Number of open queries. */
   get open(): number {
     return this.#answers.size;
   }
 
-  /** How many partitions of profiles there are: as many answers make a whole. */
+  /** Returns the number of partitions of profiles: a complete result has an answer from each. */
   async partitions(): Promise<number> {
     return (await this.kafka.ranges(PROFILE_EVENTS)).length;
   }
 
   /**
-   * Whatever is answered is heard, until `end`.
+   * Sends a query. `hear` gets every result until `end`.
    * @throws AppError `kafka_unavailable`, `overloaded`
    */
   async ask(question: ProfileQuery, hear: (answer: ProfileResult) => void): Promise<void> {
@@ -45,10 +45,10 @@ export class QueryClient {
     }
   }
 
-  /** Nobody listens any more. @param withdraw: and nobody need answer */
+  /** Stops listening. @param withdraw also tells the audiences service that no answer is needed */
   end(id: string, { withdraw, nowMs }: { withdraw: boolean; nowMs: number }): void {
     this.#answers.end(id);
-    // Where it does not arrive, the question expires.
+    // If the cancel does not arrive, the query expires.
     if (withdraw) void this.#append({ kind: 'cancel', id, expiresAt: nowMs }).catch(() => undefined);
   }
 
@@ -61,7 +61,7 @@ export class QueryClient {
   }
 }
 
-/** The answer where nobody answers. */
+/** Returns the problem for a query that no process answered. */
 export function nobodyThere(): Problem {
   const detail = 'No audiences process responds. Start the service audiences or check its /readyz, then try again';
   return new Problem('unavailable', detail, { headers: { 'Retry-After': '5' } });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COMPUTES } from '../../../shared/model/audience-definition';
 
-/** The shapes of what is answered about audiences and computed traits. */
+/** Response schemas of audiences and computed traits. */
 
 const time = z.iso.datetime();
 

@@ -20,7 +20,7 @@ import { etag, page, type PageQuery } from '../http/preconditions';
 import { pastHandlers, previewHandlers } from './preview-routes';
 import { showMembers, uploadHandlers } from './member-routes';
 
-/** What differs between the two kinds. */
+/** The differences between the two kinds. */
 interface Rules<T extends Audience | ComputedTrait> {
   kind: 'audience' | 'computed_trait';
   create: (body: unknown, making: Making) => Made<T>;

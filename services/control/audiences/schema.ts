@@ -4,7 +4,7 @@ import { MAX_USER_BYTES } from '../../../shared/model/profile-records';
 import { durationField, name } from '../http/fields';
 import { pageParameters, timeParameter } from '../http/query';
 
-/** What an audience and a computed trait may be set to: the one source of validation and of the API's description. */
+/** Schemas of audiences and computed traits, used for validation and for the API description. */
 
 const MAX_CONDITION = 8_192;
 const MAX_LIST = 1_000;

@@ -3,39 +3,39 @@ import { type Kafka, type Tail } from '../../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../../shared/kafka/topics';
 import { sumOf } from './sum-of';
 
-/** How far audiences and computed traits are, as their service says by partition. */
+/** Reads the status of audiences and computed traits, which the audiences service reports for each partition. */
 
-/** Of a definition, over all partitions. */
+/** The status of a definition, over all partitions. */
 export interface DefinitionStatus {
-  /** none: no partition has said anything yet */
+  /** none: no partition has reported */
   phase: 'none' | 'counting' | 'first_sync' | 'live';
-  /** how many have said something */
+  /** number of partitions that have reported */
   partitions: number;
-  /** members now, as receivers were told; of a computed trait users with a value */
+  /** members now, as sent to receivers; for a computed trait, users with a value */
   members: number;
-  /** profiles that the first sync has looked at, of how many */
+  /** profiles that the first sync has evaluated, and their total */
   counted: number;
   of: number;
   /** users whose profiles are full: some of their events do not count */
   full: number;
-  /** calls sent since the beginning, and those that Kafka has not acknowledged */
+  /** calls sent so far, and calls that Kafka has not acknowledged */
   sent: number;
   waiting: number;
-  /** the last upload that all have taken over */
+  /** the last upload that all partitions have applied */
   upload: number;
   lastSync: { at: string; looked: number; changed: number } | null;
 }
 
-/** How long the first reading may take; what comes later is read all the same. */
+/** Longest wait for the first read. Later reports are read as well. */
 const CATCH_UP_MS = 60_000;
 
 export class ProfileStatus {
   readonly #said = new Map<string, Map<number, StatusValue>>();
   #tail: Tail | undefined;
-  /** all that was said before this began has been read */
+  /** all reports from before the start have been read */
   caughtUp = false;
 
-  /** @param onStatus called with each, after it counts here */
+  /** @param onStatus called with each report, after it is part of the status */
   constructor(private readonly onStatus: (value: StatusValue) => void = () => undefined) {}
 
   async open(kafka: Pick<Kafka, 'tail'>, onFatal: (error: unknown) => void): Promise<void> {
@@ -51,12 +51,12 @@ export class ProfileStatus {
     await this.#tail?.stop();
   }
 
-  /** By partition, how many members receivers were told of. */
+  /** Returns the members sent to receivers, by partition. */
   membersOf(definition: string): ReadonlyMap<number, number> {
     return new Map(Array.from(this.#said.get(definition) ?? [], ([partition, { members }]) => [partition, members]));
   }
 
-  /** @param revision what an earlier one came to says nothing */
+  /** @param revision reports of earlier revisions are left out */
   of(definition: string, revision: number): DefinitionStatus {
     const said = [...(this.#said.get(definition)?.values() ?? [])].filter((each) => each.revision === revision);
     const sum = (read: (each: StatusValue) => number) => sumOf(said, read);
@@ -99,7 +99,7 @@ function phaseOf(said: readonly StatusValue[]): DefinitionStatus['phase'] {
   return said.some(({ phase }) => phase === 'scanning' || phase === 'live') ? 'first_sync' : 'counting';
 }
 
-/** Written by Waypost alone: what cannot be read is of a newer version, and says nothing here. */
+/** Waypost alone writes this topic, so an unreadable value comes from a newer version, and is skipped. */
 function read(text: string): StatusValue | undefined {
   try {
     return JSON.parse(text) as StatusValue;

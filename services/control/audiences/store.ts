@@ -1,15 +1,15 @@
 import { databaseJson } from '../history/row-codec';
 import { type Database } from '../history/database';
 
-/** What syncs of audiences and computed traits came to, over time: each for a day, then one for each hour. */
+/** Stores the syncs of audiences and computed traits: every step for a day, then one row for each hour. */
 
 export interface SyncRow {
   definition: string;
-  /** beginning of the time that it sums up, ms since 1970: its name */
+  /** start of the step, ms since 1970; identifies the row */
   bucket: number;
-  /** of the last sync in it, ms since 1970 */
+  /** time of the last sync in the step, ms since 1970 */
   at: number;
-  /** when its figures were told, ms since 1970: the later ones hold */
+  /** time of the report, ms since 1970: the latest one wins */
   said: number;
   members: number;
   looked: number;
@@ -20,17 +20,20 @@ export interface SyncRow {
 
 const HOUR_MS = 3_600_000;
 const EACH_FOR_MS = 24 * HOUR_MS;
-/** At least; longer where the history keeps more. */
+/** A minimum; the history's retention may be longer. */
 const KEPT_MS = 90 * EACH_FOR_MS;
-/** More cannot be told apart in a chart. */
+/** More points cannot be distinguished in a chart. */
 const MAX_POINTS = 300;
 
-/** Before this time there is one for each hour. */
+/** Returns the time before which there is one row for each hour. */
 export function thinnedBefore(nowMs: number): number {
   return Math.floor((nowMs - EACH_FOR_MS) / HOUR_MS) * HOUR_MS;
 }
 
-/** Written again they change nothing: of two that sum up the same time the fuller one holds, with the later figures. */
+/**
+ * Upserts rows; repeated rows change nothing. For the same step, counts take the larger value, and sizes the later
+ * report.
+ */
 export async function saveSyncs(database: Database, rows: readonly SyncRow[]): Promise<void> {
   const later = ['members', 'sent', 'waiting'].map(
     (name) =>
@@ -49,7 +52,7 @@ export async function saveSyncs(database: Database, rows: readonly SyncRow[]): P
   );
 }
 
-/** Thins what is older than a day, and drops what is older than all. @param sinceMs the history keeps what is newer */
+/** Thins rows older than a day, and drops expired ones. @param sinceMs the history keeps rows from this time on */
 export async function thinSyncs(database: Database, nowMs: number, sinceMs: number): Promise<void> {
   const last = (name: string) => `(array_agg(${name} order by bucket desc))[1]`;
   await database.query(
@@ -63,7 +66,7 @@ export async function thinSyncs(database: Database, nowMs: number, sinceMs: numb
   await database.query('delete from waypost.syncs where bucket < $1', [Math.min(sinceMs, nowMs - KEPT_MS)]);
 }
 
-/** The newest first. @param page.before the bucket of the last one of the page before */
+/** Lists the newest first. @param page.before the bucket of the last row of the previous page */
 export async function listSyncs(
   database: Database,
   definition: string,
@@ -76,7 +79,7 @@ export async function listSyncs(
   );
 }
 
-/** For a chart, the oldest first: of each step of time the last. */
+/** Returns points for a chart, the oldest first: the last row of each step of time. */
 export async function sizesOf(
   database: Database,
   definition: string,

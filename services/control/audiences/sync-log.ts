@@ -8,9 +8,9 @@ import { Periodic } from '../../../shared/service/periodic';
 import { type DefinitionStatus } from './status';
 
 /**
- * Sums up what the partitions say of their syncs, in steps of time, and writes it every few seconds. All is read again when
- * control starts: what is the same changes nothing (history/syncs.ts), and where not all partitions have been read again yet,
- * nothing is said.
+ * Aggregates the partitions' reports of syncs in steps of time, and writes them every few seconds. After a start of
+ * control all reports are read again: unchanged steps change nothing (store.ts), and a step is not written until all
+ * its partitions have been read again.
  */
 export interface SyncLogOptions {
   history: Pick<History, 'ask'>;
@@ -19,16 +19,16 @@ export interface SyncLogOptions {
     definition: string,
     revision: number,
   ) => Pick<DefinitionStatus, 'members' | 'sent' | 'waiting' | 'partitions'>;
-  /** all that was said before this began has been read */
+  /** all reports from before the start have been read */
   isCaughtUp: () => boolean;
   now: () => number;
   log: Log;
 }
 
 const WRITE_EVERY_MS = 5_000;
-/** Shorter intervals are summed up: people look at them by the minute. */
+/** Shorter intervals are aggregated: people look at minutes. */
 const SHORTEST_STEP_MS = 10_000;
-/** While the database is away: a day of ten audiences at the default interval. */
+/** Rows kept while the database is away: a day of ten audiences at the default interval. */
 const MAX_WAITING = 20_000;
 
 type Row = SyncRow & { partitions: number };
@@ -37,7 +37,7 @@ export class SyncLog {
   /** by definition and bucket */
   readonly #rows = new Map<string, Row>();
   readonly #changed = new Set<string>();
-  /** the last sync of each partition that was added, by definition and partition */
+  /** time of the last sync that was added, by definition and partition */
   readonly #added = new Map<string, number>();
   readonly #writing = new Periodic(WRITE_EVERY_MS, () => this.#write());
 
@@ -47,7 +47,7 @@ export class SyncLog {
     this.#writing.start();
   }
 
-  /** Takes what a partition says, after those who sum up have it. */
+  /** Adds the report of a partition. Call it after the report is part of `status`. */
   add({ definition, partition, revision, lastSync, at }: StatusValue): void {
     const { status, now } = this.options;
     const known = this.#definition(definition);
@@ -55,7 +55,7 @@ export class SyncLog {
     const syncAt = Date.parse(lastSync.at);
     const stepMs = Math.max(SHORTEST_STEP_MS, known.syncEveryMs);
     const bucket = Math.floor(syncAt / stepMs) * stepMs;
-    // That one was thinned; it would be added once more.
+    // The bucket was thinned, and the sync would count twice.
     if (bucket < thinnedBefore(now())) return;
     const key = `${definition} ${bucket}`;
     const from = `${definition} ${partition}`;
@@ -74,7 +74,7 @@ export class SyncLog {
     this.#changed.add(key);
   }
 
-  /** Never throws: what could not be written waits. */
+  /** Never throws: rows that could not be written wait. */
   write(): Promise<void> {
     return this.#writing.now();
   }
@@ -99,7 +99,7 @@ export class SyncLog {
     }
   }
 
-  /** Its size would be too small where some partitions had said nothing yet. */
+  /** Returns the row, unless some partitions have not reported yet: its size would be too small. */
   #whole(key: string): SyncRow | undefined {
     const row = this.#rows.get(key);
     const revision = row && this.#definition(row.definition)?.revision;
@@ -113,7 +113,7 @@ export class SyncLog {
     return (config.audience(id) ?? config.computedTrait(id))?.data;
   }
 
-  /** All but the last two of each definition: nothing comes to the others any more. */
+  /** Drops all but the last two rows of each definition: older ones no longer change. */
   #forget(): void {
     const seen = new Map<string, number>();
     for (const [key, { definition }] of [...this.#rows].reverse()) {

@@ -5,17 +5,17 @@ import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 
 /**
- * Members from elsewhere: lines are written to their users' partitions as they come, and count when the audience's entry in
- * `config` names them. Until then nothing has changed, however the upload ends.
+ * Uploads members. Lines are written to their users' partitions as they arrive, and count once the audience's entry in
+ * `config` names their ranges. An upload that fails before that changes nothing.
  */
 
-/** A line is little more than an id. */
+/** A line contains little more than an id. */
 const MAX_LINE_LENGTH = 4_096;
 const CHUNK = 1_000;
-/** Each is read anew by who starts meanwhile. */
+/** A process that restarts reads every unapplied upload again. */
 const MAX_UNTAKEN = 100;
 
-/** One line: who, and in or out. */
+/** A user id, and whether it is a member. */
 interface Line {
   user: string;
   listed: boolean;
@@ -45,7 +45,7 @@ function readLine(text: string, number: number, full: boolean): Line {
   return { user, listed };
 }
 
-/** The lines of a body, as it comes. @throws Problem `too_large` for a line without end */
+/** Yields the lines of a body as they arrive. @throws Problem `too_large` for a line that is too long */
 async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: string; number: number }> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -66,12 +66,12 @@ export interface Uploading {
   kafka: Pick<Kafka, 'ranges'>;
   producer: Pick<BatchProducer, 'send'>;
   audience: string;
-  /** higher than any before */
+  /** higher than any earlier number of this audience */
   number: number;
   full: boolean;
 }
 
-/** Writes all lines. @returns what makes them count, and how many there were */
+/** Writes all lines. @returns the upload to add to the audience, and the number of lines */
 export async function upload(
   { kafka, producer, audience, number, full }: Uploading,
   body: AsyncIterable<Buffer>,
@@ -86,7 +86,7 @@ export async function upload(
     chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
     lines++;
     if (chunk.length < CHUNK) continue;
-    // The next lines are read when these are safe: that is all there is in memory.
+    // Bounds memory: the next lines are read after Kafka has acknowledged these.
     await producer.send(chunk);
     chunk = [];
   }
@@ -95,7 +95,7 @@ export async function upload(
   return { upload: { number, full, lines, ranges: to.map((end, i) => [from[i] ?? 0, end]) }, lines };
 }
 
-/** The audience with an upload that counts from now on. @param taken up to which all partitions have them */
+/** Adds an upload to the audience. @param taken the last upload that all partitions have applied */
 export function withUpload(audience: Audience, added: Upload, taken: number): Audience {
   const open = (audience.uploads ?? []).filter(({ number }) => number > taken);
   if (open.length >= MAX_UNTAKEN) {

@@ -5,18 +5,18 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type DatabaseFault } from './database-errors';
 
 /**
- * From a topic into the database, many events at once.
+ * Writes the records of a topic to the database in batches.
  *
  * Invariant: a record is done only when its event is committed there: outcome first, offset afterwards. While the
- * database is away the queue is full, the partitions rest, and Kafka keeps what comes.
+ * database is away the queue is full, the partitions pause, and new records wait in Kafka.
  */
 
-/** One transaction a batch: many small ones cost more than all they write. */
+/** One transaction for each batch: many small transactions cost more than the rows in them. */
 const MAX_BATCH = 2_000;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /**
- * While one batch is written the next one gathers. What an idle system writes may gather for a moment; a busy one's for
- * longer, since each batch costs as much as a few hundred of its events: nobody reads along at hundreds a second.
+ * The next batch gathers while one is written, and then for this time: a short time in an idle system, longer in a busy
+ * one, since a batch costs as much as a few hundred events, and no person reads hundreds of events a second.
  */
 const GATHER_MS = 100;
 const GATHER_BUSY_MS = 1_000;
@@ -24,16 +24,16 @@ const BUSY_BATCH = 50;
 const MAX_QUEUED = 6_000;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 /**
- * Where a whole batch gathers within moments and others need all the cores, the history waits for them: at thousands a second
- * nobody reads along. But no longer than this, by the oldest event.
+ * If whole batches gather quickly and other processes need all cores, the history waits for them, since no person reads
+ * thousands of events a second. This limits the age of the oldest event.
  */
 const BEHIND_MS = 60_000;
 const LOOK_EVERY_MS = 500;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 /**
- * How often a batch fails with an unknown fault before it is halved: with the pauses between, six seconds. A half is tried
- * a second time at once, since a partition that another process has ended is found then.
+ * A batch that fails with an unknown fault is halved after this many tries: six seconds, with the pauses between. A
+ * half is retried once immediately, because by then a partition that another process ended has been read again.
  */
 const UNKNOWN_TRIES = 6;
 const HALF_TRIES = 2;
@@ -42,7 +42,7 @@ interface Queued<E> {
   event: E;
   bytes: number;
   record: OpenRecord;
-  /** where it lies: a record can be asked only while it is offered */
+  /** copied, because a record can be asked only while it is offered */
   topic: string;
   partition: number;
   offset: number;
@@ -51,21 +51,21 @@ interface Queued<E> {
 }
 
 export interface BatchWriterOptions<E> {
-  /** What a record says; `skip`: nothing; undefined where it cannot be used. */
+  /** Returns the event of a record, `skip` if it has none, or undefined if the record cannot be used. */
   parse(record: OpenRecord): E | 'skip' | undefined;
   /**
-   * @param events none: nothing but to show that the database takes writes
-   * @throws whatever the database throws; nothing of the batch is written then
+   * @param events empty to test whether the database takes writes
+   * @throws the error of the database; then nothing of the batch is written
    */
   write(events: E[]): Promise<void>;
-  /** What failed, as far as the error tells. */
+  /** Classifies an error of `write`. */
   faultOf(error: unknown): DatabaseFault;
-  /** Whether others need all that this machine's cores can do. */
+  /** Returns whether other processes need all cores of this machine. */
   othersFirst(): boolean;
   now(): number;
   /** Waits before a batch that failed is tried again, ms. */
   pause?(ms: number): Promise<void>;
-  /** Room again after `full`. */
+  /** Called when there is room again after `busy`. */
   onRoom(): void;
   log: Log;
 }
@@ -76,13 +76,13 @@ export class BatchWriter<E extends object> {
   #refused = false;
   #running: Promise<void> | undefined;
   #stopping = false;
-  /** it gathers no longer */
+  /** true once no more records come */
   #hurrying = false;
-  /** a whole batch is there: it need not gather any longer */
+  /** ends the gathering, because a whole batch is queued */
   #enough: () => void = () => undefined;
   /** why the last batch could not be written */
   #trouble: string | undefined;
-  /** unknown faults of the batch at the head, in a row */
+  /** consecutive unknown faults of the first batch */
   #unknown = 0;
   #leftOut = 0;
 
@@ -92,7 +92,7 @@ export class BatchWriter<E extends object> {
     return this.#trouble;
   }
 
-  /** Records that could not be stored, since the start of the process. */
+  /** Records that could not be stored since the process started. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -121,13 +121,13 @@ export class BatchWriter<E extends object> {
     return 'accepted';
   }
 
-  /** What is queued is written without gathering more: nothing comes after it. */
+  /** Writes the queue without gathering more, because no more records come. */
   hurry(): void {
     this.#hurrying = true;
     this.#enough();
   }
 
-  /** Ends after the batch that is being written; the rest is read again by the next process. */
+  /** Stops after the batch that is being written. The next process reads the rest again. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.hurry();
@@ -186,7 +186,7 @@ export class BatchWriter<E extends object> {
     return end < 0 ? [...this.#queue] : this.#queue.slice(0, end);
   }
 
-  /** @throws what `write` throws, where it is to be tried again after a pause */
+  /** @throws the error of `write` if the batch should be retried after a pause */
   async #writeHead(batch: Queued<E>[]): Promise<void> {
     try {
       await this.#writeAll(batch);
@@ -198,7 +198,7 @@ export class BatchWriter<E extends object> {
     }
   }
 
-  /** Finds the event that the database refuses by halves, and leaves it out: it must not stop the others. */
+  /** Halves the batch to find the event that the database refuses, and leaves it out so that the others are stored. */
   async #divide(batch: Queued<E>[], cause: unknown): Promise<void> {
     const [only, ...others] = batch;
     if (only && others.length === 0) {
@@ -225,8 +225,8 @@ export class BatchWriter<E extends object> {
   }
 
   /**
-   * The database must take writes: where it does not (read-only after a failover), no event is at fault, and none is left
-   * out.
+   * Leaves an event out if the database takes writes. If it does not (read-only after a failover), no event is at
+   * fault, and none is left out.
    */
   async #leaveOut(only: Queued<E>, cause: unknown): Promise<void> {
     await this.options.write([]);

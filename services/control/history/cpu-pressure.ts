@@ -1,29 +1,30 @@
 import { cpus } from 'node:os';
 
 /**
- * Whether others need the cores of this machine: who can wait lets them go first. A low priority is not enough for that: its
- * share is small, but what is done for it elsewhere (a broker reads, a disk writes) has the priority of those who do it.
+ * Detects whether other processes need the cores of this machine, so that work without urgency can wait. A low priority
+ * is not enough: its share of CPU is small, but the work it causes elsewhere (a broker reads, a disk writes) runs at
+ * the priority of those processes.
  */
 
-/** CPU time so far, ms: of all cores, of it what was used by anybody, and by this process. */
+/** CPU time so far, ms: total, used by all processes, and used by this process. */
 export interface CoreTimes {
   all: number;
   used: number;
   own: number;
 }
 
-/** Beyond it others get less than they would take. */
+/** Above this share the other processes would get less than they need. */
 const FULL = 0.9;
 const EVERY_MS = 500;
 
-/** What others have used of all cores between two looks, 0 to 1. */
+/** Returns the share of all cores that other processes used between two samples, 0 to 1. */
 export function shareOfOthers(from: CoreTimes, to: CoreTimes): number {
   const all = to.all - from.all;
   const others = to.used - from.used - (to.own - from.own);
   return all > 0 ? Math.min(1, Math.max(0, others / all)) : 0;
 }
 
-/** @returns whether others had all cores for themselves, as of the last half second or more between two questions */
+/** @returns whether the other processes used all cores, measured over half a second or more between two calls */
 export function watchCpuPressure(
   look: () => CoreTimes = coreTimes,
   now: () => number = () => performance.now(),

@@ -13,9 +13,11 @@ export type DatabaseFault = 'data' | 'away' | 'other';
 
 /** SQLSTATE classes: data exceptions, violated constraints, and limits of the server (an index row that is too large). */
 const DATA = /^(22|23|54)/;
-/** No partition covers the row. It passes: another control process has ended the partition, and they are read again. */
+/**
+ * No partition covers the row. This passes: another control process ended the partition, and the list is read again.
+ */
 const NO_PARTITION = '23514';
-/** SQLSTATE classes: connection, resources, operator intervention, I/O. No code: there was no answer. */
+/** SQLSTATE classes: connection, resources, operator intervention, I/O. An empty code: the database did not answer. */
 const AWAY = /^(08|53|57|58|$)/;
 /** The statement timeout: a smaller batch may be fast enough. */
 const CANCELED = '57014';
@@ -29,7 +31,7 @@ export function faultOf(error: unknown, database: Pick<Database, 'broken'> | und
   return AWAY.test(state) && state !== CANCELED ? 'away' : 'other';
 }
 
-/** Whether a query of the API got no answer: it is then refused as `unavailable`. */
+/** Returns whether the database failed to answer. The API then refuses the query as `unavailable`. */
 export function isAway(error: unknown, database: Pick<Database, 'broken'>): boolean {
   if (error instanceof Problem || error instanceof AppError || error instanceof TypeError) return false;
   return database.broken !== undefined || /^(08|53|57|58|XX|$)/.test(sqlState(error));

@@ -1,6 +1,6 @@
 /**
- * What the history wants of a database: PostgreSQL's SQL, on a server (postgres.ts) or embedded (pglite.ts). Whole
- * numbers come as numbers, JSON goes in and comes out as text; times are ms since 1970, as everywhere in Waypost's records.
+ * The interface of the history to PostgreSQL, on a server (postgres.ts) or embedded (pglite.ts). Whole numbers are
+ * returned as numbers, JSON is passed and returned as text, and times are ms since 1970, as in all records of Waypost.
  */
 
 export type Param = string | number | boolean | null;
@@ -11,16 +11,16 @@ export interface Queries {
 }
 
 export interface Transaction extends Queries {
-  /** Adds rows, given in the text format of COPY: what costs least where there are many. */
+  /** Adds rows in the text format of COPY, the cheapest way for many rows. */
   copy: (table: string, columns: string, rows: string) => Promise<void>;
 }
 
 export interface Database extends Queries {
-  /** `embedded`: nobody else cleans it up */
+  /** `embedded`: has no autovacuum */
   readonly kind: 'embedded' | 'server';
-  /** Everything that `work` does, or nothing where it throws. */
+  /** Commits everything that `work` does, or nothing if it throws. */
   transaction: <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
-  /** Why it can no longer be used; then it must be opened anew. */
+  /** Why it can no longer be used and must be opened again; undefined while it works. */
   readonly broken: string | undefined;
   close(): Promise<void>;
 }

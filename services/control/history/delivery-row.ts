@@ -9,17 +9,17 @@ import { type MessageType } from '../../../shared/model/message';
 import { storedId } from './stored-user-id';
 
 /**
- * A delivery as the history knows it, and what an event of `attempts` does to it: pure.
+ * Applies events of `attempts` to the row of a delivery. Pure.
  *
- * Events come at least once, in their order or, after a crash, with older ones among them. So an event of an earlier step
- * (replay, then hop) than the one at hand changes no status, the same event twice changes nothing, and `delivered` is
- * final: what comes after it is only added to the attempts.
+ * Events come at least once, in order or, after a crash, mixed with older ones. So an event of an earlier step (replay,
+ * then hop) than the row's changes no status, a repeated event changes nothing, and `delivered` is final: later events
+ * only add attempts.
  */
 
 export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** One attempt. `n` begins anew with each replay. */
+/** One attempt. `n` restarts with each replay. */
 export interface Try {
   n: number;
   replay: number;
@@ -39,7 +39,7 @@ export interface DeliveryRow {
   type: MessageType;
   /** as stored (stored-user-id.ts) */
   userId: string | null;
-  /** as stored, where there is no `userId` */
+  /** as stored; null if `userId` is set */
   anonymousId: string | null;
   status: Status;
   /** why it waits or ended */
@@ -50,15 +50,15 @@ export interface DeliveryRow {
   settledAt: number | null;
   replay: number;
   hop: number;
-  /** attempts made since it was sent, or sent again */
+  /** attempts since it was sent or replayed */
   made: number;
   test: boolean;
-  /** the record that holds its body: topic/partition/offset */
+  /** the record that contains its body: topic/partition/offset */
   record: string;
   tries: Try[];
 }
 
-/** An endpoint without end of failures, or a tier of milliseconds, must not make a row without end. */
+/** Bounds the row if an endpoint keeps failing or a tier lasts milliseconds. */
 const MAX_TRIES = 100;
 const MAX_RESPONSES = 30;
 
@@ -84,7 +84,7 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
   };
 }
 
-/** Before any of its events: older than each of them. */
+/** The row before any of its events, older than all of them. */
 function firstRow(event: DeliveryEvent): DeliveryRow {
   return {
     id: event.delivery,
@@ -110,7 +110,7 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
 }
 
 function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
-  // Written beside the replayed record: it may be read after what delivery says of that one.
+  // Written together with the replayed record, so it may be read after the first event of that record.
   if (event.kind === 'waiting' && event.reason === REPLAYED) return event.replay <= row.replay;
   return event.replay < row.replay || (event.replay === row.replay && event.hop < row.hop);
 }
@@ -130,7 +130,7 @@ function statusOf(event: DeliveryEvent): Status {
 
 function reasonOf(event: DeliveryEvent, status: Status): string | null {
   if (status === 'delivered') return null;
-  // A test is tried once, and nothing more is said of it.
+  // A test send is tried once, and has no later events.
   return event.reason ?? (status === 'dead' ? 'rejected' : null);
 }
 
@@ -139,8 +139,8 @@ function addTry(tries: Try[], event: AttemptEvent): Try[] {
   const same = tries.filter((each) => each.n === n && each.replay === replay);
   const added: Try = { n, replay, at, durationMs, outcome, urls };
   if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
-  // Requests that ended after another URL's answer had settled the attempt. A crash may have repeated it: the last that
-  // lacks these URLs is the one.
+  // Requests that ended after the response of another URL had settled the attempt. A crash may have repeated the
+  // attempt: the URLs are added to the last try without them.
   const lacks = (each: Try) => !urls.some(({ url }) => each.urls.some((known) => known.url === url));
   const target = same.findLast(lacks);
   if (!target) return same.length > 0 ? tries : bounded([...tries, added]);

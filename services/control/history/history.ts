@@ -20,22 +20,24 @@ import { databaseId, migrate } from './schema';
 import { thinSyncs } from '../audiences/store';
 
 /**
- * The history: fed from `attempts`, asked by the API. It is on nobody's path: where its database cannot be used, that is
- * said, tried again, and everything else of control goes on.
+ * Stores `attempts` and serves the queries of the API. No delivery depends on it: while its database cannot be used,
+ * control logs this, retries, and continues with everything else.
  */
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
-/** Longer than the indexes of a large part take. After a crash another process takes over retention after this time. */
+/** Longer than indexing a large partition takes. After a crash another process takes over retention after this time. */
 const KEEP_LEASE_MS = 600_000;
-/** Who catches up writes more in a minute than there may be room for: about 15 MB. */
+/**
+ * While it catches up, a process can write more in a minute than the size limit leaves room for. This is about 15 MB.
+ */
 const KEEP_EVERY_ROWS = 20_000;
-/** Rows that were deleted are cleared away with the next look, also where they are few. */
+/** Makes the next run vacuum after a deletion, even if it removed few rows. */
 const CLEAN_UP_SOON = 1_000_000;
 
 export interface HistoryOptions {
-  /** opens the database; called again after it failed */
+  /** opens the database; called again after a failure */
   open: () => Promise<Database>;
   kafka: Pick<Kafka, 'consume' | 'committed'>;
   keep: Retention;
@@ -48,13 +50,13 @@ export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
   #parts: TablePartition[] = [];
-  /** the deletions of users that this process knows */
+  /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
-  /** rows of each part that were written over since it was last cleaned up */
+  /** rows of each partition updated since its last vacuum */
   readonly #changed = new Map<string, number>();
-  /** parts that were written to since the room was looked at */
+  /** partitions written to since the last retention run */
   #written = new Map<string, number>();
-  /** written since the room was looked at */
+  /** rows written since the last retention run */
   #unlooked = 0;
   #consumptions: Consumption[] = [];
   #keeping: NodeJS.Timeout | undefined;
@@ -80,25 +82,25 @@ export class History {
     });
   }
 
-  /** Resolves when the database was opened, or could not be; then it is tried again for as long as it takes. */
+  /** Resolves when the first try to open the database ends. If it failed, opening is retried until it succeeds. */
   async start(): Promise<void> {
     await this.#open();
     if (!this.#database) void this.#openLater();
   }
 
-  /** Why it cannot be asked, or lags behind; undefined where all is well. */
+  /** Why the history cannot be queried or lags behind; undefined if it works. */
   get trouble(): string | undefined {
     return this.#why ?? this.#feed.trouble ?? this.#audit.trouble;
   }
 
-  /** Events and notes that could not be stored, since the start of the process. */
+  /** Events and audit notes that could not be stored since the process started. */
   get leftOut(): number {
     return this.#feed.leftOut + this.#audit.leftOut;
   }
 
   /**
-   * Asks the database.
-   * @throws Problem `unavailable` where it cannot be asked
+   * Runs a query.
+   * @throws Problem `unavailable` while the database cannot be used
    */
   async ask<T>(work: (database: Database) => Promise<T>): Promise<T> {
     const database = this.#database;
@@ -114,8 +116,8 @@ export class History {
   }
 
   /**
-   * Removes the rows of users, and takes in no more of what was accepted from them before.
-   * @returns how many rows were removed
+   * Removes the rows of users, and rejects their deliveries that were accepted before the deletion.
+   * @returns number of rows removed
    * @throws Problem `unavailable`
    */
   async forget(deletion: Deletion): Promise<number> {
@@ -125,7 +127,7 @@ export class History {
     return rows;
   }
 
-  /** Learns of the deletions that other processes wrote. @throws Problem `unavailable` */
+  /** Reads the deletions that other processes wrote. @throws Problem `unavailable` */
   async learnDeletions(): Promise<void> {
     await this.ask((database) => this.forgotten.refresh(database, this.options.now()));
   }
@@ -145,7 +147,7 @@ export class History {
     clearInterval(this.#keeping);
     const feeds = [this.#feed, this.#audit];
     for (const feed of feeds) feed.hurry();
-    // They end when what they gave is written, as long as that is quickly done.
+    // Each stops after its handed-out records are written, or after a second.
     await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
     await Promise.all(feeds.map((feed) => feed.stop()));
     await this.#busy;
@@ -168,7 +170,7 @@ export class History {
       log.info({ kind: database.kind }, 'history.opened');
       this.#keeping ??= setInterval(() => void this.#keep(), KEEP_EVERY_MS);
     } catch (error) {
-      // What is known of such errors names no password: the URL itself is never in them.
+      // The message of such an AppError contains no password, since it never contains the URL.
       this.#why = error instanceof AppError ? error.message : 'it cannot be opened; the log tells why';
       log.error({ reason: messageOf(error) }, 'history.not_opened');
       await database?.close().catch(() => undefined);
@@ -193,7 +195,7 @@ export class History {
       .then(() => this.#openLater());
   }
 
-  /** The groups are the database's own: a new one reads again all that the topics still have. */
+  /** The consumer groups belong to the database: a new database reads everything that the topics still have. */
   async #consume(database: Database): Promise<void> {
     if (this.#consumptions.length > 0) return;
     const { kafka, onFatal } = this.options;
@@ -227,7 +229,7 @@ export class History {
         this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
       }
     } catch (error) {
-      // Another process may have made the part that was missing.
+      // Another process may have created the missing partition.
       this.#parts = await readParts(database);
       throw error;
     }
@@ -240,7 +242,7 @@ export class History {
     this.#unlooked = 0;
     try {
       await this.#writing(async (database) => {
-        // Two processes must not drop the same part.
+        // Only one process may drop partitions.
         if (!(await takeLease(database, 'retention', { owner: this.#owner, forMs: KEEP_LEASE_MS }))) {
           this.#parts = await readParts(database);
           return;
@@ -260,7 +262,7 @@ export class History {
     }
   }
 
-  /** One after the other: what writes events must not meet what drops their part. */
+  /** Runs one write at a time, so that no event is written while its partition is dropped. */
   #writing(work: (database: Database) => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
       const database = this.#database;

@@ -1,11 +1,12 @@
 /**
- * The indexes of a part of the deliveries: one for each filter, in the order of the list. Ids are looked up alone: their hash
- * is half the size. The short column at the end of some is for filters that are joined: a rare type among the many rows of a
- * destination is told in the index, and only what matches is fetched from the rows.
+ * The indexes of a partition of the deliveries: one for each filter, in the order of the list. Ids are looked up alone,
+ * and a hash is half the size. The short last column of some is for combined filters: the index alone finds a rare type
+ * among the many rows of a destination, and only matching rows are fetched.
  *
- * An index that grows row by row costs more than twice as much as one made of all rows at once. So an embedded database, whose
- * time is control's, makes a part's indexes when the part has its rows (table-partitions.ts says when): until then it is read from end
- * to end, which a part of that size allows. A server has a part's indexes from its beginning, and parts of any size.
+ * An index built row by row costs more than twice as much as one built at the end. An embedded database uses control's
+ * CPU time, so it indexes a partition when it has its rows (table-partitions.ts decides when). Until then queries scan
+ * the partition, which is small enough for that. A server indexes partitions from the beginning, and they may have any
+ * size.
  */
 
 const INDEXES = {
@@ -14,15 +15,18 @@ const INDEXES = {
   status: '(status, accepted_at, type)',
   type: '(type, accepted_at, status)',
   user: '(user_id, accepted_at)',
-  // For deletions alone.
+  // For deletions only.
   anonymous: '(anonymous_id) where anonymous_id is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
-  // What did not arrive, of one destination: few among many. The overview counts what is under way by it alone.
+  // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by this index alone.
   trouble: `(destination, status, accepted_at) include (test) where status <> 'delivered'`,
 };
 
-/** What makes a part's indexes. Each may be done by itself; one that a crash left out is made when all are done again. */
+/**
+ * Returns the statements that index a partition. Each can run alone; after a crash all run again and create the missing
+ * indexes.
+ */
 export function indexing(part: string): string[] {
   return [
     ...Object.entries(INDEXES).map(
@@ -33,8 +37,8 @@ export function indexing(part: string): string[] {
 }
 
 /**
- * How closely a look at the values goes into some columns, the default being 100. No question compares the first, which are
- * most of a row. Of ids it must be known that each is another: else a message is looked for in the order of the list.
+ * Statistics targets of some columns; the default is 100. No query compares the columns with 0, which make up most of a
+ * row. For ids PostgreSQL must know that they are unique; otherwise it scans the list in its order to find a message.
  */
 const STATISTICS = { tries: 0, record: 0, reason: 0, id: 1, message: 1 };
 

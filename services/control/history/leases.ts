@@ -1,22 +1,22 @@
 import { type Database } from './database';
 
 /**
- * Leases choose the control process that does a job only one may do. The database's clock counts, so clocks of processes
- * may differ.
+ * A lease chooses the one control process that may do a job. It uses the clock of the database, so the clocks of
+ * processes may differ.
  */
 
 /** SQL: the time now, ms since 1970, also within a long transaction. */
 export const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 export interface Lease {
-  /** names the process, and is new with each start */
+  /** names the process; new with each start */
   owner: string;
   forMs: number;
 }
 
 /**
- * Takes or renews a lease. An embedded database has one process: a lease of another is of a process that is gone.
- * @returns whether it is the owner's until `forMs` from now
+ * Takes or renews a lease. An embedded database has one process, so any other owner has ended.
+ * @returns whether the owner holds it until `forMs` from now
  */
 export async function takeLease(database: Database, name: string, { owner, forMs }: Lease): Promise<boolean> {
   const rows = await database.query(
@@ -29,7 +29,7 @@ export async function takeLease(database: Database, name: string, { owner, forMs
   return rows.length > 0;
 }
 
-/** Ends a lease before its time, so that the next process need not wait. */
+/** Ends a lease early, so that the next process need not wait. */
 export async function dropLease(database: Database, name: string, owner: string): Promise<void> {
   await database.query('delete from waypost.leases where name = $1 and owner = $2', [name, owner]);
 }

@@ -2,8 +2,8 @@ import { ALERTS_ID } from '../../../shared/model/config';
 import { type DeliveryRow } from './delivery-row';
 
 /**
- * What the overview counts, by destination and minute, so that it need not look at a million rows: pure. Counted is what
- * changed in the history, so that an event that is read twice counts once.
+ * Counts deliveries by destination and minute, so that the overview need not scan a million rows. Pure. It counts
+ * changes of rows, so that an event that is read twice counts once.
  */
 
 export interface MinuteCount {
@@ -16,11 +16,14 @@ export interface MinuteCount {
 }
 
 const MINUTE_MS = 60_000;
-/** Four buckets to a doubling: a percentile read from them is at most 19 % off. */
+/** Four buckets for each doubling: a percentile read from them is at most 19 % off. */
 const BUCKETS_PER_DOUBLING = 4;
 const TOOK = 'took:';
 
-/** What a change of a delivery adds. Tests count for nothing, nor do Waypost's own alerts: neither is anybody's traffic. */
+/**
+ * Returns the counts that a change of a delivery adds. Test sends and Waypost's own alerts are not traffic, and do not
+ * count.
+ */
 export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): MinuteCount[] {
   if (after.test || after.destination === ALERTS_ID) return [];
   const counts: MinuteCount[] = [];
@@ -33,17 +36,17 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): M
   }
   if (after.settledAt !== null && after.settledAt !== before?.settledAt) {
     add(after.status, after.settledAt);
-    // A replay's time says when somebody asked for it, not how fast anything is.
+    // The time of a replay shows when somebody requested it, not how fast a delivery was.
     if (after.status === 'delivered' && after.replay === 0) add(took(after), after.settledAt);
   }
   return counts;
 }
 
-/** The attempts that a change of a delivery added. */
+/** Returns the attempts that a change of a delivery added. */
 function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
   if (!before) return after.tries;
   if (before.tries === after.tries) return [];
-  // A late addition replaces an attempt by itself with more URLs.
+  // A late event replaces an attempt by the same attempt with more URLs.
   const known = new Set(before.tries.map(({ n, replay, at }) => `${n}/${replay}/${at}`));
   return after.tries.filter(({ n, replay, at }) => !known.has(`${n}/${replay}/${at}`));
 }
@@ -53,7 +56,7 @@ function took({ acceptedAt, settledAt }: DeliveryRow): string {
   return TOOK + String(Math.floor(Math.log2(ms) * BUCKETS_PER_DOUBLING));
 }
 
-/** The same counts with those of one destination, minute and kind in one. */
+/** Merges the counts of the same destination, minute and kind. */
 export function sumCounts(counts: readonly MinuteCount[]): MinuteCount[] {
   const sums = new Map<string, MinuteCount>();
   for (const each of counts) {
@@ -66,8 +69,8 @@ export function sumCounts(counts: readonly MinuteCount[]): MinuteCount[] {
 }
 
 /**
- * A percentile from counts of `took:` buckets: the middle of the bucket that it falls into.
- * @returns ms, or null where nothing was delivered
+ * Returns a percentile of the `took:` buckets: the middle of the bucket that contains it.
+ * @returns ms, or null if nothing was delivered
  */
 export function percentile(counts: readonly Pick<MinuteCount, 'what' | 'count'>[], share: number): number | null {
   const buckets = counts

@@ -5,10 +5,10 @@ import { openPglite } from './pglite';
 import { openPostgres } from './postgres';
 import { type Retention } from './retention';
 
-/** Which database the settings name, and how much it keeps. */
+/** Opens the database that the settings name, and returns its limits. */
 
 const MB = 1024 * 1024;
-/** A laptop's disk, and a server that somebody chose. */
+/** A laptop's disk, compared to a server that somebody chose for this. */
 const EMBEDDED_MB = 2_048;
 const SERVER_MB = 102_400;
 

@@ -1,16 +1,16 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type OpenRecord } from '../../../shared/kafka/port';
 
-/** What a record of `attempts` says. */
+/** An event in a record of `attempts`. */
 export type Event = DeliveryEvent | CircuitEvent;
 
 const MAX_ID_CHARACTERS = 256;
-/** How far ingest's clock may be ahead of the broker's. */
+/** Most that the clock of ingest may be ahead of the broker's. */
 const MAX_AHEAD_MS = 86_400_000;
 
 const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
 
-/** As much as the history relies on is checked; undefined where it cannot be used. */
+/** Checks the fields that the history relies on. Returns undefined if the record cannot be used. */
 export function parseEvent({ value, timestampMs }: OpenRecord): Event | undefined {
   try {
     const event = JSON.parse(value?.toString() ?? '') as Event;
@@ -20,14 +20,14 @@ export function parseEvent({ value, timestampMs }: OpenRecord): Event | undefine
     const texts = [delivery, message, source, type, record.topic].every(isId);
     const numbers = [replay, hop, n, record.partition, record.offset].every((each) => Number.isInteger(each));
     if (!texts || !numbers || !isTime(acceptedAt) || !isTime(expiresAt)) return undefined;
-    // Each day has a table: an event of the year 9999 would make one that nothing ever drops.
+    // Each day has its table: retention would never drop a table of the year 9999.
     return Date.parse(acceptedAt) <= timestampMs + MAX_AHEAD_MS ? event : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Ids that Waypost makes are far shorter; they are part of indexes, whose rows are bounded. */
+/** Ids that Waypost generates are far shorter. Ids are indexed, and the size of an index row is limited. */
 function isId(value: unknown): boolean {
   return typeof value === 'string' && value.length <= MAX_ID_CHARACTERS;
 }

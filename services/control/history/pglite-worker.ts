@@ -5,30 +5,30 @@ import { messageOf } from '../../../shared/service/errors';
 import { type Param } from './database';
 
 /**
- * The embedded PostgreSQL in a thread of its own: it runs while a query runs, and whoever shares a thread with it stands
- * still. It gives way to everything else on the machine: a history that lags harms nobody, a late delivery does.
+ * Runs the embedded PostgreSQL in its own thread, since a query blocks the thread it runs in. The thread yields to
+ * everything else on the machine: a late history harms nothing, a late delivery does.
  */
 
 export interface WorkerData {
   dir: string;
-  /** only make the files, and end: making them takes 500 MB that are never given back */
+  /** only create the files, then end: creating them takes 500 MB that are not returned to the system */
   create: boolean;
 }
 export interface Question {
   id: number;
   sql: string;
   params: readonly Param[];
-  /** what COPY reads as the file /dev/blob */
+  /** the content of the file /dev/blob, which COPY reads */
   blob?: string;
 }
 export type Answer = { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
-/** Behind control itself, which gives way to the other services of its machine (deploy/standalone/nice.ts). */
+/** Lower than control's priority, which is lower than the priority of the other services (deploy/standalone/nice.ts). */
 const NICENESS = 15;
 
 /**
- * Beside the default of 1 GB for the log and 128 MB for buffers this is little, and enough: one writer, few readers. No
- * full replication log is needed. A crash of the process loses nothing; the power of the machine is another matter.
+ * Less than the defaults of 1 GB for the WAL and 128 MB for buffers, and enough for one writer and few readers. No
+ * replica needs the WAL. A crash of the process loses nothing; a power failure of the machine may.
  */
 const SETTINGS = [
   "max_wal_size = '64MB'",
@@ -39,7 +39,7 @@ const SETTINGS = [
   "wal_level = 'minimal'",
 ];
 
-/** Three tenths of the default: a look at how values are spread costs as much as 5,000 rows, and a part has 50,000. */
+/** Three tenths of the default: ANALYZE then costs as much as 5,000 rows, and a partition has 50,000. */
 const STATISTICS = 30;
 
 async function main(): Promise<void> {
@@ -51,13 +51,13 @@ async function main(): Promise<void> {
     return;
   }
   await database.query(`set default_statistics_target = ${String(STATISTICS)}`);
-  // At 4 MB the overview's sums of a day are sorted by way of the disk.
+  // With 4 MB the sums of a day for the overview are sorted on disk.
   await database.query(`set work_mem = '16MB'`);
   parentPort?.on('message', (question: Question | 'close') => {
     if (question === 'close') void database.close().then(() => process.exit(0));
     else void answer(database, question);
   });
-  // Not before: who starts the system waits for the files to be made and opened.
+  // Only now, because the start of the system waits until the files are created and opened.
   setPriority(NICENESS);
   parentPort?.postMessage('ready');
 }
@@ -74,6 +74,6 @@ async function answer(database: PGlite, { id, sql, params, blob }: Question): Pr
 }
 
 void main().catch((error: unknown) => {
-  // A WebAssembly module that failed to begin throws a number or an object without a message.
+  // A WebAssembly module that failed to start throws a number or an object without a message.
   throw error instanceof Error ? error : new Error(`PGlite could not open its files (${JSON.stringify(error)})`);
 });

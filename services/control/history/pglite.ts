@@ -7,19 +7,19 @@ import { ROOT } from '../../../shared/service/repo-root';
 import { type Database, type Param, type Row, type Transaction } from './database';
 import { type Answer, type Question, type WorkerData } from './pglite-worker';
 
-/** The embedded database as the rest sees it: files in the data dir, and a thread that holds them open (pglite-worker.ts). */
+/** Opens the embedded database: files in the data directory, used by a worker thread (pglite-worker.ts). */
 
 const CLOSE_MS = 10_000;
 
-/** Also where this runs from source (in tests), the thread runs what was compiled: Node reads no TypeScript. */
+/** The thread runs compiled code, also if this file runs from source (in tests): Node cannot load TypeScript. */
 const WORKER_FILE = join(
   __dirname.startsWith(join(ROOT, 'dist')) ? __dirname : join(ROOT, 'dist', relative(ROOT, __dirname)),
   'pglite-worker.js',
 );
 
 /**
- * Opens the database in a folder, which is made where it is missing.
- * @throws AppError `cannot_start` where another process has it open
+ * Opens the database in a folder, and creates the folder if necessary.
+ * @throws AppError `cannot_start` if another process has the database open
  */
 export async function openPglite(folder: string): Promise<Database> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -36,16 +36,16 @@ export async function openPglite(folder: string): Promise<Database> {
   }
 }
 
-/** It holds keys that sign sessions; earlier versions made the folder readable for all. */
+/** The folder contains keys that sign sessions. Earlier versions created it readable for all. */
 function closeToOthers(folder: string): void {
   try {
     chmodSync(folder, 0o700);
   } catch {
-    // A volume of another owner: its mode is for whoever mounts it to set.
+    // The volume belongs to another owner, who sets its mode.
   }
 }
 
-/** They appear complete or not at all: half a database would never open. */
+/** Creates the files under another name first, since a half-created database would never open. */
 async function createFiles(folder: string, dir: string): Promise<void> {
   const draft = join(folder, 'pg.new');
   rmSync(draft, { recursive: true, force: true });
@@ -121,8 +121,7 @@ async function openThread(worker: Worker): Promise<Thread> {
 }
 
 /**
- * The database that a thread speaks for. One connection: who wants a transaction has it alone meanwhile, and so has every
- * other query.
+ * Returns the database of a thread. It has one connection, so transactions and other queries run one after the other.
  */
 export async function databaseInThread(worker: Worker, onClosed: () => void): Promise<Database> {
   const thread = await openThread(worker);

@@ -1,12 +1,12 @@
 import { Pool, type PoolClient, Query, types } from 'pg';
 import { type Database, type Param, type Queries, type Row, type Transaction } from './database';
 
-/** The history in a PostgreSQL of one's own (WAYPOST_DATABASE_URL). */
+/** The history in an external PostgreSQL (WAYPOST_DATABASE_URL). */
 
-/** One writes, the others answer people. */
+/** One connection writes, the others serve queries. */
 const CONNECTIONS = 6;
 const CONNECT_MS = 5_000;
-/** A query that takes longer is of no use to who asked, and holds a connection. */
+/** A slower query no longer helps its caller, and holds a connection. */
 const STATEMENT_MS = 30_000;
 
 /** int8: counts and ms since 1970 are far below 2^53. */
@@ -24,7 +24,7 @@ export async function openPostgres(url: string): Promise<Database> {
       getTypeParser: (oid, format) => (oid === INT8 ? Number : (types.getTypeParser(oid, format) as Parser)),
     },
   });
-  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  // The pool replaces a connection that breaks while idle. Without a listener the error would end the process.
   pool.on('error', () => undefined);
   try {
     await pool.query('select 1');
@@ -38,7 +38,8 @@ export async function openPostgres(url: string): Promise<Database> {
     query: queriesOf(pool).query,
     transaction: async (work) => {
       const client = await pool.connect();
-      // Nobody listens to one that is lent out, and an error that nobody hears ends the process; who asks is told anyway.
+      // A checked-out client has no error listener, and an unhandled error would end the process. The query rejects
+      // anyway.
       const heard = () => undefined;
       client.on('error', heard);
       try {
@@ -59,7 +60,7 @@ async function inTransaction<T>(client: PoolClient, work: (transaction: Transact
     await client.query('commit');
     return result;
   } catch (error) {
-    // Where the connection is gone, so is the transaction.
+    // If the connection is gone, so is the transaction.
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
@@ -82,13 +83,13 @@ function copyOn(client: PoolClient): Transaction['copy'] {
     });
 }
 
-/** What of a connection `pg` has, and its types leave out. */
+/** Methods of a `pg` connection that its types omit. */
 interface CopyConnection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
-/** COPY from what is at hand: `pg` knows the protocol, and leaves it to others to use it. (`rows` is a name that it has taken.) */
+/** COPY from memory: `pg` implements the protocol but no such query. (It uses the name `rows` itself.) */
 class CopyIn extends Query {
   constructor(
     sql: string,

@@ -3,7 +3,7 @@ import { type Database, type Param } from './database';
 import { type DeliveryRow, type Status } from './delivery-row';
 import { storedIds } from './stored-user-id';
 
-/** What is asked of the history. Each filter has an index in the order of the list; see schema.ts. */
+/** Queries of the API. Each filter has an index in the order of the list; see schema.ts. */
 
 export interface Filter {
   destination?: string | undefined;
@@ -14,24 +14,24 @@ export interface Filter {
   type?: string | undefined;
   /** accepted at this time or later, ms since 1970 */
   since?: number | undefined;
-  /** accepted before this time */
+  /** accepted before this time, ms since 1970 */
   until?: number | undefined;
 }
 
-/** Where the page before ended. */
+/** The last row of the previous page. */
 export interface Cursor {
   acceptedAt: number;
   id: string;
 }
 
-/** The newest first; of the same millisecond, by id. */
+/** Lists the newest first, and by id within a millisecond. */
 export async function listDeliveries(
   database: Database,
   filter: Filter,
   page: { limit: number; after?: Cursor | undefined },
 ): Promise<DeliveryRow[]> {
   const params: Param[] = [];
-  // No text of PostgreSQL's holds a NUL: what was written has U+FFFD in its place (row-codec.ts).
+  // A text of PostgreSQL cannot contain NUL: row-codec.ts stored U+FFFD instead.
   const param = (value: Param) =>
     `$${params.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)}`;
   const equal = { destination: filter.destination, source: filter.source, status: filter.status, type: filter.type };
@@ -43,7 +43,7 @@ export async function listDeliveries(
   if (filter.until !== undefined) where.push(`accepted_at < ${param(filter.until)}::bigint`);
   if (page.after) {
     const [at, id] = [`${param(page.after.acceptedAt)}::bigint`, param(page.after.id)];
-    // The first condition is what an index by time can use.
+    // An index by time can use the first condition only.
     where.push(`accepted_at <= ${at}`, `(accepted_at, id) < (${at}, ${id})`);
   }
   const rows = await database.query(
@@ -65,7 +65,7 @@ export interface DestinationCount {
   count: number;
 }
 
-/** What was counted from a time on, by destination. */
+/** Returns the counts since a time, by destination. */
 export function countsSince(database: Database, sinceMs: number): Promise<DestinationCount[]> {
   return database.query<DestinationCount & Record<string, unknown>>(
     `select destination, what, sum(count)::bigint as count from waypost.counts
@@ -80,7 +80,7 @@ export interface SeriesCount {
   count: number;
 }
 
-/** The same in steps of time: of one destination, or of all together. */
+/** Returns the counts in steps of time, of one destination or of all. */
 export function countsInSteps(
   database: Database,
   { sinceMs, stepMs, destination }: { sinceMs: number; stepMs: number; destination: string | undefined },
@@ -93,7 +93,7 @@ group by 1, 2 order by 1`,
   );
 }
 
-/** Deliveries under way now, by destination and status. */
+/** Returns the number of open deliveries, by destination and status. */
 export function openDeliveries(database: Database): Promise<{ destination: string; status: string; count: number }[]> {
   return database.query(
     `select destination, status, count(*)::bigint as count from waypost.deliveries

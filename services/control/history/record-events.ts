@@ -7,23 +7,23 @@ import { newPart, type TablePartition, partOf } from './table-partitions';
 import { type MinuteCount, countsOf, sumCounts } from './minute-counts';
 
 /**
- * Writes events of `attempts` down, many at once.
+ * Writes events of `attempts` in batches.
  *
- * What an event does is decided here, from the row as it stands (delivery-row.ts), not in SQL: events come again after
- * every crash, and what they changed then must not change twice. Most deliveries have one event: they are added unseen,
- * by COPY, which takes all of them or none. Where one is there already the batch is taken again, and every row looked at.
+ * The effect of an event is computed here, from the current row (delivery-row.ts), and not in SQL: events come again
+ * after every crash, and must not change anything twice. Most deliveries have one event: COPY adds them without a look
+ * at the table, and takes all of them or none. If one exists already, the batch is repeated with a look at each row.
  */
 
-/** By the name of each part that was written to: how many rows were written over. */
+/** Rows updated in each partition that was written to, by its name. */
 export type Touched = Map<string, number>;
 
-/** Which events are written, as far as the transaction knows that writes them. */
+/** Returns a filter for the events to write, as seen by the transaction that writes them. */
 export type Admit = (queries: Queries) => Promise<(event: DeliveryEvent) => boolean>;
 
 /**
- * @param parts as known so far; what is made here is added
- * @param admit asked first in each transaction
- * @returns the parts that were written to, and how many rows were written over: each leaves its old version behind
+ * @param parts the known partitions; new ones are added
+ * @param admit called first in each transaction
+ * @returns the number of updated rows of each partition written to: each update leaves an old version of the row behind
  */
 export async function recordEvents(
   database: Database,
@@ -70,7 +70,7 @@ export async function recordEvents(
 
 const UNIQUE_VIOLATION = '23505';
 
-/** Deliveries whose first event says that it is their first of all, and the others. */
+/** Separates the deliveries whose first event says that it is the first of all. */
 function split(deliveries: DeliveryEvent[][]): [first: DeliveryEvent[][], later: DeliveryEvent[][]] {
   const first: DeliveryEvent[][] = [];
   const later: DeliveryEvent[][] = [];
@@ -78,7 +78,7 @@ function split(deliveries: DeliveryEvent[][]): [first: DeliveryEvent[][], later:
   return [first, later];
 }
 
-/** A death follows its attempt, which may have been in the batch before. */
+/** A dead letter follows its attempt, which may have been in the previous batch. */
 function isFirst(event: DeliveryEvent): boolean {
   return event.hop === 0 && event.replay === 0 && !('late' in event) && (event.kind === 'attempt' || event.n === 0);
 }
@@ -97,7 +97,7 @@ function fold(
   return row;
 }
 
-/** @throws `23505` where one of them is there already */
+/** @throws `23505` if one of the deliveries exists already */
 async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts: MinuteCount[]): Promise<void> {
   const rows: DeliveryRow[] = [];
   for (const events of deliveries) {
@@ -107,7 +107,7 @@ async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts:
   if (rows.length > 0) await copy('waypost.deliveries', COLUMNS, toCopy(rows));
 }
 
-/** @returns when those were accepted whose rows were written over */
+/** @returns the acceptance times of the updated rows */
 async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts: MinuteCount[]): Promise<number[]> {
   if (deliveries.length === 0) return [];
   const keys = deliveries.flatMap(([event]) =>
@@ -150,7 +150,7 @@ async function makeParts(
   let last: TablePartition | undefined;
   for (const [event] of deliveries) {
     const at = event ? Date.parse(event.acceptedAt) : NaN;
-    // Most are of the same part as the one before.
+    // Most events belong to the same partition as the event before.
     if (Number.isNaN(at) || (last && partOf([last], at))) continue;
     last = partOf(all, at);
     if (last) touched.set(last.name, 0);
@@ -184,7 +184,7 @@ async function addCounts({ query }: Queries, counts: MinuteCount[]): Promise<voi
   );
 }
 
-/** The last turn of each URL. Delivery processes have circuits of their own: the newest word counts. */
+/** Stores the last change of each URL. Each delivery process has its own circuit; the newest change counts. */
 async function turnCircuits({ query }: Queries, events: CircuitEvent[]): Promise<void> {
   const last = new Map<string, object>();
   for (const { destination, url, origin, state, why, at } of events) {
@@ -202,7 +202,6 @@ async function turnCircuits({ query }: Queries, events: CircuitEvent[]): Promise
   );
 }
 
-/** The parts that there are. */
 export async function readParts({ query }: Queries): Promise<TablePartition[]> {
   const rows = await query<{ name: string; from_ms: number; to_ms: number }>('select * from waypost.parts');
   return rows.map(({ name, from_ms: from, to_ms: to }) => ({ name, from, to }));

@@ -4,7 +4,7 @@ import { type TablePartition, partsToDrop, partsToEnd, partsToIndex, type SizedP
 import { readParts } from './record-events';
 import { shortenIds } from './stored-user-id';
 
-/** Keeps the history within its time and its room. */
+/** Keeps the history within its time and size limits. */
 
 export interface Retention {
   /** ms */
@@ -12,25 +12,28 @@ export interface Retention {
   maxBytes: number;
 }
 
-/** Changed rows leave their old version behind: from so many on they are cleared away, where no server does it. */
+/**
+ * An update leaves the old version of the row behind. From this number on the partition is vacuumed (embedded only).
+ */
 const VACUUM_AFTER_ROWS = 20_000;
 
-/** What takes its time in a large part is not cut off as a question would be. */
+/** Work on a large partition may take longer than the statement timeout of queries. */
 const UNHURRIED = 'set local statement_timeout = 0';
 
-/** They are needed for as long as `attempts` may still tell of their users. */
+/** Deletions are needed as long as `attempts` may still contain records of their users. */
 const DELETIONS_MS = 30 * 86_400_000;
 
-/** Longer than a year: who changed this is asked late. */
+/** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;
 
-/** What fails with one part, or one table, must not stop the others. @param what the part, or the table */
+/** Called for each partition or table that fails, so that the others continue. @param what the partition or table */
 export type OnFailure = (what: string, error: unknown) => void;
 
 /**
- * @param options.written the parts that were written to since the last call
+ * Drops, ends and indexes partitions, and deletes old rows of the other tables.
+ * @param options.written partitions written to since the last call
  * @param options.onFailure without it, the first failure is thrown
- * @returns the parts that are left, as the database has them
+ * @returns the remaining partitions, as the database has them
  */
 export async function keepWithin(
   database: Database,
@@ -76,7 +79,7 @@ async function dropPart(database: Database, { name }: SizedPartition): Promise<v
   });
 }
 
-/** One after the other, so that who asks meanwhile waits for one of them only. */
+/** Runs each statement in its own transaction, so that a concurrent query waits for one statement only. */
 async function indexPart(database: Database, { name }: SizedPartition): Promise<void> {
   for (const sql of [shortenIds(name), ...indexing(name)]) {
     await database.transaction(async ({ query }) => {
@@ -87,7 +90,7 @@ async function indexPart(database: Database, { name }: SizedPartition): Promise<
   await database.query(`vacuum analyze waypost.${name}`);
 }
 
-/** The part ends behind the newest that is in it: what is accepted from now on finds another. */
+/** Ends the partition after its newest row. Deliveries accepted later go to another partition. */
 async function endPart(database: Database, { name, from }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
     await query(UNHURRIED);
@@ -110,8 +113,8 @@ async function readSizes(database: Database): Promise<SizedPartition[]> {
 }
 
 /**
- * An embedded database has nobody who cleans up and looks at how values are spread; a server does both by itself.
- * @param changed rows of each part that were written over or deleted since it was last cleaned
+ * Vacuums and analyzes an embedded database. A server does both by itself.
+ * @param changed rows of each partition that were updated or deleted since its last vacuum
  */
 export async function cleanUp(
   database: Database,
@@ -124,7 +127,7 @@ export async function cleanUp(
     changed.delete(name);
     await database.query(`vacuum analyze waypost.${name}`);
   }
-  // Their rows are written over and over.
+  // The rows of these tables are updated all the time.
   for (const table of ['counts', 'health', 'positions', 'syncs'])
     await database.query(`vacuum analyze waypost.${table}`);
 }

@@ -1,9 +1,9 @@
 import { type DeliveryRow, type Try } from './delivery-row';
 import { type Row } from './database';
 
-/** A delivery's row between the database and the code. */
+/** Converts the row of a delivery between the database and the code. */
 
-/** Name and type of each column, as a set of records in JSON is read. */
+/** Name and type of each column, for reading a set of records from JSON. */
 const TYPES = {
   accepted_at: 'bigint',
   id: 'text',
@@ -55,7 +55,7 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
     made: row.made,
     test: row.test,
     record: row.record,
-    // A text of its own: the database has no use for what is in it, and would take time to parse it.
+    // A JSON string: the database never looks into it, and parsing it would take time.
     tries: JSON.stringify(row.tries),
     anonymous_id: row.anonymousId,
   };
@@ -69,14 +69,14 @@ export function toCopy(rows: readonly DeliveryRow[]): string {
 }
 
 const NULL = '\\N';
-/** A NUL is what no text of PostgreSQL's holds. */
+/** A text of PostgreSQL cannot contain NUL. */
 const ESCAPED: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\ufffd' };
 const SPECIAL = /[\\\t\n\r\0]/;
 const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
 
 function lineOf(row: DeliveryRow): string {
   const { id, message, source, destination, type, userId, anonymousId, reason, record } = row;
-  // Hardly ever has one of them anything to escape: they are looked at together.
+  // Fields rarely need escaping, so one test covers them all.
   const plain = !SPECIAL.test(
     id + message + source + destination + type + record + (userId ?? '') + (anonymousId ?? '') + (reason ?? ''),
   );
@@ -86,7 +86,7 @@ function lineOf(row: DeliveryRow): string {
     `${row.acceptedAt}\t${field(id)}\t${field(message)}\t${field(source)}\t${field(destination)}\t${field(type)}\t` +
     `${field(userId)}\t${row.status}\t${field(reason)}\t${row.expiresAt}\t${row.nextAt ?? NULL}\t${row.settledAt ?? NULL}\t` +
     `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
-    // JSON has none of the others.
+    // JSON contains none of the other special characters.
     `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\n`
   );
 }
@@ -121,11 +121,11 @@ export function fromColumns(columns: Row): DeliveryRow {
 }
 
 /**
- * JSON that PostgreSQL takes: a text of its cannot hold U+0000, nor half a surrogate pair, and a user id or an answer
- * may. They become U+FFFD.
+ * Serializes JSON for PostgreSQL. Its texts cannot contain U+0000 or half a surrogate pair, but a user id or a response
+ * may. Both become U+FFFD.
  */
 export function databaseJson(value: unknown): string {
   const text = JSON.stringify(value);
-  // In JSON a NUL is always spelled out. An even number of backslashes before it would be a text that looks like one.
+  // JSON always escapes NUL. After an odd number of backslashes, `\u` would be text and not an escape.
   return text.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\\ufffd');
 }

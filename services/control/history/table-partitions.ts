@@ -1,12 +1,12 @@
 /**
- * How the deliveries are cut by the time of their acceptance, so that the oldest can be dropped whole: nothing to delete,
- * nothing to clean up, and the room is free at once. Pure.
+ * Partitions the deliveries by their time of acceptance, so that the oldest partition can be dropped whole: no row is
+ * deleted, nothing is vacuumed, and the space is free immediately. Pure.
  *
- * A part covers a day at most. One that has grown to its share of the room ends early, and another begins; and so does
- * one without indexes that has as many rows as may be read from end to end for one question.
+ * A partition covers a day at most. It ends early when it has reached its share of the space, or when it has no indexes
+ * and as many rows as one query may scan.
  */
 
-/** Times are ms since 1970; `to` is not part of it. */
+/** Times are ms since 1970; `to` is exclusive. */
 export interface TablePartition {
   name: string;
   from: number;
@@ -15,24 +15,24 @@ export interface TablePartition {
 
 export interface SizedPartition extends TablePartition {
   bytes: number;
-  /** without indexes and what is kept aside */
+  /** without indexes and TOAST */
   rowBytes: number;
   indexed: boolean;
 }
 
 const DAY_MS = 86_400_000;
-/** What is dropped at once where the room is used up: a sixteenth of it. */
+/** A partition has at most a sixteenth of the space: that much is dropped when the space is used up. */
 const SHARES = 16;
 
-/** About 45,000 deliveries: the embedded database reads them in 15 ms, and has room for some forty such parts. */
+/** About 45,000 deliveries: the embedded database scans them in 15 ms, and has room for some forty such partitions. */
 const UNINDEXED_BYTES = 32 * 1024 * 1024;
 
-/** The part that a time belongs to: undefined where none covers it yet. */
+/** Returns the partition that covers a time, or undefined. */
 export function partOf(parts: readonly TablePartition[], atMs: number): TablePartition | undefined {
   return parts.find(({ from, to }) => from <= atMs && atMs < to);
 }
 
-/** A part for a time that none covers: the day, less what its neighbours have of it. */
+/** Returns a partition for a time that none covers: the day, less what the neighbouring partitions cover. */
 export function newPart(parts: readonly TablePartition[], atMs: number): TablePartition {
   const day = Math.floor(atMs / DAY_MS) * DAY_MS;
   const from = Math.max(day, ...parts.filter(({ to }) => to <= atMs).map(({ to }) => to));
@@ -40,7 +40,10 @@ export function newPart(parts: readonly TablePartition[], atMs: number): TablePa
   return { name: `deliveries_${from}`, from, to };
 }
 
-/** The parts to drop: those that are too old, and the oldest while all together are too large. The last one stays. */
+/**
+ * Returns the partitions that are too old, and the oldest while all exceed the size limit. The last one is never
+ * dropped.
+ */
 export function partsToDrop(
   parts: readonly SizedPartition[],
   keep: { sinceMs: number; maxBytes: number },
@@ -54,15 +57,15 @@ export function partsToDrop(
   });
 }
 
-/** The parts that must end early: those that are full without indexes; and the one that grows, where it has had its share. */
+/** Returns the partitions that must end early: full ones without indexes, and the newest if it exceeds its share. */
 export function partsToEnd(parts: readonly SizedPartition[], { maxBytes }: { maxBytes: number }): SizedPartition[] {
   const newest = [...parts].sort((a, b) => a.from - b.from).at(-1);
   return parts.filter((part) => isFull(part) || (part === newest && part.bytes > maxBytes / SHARES));
 }
 
 /**
- * The parts whose indexes are to be made: the full ones, and those whose time is over.
- * @param written since the last look: who catches up writes into old parts, and does so faster while they have no indexes
+ * Returns the partitions to index: full ones, and those whose time is over.
+ * @param written since the last run: catching up writes into old partitions, and is faster while they have no indexes
  */
 export function partsToIndex(
   parts: readonly SizedPartition[],
