@@ -14,7 +14,7 @@ import { type Previews } from './audiences/previews';
 import { type Replays } from './replays/runner';
 import { type TestSends } from './destinations/test-sends';
 
-/** What the routes need. */
+/** Everything the routes need. */
 export interface ControlContext {
   config: ConfigView;
   entries: ConfigEntries;
@@ -22,21 +22,21 @@ export interface ControlContext {
   tests: TestSends;
   events: Pick<Events, 'ring' | 'streams'>;
   seen: Pick<EventNames, 'write'>;
-  /** what ingest answered with 429 */
+  /** requests that ingest answered with 429 */
   limited: Pick<LimitedCalls, 'count' | 'bySource'>;
   uses: Pick<TokenUses, 'all'>;
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
-  /** of audiences and computed traits */
+  /** status of audiences and computed traits */
   profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
-  /** what those who keep profiles are asked */
+  /** previews, evaluated by the audiences service */
   previews: Pick<Previews, 'start' | 'get' | 'end'>;
   members: Pick<MemberPages, 'page' | 'find'>;
-  /** WAYPOST_RETRY_WINDOW: what is sent anew has it anew */
+  /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
   windowMs: number;
   history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   producer: Pick<BatchProducer, 'send'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
-  /** where clients reach ingest */
+  /** address of ingest for clients */
   ingest: { url: string | null; port: number };
   log: Log;
   now: () => Date;

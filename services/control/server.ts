@@ -31,11 +31,11 @@ import { Replays } from './replays/runner';
 import { openTestSends } from './destinations/test-sends';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
-/** Puts control together: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
+/** Assembles control: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
 
-/** Changes are small and few; a test is one record. */
+/** Changes are small and few; a test send is one record. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
-/** Longer than a broker takes to elect a leader; shorter than people wait. */
+/** Longer than the election of a leader takes, and shorter than people wait. */
 const GIVE_UP_MS = 10_000;
 
 export interface RunningControl extends Running {
@@ -59,7 +59,7 @@ export async function startControl(
     ready: false,
     notLive: () => [],
     notReady: () => (health.ready ? (health.keyTrouble?.() ?? []) : ['control is being opened']),
-    // Whoever only changes configuration is served all the same.
+    // Changes of the configuration work without the history.
     degraded: () => (health.history?.trouble === undefined ? [] : [`history: ${health.history.trouble}`]),
   };
   const healthServer = await openHealth(settings, health);
@@ -184,7 +184,7 @@ function requireAdminToken(settings: Settings): string {
   );
 }
 
-/** Takes no more, lets the requests at work end, and cuts them off after the deadline. */
+/** Accepts no more connections, waits for current requests, and closes them after the deadline. */
 async function closeServer(server: Server, deadlineMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();

@@ -5,9 +5,9 @@ import { type Alerts } from './alerts/runner';
 import { type History } from './history/history';
 import { BASE, findPath } from './http/paths';
 
-/** What is told of control: its requests, and whether its history can be written. */
+/** Metrics of control: its requests, and whether its history can be written. */
 
-/** The same app, and its requests are counted. */
+/** Returns the app with metrics of its requests. */
 export function watched(app: RequestListener): RequestListener {
   observeServer();
   return (req, res) => {
@@ -45,7 +45,9 @@ export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): v
   );
 }
 
-/** `/api/v1/deliveries/dlv_1` → `/api/v1/deliveries/{id}`: nothing that a client has put into it. Empty for an unknown path. */
+/**
+ * `/api/v1/deliveries/dlv_1` → `/api/v1/deliveries/{id}`, without anything from the client. Empty for an unknown path.
+ */
 export function documentedPath(url: string): string {
   const found = findPath(url);
   return found ? BASE + found.path.template : '';

@@ -1,8 +1,8 @@
 import { type Operations, type Problem } from './operations';
 
 /**
- * A client of the control API whose calls are checked by the compiler against the types generated from its OpenAPI document. Runs
- * where there is `fetch`: in a page, whose cookie it sends, as in Node.
+ * A client of the control API. The compiler checks its calls against the types generated from the OpenAPI document. It
+ * runs wherever `fetch` exists: in a page, whose cookie it sends, and in Node.
  */
 
 export type Name = keyof Operations;
@@ -16,11 +16,11 @@ export type Input<N extends Name> = {
 
 export interface Answer<N extends Name> {
   data: Operations[N]['answer'];
-  /** of one entry: give it back as `ifMatch` to change just what was read */
+  /** tag of one entry: pass it as `ifMatch` to change just the version that was read */
   etag: string | undefined;
 }
 
-/** The API refused, and said why. */
+/** A refusal by the API, with its reason. */
 export class ApiProblem extends Error {
   constructor(
     readonly status: number,
@@ -32,13 +32,13 @@ export class ApiProblem extends Error {
 }
 
 interface ClientOptions {
-  /** with /api/v1 */
+  /** base URL with /api/v1 */
   base: string;
-  /** without: the session's cookie is all that is sent */
+  /** without it, only the session's cookie is sent */
   token?: string;
 }
 
-/** What any input may hold, whatever the types say of the one operation. */
+/** Any input of an operation, independent of its types. */
 interface AnyInput {
   id?: string;
   query?: Record<string, string | number | boolean | undefined>;
@@ -49,7 +49,7 @@ interface AnyInput {
 
 type Call = <N extends Name>(name: N, input: Input<N>) => Promise<Answer<N>>;
 
-/** @returns a function that throws ApiProblem where the API refuses, and what `fetch` throws where it cannot be reached */
+/** @returns a function that throws ApiProblem if the API refuses, and the error of `fetch` if it is unreachable */
 export function createClient({ base, token }: ClientOptions): Call {
   return async <N extends Name>(name: N, input: Input<N>): Promise<Answer<N>> => {
     const given: AnyInput = input;
@@ -80,7 +80,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Nothing, or the page of a proxy.
+    // Empty, or the page of a proxy.
     return undefined;
   }
 }

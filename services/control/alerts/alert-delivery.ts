@@ -5,21 +5,22 @@ import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { type Notice } from './notice';
 
 /**
- * An alert as it goes out: a delivery like any other, to Waypost's own destination. Pure: the time is given.
+ * Builds the delivery of an alert, which is like any other, to Waypost's own destination. Pure: the time is an
+ * argument.
  *
- * Its id follows from the notice, so that a control that was killed after it wrote it and before it wrote that down
- * writes the same once more, which delivery drops, and a receiver knows again.
+ * Its id is derived from the notice. If control is killed after it sent the alert and before it stored that, it sends
+ * the same id again, which delivery drops or the receiver recognizes.
  */
 
-/** In the place of a source, which an alert has none of. */
+/** Replaces the source id, since an alert has no source. */
 const ALERTS_SOURCE = 'waypost';
 
-/** Someone is there to be told. */
+/** Returns whether alerts have a destination that is on and has a URL. */
 export function isAddressed(destination: Destination | undefined): destination is Destination {
   return destination !== undefined && destination.enabled && destination.webhooks.length > 0;
 }
 
-/** The delivery that tells of a notice. */
+/** Returns the id of the delivery of a notice. */
 export function alertDelivery(noticeId: string): string {
   return deliveryId(ALERTS_SOURCE, noticeId, ALERTS_ID);
 }
@@ -35,9 +36,9 @@ export function alertRecord(
     messageId: notice.id,
     sourceId: ALERTS_SOURCE,
     destinationId: to.id,
-    // Of the types that every delivery process knows, also one that is still of an earlier version.
+    // A type that every delivery process knows, also one of an earlier version.
     type: 'track',
-    // Also the same whenever it is written: the history finds a delivery by it.
+    // The time of the notice, so that it is the same in each repetition: the history finds a delivery by it.
     acceptedAt: notice.at,
     expiresAt: nowMs + windowMs,
     ...{ attempt: 0, hop: 0, replay: 0, closed: [] },
@@ -47,7 +48,7 @@ export function alertRecord(
   return { topic: WEBHOOKS, key, value: JSON.stringify(alertBody(notice)), headers: encodeDelivery(delivery) };
 }
 
-/** What a test sends: an alert as any other, of a destination that there is not. */
+/** Returns the body of a test: an alert of a destination that does not exist. */
 export function sampleAlert(nowMs: number): string {
   const sample: Notice = {
     ...{ id: 'ntc_test', at: nowMs, destination: 'dst_test', name: 'A test', kind: 'failing' },
@@ -57,7 +58,7 @@ export function sampleAlert(nowMs: number): string {
   return JSON.stringify(alertBody(sample));
 }
 
-/** In the form that Standard Webhooks proposes: `type`, `timestamp`, `data`. */
+/** Returns the body in the form that Standard Webhooks proposes: `type`, `timestamp`, `data`. */
 function alertBody({ id, at, kind, destination, name, since, endedAt, ...notice }: Notice) {
   const { failures, deadLetters, error } = notice;
   const iso = (ms: number) => new Date(ms).toISOString();

@@ -3,15 +3,15 @@ import { type Health, outageOf } from './health';
 import { type Notice, noticeId } from './notice';
 
 /**
- * What a destination's health calls for, at this moment: pure.
+ * Decides what to do about the health of a destination at a moment. Pure.
  *
- * | is                                                       | becomes                                                   |
- * | -------------------------------------------------------- | --------------------------------------------------------- |
- * | failed for `failingFor`, nothing delivered since          | notice `failing`, open                                    |
- * | that, and a success after it began                        | notice `recovered`; `failing` ends                        |
- * | dead letters, the last alert of them long enough ago      | notice `dead_letters`, with their number                  |
- * | failed for `switchOffAfter`                               | to be switched off, and when it is: notice `switched_off` |
- * | switched off or deleted by somebody                       | `failing` ends, and what it failed before is forgotten    |
+ * | Health                                               | Decision                                              |
+ * | ---------------------------------------------------- | ----------------------------------------------------- |
+ * | failed for `failingFor`, nothing delivered since     | notice `failing`, open                                |
+ * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |
+ * | dead letters, the last alert of them long enough ago | notice `dead_letters`, with their number              |
+ * | failed for `switchOffAfter`                          | to be switched off; once it is, notice `switched_off` |
+ * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
  */
 
 export interface Context {
@@ -24,9 +24,9 @@ export interface Context {
 
 export interface Decision {
   health: Health;
-  /** news */
+  /** new notices */
   notices: Notice[];
-  /** notices that are over */
+  /** notices that have ended */
   ended: { id: string; at: number }[];
   switchOff: boolean;
 }
@@ -55,7 +55,7 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
     health.failing = { notice: raised.id, since: outage.since };
   }
   const limit = destination.switchOffAfterMs ?? settings.switchOffAfterMs ?? 0;
-  // What tells people of trouble is not switched off for trouble of its own.
+  // Alerts report trouble, so their own destination is never switched off for failing.
   decision.switchOff = id !== ALERTS_ID && limit > 0 && outage !== undefined && outage.ms >= limit;
   health.switchingOff = decision.switchOff && outage ? { since: outage.since, failures: outage.count } : null;
 }
@@ -68,7 +68,7 @@ function whileOff(decision: Decision, context: Context): void {
     decision.notices.push(notice(decision, context, { kind: 'switched_off', since, failures, endedAt: context.nowMs }));
   }
   if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs });
-  // Who switches it on again begins anew.
+  // Failures count from the beginning once somebody switches it on again.
   Object.assign(health, { failures: [], awaitedUntil: 0, failing: null, switchingOff: null });
   if (!context.destination) health.dead = null;
 }
@@ -86,7 +86,7 @@ function tellOfDead(decision: Decision, context: Context): void {
 type Said = Pick<Notice, 'kind' | 'since'> & Partial<Pick<Notice, 'endedAt' | 'failures' | 'deadLetters'>>;
 
 function notice({ health }: Decision, { id: destination, destination: entry, nowMs }: Context, said: Said): Notice {
-  // Dead letters of one moment may be told of in two alerts.
+  // Dead letters with the same start may appear in two alerts.
   const mark = said.kind === 'dead_letters' ? nowMs : said.since;
   return {
     id: noticeId(destination, said.kind, mark),
@@ -96,13 +96,13 @@ function notice({ health }: Decision, { id: destination, destination: entry, now
     ...{ endedAt: null, failures: 0, deadLetters: 0 },
     ...said,
     error: said.kind === 'recovered' ? null : (health.error?.text ?? null),
-    // An alert about the alerts would be one about itself next.
+    // Otherwise an alert about the alerts would cause the next one.
     alert: destination === ALERTS_ID ? 'none' : 'due',
     acknowledged: null,
   };
 }
 
-/** Whether it is worth writing down. */
+/** Returns whether the decision changes anything that must be stored. */
 export function isNews(before: Health, { health, notices, ended, switchOff }: Decision): boolean {
   return notices.length > 0 || ended.length > 0 || switchOff || JSON.stringify(before) !== JSON.stringify(health);
 }

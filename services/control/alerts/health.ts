@@ -1,14 +1,14 @@
 import { type Evidence } from './evidence';
 
 /**
- * What is known of a destination's health, kept in the database: pure.
+ * The health of a destination, stored in the database. Pure.
  *
- * Evidence comes in any order: a history that catches up reads one partition far ahead of another. So what is kept does
- * not depend on the order: the last success, and the failures after it. A success that turns up late takes away the
- * failures before it, and what is left is what would have been there.
+ * Evidence comes in any order: a history that catches up reads one partition far ahead of another. So the state does
+ * not depend on the order: it holds the last success and the failures after it. A late success removes the failures
+ * before it, as if it had come in order.
  */
 
-/** Failures that began in one moment; times are ms since 1970. */
+/** Failures at the same time; times are ms since 1970. */
 interface Failures {
   at: number;
   count: number;
@@ -16,21 +16,24 @@ interface Failures {
 
 export interface Health {
   successAt: number | null;
-  /** after the last success, in their order */
+  /** failures after the last success, by time */
   failures: Failures[];
-  /** the latest time that a next attempt was announced for; 0: none */
+  /** the latest announced time of a next attempt; 0: none */
   awaitedUntil: number;
   error: { at: number; text: string } | null;
-  /** dead letters that no alert has told of yet */
+  /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
   deadToldAt: number | null;
-  /** the notice that is open */
+  /** the open notice */
   failing: { notice: string; since: number } | null;
-  /** it is about to be switched off, having failed since then: written down before, so that it is told of after a crash */
+  /**
+   * start and number of the failures for which it will be switched off, stored first so that a notice follows even
+   * after a crash
+   */
   switchingOff: { since: number; failures: number } | null;
 }
 
-/** Beyond it neighbours are counted as one: an outage of days must not make a row without end. */
+/** Above this number neighbours are merged, so that an outage of days does not make the row ever larger. */
 const MAX_FAILURES = 64;
 
 export function unknownHealth(): Health {
@@ -71,7 +74,7 @@ function failed(health: Health, { at, until, error }: Extract<Evidence, { kind: 
   if (failures.length > MAX_FAILURES) health.failures = thinned(failures);
 }
 
-/** Half as many. The first and the last stay as they are: they say how long it has failed. */
+/** Merges neighbours, which halves their number. The first and the last keep their times, which give the length of the outage. */
 function thinned(failures: readonly Failures[]): Failures[] {
   const thin: Failures[] = [];
   failures.forEach((each, i) => {
@@ -87,12 +90,15 @@ function died(health: Health, at: number): void {
   health.dead = { count: (dead?.count ?? 0) + 1, since: Math.min(dead?.since ?? at, at) };
 }
 
-/** Nothing to decide about. */
+/** Returns whether there is nothing to decide. */
 export function isQuiet({ failures, failing, dead, switchingOff }: Health): boolean {
   return failures.length === 0 && failing === null && dead === null && switchingOff === null;
 }
 
-/** Since when it has failed, and for how long: up to its last failure, or while an announced attempt is still to come. */
+/**
+ * Returns the start and the length of the failures: up to the last one, or up to now while an announced attempt is
+ * still to come.
+ */
 export function outageOf(
   { failures, awaitedUntil }: Health,
   nowMs: number,

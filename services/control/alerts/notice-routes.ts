@@ -27,7 +27,7 @@ export function noticeHandlers({ history, now }: ControlContext): HandlersOf<'no
   };
 }
 
-/** With the delivery that tells of it, so that it can be looked up whether it arrived. */
+/** Adds the alert's delivery, so that a client can look up whether it arrived. */
 function shown(notice: Notice) {
   return { ...noticeView(notice), delivery: notice.alert === 'sent' ? alertDelivery(notice.id) : null };
 }

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { type Actor } from '../auth/identities';
 import { pageParameters } from '../http/query';
 
-/** What the console shows and the operational webhook is told: pure. */
+/** A notice, as shown in the console and sent to the alert webhook. Pure. */
 
 export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
 type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** `none`: nobody is to be told, or nobody was there; `due`: still to be sent */
+/** `none`: no alert is sent, for example without a URL for alerts; `due`: still to be sent */
 export const ALERT_STATES = ['none', 'due', 'sent'] as const;
 
 /** Times are ms since 1970. */
@@ -16,21 +16,21 @@ export interface Notice {
   id: string;
   at: number;
   destination: string;
-  /** as it was called at that time */
+  /** the destination's name at that time */
   name: string;
   kind: NoticeKind;
   since: number;
-  /** null: it goes on */
+  /** null: not over */
   endedAt: number | null;
   failures: number;
   deadLetters: number;
-  /** the last failure, in words */
+  /** the last failure, as text */
   error: string | null;
   alert: (typeof ALERT_STATES)[number];
   acknowledged: { at: number; by: Pick<Actor, 'id' | 'name'> } | null;
 }
 
-/** The same for the same thing: whoever decides it twice says it once. */
+/** Returns the same id for the same event, so that a repeated decision adds no second notice. */
 export function noticeId(destination: string, kind: NoticeKind, mark: number): string {
   const digest = createHash('sha256')
     .update(`${destination}\0${kind}\0${String(mark)}`)

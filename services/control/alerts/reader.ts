@@ -5,17 +5,17 @@ import { type History } from '../history/history';
 import { type Evidence, evidenceOf } from './evidence';
 
 /**
- * Reads `attempts` for the health of destinations alone, apart from the history: it writes a row for each destination
- * and no row for a delivery, so it keeps up where the history does not.
+ * Reads `attempts` for the health of destinations only, independently of the history: it writes a row for each
+ * destination and none for a delivery, so it keeps up when the history does not.
  *
- * Invariant: one transaction writes the evidence of records and the positions behind them, on condition that the stored
- * positions are those this reader began at. So each record counts once, although control processes take turns.
+ * Invariant: one transaction writes the evidence of records and the positions after them, on condition that the stored
+ * positions are those this reader started at. So each record counts once, although control processes alternate.
  */
 
 const READ_BYTES = 1024 * 1024;
-/** Records between two writes while the reader is far behind. Their failures wait in memory. */
+/** Records between two writes while the reader is far behind. Their failures are held in memory. */
 const WRITE_AFTER = 20_000;
-/** How far back a new database begins. Older trouble shows in later records. */
+/** Look-back of a new database. Older trouble shows in later records. */
 const LOOK_BACK_MS = 3_600_000;
 
 export interface ReaderOptions {
@@ -36,16 +36,16 @@ export class AttemptReader {
 
   constructor(private readonly options: ReaderOptions) {}
 
-  /** Forgets where it was: another process has read meanwhile. */
+  /** Drops its positions, because another process has read since. */
   forget(): void {
     this.#stored = undefined;
   }
 
   /**
-   * Reads to the ends that the topic has at the time of the call, and writes the evidence.
-   * @param goOn asked before each piece that is written
+   * Reads to the current ends of the topic, and writes the evidence.
+   * @param goOn called before each write
    * @returns whether all of it is in the database. An empty answer does not count as the end
-   * @throws errors of Kafka and of the database; they lose no record and count none twice
+   * @throws an error of Kafka or the database; no record is lost or counted twice
    */
   async readToEnds(goOn: () => Promise<boolean>): Promise<boolean> {
     const { kafka } = this.options;
@@ -53,7 +53,7 @@ export class AttemptReader {
     if (!this.#stored) await this.#begin(ends.map(({ partition }) => partition));
     let reached = true;
     for (const { partition, low, high } of ends) {
-      // Beyond the end: the topic has lost its tail, or was made again.
+      // Beyond the end: the topic has lost its tail, or was created again.
       let next = Math.min(Math.max(this.#next.get(partition) ?? low, low), high);
       this.#next.set(partition, next);
       while (next < high) {
@@ -77,7 +77,7 @@ export class AttemptReader {
       const since = await kafka.ranges(ATTEMPTS, now().getTime() - LOOK_BACK_MS);
       stored = new Map(since.map(({ partition, low }) => [partition, low]));
     }
-    // A partition that came later is read from its beginning.
+    // A new partition is read from its beginning.
     const all = new Map(partitions.map((partition) => [partition, stored.get(partition) ?? 0]));
     await history.ask((database) => beginPositions(database, all));
     this.#reset(all);
@@ -98,7 +98,7 @@ export class AttemptReader {
     } else if (evidence) this.#failures.push(evidence);
   }
 
-  /** @returns false if another process has read meanwhile */
+  /** @returns false if another process has read since */
   async #write(): Promise<boolean> {
     const stored = this.#stored ?? new Map<number, number>();
     const moves = [...this.#next].flatMap(([partition, to]) => {
@@ -119,7 +119,7 @@ export class AttemptReader {
       this.#reset(moved ? new Map(this.#next) : undefined);
       return moved;
     } catch (error) {
-      // The transaction may have been committed: the next look asks the database.
+      // The transaction may have been committed, so the next look reads the positions from the database.
       this.#reset(undefined);
       throw error;
     }

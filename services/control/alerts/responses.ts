@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ALERT_STATES, NOTICE_KINDS } from './notice';
 
-/** The shape of what is answered of notices (responses.ts). */
+/** Response schemas of notices. */
 
 const time = z.iso.datetime();
 const count = z.int().min(0);

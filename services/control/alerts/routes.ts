@@ -13,7 +13,7 @@ import { type HandlersOf } from '../http/mount';
 import { etag, requireMatch } from '../http/preconditions';
 import { rotateSecret } from '../destinations/secrets';
 
-/** /api/v1/alerts: there is always one, with defaults until somebody sets it. */
+/** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */
 export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
   const { config, encryptor, now, log, tests } = deps;
   const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Destination>, more: object = {}) => {
@@ -47,7 +47,7 @@ export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
   };
 }
 
-/** Makes the entry where nobody has set it yet. */
+/** Creates the entry on the first change. */
 async function change(
   { config, entries, now }: ControlContext,
   at: At,

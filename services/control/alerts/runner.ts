@@ -22,18 +22,19 @@ import { settingsOf } from './settings';
  * Follows `attempts` (reader.ts), evaluates the destinations that are not well, and acts on the decisions. A lease lets
  * one control process do so at a time.
  *
- * Invariants: a decision as of some moment follows only after the reader has read all that `attempts` held at that moment.
- * A notice is in the database together with the state that says so, and its alert is due there until Kafka has it: a process
- * that is killed anywhere leaves to the next one just what is still to be done. A destination is switched off only after it was written down that it would be, so that its notice follows, whoever writes it.
+ * Invariants: a decision as of a moment is made only after the reader has read everything that `attempts` contained at
+ * that moment. A notice is stored together with the health that caused it, and its alert stays due until Kafka has it:
+ * if a process is killed anywhere, the next one does just the rest. A destination is switched off only after that
+ * intention was stored, so that its notice follows, whichever process writes it.
  */
 
 const LEASE = 'alerts';
-/** Alerts pause for so long when the process that decides is killed. */
+/** Alerts pause for this long when the process that decides is killed. */
 const LEASE_MS = 12_000;
 const RENEW_AFTER_MS = 3_000;
-/** Evidence that took longer to read is too old to act on: the runner looks again. */
+/** Evidence that took longer to read is too old to act on: the runner reads again. */
 const FRESH_MS = 10_000;
-/** Soon enough for people; a query of a few rows each time, and one for the ends of `attempts`. */
+/** Soon enough for people. Each time it runs a query of a few rows, and one for the ends of `attempts`. */
 const LOOK_EVERY_MS = 1_000;
 const LOOK_IN_TROUBLE_MS = 5_000;
 const MOST_AT_ONCE = 100;
@@ -53,7 +54,7 @@ export class Alerts {
   readonly #reader: AttemptReader;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
-  /** as of when this process last decided, or last saw that another process holds the lease */
+  /** when this process last decided, or last saw that another process holds the lease */
   #soundAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -64,7 +65,7 @@ export class Alerts {
     this.#reader = new AttemptReader(options);
   }
 
-  /** Seconds since the moment of the last decision: `attempts` was then read to its end, in time. */
+  /** Seconds since the last decision, for which `attempts` was read to its end in time. */
   get behindSeconds(): number {
     return (performance.now() - this.#soundAt) / 1_000;
   }
@@ -86,7 +87,7 @@ export class Alerts {
     await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
   }
 
-  /** Decides once, and sends what is due. @throws whatever Kafka or the database throws; nothing is lost by it */
+  /** Decides once, and sends due alerts. @throws an error of Kafka or the database; nothing is lost */
   async look(): Promise<void> {
     if (!(await this.#leads())) return;
     const [at, askedAt] = [this.options.now(), performance.now()];
@@ -110,7 +111,7 @@ export class Alerts {
     return leads;
   }
 
-  /** @param at the moment up to which the evidence is complete */
+  /** @param at the time up to which the evidence is complete */
   async #decideAt(at: Date): Promise<void> {
     const known = await this.options.history.ask(troubled);
     const news = [...known].filter(([id, health]) => isNews(health, decide(health, this.#context(id, at))));
@@ -123,7 +124,7 @@ export class Alerts {
       await this.look();
       this.#trouble = false;
     } catch (error) {
-      // The history says by itself that it is away; what was not done is done when it is back.
+      // The history itself reports that it is away; the next successful look catches up.
       if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'alerts.not_decided');
       this.#trouble = true;
     }
@@ -135,7 +136,7 @@ export class Alerts {
     return { id, destination: config.destination(id)?.data, settings, nowMs: at.getTime() };
   }
 
-  /** Decided once more on what is known while it is held; then what is to be switched off is, and told of. */
+  /** Decides again with the rows locked, then switches destinations off and stores their notices. */
   async #conclude(ids: readonly string[], at: Date): Promise<void> {
     const { switchOff } = await this.#decideAll(ids, at);
     const switched: string[] = [];

@@ -11,8 +11,8 @@ import { secretsNow } from '../destinations/secrets';
 import { openWebhooks, sealWebhooks, webhookErrors } from '../destinations/webhooks';
 
 /**
- * What alerts are set to: one entry of `config`, kept as a destination of Waypost's own. Pure, but for the randomness of
- * sealing: ids and the time are given.
+ * The settings of alerts: one entry of `config`, stored as a destination that Waypost owns. Pure except for the
+ * randomness of encryption; ids and the time are arguments.
  */
 
 const SECOND_MS = 1_000;
@@ -45,7 +45,7 @@ export interface AlertsMaking {
   newWebhookId: () => string;
 }
 
-/** As it is before anybody has set anything. */
+/** Returns the settings before anybody has changed them. */
 export function blankAlerts(now: Date): Destination {
   const at = now.toISOString();
   return {
@@ -102,7 +102,10 @@ function has(value: Json, key: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
 }
 
-/** As of a destination: no secret, no header's value; paths and queries for administrators alone. */
+/**
+ * Returns the API view, as of a destination: without secrets and header values; paths and queries only for
+ * administrators.
+ */
 export function alertsView(
   entry: Entry<Destination>,
   { encryptor, now }: Pick<AlertsMaking, 'encryptor' | 'now'>,

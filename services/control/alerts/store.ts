@@ -4,7 +4,7 @@ import { type Notice } from './notice';
 import { databaseJson } from '../history/row-codec';
 import { type Database, type Queries, type Row } from '../history/database';
 
-/** What alerts are decided from, and what was decided, in the database. */
+/** Stores the evidence and the decisions of alerts. */
 
 /** Adds evidence. Call it in the transaction that moves the positions behind the evidence. */
 export async function addToHealth(queries: Queries, evidence: readonly Evidence[]): Promise<void> {
@@ -22,9 +22,9 @@ export async function addToHealth(queries: Queries, evidence: readonly Evidence[
   await saveHealth(queries, after);
 }
 
-/** What is known of these, held for as long as the transaction lasts. */
+/** Returns the health of these destinations, locked until the transaction ends. */
 export async function lockHealth({ query }: Queries, destinations: readonly string[]): Promise<Map<string, Health>> {
-  // In one order: two who want several of them must not wait for each other.
+  // Locks in a fixed order, so that two transactions cannot deadlock.
   const rows = await query<{ destination: string; health: string }>(
     `select destination, health from waypost.health
      where destination in (select jsonb_array_elements_text($1::jsonb)) order by destination for update`,
@@ -48,7 +48,7 @@ export async function saveHealth({ query }: Queries, rows: readonly (readonly [s
   );
 }
 
-/** The destinations that there may be something to decide about. */
+/** Returns the destinations that may need a decision. */
 export async function troubled({ query }: Queries): Promise<Map<string, Health>> {
   const rows = await query<{ destination: string; health: string }>(
     'select destination, health from waypost.health where not quiet',
@@ -113,7 +113,7 @@ export async function endNotices({ query }: Queries, ended: readonly { id: strin
   }
 }
 
-/** Those that somebody is still to be told of, the oldest first. */
+/** Returns notices with an alert to send, the oldest first. */
 export async function dueNotices({ query }: Queries, limit: number): Promise<Notice[]> {
   const rows = await query(`select * from waypost.notices where alert = 'due' order by at, id limit $1`, [limit]);
   return rows.map(fromRow);
@@ -133,7 +133,7 @@ export interface NoticeFilter {
   acknowledged?: boolean | undefined;
 }
 
-/** The newest first. */
+/** Lists the newest first. */
 export async function listNotices(
   database: Database,
   filter: NoticeFilter,
@@ -156,7 +156,7 @@ export async function getNotice(database: Database, id: string): Promise<Notice 
   return row && fromRow(row);
 }
 
-/** Who was first stays. @returns undefined where there is none */
+/** Stores who acknowledged it; the first one stays. @returns undefined if the notice does not exist */
 export async function acknowledge(
   database: Database,
   id: string,

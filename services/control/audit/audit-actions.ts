@@ -8,18 +8,18 @@ import { type Act } from '../http/operation';
 import { type Actor } from '../auth/identities';
 
 /**
- * Writes a row of the audit trail for an operation that changes no entry of `config` (`act` in the table), after it has
- * succeeded. The row is in the history's database alone; while that is away, the log has it.
+ * Writes a row of the audit trail for a successful operation that changes no entry of `config` (`act` in the table).
+ * The row is only in the history's database; while that is away, the log contains it.
  */
 
 export type AuditContext = Pick<ControlContext, 'history' | 'log' | 'now'>;
 
-/** 504: the test was sent, although no result of it arrived. */
+/** 504: the test was sent, but no result arrived. */
 const isDone = (status: number) => status < 400 || status === 504;
 
 /**
- * Called when the handler has ended, not when the answer was sent: a client may close the connection before.
- * @param failure what the handler threw
+ * Call it when the handler has ended, not when the response was sent: a client may close the connection earlier.
+ * @param failure the error of the handler
  */
 export function auditAction(
   { kind, action, entry: fixed }: Act,
@@ -31,7 +31,7 @@ export function auditAction(
   if (!by || !isDone(status)) return;
   const made = res.get('location')?.split('/').at(-1);
   const entry = fixed ?? (id === '' ? (made ?? by.id) : id);
-  // Acts have no versions: this one only tells them apart.
+  // Acts have no versions. A random one makes the row unique.
   const version = randomInt(2 ** 31);
   const row = { kind, action, entry, by, name: entry, changes: [], version, at: now().getTime() };
   history

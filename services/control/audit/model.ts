@@ -6,8 +6,8 @@ import { durationText } from '../http/fields';
 import { type Actor } from '../auth/identities';
 
 /**
- * Describes a change of `config` for the audit trail. The note is written beside the record. All fields are compared; of a secret
- * the note shows only that it changed. Pure.
+ * Describes a change of `config` for the audit trail. The note is a header of the record. All fields are compared; of a
+ * secret the note shows only that it changed. Pure.
  */
 
 export interface Change {
@@ -16,11 +16,11 @@ export interface Change {
   to: Json;
 }
 
-/** What can be done with, beside the entries of `config`. */
+/** Subjects of acts. They are not entries of `config`. */
 export const ACT_KINDS = ['deletion', 'replay', 'delivery', 'notice', 'session'] as const;
 export type ActKind = (typeof ACT_KINDS)[number];
 
-/** Changes of entries are the first three; the others are acts (audit-actions.ts). */
+/** The first three are changes of entries; the others are acts (audit-actions.ts). */
 export const ACTIONS = [
   'created',
   'changed',
@@ -36,7 +36,7 @@ export type Action = (typeof ACTIONS)[number];
 export interface AuditNote {
   by: Actor;
   action: Action;
-  /** of the entry */
+  /** name of the entry */
   name: string;
   changes: Change[];
 }
@@ -62,17 +62,17 @@ function fieldsOf(data: Data | undefined): Record<string, Json> {
 }
 
 const HIDDEN = '***';
-/** Fields whose value is a secret, at any depth. Sealed texts are hidden wherever they stand. */
+/** Fields whose value is secret, at any depth. Encrypted texts are hidden everywhere. */
 const SECRET: ReadonlySet<string> = new Set(['secrets', 'hash', 'writeKeys', 'url']);
-/** Objects whose names are shown, and whose values are secrets. */
+/** Objects with public names and secret values. */
 const SECRET_VALUES: ReadonlySet<string> = new Set(['headers']);
-/** As the API calls them. */
+/** Names in the API. */
 const NAMES: Readonly<Record<string, string>> = { secrets: 'sharedSecret', hash: 'token', url: 'address' };
-/** A note is a header of a record, which may have 1 MB: longer texts and lists are cut where they are shown. */
+/** A note is a header of a record, which may have 1 MB, so longer texts and lists are cut. */
 const MAX_CHARACTERS = 1_000;
 const MAX_ITEMS = 50;
 
-/** `failingForMs` → `failingFor`: people read durations. */
+/** `failingForMs` → `failingFor`, since the API shows durations. */
 function nameOf(field: string): string {
   return NAMES[field] ?? field.replace(/Ms$/, '');
 }
@@ -95,7 +95,7 @@ function listShown(field: string, list: readonly Json[]): Json {
   return list.length > MAX_ITEMS ? [...items, `and ${String(list.length - MAX_ITEMS)} more`] : items;
 }
 
-/** Offsets by partition mean nothing to people. */
+/** Removes offsets by partition, which mean nothing to people. */
 function withoutRanges(upload: Json): Json {
   const { ranges: _, ...rest } = upload as JsonObject;
   return rest;

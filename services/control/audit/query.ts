@@ -4,7 +4,7 @@ import { pageParameters } from '../http/query';
 
 export const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'computed_trait', ...ACT_KINDS] as const;
 
-/** By what changes are found. */
+/** Query parameters of the audit trail. */
 export const auditQuery = pageParameters.extend({
   kind: z.enum(AUDIT_KINDS).optional(),
   entry: z.string().optional().meta({ description: "The entry's id" }),

@@ -6,7 +6,7 @@ import { decodeCursor, encodeCursor } from '../http/query';
 
 const ACTS: ReadonlySet<string> = new Set(ACT_KINDS);
 
-/** Of an entry of `config`, and not only something that was done with it. */
+/** Returns whether a row is a change of an entry of `config`. */
 function isChange({ kind, action }: Pick<AuditRow, 'kind' | 'action'>): boolean {
   return !ACTS.has(kind) && action !== 'tested';
 }

@@ -5,7 +5,9 @@ import { type AuditNote, type Change } from './model';
 import { databaseJson } from '../history/row-codec';
 import { type Database } from '../history/database';
 
-/** The audit trail: fed from the notes that records of `config` carry, each once, by the version that it made. */
+/**
+ * Stores the audit trail, from the notes in records of `config`. Each is stored once, by the version that it created.
+ */
 
 export interface AuditRow extends AuditNote {
   kind: string;
@@ -15,7 +17,7 @@ export interface AuditRow extends AuditNote {
   at: number;
 }
 
-/** @returns what a record says; `skip` where it says nothing (a tombstone, or a copy by which the log heals) */
+/** @returns the row of a record; `skip` if it has none (a tombstone, or a copy that repairs the log) */
 export function parseNote(record: OpenRecord): AuditRow | 'skip' | undefined {
   const note = record.headers[NOTE_HEADER];
   if (!note || !record.value) return 'skip';
@@ -48,7 +50,7 @@ export interface AuditFilter {
   by?: string | undefined;
 }
 
-/** The newest first. */
+/** Lists the newest first. */
 export async function listAudit(
   database: Database,
   filter: AuditFilter,
@@ -70,7 +72,7 @@ export async function listAudit(
 
 type Stored = Omit<AuditRow, 'by' | 'changes'> & { by_id: string; by_name: string; by_role: Role; changes: string };
 
-/** The id of a row, as cursors name it. */
+/** Returns the id of a row for cursors. */
 export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>): string {
   return `${entry}.${version}`;
 }

@@ -7,12 +7,14 @@ import { type Session, type Sessions } from './sessions';
 import { type TokenUses } from '../tokens/token-uses';
 
 /**
- * Finds out whose request it is: by a token in the header, or by the session of a browser, whose cookie holds only where the
- * page that sends it is of the same host.
+ * Identifies the actor of a request: by a token in the header, or by a browser's session, whose cookie counts only for
+ * pages of the same host.
  */
 
 export const SESSION_COOKIE = 'waypost_session';
-/** Over TLS: no other host of the same domain can set a cookie of this prefix. Browsers refuse the prefix without TLS. */
+/**
+ * Over TLS no other host of the same domain can set a cookie with this prefix. Browsers refuse the prefix without TLS.
+ */
 export const TLS_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
 const UNSAFE: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
@@ -31,7 +33,7 @@ export function identify(access: Access, req: Request, nowMs: number): Identity 
   return identity;
 }
 
-/** The identity by the request's token or session, also of a token that has expired. */
+/** Returns the identity of the request's token or session, including an expired token. */
 export function credentialsOf(access: Access, req: Request): Identity | undefined {
   const header = req.get('authorization');
   return header === undefined ? ofCookie() : ofHeader(header);
@@ -47,35 +49,38 @@ export function credentialsOf(access: Access, req: Request): Identity | undefine
   }
 }
 
-/** @throws Problem `unauthorized` for a token that has expired */
+/** @throws Problem `unauthorized` for an expired token */
 export function requireUnexpired(identity: Identity, nowMs: number): void {
   if (!hasExpired(identity, nowMs)) return;
   const at = new Date(identity.expiresAt ?? 0).toISOString();
   throw unauthorized(true, `This token expired at ${at}; ask an administrator for a new one`);
 }
 
-/** The session of the request's cookie; undefined where it has none that holds. */
+/** Returns the session of the request's cookie, or undefined if it is missing or invalid. */
 export function sessionOf({ sessions }: Access, req: Request): Session | undefined {
   const cookie = cookieOf(req);
   const host = req.get('host');
   return cookie === undefined || host === undefined || !isSameOrigin(req) ? undefined : sessions.read(cookie, host);
 }
 
-/** A page of another host must not act with the cookie: browsers name the page's origin whenever something is changed. */
+/**
+ * Returns whether the page has the same host, since no other page may act with the cookie. Browsers send the page's
+ * origin with every change.
+ */
 export function isSameOrigin(req: Request): boolean {
   const origin = req.get('origin');
   if (origin === undefined) return !UNSAFE.has(req.method) || req.get('authorization') !== undefined;
   return URL.canParse(origin) && new URL(origin).host === req.get('host');
 }
 
-/** Whether the browser's connection is TLS: up to here, or up to a proxy that says so. */
+/** Returns whether the browser uses TLS: up to control, or up to a proxy that says so. */
 export function isOverTls(req: Request): boolean {
-  // A request whose body was given up has no socket any more.
+  // A request whose body was abandoned has no socket.
   const { encrypted } = (req.socket as TLSSocket | null) ?? { encrypted: false };
   return encrypted || req.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() === 'https';
 }
 
-/** Names the cookie that a request has, or is given. */
+/** Returns the name of the session cookie for this request. */
 export function sessionCookie(req: Request): string {
   return isOverTls(req) ? TLS_SESSION_COOKIE : SESSION_COOKIE;
 }

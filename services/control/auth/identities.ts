@@ -2,9 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type ConfigReader, type Entry } from '../../../shared/config/types';
 import { type Role, type Token } from '../../../shared/model/config';
 
-/** Finds whose token it is: the one of the settings, or one that was made by the API and is kept as a hash in `config`. */
+/**
+ * Finds the owner of a token: the admin token of the settings, or one created through the API, whose hash is in
+ * `config`.
+ */
 
-/** Who does something. */
+/** The author of a change or a request. */
 export interface Actor {
   /** the token's id; `admin`: the token of the settings */
   id: string;
@@ -12,7 +15,7 @@ export interface Actor {
   role: Role;
 }
 
-/** An actor, and what limits their token. */
+/** An actor with the limits of the token. */
 export interface Identity {
   actor: Actor;
   /** changes with the token: a session ends with it */
@@ -24,13 +27,13 @@ export interface Identity {
 }
 
 export interface Identities {
-  /** Also of an expired token: ask `hasExpired`. */
+  /** Includes expired tokens: check `hasExpired`. */
   ofToken(token: string): Identity | undefined;
-  /** of a session: undefined where the token is another one now, or gone */
+  /** Identifies a session: undefined if its token was changed or deleted */
   ofSession(id: string, mark: string): Identity | undefined;
 }
 
-/** Waypost itself, where it changes something by the rules that somebody has set. */
+/** Waypost itself, when it changes something by the rules that people have set. */
 export const WAYPOST: Actor = { id: 'waypost', name: 'Waypost', role: 'operator' };
 
 const ROOT: Actor = { id: 'admin', name: 'WAYPOST_ADMIN_TOKEN', role: 'admin' };
@@ -40,7 +43,7 @@ export function hasExpired({ expiresAt }: Pick<Identity, 'expiresAt'>, nowMs: nu
   return expiresAt !== undefined && expiresAt <= nowMs;
 }
 
-/** @param config followed: a token that is deleted opens nothing from then on */
+/** @param config the current tokens: a deleted one is refused from then on */
 export function openIdentities(
   adminToken: string,
   config: Pick<ConfigReader, 'list' | 'token' | 'onChange'>,
@@ -65,7 +68,7 @@ export function openIdentities(
     };
   };
   return {
-    // Digests are compared, so that the time taken tells nothing of how much of a guess was right.
+    // Compares digests, so that the duration reveals nothing about a guess.
     ofToken: (token) => {
       const hash = hashToken(token);
       if (timingSafeEqual(Buffer.from(hash), Buffer.from(rootHash))) return root;

@@ -6,18 +6,21 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type BucketRate, TokenBuckets } from '../../../shared/service/token-buckets';
 
 /**
- * Logs refused requests, and limits those without a valid token by the client's address. A request with a valid token never gets
- * here for want of one, so strangers at the same address cannot lock anybody out.
+ * Logs refused requests, and limits requests without a valid token by the client's address. Requests with a valid token
+ * are not limited, so strangers at the same address cannot lock anybody out.
  */
 
-/** A console whose session has ended asks some thirty things at once, in several tabs. A person types one token a second at most. */
+/**
+ * A console with an expired session sends some thirty requests together, in several tabs. A person types at most one
+ * token a second.
+ */
 const RATE: BucketRate = { perSecond: 1, burst: 60 };
 const MAX_ADDRESSES = 10_000;
 /** One line for each address, token and status in this time, in ms. */
 const LOG_INTERVAL_MS = 60_000;
 const LOG_MAX_KEYS = 1_000;
 const LOGGED: ReadonlySet<number> = new Set([401, 403, 429]);
-/** Of a request without a known token these count as much as a wrong token does: control has read its body. */
+/** Without a known token these statuses count like a wrong token, since control has read the body. */
 const COUNTED: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 export interface RefusalsOptions {
@@ -29,7 +32,7 @@ export interface RefusalsOptions {
 export class Refusals {
   readonly #buckets = new TokenBuckets(MAX_ADDRESSES);
   readonly #mayLogStranger: (key: string) => boolean;
-  /** Apart from strangers, who may come from more addresses than there are keys. */
+  /** Separate from strangers, whose addresses may outnumber the keys. */
   readonly #mayLogKnown: (key: string) => boolean;
 
   constructor(private readonly options: RefusalsOptions) {
@@ -38,9 +41,9 @@ export class Refusals {
   }
 
   /**
-   * Takes note of what a request is answered with.
-   * @param token id of the request's token, where that is known
-   * @returns the error to answer with: the same, or `rate_limited` in its place where the address has had too many
+   * Counts and logs the response to a failed request.
+   * @param token id of the request's token, if known
+   * @returns the error to respond with: the same, or `rate_limited` if the address had too many
    */
   answerTo(error: unknown, req: Request, about: { operation: string; token: string | undefined }): unknown {
     const given = statusOf(error);
@@ -51,7 +54,7 @@ export class Refusals {
     const answer = isLimited ? this.#limited(address, error) : error;
     const status = statusOf(answer);
     if (!LOGGED.has(status)) return answer;
-    // A failed login is logged beside other refusals of its address.
+    // A failed login gets its own line beside other refusals of its address.
     const kind = about.operation === 'POST /session' ? 'login' : (about.token ?? '');
     const mayLog = about.token === undefined ? this.#mayLogStranger : this.#mayLogKnown;
     if (mayLog(`${status} ${kind} ${addressKey(address)}`)) log.warn({ ...about, status, address }, 'request.refused');
@@ -72,7 +75,7 @@ export class Refusals {
   }
 }
 
-/** @returns 0 for an error without one; the errors of Express's parser have one */
+/** @returns 0 for an error without a status; the errors of Express's parser have one */
 function statusOf(error: unknown): number {
   return typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 0;
 }

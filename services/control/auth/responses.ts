@@ -4,7 +4,7 @@ import { AUDIT_KINDS } from '../audit/query';
 import { ACTIONS } from '../audit/model';
 import { RIGHTS } from './rights';
 
-/** The shapes of what is answered about tokens, and about who did what (../answers.ts). */
+/** Response schemas of tokens, sessions and the audit trail. */
 
 const time = z.iso.datetime();
 const changed = { version: z.int(), createdAt: time, updatedAt: time };

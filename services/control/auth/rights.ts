@@ -1,6 +1,6 @@
 import { type Role } from '../../../shared/model/config';
 
-/** Rights narrow what a token may do within its role: a resource is the first part of the paths that it names. */
+/** Rights narrow the role of a token. A resource is the first segment of its paths. */
 
 /** The resources of the API. `/session` and `/openapi.json` are open to every token. */
 export const RESOURCES = [

@@ -7,7 +7,7 @@ import { SESSION_MS } from './sessions';
 import { parseBody } from '../http/fields';
 import { type Call, type HandlersOf } from '../http/mount';
 
-/** /api/v1/session: a token in, a cookie out that no script of a page can read. */
+/** /api/v1/session: exchanges a token for a cookie that scripts cannot read. */
 
 const NOT_WRITTEN =
   'The session has ended in this control process. The others will end it when the history database is back';
@@ -16,7 +16,7 @@ export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'se
   return {
     'POST /session': (call) => begin(access, now(), call),
     'GET /session': ({ identity, req, res }) => {
-      // A bearer token goes before the cookie.
+      // A bearer token takes precedence over the cookie.
       const session = req.get('authorization') === undefined ? sessionOf(access, req) : undefined;
       res.json(view(identity, session?.until ?? identity.expiresAt ?? null));
     },
@@ -33,7 +33,7 @@ export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'se
 function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
   const { req, res } = call;
   const host = req.get('host');
-  // A page of another host must not put its visitors into a session of its choice.
+  // A page of another host must not log its visitors in to a session that it chooses.
   if (host === undefined || (req.get('origin') !== undefined && !isSameOrigin(req))) {
     throw new Problem('forbidden', 'Only a page of this host can start a session');
   }

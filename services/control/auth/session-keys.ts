@@ -2,20 +2,20 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type SessionKey } from './store';
 
 /**
- * Keys that sign sessions. Each is made of two secrets, so that neither opens the control API alone: a random key that only
- * control's database holds, and WAYPOST_SECRET_KEY, which delivery holds too.
+ * Keys that sign sessions. Each combines two secrets, so that neither alone opens the control API: a random key that
+ * only control's database holds, and WAYPOST_SECRET_KEY, which delivery holds too.
  *
- * While control has never reached its database, the admin token takes the place of the random key: all control processes
- * know it, and its holder may do everything anyway.
+ * Until control has reached its database once, the admin token replaces the random key: all control processes know it,
+ * and its holder may do everything anyway.
  */
 
 const PERIOD_MS = 30 * 86_400_000;
-/** All control processes read a new key within seconds; until then its sessions would be refused by some. */
+/** All control processes read a new key within seconds. If it signed earlier, some would refuse its sessions. */
 const SIGNS_AFTER_MS = 60_000;
 
 export class SessionKeys {
   #ring: SessionKey[] = [];
-  /** for each key of the ring, the newest first, one signing key for each secret key */
+  /** signing keys of each key of the ring, the newest first, one for each secret key */
   #derived: { madeAt: number; keys: Buffer[] }[] = [];
   readonly #fallback: Buffer[];
 
@@ -26,12 +26,12 @@ export class SessionKeys {
     this.#fallback = secretKeys.map((salt) => derive(adminToken, salt, 'waypost session without a database'));
   }
 
-  /** Makes a key for the present period, for a database that has none. */
+  /** Creates a key for the current period, for a database without one. */
   static make(nowMs: number): SessionKey {
     return { period: Math.floor(nowMs / PERIOD_MS), madeAt: nowMs, key: randomBytes(32).toString('base64') };
   }
 
-  /** Takes the keys of the database, the newest first. */
+  /** Uses the keys of the database, the newest first. */
   use(ring: SessionKey[]): void {
     if (ring.length === this.#ring.length && ring.every(({ key }, i) => key === this.#ring[i]?.key)) return;
     this.#ring = ring;

@@ -7,32 +7,32 @@ import { Periodic } from '../../../shared/service/periodic';
 import { SessionKeys } from './session-keys';
 
 /**
- * Sessions of browsers: a signed note that names the token, the host and the end. A session outlives a restart of control.
- * It ends with its time, with its token, and when it is ended here or by another control process.
+ * Sessions of browsers. A session is a signed text that names the token, the host and the end time, so it outlives a
+ * restart of control. It ends at its end time, with its token, or when it is ended here or in another control process.
  */
 
 export interface Session {
-  /** names the session */
+  /** identifies the session */
   id: string;
   /** the token's id */
   token: string;
   /** changes with the token */
   mark: string;
-  /** the Host that it was made at, and holds for */
+  /** the Host it was created for, and is valid for */
   host: string;
   /** ms since 1970 */
   until: number;
 }
 
 export const SESSION_MS = 12 * 3_600_000;
-/** Clocks of control processes differ by less. */
+/** Exceeds the differences between the clocks of control processes. */
 const CLOCK_SKEW_MS = 60_000;
-/** A session that another process ends is refused here within this time. */
+/** A session ended by another process is refused here within this time. */
 const SYNC_EVERY_MS = 2_000;
 
 export interface SessionsOptions {
   history: Pick<History, 'ask'>;
-  /** as WAYPOST_SECRET_KEY: sessions of each are accepted */
+  /** as WAYPOST_SECRET_KEY; sessions of each key are accepted */
   secretKeys: readonly Buffer[];
   adminToken: string;
   now: () => number;
@@ -41,9 +41,9 @@ export interface SessionsOptions {
 
 export class Sessions {
   readonly #keys: SessionKeys;
-  /** id → ms since 1970 at which it would have ended anyway */
+  /** id → regular end, ms since 1970 */
   readonly #ended = new Map<string, number>();
-  /** ended here, and not yet in the database */
+  /** ended here, not yet written to the database */
   readonly #unwritten = new Map<string, number>();
   readonly #syncing = new Periodic(SYNC_EVERY_MS, () => this.#sync());
 
@@ -61,19 +61,19 @@ export class Sessions {
     return this.#syncing.end();
   }
 
-  /** Exchanges ended sessions with the database. Never throws: without a database it works with what it knows. */
+  /** Exchanges ended sessions with the database. Never throws: without a database it uses those it knows. */
   sync(): Promise<void> {
     return this.#syncing.now();
   }
 
-  /** @returns the cookie's text */
+  /** @returns the value of the cookie */
   begin({ token, mark, host, until }: Omit<Session, 'id'>): string {
     const fields = [randomUUID(), token, mark, host, until];
     const text = Buffer.from(JSON.stringify(fields)).toString('base64url');
     return `${text}.${this.#keys.sign(text, this.options.now())}`;
   }
 
-  /** @returns undefined for a text that was not signed here, for an ended session, and for one of another host */
+  /** @returns undefined for a text without a valid signature, for an ended session, and for another host */
   read(given: string, host: string): Session | undefined {
     const [text = '', signature = ''] = given.split('.');
     if (!this.#keys.verify(text, signature)) return undefined;
@@ -85,8 +85,8 @@ export class Sessions {
   }
 
   /**
-   * Ends it: here at once, in other processes within seconds after it is in the database.
-   * @returns whether it is in the database; else it is written when the database is back
+   * Ends a session: in this process immediately, in others within seconds after it is in the database.
+   * @returns whether it is in the database; otherwise it is written when the database is back
    */
   async end({ id, until }: Session): Promise<boolean> {
     this.#ended.set(id, until);

@@ -1,10 +1,10 @@
 import { databaseJson } from '../history/row-codec';
 import { type Database } from '../history/database';
 
-/** What control keeps about access in its own database: keys that sign sessions, ended sessions, and last uses of tokens. */
+/** Stores the keys that sign sessions, ended sessions, and last uses of tokens in control's database. */
 
 export interface SessionKey {
-  /** number of the key's time span since 1970: of two processes that make a key for one span, the first wins */
+  /** number of the key's period since 1970: if two processes create a key for one period, the first wins */
   period: number;
   /** ms since 1970 */
   madeAt: number;
@@ -13,8 +13,9 @@ export interface SessionKey {
 }
 
 /**
- * Reads the keys that sign sessions, the newest first, and adds `made` where no process has made one for its period.
- * @param neededSince a key whose successor was made before this time (ms since 1970) signs no session that still holds
+ * Reads the keys that sign sessions, the newest first, and adds `made` if its period has no key.
+ * @param neededSince drops keys whose successor was created before this time (ms since 1970): all their sessions have
+ * ended
  */
 export async function sessionKeys(database: Database, made: SessionKey, neededSince: number): Promise<SessionKey[]> {
   const { query } = database;
@@ -35,14 +36,14 @@ export async function sessionKeys(database: Database, made: SessionKey, neededSi
   return read();
 }
 
-/** A session that was ended before its time. */
+/** A session that was ended early. */
 export interface EndedSession {
   id: string;
-  /** ms since 1970 at which it would have ended by itself: then the row goes */
+  /** regular end, ms since 1970, after which the row is deleted */
   until: number;
 }
 
-/** Writes down ended sessions, and returns all whose time is not over. */
+/** Writes ended sessions, and returns all whose regular end is not over. */
 export async function endedSessions(
   { query }: Database,
   ended: readonly EndedSession[],
@@ -61,7 +62,7 @@ export async function endedSessions(
   ]);
 }
 
-/** By token id: ms since 1970. */
+/** By token id; ms since 1970. */
 export type TokenTimes = ReadonlyMap<string, number>;
 
 export async function recordTokenUses({ query }: Database, uses: TokenTimes): Promise<void> {

@@ -7,15 +7,15 @@ import { auditNote } from '../audit/model';
 import { type Actor } from '../auth/identities';
 import { requireMatch } from '../http/preconditions';
 
-/** Changes of entries of `config`, each in a turn of its own: read, decide, write, and only then answer. */
+/** Changes entries of `config`, one change at a time: read, decide, write, and only then respond. */
 
-/** Only another control process can get in between; it does not do so for ever. */
+/** Only another control process can interfere, which does not happen repeatedly. */
 const MAX_TRIES = 3;
 const REFRESH_MS = 5_000;
-/** Every service holds all of them in memory. */
+/** Every service holds all entries in memory. */
 const MAX_ENTRIES = 10_000;
 
-/** Which entry, and who changes it. */
+/** The entry to change, and its author. */
 export interface At {
   id: string;
   ifMatch: string | undefined;
@@ -26,9 +26,9 @@ export interface ConfigEntries {
   /** @throws Problem `not_found` */
   get<K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]>;
   list<K extends ApiKind>(kind: K): readonly Entry<Kinds[K]>[];
-  /** @throws Problem `conflict` where there are too many */
+  /** @throws Problem `conflict` if the limit is reached */
   create<K extends ApiKind>(kind: K, by: Actor, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
-  /** @throws Problem `not_found`, `stale`, `conflict`, and what `decide` throws: then nothing is written */
+  /** @throws Problem `not_found`, `stale`, `conflict`, or the error of `decide`; then nothing is written */
   change<K extends ApiKind>(kind: K, at: At, decide: (data: Kinds[K]) => Kinds[K]): Promise<Entry<Kinds[K]>>;
   /** @throws Problem `not_found`, `stale`, `conflict` */
   remove(kind: ApiKind, at: At): Promise<void>;
@@ -74,7 +74,7 @@ export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): C
       }),
     change: async (kind, at, decide) => {
       const { version, data } = await replace(kind, at, decide);
-      // `decide` gave data: a change is no deletion.
+      // A change is never a deletion, so `decide` has returned data.
       return { version, data: data as NonNullable<typeof data> };
     },
     remove: async (kind, at) => {

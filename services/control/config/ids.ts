@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** `src_mb1x9k2f0a1b2c3d4e5f6a7b`: ids in order of creation (to the millisecond; the spelling is as long until 2059). */
+/** `src_mb1x9k2f0a1b2c3d4e5f6a7b`: ids in order of creation (to the millisecond; the length is constant until 2059). */
 export function newId(
   prefix: 'src' | 'dst' | 'whk' | 'del' | 'rpl' | 'tok' | 'aud' | 'trt' | 'pre' | 'qst',
   now: Date,
@@ -8,12 +8,12 @@ export function newId(
   return `${prefix}_${now.getTime().toString(36)}${randomBytes(8).toString('hex')}`;
 }
 
-/** Goes into clients' pages and Basic user names: letters and digits only. */
+/** Letters and digits only, because it is part of clients' pages and of Basic user names. */
 export function newWriteKey(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** As Standard Webhooks spells them: its libraries take this text as it is. */
+/** In the format of Standard Webhooks, so that its libraries accept it unchanged. */
 export function newSharedSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }

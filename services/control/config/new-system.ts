@@ -9,8 +9,8 @@ import { type Log } from '../../../shared/telemetry/log';
 const KINDS: readonly Kind[] = ['source', 'destination', 'token', 'audience', 'computed_trait', 'system'];
 
 /**
- * Writes the entry that says how `config` is written, in a system that has nothing in `config`. No older process can be in use
- * there; a system with entries gets it by `config reseal`, once every process reads the new forms.
+ * Writes the entry with the format of `config` if `config` is empty, since no older process can be in use then. A
+ * system with entries gets it by `config reseal`, once every process reads the new format.
  */
 export async function markNewSystem(options: {
   config: Pick<ConfigView, 'list'>;
@@ -21,7 +21,7 @@ export async function markNewSystem(options: {
   const { config, writer, encryptor, log } = options;
   if (KINDS.some((kind) => config.list(kind).length > 0)) return;
   try {
-    // Another control process may be first: its entry is as good.
+    // If another control process was first, its entry is equally valid.
     await writer.write('system', SYSTEM_ID, newSystemEntry(encryptor), { replaces: 0 });
   } catch (error) {
     log.warn({ reason: messageOf(error) }, 'config.not_marked');

@@ -4,10 +4,10 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { type Forgotten } from '../deletions/store';
 
 /**
- * What sources sent lately, in memory: so many events of each source, so many bytes of all. Where the room is used up, the
- * source that has most of it gives way, so that a busy one does not push out the others.
+ * Keeps the latest events in memory, limited by events for each source and by total bytes. When the space is used up,
+ * the source with most bytes loses its oldest events, so that a busy source does not displace the others.
  *
- * Values stay as they came; they are parsed when somebody looks.
+ * Values are stored as they came, and parsed on demand.
  */
 
 /** One call as the debugger shows it. */
@@ -29,15 +29,15 @@ export interface EventFilter {
   accepted?: boolean | undefined;
 }
 
-/** What filters ask of a call. */
+/** Fields of a call that filters compare. */
 interface Traits {
   type: string | undefined;
   users: string[];
 }
 
-/** What is known of an event without a look into it. */
+/** Data of an event that need no parsing. */
 interface Outside {
-  /** the order of arrival here */
+  /** order of arrival in this process */
   order: number;
   id: string;
   atMs: number;
@@ -45,7 +45,7 @@ interface Outside {
   accepted: boolean;
 }
 
-/** An event that is kept. */
+/** A stored event. */
 export class Entry {
   #traits: Traits | undefined;
   readonly order: number;
@@ -89,7 +89,7 @@ export interface BufferLimits {
 }
 
 const LIMITS: BufferLimits = { perSource: 500, bytes: 32 * 1024 * 1024, total: 20_000 };
-/** What an entry costs beside its value. */
+/** Memory of an entry in addition to its value. */
 const OVERHEAD_BYTES = 300;
 
 interface Kept {
@@ -103,7 +103,7 @@ export class EventBuffer {
   #bytes = 0;
   #count = 0;
 
-  /** @param forgotten users that were deleted: their calls are never shown, whenever they are read */
+  /** @param forgotten deleted users, whose calls are never shown, whenever they are read */
   constructor(
     private readonly limits: BufferLimits = LIMITS,
     private readonly forgotten: Pick<Forgotten, 'hides'> = { hides: () => false },
@@ -113,10 +113,10 @@ export class EventBuffer {
     return this.#bytes;
   }
 
-  /** @returns the event that the record holds */
+  /** @returns the event of the record */
   add(record: InRecord, accepted: boolean): Entry {
     const source = record.headers.source ?? '';
-    // A copy: the value is a slice of a whole fetch.
+    // A copy, since the value is a slice of a whole fetch.
     const value = Buffer.from(record.value ?? '');
     const entry = new Entry(
       { order: ++this.#order, id: idOf(record, accepted), atMs: record.timestampMs, source, accepted },
@@ -126,16 +126,16 @@ export class EventBuffer {
     this.#bySource.set(source, kept);
     kept.entries.push(entry);
     this.#account(kept, 1, value.length + OVERHEAD_BYTES);
-    // In strides: taking one from the front of a list moves all others.
+    // Trims in batches, since removing the first element moves all others.
     if (kept.entries.length > this.limits.perSource * 1.25) this.#shorten(kept, this.limits.perSource);
     while (this.#bytes > this.limits.bytes || this.#count > this.limits.total) this.#giveWay();
     return entry;
   }
 
-  /** The newest first. */
+  /** Returns the newest first. */
   newest(filter: EventFilter, { limit, before }: { limit: number; before?: string | undefined }): Entry[] {
     const seen = before === undefined ? undefined : this.#find(before);
-    // It was pushed out, and so was what is older.
+    // The event was dropped, and so were all older ones.
     if (before !== undefined && !seen) return [];
     const found: Entry[] = [];
     for (const entry of this.#all(filter.source).sort((a, b) => b.order - a.order)) {
@@ -146,8 +146,8 @@ export class EventBuffer {
   }
 
   /**
-   * What came after an event that a reader saw last, in order. Where it is no longer known (or another process gave it
-   * out), all from a moment before its time on: rather twice than never.
+   * Returns the events after the last one that a reader saw, in order. If that one is unknown here (dropped, or sent by
+   * another process), returns all from shortly before its time on: rather twice than never.
    */
   since(id: string, filter: EventFilter): Entry[] {
     const seen = this.#find(id);
@@ -191,7 +191,7 @@ export class EventBuffer {
   #giveWay(): void {
     let largest: Kept | undefined;
     for (const kept of this.#bySource.values()) if (kept.bytes > (largest?.bytes ?? 0)) largest = kept;
-    // Half of it, so that the search is not made for each event.
+    // Drops half of it, so that the search does not run for each event.
     if (largest) this.#shorten(largest, Math.floor(largest.entries.length / 2));
     for (const [source, { entries }] of this.#bySource) if (entries.length === 0) this.#bySource.delete(source);
   }
@@ -208,14 +208,14 @@ export class EventBuffer {
   }
 }
 
-/** Clocks of brokers, and the order of partitions, differ by less. */
+/** Exceeds the differences between the clocks of brokers, and between the order of partitions. */
 const OVERLAP_MS = 2_000;
 
 function cost({ value }: Entry): number {
   return value.length + OVERHEAD_BYTES;
 }
 
-/** Names the record, and begins with its time. */
+/** Identifies the record; begins with its time. */
 function idOf({ timestampMs, partition, offset }: InRecord, accepted: boolean): string {
   return `${timestampMs.toString(36)}-${accepted ? 'm' : 'r'}${String(partition)}-${String(offset)}`;
 }
@@ -243,7 +243,6 @@ function traitsOf(call: Json): Traits {
   return { type: typeof type === 'string' ? type : undefined, users };
 }
 
-/** As whoever rejects writes it. */
 function rejectedOf(value: unknown): Partial<RejectedRecord> {
   return value as Partial<RejectedRecord>;
 }

@@ -8,18 +8,18 @@ import { type EventNames } from '../sources/event-names';
 import { EventBuffer } from './buffer';
 import { EventStreams } from './sse';
 
-/** The debugger: follows what ingest accepted and rejected, keeps the last of it, and passes it on live. */
+/** Follows accepted and rejected calls for the debugger, keeps the latest in memory, and streams them. */
 
-/** So that a control that has just started is not blind: the last of the last hour. */
+/** Look-back at the start of control, so that the debugger is not empty. */
 const LOOK_BACK_MS = 3_600_000;
 const LOOK_BACK_RECORDS = 2_000;
-/** How soon calls of users that another process deleted are hidden. One look at an index each time. */
+/** Interval after which calls of users that another process deleted are hidden. Each time one index look-up. */
 const DELETIONS_EVERY_MS = 1_000;
 
 export interface Events {
   readonly ring: EventBuffer;
   readonly streams: EventStreams;
-  /** Ends the streams: whoever waits for connections to end calls it first. */
+  /** Ends the streams. Call it before waiting for connections to end. */
   stop(): Promise<void>;
 }
 

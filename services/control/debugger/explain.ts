@@ -6,25 +6,25 @@ import { filtersOf } from '../../../shared/cel/filter';
 import { type DebugEvent, type Entry } from './buffer';
 
 /**
- * Why an accepted event went to a destination, or went no further: by the router's own rules, on the configuration as it is
- * now. What was changed since the event came in is judged anew.
+ * Explains where an accepted event went, by the router's rules and the current configuration. So changes since the
+ * event are part of the result.
  */
 interface Reached {
   destination: string;
   name: string;
   outcome: RouteOutcome['outcome'];
-  /** of a filter that failed */
+  /** reason of a filter error */
   reason?: string;
 }
 
 export type ShownEvent = DebugEvent & {
-  /** of the destinations that are connected to its source; with accepted events */
+  /** results for the destinations of its source; only for accepted events */
   destinations?: Reached[];
 };
 
 type Config = Pick<ConfigView, 'source' | 'destinationsOf'>;
 
-/** A list that can be read; more than these are seldom connected to one source. */
+/** Keeps the list readable. Few sources have more destinations. */
 const MAX_SHOWN = 50;
 
 export function showEvent(entry: Entry, config: Config): ShownEvent {

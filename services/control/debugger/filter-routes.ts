@@ -12,7 +12,7 @@ export function filterHandlers(deps: ControlContext): HandlersOf<'filters'> {
   };
 }
 
-/** How a filter fares on the newest events of these sources, or of all. */
+/** Tries a filter on the newest events of these sources, or of all. */
 export function tried(
   { events }: Pick<ControlContext, 'events'>,
   { filter, sources, limit }: { filter: string; sources: readonly string[] | undefined; limit: number },

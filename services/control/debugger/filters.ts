@@ -7,12 +7,12 @@ import { messageVariables } from '../../../shared/cel/json-values';
 import { type Entry } from './buffer';
 import { parseBody } from '../http/fields';
 
-/** A filter that is checked, and tried on what sources sent lately, before anything depends on it. */
+/** Checks a filter and tries it on recent events, before anything depends on it. */
 
 const MAX_TRIED = 500;
-/** Somebody waits for the answer, and others for control: what was not tried by then is left out. */
+/** A person waits for the result, and other requests for control. The remaining events are not tried. */
 const TRY_MS = 250;
-/** Beyond it they are counted as others. */
+/** Further reasons are counted as other reasons. */
 const MAX_REASONS = 20;
 
 export const filterText = z
@@ -43,20 +43,20 @@ export const tryFilterSchema = z.strictObject({
     .meta({ description: 'Maximum number of accepted events, newest first' }),
 });
 
-/** What to try a filter on. */
+/** A filter and the events to try it on. */
 export interface Trial {
   filter: string;
   entries: readonly Entry[];
-  /** ms, of any clock */
+  /** ms, by any clock */
   clock: () => number;
 }
 
-/** @throws Problem `invalid_fields`, but not for a mistake in the filter: that is the answer */
+/** @throws Problem `invalid_fields`; a mistake in the filter is part of the result */
 export function readTrial(body: unknown): z.output<typeof tryFilterSchema> {
   return parseBody(tryFilterSchema, body);
 }
 
-/** What the filter says of each event, or where its mistake is. */
+/** Returns the result of the filter for each event, or the place of its mistake. */
 export function tryFilter({ filter, entries, clock }: Trial) {
   const expression = compileExpression(filter, 'filter');
   if (expression.kind === 'mistake') {
@@ -69,7 +69,7 @@ export function tryFilter({ filter, entries, clock }: Trial) {
   for (const entry of entries) {
     if (clock() - startedAt > TRY_MS) break;
     const message = entry.accepted ? parseMessage(entry.value) : 'rejected';
-    // A deletion passes every filter: it says nothing about this one.
+    // A deletion passes every filter, so it does not test this one.
     if (typeof message === 'string' || message.type === 'delete') continue;
     const outcome = expression.evaluate(messageVariables(message));
     if (typeof outcome === 'boolean') {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CALL_TYPES } from '../../../shared/model/message';
 import { pageParameters } from '../http/query';
 
-/** By what events are found. */
+/** Query parameters of events. */
 
 const text = z.string().min(1).max(500);
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../../../shared/model/message';
 
-/** What is seen of events and what a filter says of them, for the OpenAPI document. */
+/** Response schemas of events and filter trials. */
 
 const count = z.int().min(0);
 const place = {

@@ -3,28 +3,28 @@ import { AppError } from '../../../shared/service/errors';
 import { type DebugEvent, type Entry, type EventFilter } from './buffer';
 
 /**
- * Live readers of events, by Server-Sent Events. A reader is given what its connection takes and no more: while that is
- * full, events are left out and counted, so that who reads slowly costs one buffer and holds up nobody.
+ * Streams events to readers by Server-Sent Events. While a reader's connection is full, events are left out and
+ * counted, so that a slow reader costs one buffer and delays no other reader.
  */
 
 const MAX_READERS = 100;
-/** So that the streams of one token leave room for those of others. */
+/** Leaves room for the streams of other tokens. */
 const MAX_READERS_OF_ONE = 20;
-/** What waits for one reader. A burst fits in; with all readers stalled it is 50 MB. */
+/** Most bytes that wait for one reader. A burst fits in; with all readers stalled it is 50 MB. */
 const MAX_WAITING_BYTES = 512 * 1024;
-/** More than a person can read; a page that draws each of thousands a second stands still. */
+/** More than a person can read. A page that draws thousands a second freezes. */
 const MAX_PER_SECOND = 200;
-/** What a reader that comes back is given. */
+/** Most missed events that a returning reader gets. */
 const MAX_BACKLOG = 500;
 const PING_MS = 15_000;
-/** A connection that takes nothing for so long is nobody's any more. */
+/** A connection that accepts nothing for this long is given up. */
 const STALLED_MS = 60_000;
 
-/** Who reads. */
+/** The owner of a stream. */
 export interface ReaderOf {
   /** id of the token */
   token: string;
-  /** asked every second, and when a token changes: a stream ends with its token, its session and its right */
+  /** called every second, and when a token changes: a stream ends with its token, its session or its right */
   stillAllowed: () => boolean;
 }
 
@@ -32,13 +32,13 @@ interface Reader extends ReaderOf {
   response: Response;
   filter: EventFilter;
   /**
-   * What it missed and its connection has not taken yet. Weak: an event that left the ring is not held in memory for a slow
-   * reader.
+   * Missed events that wait for the connection. Weak references, so that a slow reader does not hold events that left
+   * the buffer.
    */
   missed: WeakRef<Entry>[];
   skipped: number;
   thisSecond: number;
-  /** since when its connection is full, ms since 1970 */
+  /** since when the connection is full, ms since 1970 */
   fullSince: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export class EventStreams {
   readonly #timers: NodeJS.Timeout[];
   #stopped = false;
 
-  /** @param show an event as readers are given it */
+  /** @param show returns an event as readers see it */
   constructor(
     private readonly now: () => number,
     private readonly show: (entry: Entry) => DebugEvent = (entry) => entry.view(),
@@ -63,8 +63,8 @@ export class EventStreams {
   }
 
   /**
-   * Begins to answer with events: first those given, then each that comes.
-   * @throws AppError `overloaded` where there are too many readers, or control is stopping
+   * Starts a stream: first the given events, then each new one.
+   * @throws AppError `overloaded` if there are too many readers, or control is stopping
    */
   open(response: Response, filter: EventFilter, first: readonly Entry[], of: ReaderOf): void {
     if (this.#readers.size >= MAX_READERS || this.#stopped) {
@@ -74,7 +74,7 @@ export class EventStreams {
       const detail = `This token has ${MAX_READERS_OF_ONE} open streams, which is the limit. Close one first`;
       throw new AppError('overloaded', detail, true);
     }
-    // Proxies must not gather it.
+    // Proxies must not buffer the stream.
     response.status(200).set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
     response.flushHeaders();
     const missed = first.slice(-MAX_BACKLOG).map((entry) => new WeakRef(entry));
@@ -86,17 +86,17 @@ export class EventStreams {
       reader.fullSince = undefined;
       this.#giveMissed(reader);
     });
-    // How long a browser waits before it connects again.
+    // The time before a browser reconnects.
     this.#send(reader, 'retry: 2000\n\n');
     this.#giveMissed(reader);
   }
 
-  /** Ends the streams whose readers may no longer read. */
+  /** Ends the streams of readers that are no longer allowed to read. */
   recheck(): void {
     for (const reader of this.#readers) if (!reader.stillAllowed()) this.#end(reader);
   }
 
-  /** Gives an event to all who want it. */
+  /** Sends an event to all matching readers. */
   publish(entry: Entry): void {
     for (const reader of this.#readers) {
       if (isFull(reader)) this.#skip(reader, entry);
@@ -110,12 +110,12 @@ export class EventStreams {
     for (const { response } of this.#readers) response.end();
   }
 
-  /** The filter of a full reader is not asked for what it would have to parse: the count is of its source. */
+  /** Counts by source only. The other filters would parse the event, which a full reader is not worth. */
   #skip(reader: Reader, { source }: Entry): void {
     if (reader.filter.source === undefined || reader.filter.source === source) reader.skipped++;
   }
 
-  /** As much as the connection takes; `drain` goes on. */
+  /** Sends missed events until the connection is full; `drain` continues. */
   #giveMissed(reader: Reader): void {
     let given = 0;
     for (; given < reader.missed.length && reader.fullSince === undefined; given++) {
@@ -126,7 +126,7 @@ export class EventStreams {
     reader.missed.splice(0, given);
   }
 
-  /** At once: what waits for the connection is not sent any more. */
+  /** Destroys the connection, and drops the bytes that wait for it. */
   #end(reader: Reader): void {
     this.#readers.delete(reader);
     reader.response.destroy();

@@ -10,7 +10,7 @@ import { invalidFields, parseBody } from '../http/fields';
 import { type Deletion } from './store';
 import { pageParameters } from '../http/query';
 
-/** Deleting users: which sources are affected, and the messages that say so. Pure: ids and the time are given. */
+/** Decides which sources a deletion affects, and builds its messages. Pure: ids and the time are arguments. */
 
 const MAX_USERS = 5_000;
 const MAX_MESSAGES = 50_000;
@@ -36,12 +36,12 @@ export interface Wanted {
   anonymous: string[];
   /** null: all */
   sources: string[] | null;
-  /** those that a message is sent for */
+  /** the sources that get a message */
   affected: string[];
 }
 
 /**
- * What a body asks for. Affected is a source that is on and has a destination that is on: others have nobody to tell.
+ * Validates a deletion. It affects sources that are on and have a destination that is on; others have no receiver.
  * @throws Problem `invalid_fields`
  */
 export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 'list' | 'destinationsOf'>): Wanted {
@@ -75,7 +75,7 @@ function isAffected({ id, enabled }: Source, config: Pick<ConfigView, 'destinati
   return enabled && config.destinationsOf(id).some(({ data }) => data.enabled);
 }
 
-/** One `delete` message for each user, or visitor, and affected source, routed like any other. */
+/** Returns one `delete` message for each user or visitor and affected source, routed like any other message. */
 export function deleteRecords(
   { users, anonymous, affected }: Wanted,
   made: { id: string; now: Date; traceparent: () => string },
@@ -84,7 +84,7 @@ export function deleteRecords(
   const whose = [...users.map((userId) => ({ userId })), ...anonymous.map((anonymousId) => ({ anonymousId }))];
   return whose.flatMap((id, i) =>
     affected.map((source) => {
-      // The same for all sources: ids of messages are a source's own.
+      // The id is the same for all sources, since message ids count for each source separately.
       const message: Message = {
         type: 'delete',
         messageId: `${made.id}-${String(i)}`,
@@ -106,7 +106,7 @@ export function deletionView({ id, at, users, anonymous, sources, affected, mess
   return { id, at: new Date(at).toISOString(), ...ids, sources, affected, messages };
 }
 
-/** In a list the first of many users stand for all. */
+/** Shows only the first of many users in a list. */
 export function deletionListView(deletion: Deletion) {
   const { users, anonymous } = deletion;
   const shown = { userIds: users.slice(0, SHOWN_IN_LIST), anonymousIds: anonymous.slice(0, SHOWN_IN_LIST) };

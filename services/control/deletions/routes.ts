@@ -7,7 +7,7 @@ import { newId } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
 import { decodeCursor, encodeCursor } from '../http/query';
 
-/** So many in one append: its buffer is bounded. */
+/** Messages in one append, since the producer's buffer is limited. */
 const CHUNK = 2_000;
 
 /** /api/v1/deletions */
@@ -37,7 +37,7 @@ export function deletionHandlers(deps: ControlContext): HandlersOf<'deletions'> 
 async function deleteUsers(deps: ControlContext, body: unknown): Promise<Deletion> {
   const { config, history, events, producer, log } = deps;
   const wanted = readDeletion(body, config);
-  // Before anything is sent: half a deletion would have to be explained.
+  // Checks the database before anything is sent, so that no deletion is left half done.
   await history.ask(({ query }) => query('select 1'));
   const now = deps.now();
   const id = newId('del', now);
@@ -46,7 +46,7 @@ async function deleteUsers(deps: ControlContext, body: unknown): Promise<Deletio
   const deletion: Deletion = { ...wanted, id, at: now.getTime(), messages: records.length };
   const rows = await history.forget(deletion);
   events.ring.purge();
-  // Who was deleted is nobody's business in a log.
+  // The log must not contain the ids of deleted users.
   log.info(
     { deletion: id, users: wanted.users.length + wanted.anonymous.length, messages: records.length, rows },
     'users.deleted',

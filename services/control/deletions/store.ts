@@ -3,9 +3,9 @@ import { type Database, type Queries, type Row } from '../history/database';
 import { databaseJson } from '../history/row-codec';
 import { storedIds } from '../history/stored-user-id';
 
-/** Users that were deleted: what the history forgets of them, now and in what is still to be read of `attempts`. */
+/** Stores deletions of users, removes their rows from the history, and keeps out their events in `attempts`. */
 
-/** Of these sources. */
+/** A deletion for some sources or all. */
 export interface Deletion {
   id: string;
   /** ms since 1970 */
@@ -13,15 +13,15 @@ export interface Deletion {
   users: string[];
   /** visitors who have no user id */
   anonymous: string[];
-  /** whose rows are forgotten; null: of all sources */
+  /** sources whose rows are removed; null: all */
   sources: string[] | null;
-  /** the sources that a message was sent for */
+  /** sources that got a message */
   affected: string[];
   /** messages sent */
   messages: number;
 }
 
-/** Writes it down, and removes the users' rows. @returns how many */
+/** Stores a deletion, and removes the users' rows. @returns number of rows */
 export async function recordDeletion(database: Database, deletion: Deletion): Promise<number> {
   const { id, at, users, anonymous, sources, affected, messages } = deletion;
   return database.transaction(async ({ query }) => {
@@ -49,7 +49,7 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
   });
 }
 
-/** The newest first. */
+/** Lists the newest first. */
 export async function listDeletions(
   database: Database,
   page: { limit: number; after?: { at: number; id: string } | undefined },
@@ -80,31 +80,31 @@ function fromRow(row: Row): Deletion {
   };
 }
 
-/** Longer than any topic keeps a record: dead letters, which a replay sends again, stay 30 days and a segment of 7 days. */
+/** Longer than any topic keeps a record. Dead letters, which can be replayed, stay 30 days and a segment of 7 days. */
 const REMEMBERED_MS = 38 * 86_400_000;
 
 /**
- * Remembers the deletions that later events may still predate. Other control processes write deletions too: a process
- * that writes rows reads new deletions first, in the same transaction.
+ * Remembers deletions that later events may predate. Other control processes write deletions too, so a process that
+ * writes rows first reads new deletions in the same transaction.
  */
 export class Forgotten {
   readonly #byUser: ById = new Map();
   readonly #byVisitor: ById = new Map();
-  /** all deletions up to this one are known */
+  /** sequence number of the last known deletion */
   #seq = 0;
   #latestAt = 0;
 
-  /** changes with each new deletion */
+  /** Changes with each new deletion. */
   get latestSeq(): number {
     return this.#seq;
   }
 
   /**
-   * Reads all new deletions, and blocks further ones until the transaction ends: such a deletion then finds the rows that
-   * the transaction wrote, and removes them.
+   * Reads all new deletions, and blocks further ones until the transaction ends: a blocked deletion then finds and
+   * removes the rows that the transaction wrote.
    */
   async learn({ query }: Queries, nowMs: number): Promise<void> {
-    // Waits for deletions under way, also those of older versions: every insert takes the conflicting lock. Without it a
+    // Waits for deletions in progress, also of older versions: every insert takes the conflicting lock. Otherwise a
     // deletion could become visible after one with a higher number.
     await query('lock table waypost.deletions in share mode');
     const rows = await query<{ seq: number; at: number; users: string; anonymous: string; sources: string }>(
@@ -137,7 +137,7 @@ export class Forgotten {
     }
   }
 
-  /** Whether an event is of a user, or a visitor, who was deleted after it was accepted. */
+  /** Returns whether the user or visitor of an event was deleted after its acceptance. */
   has(event: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source' | 'acceptedAt'>): boolean {
     const { userId, anonymousId, source } = event;
     const atMs = Date.parse(event.acceptedAt);
@@ -147,7 +147,7 @@ export class Forgotten {
     return wasDeleted(this.#byUser, userId, sent) || wasDeleted(this.#byVisitor, anonymousId, sent);
   }
 
-  /** Whether what was sent at this time is of any of these users or visitors, and they were deleted afterwards. */
+  /** Returns whether any of these users or visitors was deleted after this time. */
   hides(ids: () => readonly string[], source: string, atMs: number): boolean {
     if (atMs >= this.#latestAt) return false;
     const sent = { source, atMs };

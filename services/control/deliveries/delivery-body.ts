@@ -3,18 +3,18 @@ import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { DEAD } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';
 
-/** The record of a delivery, with the very bytes that were POSTed: the history only names it. */
+/** Reads the record of a delivery with the exact bytes that were POSTed. The history stores only its position. */
 
 type Reads = Pick<Kafka, 'read' | 'ranges'>;
 
-/** One record; what lies behind it in the same batch comes with it. */
+/** Enough for one record; the rest of its batch comes with it. */
 const FETCH_BYTES = 256 * 1024;
 const DAY_MS = 86_400_000;
-/** A dead letter is looked for among those that were given up at the same time. */
+/** A dead letter is searched among the dead letters of the same time. */
 const DEAD_AROUND_MS = 2_000;
 const MOST_DEAD_READ = 20_000;
 
-/** @returns the record that holds the delivery, or undefined where Kafka no longer has it */
+/** @returns the record of the delivery, or undefined if Kafka no longer has it */
 export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number): Promise<InRecord | undefined> {
   const [, topic, partition, offset] = /^(.+)\/(\d+)\/(\d+)$/.exec(row.record) ?? [];
   if (topic === undefined) return undefined;
@@ -22,7 +22,7 @@ export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number):
   const { records } = await kafka.read({ ...place, maxBytes: FETCH_BYTES });
   const record = records.find((each) => each.offset === place.offset);
   if (record?.headers.delivery === row.id) return record;
-  // A week after it was tried, only the dead are kept.
+  // A week after the attempt Kafka keeps dead letters only.
   if (row.status === 'dead' && row.settledAt !== null && nowMs - row.settledAt > DAY_MS) {
     return findDead(kafka, row.id, row.settledAt);
   }
@@ -45,7 +45,7 @@ async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecor
   return undefined;
 }
 
-/** As JSON: a body is one that Waypost rendered. Where it is not, its text. */
+/** Returns the body as JSON, since Waypost rendered it, or its text if it is not JSON. */
 export function bodyJson(body: Buffer): Json {
   const text = body.toString();
   try {

@@ -5,13 +5,13 @@ import { type DeliveryRow, STATUSES, type Try } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
 import { pageParameters, timeParameter } from '../http/query';
 
-/** Deliveries as the API shows them, and by what they are found. Pure. */
+/** Filters of deliveries and their API views. Pure. */
 
 const text = z.string().min(1).max(500);
-/** Records of older versions hold longer ids than ingest takes now; a longer query is refused by its length. */
+/** Records of older versions contain longer ids than ingest accepts now. A query with a longer one is refused. */
 const MAX_USER_CHARACTERS = 8_000;
 
-/** By what deliveries are filtered; a replay's scope says the same words. */
+/** Filters of deliveries. The scope of a replay uses the same words. */
 export const deliveryFilter = z.strictObject({
   destination: text.optional(),
   source: text.optional(),
@@ -31,7 +31,7 @@ export function filterOf(query: z.output<typeof deliveryFilter>): Filter {
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-/** One of a list: without bodies, of which there may be megabytes. */
+/** Returns the view in a list, without bodies, which may be megabytes. */
 export function deliveryView(row: DeliveryRow) {
   return {
     id: row.id,
@@ -53,14 +53,14 @@ export function deliveryView(row: DeliveryRow) {
   };
 }
 
-/** What may be said of a URL beside its id and origin. */
+/** Data for each URL in addition to its id and origin. */
 export interface WebhookAddresses {
-  /** the whole URL by the webhook's id; empty for who may not see it */
+  /** whole URLs by webhook id; empty for actors without access to them */
   urls: ReadonlyMap<string, string>;
   destination: Destination | undefined;
 }
 
-/** One with all that is known of it. `body` is added by who can read it. */
+/** Returns the full view. `body` is added by the caller that can read it. */
 export function deliveryDetail(row: DeliveryRow, { urls, destination }: WebhookAddresses) {
   const request = requestHeaders(row, destination);
   return {
@@ -87,7 +87,9 @@ function attemptView<T>({ n, replay, at, durationMs, outcome, urls }: Try, view:
 
 const MASKED = '***';
 
-/** The headers of a request as the destination stands now: what is secret, or of that moment alone, is masked. */
+/**
+ * Returns the headers of a request by the destination's current settings. Secrets and values of the moment are masked.
+ */
 function requestHeaders(row: DeliveryRow, destination: Destination | undefined) {
   const always = { 'content-type': 'application/json', 'user-agent': 'Waypost/1.0', 'webhook-id': row.id };
   const signed = destination?.secrets ? { 'x-signature': MASKED, 'webhook-signature': MASKED } : {};

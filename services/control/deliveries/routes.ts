@@ -17,7 +17,7 @@ export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'>
     'GET /deliveries': async ({ query, res }) => {
       const cursor = decodeCursor(query.after);
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-      // One more tells whether there is a next page.
+      // One more row shows whether there is a next page.
       const page = { limit: query.limit + 1, after };
       const found = await deps.history.ask((database) => listDeliveries(database, filterOf(query), page));
       const rows = found.slice(0, query.limit);
@@ -40,7 +40,7 @@ async function find({ history }: ControlContext, id: string): Promise<DeliveryRo
   throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
 }
 
-/** Sends one more: also one that was delivered, since that very one was asked for. */
+/** Replays one delivery, even if it was delivered, since it was requested by id. */
 async function replayDelivery(deps: ControlContext, id: string) {
   const { kafka, config, producer, windowMs, now, log } = deps;
   const row = await find(deps, id);

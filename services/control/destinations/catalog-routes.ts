@@ -1,7 +1,7 @@
 import { destinationJsonSchema } from './schema';
 import { type HandlersOf } from '../http/mount';
 
-/** /api/v1/catalog: the integrations there are, and what each can be set to. */
+/** /api/v1/catalog: the available integrations and the settings of each. */
 export function catalogHandlers(): HandlersOf<'catalog'> {
   const catalog = {
     data: [

@@ -11,8 +11,8 @@ import { secretsNow } from './secrets';
 import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
 
 /**
- * What may be done to a destination, and what is shown of it: never a secret, never the value of a header.
- * Pure, but for the randomness of sealing: ids and the time are given.
+ * Validates changes of a destination, and builds its API view, which never contains a secret or the value of a header.
+ * Pure except for the randomness of encryption; ids and the time are arguments.
  */
 
 export interface Making {
@@ -23,13 +23,13 @@ export interface Making {
   sourceExists: (id: string) => boolean;
 }
 
-/** PATCH without `webhooks` leaves them as they are, sealed. */
+/** PATCH without `webhooks` leaves the encrypted webhooks unchanged. */
 const withoutWebhooks = destinationSchema.partial({ webhooks: true });
 type Fields = z.output<typeof withoutWebhooks>;
 
 /** @throws Problem `invalid_fields` */
 export function createDestination(body: unknown, making: Making): Destination {
-  // As in a patch, null is what is not there.
+  // As in a patch, null means absent.
   const given = mergePatch({}, (body ?? {}) as Json);
   const errors = [...sourceErrors(given, making), ...webhookErrors(given, [])];
   const fields = parseBody(destinationSchema, given, errors);
@@ -46,7 +46,10 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
   return after;
 }
 
-/** What a patch merges into. Webhooks are a list, and lists do not merge; the secret is nobody's to read. */
+/**
+ * Returns the object that a patch merges into. It omits webhooks, since lists do not merge, and the secret, which is
+ * not readable.
+ */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
   const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
   return {
@@ -103,8 +106,8 @@ function has(value: Json, key: string): value is JsonObject {
 }
 
 /**
- * What may be seen of it. An administrator can give the webhooks back in a PATCH as they are here; others see of a URL the
- * origin alone, since paths and queries hold tokens.
+ * Returns the API view. An administrator can send the webhooks back in a PATCH as they are here. Others see only the
+ * origin of a URL, since paths and queries may contain tokens.
  */
 export function destinationView(
   { version, data }: Entry<Destination>,
@@ -119,7 +122,7 @@ export function destinationView(
     type: data.type,
     enabled: data.enabled,
     paused: data.paused,
-    // A deleted source is not told to each of its destinations: it is left out here, and at the next change.
+    // A deleted source stays in its destinations. It is left out here, and removed with the next change.
     sources: data.sources.filter(sourceExists),
     webhooks: openWebhooks(data, encryptor).map(({ sealed, url }) => ({
       id: sealed.id,

@@ -14,7 +14,7 @@ import { etag, page } from '../http/preconditions';
 import { rotateSecret } from './secrets';
 import { tried } from '../debugger/filter-routes';
 
-/** Events that tell how a filter fares. */
+/** Events that a filter trial looks at. */
 const LOOKED_AT = 200;
 
 /** /api/v1/destinations */
@@ -62,7 +62,7 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
   };
 }
 
-/** The destination of alerts is set at /alerts, and nowhere else. @throws Problem `not_found` */
+/** Hides the destination of alerts, which is set at /alerts only. @throws Problem `not_found` */
 function own<C extends { id: string }>(call: C): C {
   if (call.id !== ALERTS_ID) return call;
   throw new Problem('not_found', 'Unknown destination "alerts". Use /alerts');
@@ -80,7 +80,7 @@ async function rotate(deps: ControlContext, call: At & { body: Json | undefined;
   show(deps, call, entry, generated);
 }
 
-/** @param sharedSecret one that was made here: shown in this answer, and never again */
+/** @param sharedSecret a generated one: shown in this response and never again */
 function show(
   deps: ControlContext,
   { res, by }: { res: Response; by: Actor },

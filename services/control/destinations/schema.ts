@@ -6,25 +6,25 @@ import { name, switchOffAfter } from '../http/fields';
 import { filterText } from '../debugger/filters';
 
 /**
- * What a destination may be set to: the one source of validation, of types and of the catalog's JSON Schema.
+ * The schema of a destination: used for validation, for types, and for the catalog's JSON Schema.
  *
- * Each rule stands at its own field and none aborts another, so that one answer names every bad field.
+ * Each rule belongs to one field, and none aborts another, so that one response names every bad field.
  */
 
 export const MAX_WEBHOOKS = 5;
 const MAX_SOURCES = 1_000;
 const MAX_SECRET_CHARACTERS = 512;
 /**
- * Fewer bytes can be guessed from one captured signature. Customers bring secrets that other products made, so 8 is the bound
- * and not the 24 of Standard Webhooks.
+ * A shorter secret can be guessed from one captured signature. Customers bring secrets that other products made, so the
+ * bound is 8 and not the 24 of Standard Webhooks.
  */
 const MIN_SECRET_BYTES = 8;
 const WHSEC = 'whsec_';
 const MAX_PER_SECOND = 100_000;
-/** A destination has no use for more shards than the topic has partitions, 1,000 at most. */
+/** More shards than the topic has partitions, at most 1,000, have no effect. */
 const MAX_SHARDS = 1_000;
 
-/** `{"keep": true}` in place of a header's value: the stored one. */
+/** `{"keep": true}` instead of a header's value keeps the stored value. */
 export interface KeepValue {
   keep: true;
 }
@@ -51,7 +51,7 @@ const url = z
 const headers = z
   .record(z.string(), z.custom<HeaderValue>())
   .superRefine((given, ctx) => {
-    // A kept value was checked when it was set; only its name can be wrong.
+    // A kept value was validated when it was set; only its name can be wrong.
     const values = Object.entries(given).map(([key, value]) => [key, isKeepValue(value) ? '' : value]);
     for (const { name: header, problem } of checkStaticHeaders(Object.fromEntries(values) as Record<string, unknown>)) {
       ctx.addIssue({ code: 'custom', message: problem, path: header === '' ? [] : [header] });
@@ -73,7 +73,7 @@ export const sharedSecret = z
   .min(1)
   .max(MAX_SECRET_CHARACTERS)
   .superRefine((text, ctx) => {
-    // Half a surrogate pair has no UTF-8 spelling: it would be signed with another secret than was given.
+    // UTF-8 cannot encode half a surrogate pair, so Waypost would sign with another secret than the given one.
     if (/\p{Surrogate}/u.test(text)) ctx.addIssue({ code: 'custom', message: 'must be text that UTF-8 can encode' });
     else if (text.startsWith(WHSEC) && !/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,4}={0,2})$/.test(text)) {
       ctx.addIssue({ code: 'custom', message: 'must be base64 after the prefix whsec_' });
@@ -86,7 +86,7 @@ export const sharedSecret = z
   })
   .meta({ description: 'Signs each request; at least 8 bytes. Write-only', writeOnly: true });
 
-/** Length of the key that the secret means: `whsec_…` is base64, other secrets are UTF-8. */
+/** Returns the length of the key in bytes: `whsec_…` is base64, other secrets are UTF-8. */
 function signingBytes(secret: string): number {
   return secret.startsWith(WHSEC)
     ? Buffer.from(secret.slice(WHSEC.length), 'base64').length
@@ -130,7 +130,7 @@ export const destinationSchema = z.strictObject({
 type DestinationFields = z.output<typeof destinationSchema>;
 export type WebhookFields = DestinationFields['webhooks'][number];
 
-/** The settings of a destination as JSON Schema, for the catalog. */
+/** Returns the JSON Schema of the settings, for the catalog. */
 export function destinationJsonSchema(): object {
   return z.toJSONSchema(destinationSchema, { io: 'input', unrepresentable: 'any' });
 }

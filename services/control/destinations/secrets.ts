@@ -6,8 +6,8 @@ import { sharedSecret } from './schema';
 import { invalidFields, overlap, parseBody } from '../http/fields';
 
 /**
- * Rotation of a shared secret. For the overlap both secrets sign `webhook-signature`; `X-Signature` has room for one
- * and changes at `switchAt`, which is the end of the overlap where nothing else is said.
+ * Rotates a shared secret. During the overlap both secrets sign `webhook-signature`. `X-Signature` holds one signature,
+ * and changes at `switchAt`, by default the end of the overlap.
  */
 
 export const rotateSecretSchema = z.strictObject({
@@ -19,7 +19,7 @@ export const rotateSecretSchema = z.strictObject({
     .meta({ description: 'When X-Signature switches to the new secret. Default: at the end of the overlap' }),
 });
 
-/** The secrets without what is over. */
+/** Returns the secrets without expired ones. */
 export function secretsNow(secrets: EncryptedSecrets | undefined, now: Date): EncryptedSecrets | undefined {
   if (!secrets?.previous || now.getTime() < (secrets.overlapUntil ?? 0)) return secrets;
   return { current: secrets.current };
@@ -27,14 +27,14 @@ export function secretsNow(secrets: EncryptedSecrets | undefined, now: Date): En
 
 export interface Rotated {
   destination: Destination;
-  /** the new secret where it was made here: to be shown this once */
+  /** the new secret if Waypost generated it; shown only once */
   generated: string | undefined;
 }
 
 /**
- * @param made.secret a new random secret, for where the body gives none
- * @throws Problem `invalid_fields`, or `conflict` while another rotation overlaps: a third secret would have no room,
- *   and who still checks the first would be cut off unasked
+ * @param made.secret a new random secret, used if the body contains none
+ * @throws Problem `invalid_fields`, or `conflict` during the overlap of another rotation: there is no room for a third
+ * secret, and receivers that still use the first would be cut off without notice
  */
 export function rotateSecret(
   destination: Destination,

@@ -8,13 +8,13 @@ import { type OutRecord } from '../../../shared/kafka/port';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { parseBody } from '../http/fields';
 
-/** A test send: the sample message, its record, and what its events add up to. Pure: ids and the time are given. */
+/** The sample message of a test, its record, and the result of its events. Pure: ids and the time are arguments. */
 
-/** In the place of a source, which a test has none of. */
+/** Replaces the source id, since a test has no source. */
 const TEST_SOURCE = 'test';
 
 const text = z.string().min(1).max(200);
-/** Whatever JSON can hold: it was parsed from it. */
+/** Any JSON object: the body was parsed from JSON. */
 const object = z.record(z.string(), z.custom<Json>());
 
 export const testSchema = z.strictObject({
@@ -46,7 +46,7 @@ export function sampleMessage(body: unknown, made: { messageId: string; now: Dat
   return { ...SAMPLES[type], ...set, type, messageId: made.messageId, timestamp: at, receivedAt: at, context };
 }
 
-/** The record that delivery takes: flagged, so that it is tried once, whether the destination is on or not. */
+/** Returns the record for delivery. Its test flag means one attempt, even if the destination is off. */
 export function testRecord(
   destination: Destination,
   message: Message,
@@ -71,17 +71,19 @@ export function testRecord(
   return { id: delivery.id, record };
 }
 
-/** What the control API calls an attempt. */
+/** An attempt as the API shows it. */
 type Attempt = Pick<AttemptEvent, 'n' | 'at' | 'durationMs' | 'outcome' | 'urls'>;
 
 export interface TestSendProgress {
   status: 'delivered' | 'dead' | 'cancelled';
   reason: string | null;
-  /** null where none was made */
+  /** null if none was made */
   attempt: Attempt | null;
 }
 
-/** Adds an event to what is known. The requests that were still open come as a second, late event of one attempt. */
+/**
+ * Merges an event into the progress. Requests that were still open come in a second, late event of the same attempt.
+ */
 export function addEvent(progress: TestSendProgress | undefined, event: DeliveryEvent): TestSendProgress {
   const attempt = progress?.attempt ?? null;
   switch (event.kind) {
@@ -92,7 +94,7 @@ export function addEvent(progress: TestSendProgress | undefined, event: Delivery
         : { n, at, durationMs, outcome, urls };
       const delivered = merged.urls.some((url) => url.outcome === 'delivered');
       if (delivered) merged.outcome = 'delivered';
-      // A test is tried once: what was not delivered by it never will be.
+      // A test is tried once, so an undelivered one is dead.
       return { status: delivered ? 'delivered' : 'dead', reason: reason ?? progress?.reason ?? null, attempt: merged };
     }
     case 'cancelled':
@@ -103,7 +105,7 @@ export function addEvent(progress: TestSendProgress | undefined, event: Delivery
   }
 }
 
-/** Nothing more is to come: every URL has its answer. */
+/** Returns whether every URL has responded, so that no more events follow. */
 export function isComplete(progress: TestSendProgress, urls: number): boolean {
   return progress.attempt !== null && progress.attempt.urls.length >= urls;
 }

@@ -10,19 +10,19 @@ import { recordedRoot } from '../../../shared/telemetry/spans';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 import { addEvent, isComplete, sampleMessage, type TestSendProgress, testRecord } from './test-send';
 
-/** Sends test records through the real pipeline and waits for what `attempts` tells of them. */
+/** Sends test records through the pipeline, and waits for their events in `attempts`. */
 
-/** Beside the timeout of the request itself: the way through Kafka, and a delivery service that is busy or restarts. */
+/** Added to the timeout of the request: for Kafka, and for a delivery service that is busy or restarts. */
 const SLACK_MS = 10_000;
-/** From the first event on: the other URLs' answers, where the first 2xx settled the delivery before them. */
+/** After the first event: waits for the responses of other URLs if the first 2xx settled the delivery before them. */
 const LATE_MS = 1_000;
-/** Each holds a request open; more at once is no test. */
+/** Each holds a request open. People need no more concurrent tests. */
 const MAX_WAITING = 100;
 
 export interface TestSends {
   /**
-   * @param value what is POSTed in place of the sample that `body` asks for
-   * @throws Problem `invalid_fields`; `no_answer` where no event came in time
+   * @param value the body to POST instead of the sample that `body` selects
+   * @throws Problem `invalid_fields`; `no_answer` if no event came in time
    * @throws AppError `kafka_unavailable`, `overloaded`
    */
   send(destination: Destination, body: unknown, value?: string): Promise<TestSendProgress & { delivery: string }>;
@@ -45,12 +45,12 @@ export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSend
     if (attempts.size >= MAX_WAITING)
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
-    // Whoever tests wants to see its trace.
+    // Always sampled, so that the user of the test finds its trace.
     const made = { now: now(), lifetimeMs, traceparent: recordedRoot() };
     const { id, record } = testRecord(destination, message, made);
     const answer = awaitEvents({ urls: destination.webhooks.length, deadlineMs: lifetimeMs });
     try {
-      // Its key in `attempts` is the delivery's id.
+      // The key of an event in `attempts` is the id of the delivery.
       await attempts.begin(id, (value) => {
         const event = eventIn(value);
         if (event) answer.hear(event);
@@ -78,7 +78,9 @@ function eventIn(value: Buffer): DeliveryEvent | undefined {
   }
 }
 
-/** Adds up events until they are complete, or a moment after the first; undefined where none comes in time. */
+/**
+ * Merges events until they are complete, or until `LATE_MS` after the first. Returns undefined if none comes in time.
+ */
 function awaitEvents({ urls, deadlineMs }: { urls: number; deadlineMs: number }) {
   let progress: TestSendProgress | undefined;
   let settle: () => void = () => undefined;

@@ -5,24 +5,25 @@ import { type FieldError, pointer } from '../http/problem';
 import { isKeepValue, type WebhookFields } from './schema';
 
 /**
- * The webhooks of a destination: which given one is which stored one, and what it may keep of it.
+ * Matches the webhooks in a request with the stored ones, and decides which stored values they may keep.
  *
- * A stored header value is never sent to another origin than the one it was given for: else whoever may edit a
- * destination could have its credentials sent to a host of theirs.
+ * A stored header value is never sent to an origin other than the one it was set for. Otherwise any editor of a
+ * destination could send its credentials to a host of their choice.
  */
 
-/** A stored webhook with its URL in the clear; without where it cannot be opened (a key was lost). */
+/** A stored webhook with its decrypted URL; without it if a key was lost. */
 export interface StoredWebhook {
   sealed: EncryptedWebhook;
   url: string | undefined;
 }
 
 export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
-  // Only a lost or changed WAYPOST_SECRET_KEY leaves one closed. The entry must stay editable: it can be given anew.
+  // Decryption fails only after WAYPOST_SECRET_KEY was lost or changed. The entry stays editable, so that the URL can
+  // be set again.
   return destination.webhooks.map((sealed) => ({ sealed, url: encryptor.decrypt(sealed.url, destination.id).text }));
 }
 
-/** As much of a body as can be read, however wrong the rest is: so that all errors are told at once. */
+/** The readable parts of a body with any other mistakes, so that one response names all errors. */
 const outline = z.object({
   webhooks: z
     .array(
@@ -38,7 +39,7 @@ const outline = z.object({
 });
 type Outline = z.output<typeof outline>['webhooks'][number];
 
-/** What is wrong with the ids and kept values of `body.webhooks`, beside what the schema says. */
+/** Returns the errors in ids and kept values of `body.webhooks`, in addition to the errors of the schema. */
 export function webhookErrors(body: unknown, stored: readonly StoredWebhook[]): FieldError[] {
   const read = outline.safeParse(body);
   const given = read.success ? read.data.webhooks : [];
@@ -58,7 +59,7 @@ export function webhookErrors(body: unknown, stored: readonly StoredWebhook[]): 
   });
 }
 
-/** The stored webhook of each given one: by its id, else by the same URL. None is matched twice. */
+/** Returns the stored webhook of each given one: by its id, otherwise by the same URL. None is matched twice. */
 function matchStored(given: readonly Outline[], stored: readonly StoredWebhook[]): (StoredWebhook | undefined)[] {
   const left = new Set(stored);
   const take = (wanted: (candidate: StoredWebhook) => boolean) => {
@@ -66,7 +67,7 @@ function matchStored(given: readonly Outline[], stored: readonly StoredWebhook[]
     if (found) left.delete(found);
     return found;
   };
-  // All ids first: a URL must not take the webhook that another item names.
+  // Ids first: a URL must not match the webhook that another item names by id.
   const byId = given.map(({ id }) => (id === undefined ? undefined : take(({ sealed }) => sealed.id === id)));
   return given.map((item, i) => {
     if (item.id !== undefined || item.url === undefined) return byId[i];
@@ -81,7 +82,7 @@ function keepErrors(item: Outline, match: StoredWebhook | undefined): [header: s
     if (!match || storedHeader(match, header) === undefined) {
       return [[header, 'has no stored value to keep. Send the value']];
     }
-    // What cannot be read as a URL is told by the schema.
+    // The schema reports a text that is not a URL.
     if (item.url !== undefined && URL.canParse(item.url) && new URL(item.url).origin !== match.sealed.origin) {
       return [[header, 'cannot be kept, because the origin of the URL changes. Send the value']];
     }
@@ -89,7 +90,7 @@ function keepErrors(item: Outline, match: StoredWebhook | undefined): [header: s
   });
 }
 
-/** @param webhooks checked by the schema and by `webhookErrors` */
+/** @param webhooks validated by the schema and by `webhookErrors` */
 export function sealWebhooks(
   webhooks: readonly WebhookFields[],
   stored: readonly StoredWebhook[],
@@ -116,7 +117,7 @@ export function sealWebhooks(
   });
 }
 
-/** Header names have no case. */
+/** Header names are case-insensitive. */
 function storedHeader({ sealed }: StoredWebhook, header: string): Encrypted | undefined {
   const lower = header.toLowerCase();
   return Object.entries(sealed.headers).find(([stored]) => stored.toLowerCase() === lower)?.[1];

@@ -1,6 +1,6 @@
 /**
- * The types of the API as TypeScript, from the OpenAPI document and nothing else: what the console and other callers are checked
- * by. Pure; `npm run generate` writes them, and a test sees that they are those of today.
+ * Generates TypeScript types of the API from the OpenAPI document alone, by which the console and other clients are
+ * checked. Pure; `npm run generate` writes the file, and a test verifies that it is up to date.
  */
 
 interface Schema {
@@ -44,7 +44,7 @@ export function apiTypes({ paths, components }: Document): string {
   return [HEAD, ...types, accessOf(paths)].join('\n\n') + '\n';
 }
 
-/** The only values among the types: what a page shows depends on what its reader may do. */
+/** The only value among the types, since a page shows only the actions that the user's role and rights allow. */
 function accessOf(paths: Document['paths']): string {
   const lines = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { 'x-waypost-role': role, 'x-waypost-rights': rights = [] }]) => {
@@ -53,7 +53,7 @@ function accessOf(paths: Document['paths']): string {
     }),
   );
   return [
-    '/** The least role of each operation, and the rights that a token with a list of rights needs, all of them. */',
+    '/** The least role of each operation, and all rights that a token with a list of rights needs. */',
     'export const ACCESS: Readonly<Record<keyof Operations, { role: "none" | Session["role"]; rights: readonly string[] }>> = {',
     ...lines,
     '};',
@@ -82,7 +82,7 @@ function operationOf(name: string, { summary, parameters = [], requestBody, resp
   ].join('\n');
 }
 
-/** @param indent of the line that it stands in */
+/** @param indent indentation of the line that contains the type */
 function typeOf(schema: Schema, indent: string): string {
   if (schema.$ref !== undefined) return schema.$ref.replace(/^.*\//, '');
   if ('const' in schema) return JSON.stringify(schema.const);
@@ -113,7 +113,7 @@ function arrayOf(type: string): string {
 function objectOf({ properties, required = [], additionalProperties, propertyNames }: Schema, indent: string): string {
   if (!properties) {
     const value = typeof additionalProperties === 'object' ? typeOf(additionalProperties, indent) : 'unknown';
-    // Where the names are few, not each of them need be there.
+    // With an enum of names, each of them is optional.
     return propertyNames?.enum
       ? `Partial<Record<${typeOf(propertyNames, indent)}, ${value}>>`
       : `Record<string, ${value}>`;

@@ -22,13 +22,13 @@ import { sessionHandlers } from '../auth/routes';
 import { sourceHandlers } from '../sources/routes';
 import { tokenHandlers } from '../tokens/routes';
 
-/** The control API as an Express app: no port, no environment. */
+/** The control API as an Express app. It uses no port and no environment. */
 
 /** @param consoleFolder another one in tests */
 export function createApp(deps: ControlContext, access: Access, consoleFolder?: string): Express {
   const app = express();
   app.disable('x-powered-by');
-  // Versions are the only tags: a tag of our own bytes would tell a client that it holds a version.
+  // The version of an entry is its only tag. A hash of the body as tag would look like a version to clients.
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
@@ -42,7 +42,7 @@ export function createApp(deps: ControlContext, access: Access, consoleFolder?: 
   return app;
 }
 
-/** The type of the result proves that each operation of the table has its handler. */
+/** The return type proves that each operation of the table has a handler. */
 function handlersOf(deps: ControlContext, access: Access): Handlers {
   return {
     ...openApiHandlers(),
@@ -66,12 +66,12 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
   };
 }
 
-/** 180 days, for this host alone. Browsers ignore it over plain http. */
+/** 180 days, without subdomains. Browsers ignore it over plain http. */
 const HSTS = 'max-age=15552000';
 
-/** Answers hold write keys and, once, secrets: no cache keeps them, and no browser takes them for a page. */
+/** Responses contain write keys and, once, secrets: they must not be cached or rendered as a page. */
 const secureHeaders: RequestHandler = (req, res, next) => {
-  // Other programs on a developer's machine speak plain http.
+  // Other programs on a developer's machine use plain http.
   if (isOverTls(req) && req.hostname !== 'localhost') res.set('Strict-Transport-Security', HSTS);
   res.set({
     'Cache-Control': 'no-store',

@@ -4,11 +4,12 @@ import { Problem } from './problem';
 import { ROOT } from '../../../shared/service/repo-root';
 
 /**
- * The console: files that `npm run build:console` made. Each path outside of the API (`mount` answers those) that a browser asks
- * for as a page is the one page, which reads the address itself: so that every address can be kept and shared.
+ * Serves the console, built by `npm run build:console`. Each path outside the API (`mount` answers those) that a
+ * browser requests as a page gets the same page, which reads the address itself, so that every address can be
+ * bookmarked and shared.
  */
 
-/** Files alone, and from here alone: nothing inline, nothing from elsewhere, in nobody's frame. */
+/** Only files of this origin: no inline code, no other origins, no framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -23,10 +24,10 @@ const POLICY = [
 
 const NOT_BUILT = 'The console is not built. Run npm run build:console';
 
-/** The names of assets hold a digest of what is in them. */
+/** Asset names contain a hash of the content. */
 const forever = { immutable: true, maxAge: '1y', index: false, etag: false, lastModified: false } as const;
 
-/** Made by the build, once: `a.js` has `a.js.br` and `a.js.gz` beside it. The best first. */
+/** Compressed once, by the build: `a.js` has `a.js.br` and `a.js.gz` beside it. In order of preference. */
 const ENCODINGS = [
   { name: 'br', suffix: '.br' },
   { name: 'gzip', suffix: '.gz' },
@@ -66,7 +67,7 @@ const cacheable: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** What the build has compressed, for whoever can read it; without it the next in line answers. */
+/** Serves a compressed file to clients that accept it; otherwise the next handler answers. */
 function compressed(folder: string, { name, suffix }: (typeof ENCODINGS)[number]): RequestHandler {
   const serve = express.static(folder, {
     ...forever,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatDuration, parseDuration } from '../../../shared/model/duration';
 import { type FieldError, pointer, Problem } from './problem';
 
-/** What is wrong with a body, field by field, in words; and the few kinds of field that several bodies share. */
+/** Validates bodies, describes the errors of each field in words, and defines fields that several bodies share. */
 
 const MAX_NAME_CHARACTERS = 200;
 const DAY_MS = 86_400_000;
@@ -28,22 +28,22 @@ export function durationField<S extends z.ZodType<string>>(
   });
 }
 
-/** As people write it: 604,800,000 → `7d`. */
+/** Returns the shortest text of a duration: 604,800,000 → `7d`. */
 export function durationText(ms: number): string {
   return ms > 0 && ms % DAY_MS === 0 ? `${String(ms / DAY_MS)}d` : formatDuration(ms);
 }
 
-/** How long the old of two keys or secrets still holds: ms. */
+/** The time for which the old key or secret still works, ms. */
 export const overlap = durationField(z.string().default('24h')).meta({
   description: 'How long the old one stays valid, such as 0s, 30m, 24h or 7d',
 });
 
-/** How long a destination fails before it is switched off: ms. */
+/** The time for which a destination fails before it is switched off, ms. */
 export const switchOffAfter = durationField(z.string(), { mostMs: 90 * DAY_MS });
 
 /**
- * A body that fits its schema; no body at all is an empty one.
- * @param others what is wrong with it beyond the schema: told in the same answer
+ * Validates a body; a missing body counts as an empty one.
+ * @param others errors that the schema does not find, reported in the same response
  * @throws Problem `invalid_fields` that names every bad field
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown, others: FieldError[] = []): z.output<S> {
@@ -53,14 +53,14 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown, others:
   throw invalidFields(errors);
 }
 
-/** The answer to these errors: nothing was changed. */
+/** Returns the problem for these errors. Nothing was changed. */
 export function invalidFields(errors: FieldError[]): Problem {
   const count = errors.length === 1 ? 'One field is' : `${errors.length} fields are`;
   return new Problem('invalid_fields', `${count} invalid. Nothing was changed`, { errors });
 }
 
 function fieldErrors(error: z.ZodError): FieldError[] {
-  // Zod measures whatever has a length, also where it should have been a text: one field would be named twice.
+  // Zod checks the length of anything that has one, even with a wrong type, so the field would be listed twice.
   const ofWrongKind = new Set(error.issues.flatMap(({ code, path }) => (code === 'invalid_type' ? pointer(path) : [])));
   const issues = error.issues.filter(({ code, path }) => code === 'invalid_type' || !ofWrongKind.has(pointer(path)));
   return issues.flatMap((issue) =>
@@ -81,7 +81,7 @@ const KINDS: Record<string, string> = {
 };
 const UNITS: Record<string, string> = { string: 'characters', array: 'items' };
 
-/** Zod's issues as the end of a sentence that begins with the field's name. The value itself is never repeated. */
+/** Returns a Zod issue as the end of a sentence that starts with the name of the field. It never repeats the value. */
 function inWords(issue: z.core.$ZodRawIssue): string | undefined {
   const missing = issue.input === undefined;
   if (issue.code === 'invalid_type')

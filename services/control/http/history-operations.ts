@@ -7,7 +7,7 @@ import { callsQuery, overviewQuery } from '../overview/model';
 import { pageParameters } from './query';
 import { replaySchema } from '../replays/scope';
 
-/** Operations on what has happened: events, deliveries, replays, deletions, notices (operations.ts). */
+/** The operations of events, deliveries, replays, deletions, notices and the overview. */
 export const HISTORY_OPERATIONS = {
   'GET /deliveries': {
     role: 'read_only',

@@ -1,12 +1,12 @@
 import { type Json } from '../../../shared/model/message';
 
 /**
- * RFC 7396: what is absent in the patch stays, `null` removes, objects merge, and anything else (a list too) takes the
- * place of what was there. Neither argument is changed.
+ * Merges by RFC 7396: absent members stay, `null` removes, objects merge, and any other value (a list too) replaces the
+ * old one. Neither argument is changed.
  */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
-  // A Map and fromEntries: a key such as __proto__ stays a key.
+  // A Map and fromEntries, so that a key such as __proto__ stays a key.
   const merged = new Map<string, Json>(isObject(target) ? Object.entries(target) : []);
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) merged.delete(key);

@@ -14,9 +14,9 @@ import { findPath, isApi, type Path } from './paths';
 import { parseQuery } from './query';
 
 /**
- * Serves the table of operations. For each request, in this order: the path (404), the method (405), the token (401), its role and
- * rights (403), the body (400, 413), its fields for administrators (403), the query (422), and then the handler. Nothing outside the
- * table is served below `/api`.
+ * Serves the table of operations. It checks each request in this order: the path (404), the method (405), the token
+ * (401), its role and rights (403), the body (400, 413), the fields for administrators (403), the query (422), and then
+ * calls the handler. Nothing outside the table is served below `/api`.
  */
 
 type Query<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { query: infer S extends z.ZodType }
@@ -24,29 +24,29 @@ type Query<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { query: in
   : undefined;
 type Open<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { role: 'none' } ? true : false;
 
-/** What a handler is given. It is the `At` of `entries.change` as well. */
+/** The input of a handler. It also serves as the `At` of `entries.change`. */
 export interface Call<Id extends OperationId = OperationId> {
-  /** `{id}` of the path; empty where it has none */
+  /** `{id}` of the path; empty if the path has none */
   id: string;
-  /** of the request, without the query */
+  /** path of the request, without the query */
   path: string;
   query: Query<Id>;
-  /** undefined where there is none, and where the table has no `body` for the operation: then it is not read */
+  /** undefined if the request has no body, or the operation has no `body` in the table: then it is not read */
   body: Json | undefined;
   ifMatch: string | undefined;
-  /** An operation without a token sets this when it knows who asks. */
+  /** An operation without a token sets this once it knows the actor. */
   by: Open<Id> extends true ? Actor | undefined : Actor;
   identity: Open<Id> extends true ? undefined : Identity;
-  /** For an answer that lasts: false once the token or the session has ended, or may no longer do this. */
+  /** For a long response: false once the token or the session has ended, or lost the right. */
   stillAllowed: () => boolean;
   req: Request;
   res: Response;
 }
 
 type Handler<Id extends OperationId> = (call: Call<Id>) => void | Promise<void>;
-/** One for each operation: a table that lacks one does not compile. */
+/** One handler for each operation: a missing one does not compile. */
 export type Handlers = { [Id in OperationId]: Handler<Id> };
-/** Those of all paths that begin with a resource; one too many does not compile either. */
+/** The handlers of all paths of a resource; a superfluous one does not compile either. */
 export type HandlersOf<First extends string> = Pick<
   Handlers,
   Extract<OperationId, `${string} /${First}` | `${string} /${First}/${string}`>
@@ -56,7 +56,7 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
   return async (req, res, next) => {
     const found = findPath(req.url);
     if (!found) {
-      // Not a path at all: `*`, or the whole URL, which only proxies are sent.
+      // Not a path but `*`, or a whole URL, which only proxies receive.
       if (isApi(req.url) || !req.url.startsWith('/')) throw noSuchPath(req);
       next();
       return;
@@ -88,7 +88,7 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
     const stillAllowed = () => isAllowed(allow, identity);
     const ifMatch = req.get('if-match');
     const call = { id, path, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
-    // The types of `Call` follow from the table, by which `query`, `by` and `identity` were just made.
+    // The table guarantees the types of `Call`, since `query`, `by` and `identity` were built from it.
     const handle = handlers[operation] as (call: object) => void | Promise<void>;
     try {
       await handle(call);
@@ -100,7 +100,7 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
   }
 }
 
-/** HEAD is a GET without a body, which a stream would never end. */
+/** HEAD is handled as GET without a body. A stream would never end. */
 function operationFor({ method }: Request, { operations }: Path): OperationId | undefined {
   if (method !== 'HEAD') return operations.get(method as Method);
   const id = operations.get('GET');
@@ -122,7 +122,8 @@ function isAllowed(allow: () => Identity | undefined, before: Identity | undefin
 }
 
 /**
- * An actor who may not see secrets may not set where they go: Waypost would sign, and send sealed headers, to an address of theirs.
+ * An actor who cannot see secrets must not set their target: Waypost would sign requests, and send encrypted headers,
+ * to an address of that actor.
  * @throws Problem `forbidden`
  */
 function requireFields(adminFields: readonly string[], body: Json | undefined, { actor }: Identity): void {

@@ -4,9 +4,8 @@ import { SESSION_COOKIE, TLS_SESSION_COOKIE } from '../auth/authenticate';
 import { RIGHTS } from '../auth/rights';
 import { OPERATION_IDS, type OperationId, operationOf, rightsFor } from './operations';
 
-/** The OpenAPI 3.1 document of the control API: bodies from the very schemas that check them. */
+/** Builds the OpenAPI 3.1 document of the control API from the schemas that validate the bodies. */
 
-/** The whole document. */
 export function openApi(): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const id of OPERATION_IDS) {

@@ -4,46 +4,46 @@ import { type Action, type ActKind } from '../audit/model';
 import { type AnswerName } from './responses';
 import { type Resource, type Right } from '../auth/rights';
 
-/** One operation of the control API, and the bodies that several have in common. */
+/** The type of an operation of the control API, and bodies that several operations share. */
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type PathOf<First extends string> = `/${First}` | `/${First}/${string}`;
 
-/** Method and path below /api/v1. `{id}` is the only parameter that a path may have, once. */
+/** Method and path below /api/v1. `{id}` is the only parameter, at most once in a path. */
 export type OperationKey = `${Method} ${PathOf<Resource> | '/session' | '/openapi.json'}`;
 
 export interface Operation {
   summary: string;
-  /** the least role that may do this; `none`: without a token */
+  /** the least role; `none`: needs no token */
   role: Role | 'none';
-  /** what a token with a list of rights needs beside the right that method and path name: the answer tells of other resources */
+  /** right that a token needs in addition to the right of method and path, because the response contains other resources */
   alsoNeeds?: Right;
-  /** fields of the body that only administrators may set: Waypost signs and sends by them */
+  /** fields that only administrators may set, because they control where Waypost sends and how it signs */
   adminFields?: readonly string[];
-  /** status of success, and the schema of the answer; none: no body */
+  /** status of success, and the schema of the response; none: no body */
   ok: readonly [status: number, answer?: AnswerName];
-  /** documented here, and checked by the handler: a patch is checked after the merge */
+  /** shown in the documentation; the handler validates it, since a patch is validated after the merge */
   body?: z.ZodType;
-  /** checked before the handler runs; without it the query is not looked at */
+  /** validated before the handler runs; without it the query is ignored */
   query?: z.ZodObject;
-  /** entries have versions: If-Match is heeded */
+  /** entries have versions, and If-Match is checked */
   conditional?: boolean;
-  /** takes lines without end, one JSON each: the handler reads the body */
+  /** the body is NDJSON of any length, which the handler reads */
   lines?: boolean;
-  /** answers without end: each event's `data` is of this shape */
+  /** the response is a stream; the `data` of each event has this shape */
   stream?: boolean;
-  /** the row of the audit trail, where no change of `config` leaves one */
+  /** the row for the audit trail if no change of `config` writes one */
   act?: Act;
 }
 
 export interface Act {
   kind: ActKind | 'destination';
   action: Action;
-  /** where neither the path nor the Location of the answer names it */
+  /** the entry, if neither the path nor the Location of the response names it */
   entry?: string;
 }
 
-/** A merge patch: every field may be absent, and null where the body that makes an entry may do without. */
+/** Returns the schema of a merge patch: every field is optional, and may be null if the full body may omit it. */
 export function patchOf(schema: z.ZodObject): z.ZodType {
   const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([field, type]) => [
     field,

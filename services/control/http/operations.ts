@@ -9,8 +9,8 @@ import { pageParameters } from './query';
 import { SETTING_OPERATIONS } from './setting-operations';
 
 /**
- * Every operation of the control API: what it takes, what it answers and who may do it. `mount` serves these and nothing else,
- * OpenAPI describes them, and the console and the command line get their types from there (shared/api).
+ * Every operation of the control API with its input, its responses and its access rules. `mount` serves exactly these,
+ * OpenAPI describes them, and the types of the console and the command line come from there (shared/api).
  */
 export const OPERATIONS = {
   'GET /openapi.json': { role: 'none', summary: 'Get this document', ok: [200, 'OpenApi'] },
@@ -68,12 +68,12 @@ export const OPERATIONS = {
 
 export type OperationId = keyof typeof OPERATIONS;
 
-/** The same table, each operation with all its fields. */
+/** Returns an operation with all its fields. */
 export const operationOf = (id: OperationId): Operation => OPERATIONS[id];
 
 export const OPERATION_IDS = Object.keys(OPERATIONS) as OperationId[];
 
-/** The rights that a token with a list of rights needs, all of them; none where every token may. */
+/** Returns the rights that a token with a list of rights needs, all of them; empty if every token may call it. */
 export function rightsFor(id: OperationId): Right[] {
   const [method, path = ''] = id.split(' ');
   const resource = RESOURCES.find((each) => each === path.split('/')[1]);

@@ -2,9 +2,9 @@ import { type Method } from './operation';
 import { OPERATION_IDS, type OperationId } from './operations';
 
 /**
- * Finds the operation of a request by its path. A path has one spelling: letters of the same case, no percent-encoding, no empty
- * part, no dot segment, no slash at its end. Every other spelling is a path that does not exist, for every role alike. Ids hold
- * only letters, digits, `_` and `-`, so no client needs to encode one.
+ * Finds the operation of a request by its path. A path has one spelling: same case, no percent-encoding, no empty
+ * segment, no dot segment, no trailing slash. Any other spelling is an unknown path, for every role. Ids contain only
+ * letters, digits, `_` and `-`, so clients never need to encode one.
  */
 
 export const BASE = '/api/v1';
@@ -36,7 +36,7 @@ function pathsOf(ids: readonly OperationId[]): readonly Path[] {
   return paths.sort((a, b) => Number(a.template.includes('{id}')) - Number(b.template.includes('{id}')));
 }
 
-/** @param url as the request line gives it, with the query. Pure. @returns undefined for what is not in the table */
+/** @param url the request target, with the query. Pure. @returns undefined if the table has no such path */
 export function findPath(url: string): { path: Path; id: string } | undefined {
   const [plain = ''] = url.split('?', 1);
   if (!plain.startsWith(`${BASE}/`)) return undefined;
@@ -48,7 +48,7 @@ export function findPath(url: string): { path: Path; id: string } | undefined {
   return path && { path, id: given[path.parts.indexOf('{id}')] ?? '' };
 }
 
-/** Whether a path, in any spelling, leads to `/api`: nothing of the console is there. Pure. */
+/** Returns whether a path, in any spelling, leads to `/api`, where the console serves nothing. Pure. */
 export function isApi(url: string): boolean {
   const [path = ''] = url.split('?', 1);
   const parts: string[] = [];
@@ -59,7 +59,7 @@ export function isApi(url: string): boolean {
   return parts[0]?.toLowerCase() === 'api';
 }
 
-/** Like decodeURIComponent for the ASCII characters, also in a path with a broken sequence. */
+/** Like decodeURIComponent for ASCII characters, and does not throw on a broken sequence. */
 function unescaped(path: string): string {
   return path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }

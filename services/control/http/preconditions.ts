@@ -2,16 +2,16 @@ import { Problem } from './problem';
 import { type z } from 'zod';
 import { type pageParameters } from './query';
 
-/** Versions in headers, and pages of lists. */
+/** Entity tags and pages of lists. */
 
-/** The version of an entry as a strong entity tag. */
+/** Returns the version of an entry as a strong entity tag. */
 export function etag(version: number): string {
   return `"${version}"`;
 }
 
 /**
- * @param ifMatch the header, or undefined where there is none: anything is fine then
- * @throws Problem `stale` (412) where it names neither the version nor `*`
+ * @param ifMatch the header, or undefined to accept any version
+ * @throws Problem `stale` (412) if it names neither the version nor `*`
  */
 export function requireMatch(ifMatch: string | undefined, version: number): void {
   if (ifMatch === undefined) return;
@@ -25,13 +25,13 @@ export function requireMatch(ifMatch: string | undefined, version: number): void
 
 export interface Page<T> {
   data: T[];
-  /** to be given as `after`; null at the end */
+  /** value for `after`; null at the end */
   next: string | null;
 }
 
 export type PageQuery = z.output<typeof pageParameters>;
 
-/** A page of entries in order of their ids, which is that of creation. */
+/** Returns a page of entries ordered by id, which is the order of creation. */
 export function page<T extends { data: { id: string } }>(entries: readonly T[], { limit, after }: PageQuery): Page<T> {
   const sorted = [...entries].sort((a, b) => (a.data.id < b.data.id ? -1 : 1));
   const rest = after === undefined ? sorted : sorted.filter(({ data }) => data.id > after);

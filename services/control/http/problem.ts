@@ -3,13 +3,13 @@ import { AppError } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**
- * Errors of the HTTP APIs for people and their programs: RFC 9457, `application/problem+json`.
+ * Errors of the HTTP APIs: RFC 9457, `application/problem+json`.
  *
- * What is answered is written here or by a caller who knows what it holds: never the text of an unknown error, which may
- * quote a body with a secret in it, and never a stack.
+ * Texts are written here or by a caller that knows their content. The text of an unknown error is never sent, since it
+ * may quote a body with a secret, and neither is a stack.
  */
 
-/** The closed list: code → status and title. The code ends `type`, and is stable. */
+/** The closed list: code → status and title. The code is the end of `type`, and is stable. */
 const PROBLEMS = {
   invalid_body: [400, 'Invalid body'],
   invalid_request: [400, 'Invalid request'],
@@ -30,7 +30,7 @@ const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One thing that is wrong: a JSON pointer (as URI fragment) into the body, or the name of a query parameter. */
+/** One error: a JSON pointer (as URI fragment) into the body, or the name of a query parameter. */
 export type FieldError = { pointer: string; detail: string } | { parameter: string; detail: string };
 
 interface ProblemMore {
@@ -41,7 +41,7 @@ interface ProblemMore {
   more?: Record<string, unknown>;
 }
 
-/** Thrown by a handler to answer with a problem. */
+/** Thrown by a handler to respond with a problem. */
 export class Problem extends Error {
   readonly status: number;
   readonly title: string;
@@ -65,22 +65,22 @@ export function pointer(path: readonly PropertyKey[]): string {
 }
 
 function encodeFragment(text: string): string {
-  // encodeURIComponent throws for half a surrogate pair, which JSON may well hold.
+  // encodeURIComponent throws for half a surrogate pair, which JSON may contain.
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }
 
-/** The answer to a path that nothing serves, without its query: that may hold a secret. */
+/** Returns the problem for an unknown path. It omits the query, which may contain a secret. */
 export function noSuchPath({ originalUrl }: { originalUrl: string }): Problem {
   return new Problem('not_found', `There is nothing at ${pathOf(originalUrl)}`);
 }
 
-/** The path is there, the method is not. */
+/** Returns the problem for an unsupported method on a known path. */
 export function methodNotAllowed(method: string, allowed: readonly string[]): Problem {
   const headers = { Allow: allowed.join(', ') };
   return new Problem('method_not_allowed', `${method} is not allowed here, only ${headers.Allow}`, { headers });
 }
 
-/** The last handler of an app: whatever was thrown becomes a problem; what nobody foresaw is logged. */
+/** The last handler of an app: turns every error into a problem, and logs unexpected ones. */
 export function answerProblems(log: Log): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) {
@@ -115,7 +115,7 @@ function problemOf(error: unknown): Problem {
   if (error instanceof AppError && error.retriable) {
     return new Problem('unavailable', error.message, { headers: { 'Retry-After': '1' } });
   }
-  // What Express and its body parser throw carries a status; their texts may quote the body.
+  // Errors of Express and its body parser have a status; their texts may quote the body.
   switch (statusOf(error)) {
     case 400:
       return isBodyError(error)
@@ -138,7 +138,7 @@ function isBodyError(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'type' in error && error.type === 'entity.parse.failed';
 }
 
-/** Without the query, which may hold what is nobody's business. */
+/** Removes the query, which may contain a secret. */
 function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? '/';
 }

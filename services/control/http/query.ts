@@ -2,7 +2,7 @@ import { type Request } from 'express';
 import { z } from 'zod';
 import { type FieldError, Problem } from './problem';
 
-/** Query parameters: checked by a schema, which the OpenAPI document shows as well. */
+/** Parses query parameters by schemas, which the OpenAPI document also uses. */
 
 /** ISO 8601 or ms since 1970 → ms since 1970. */
 export const timeParameter = z
@@ -29,14 +29,14 @@ const limit = z
   })
   .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT });
 
-/** Of every list in pages. */
+/** Parameters of every paginated list. */
 export const pageParameters = z.strictObject({
   limit,
   after: z.string().optional().meta({ description: 'The `next` of the previous page' }),
 });
 
 /**
- * @param query as Express parsed it
+ * @param query as parsed by Express
  * @throws Problem `invalid_fields` that names every bad parameter
  */
 export function parseQuery<S extends z.ZodType>(schema: S, query: Request['query']): z.output<S> {
@@ -58,7 +58,7 @@ export function parseQuery<S extends z.ZodType>(schema: S, query: Request['query
   throw new Problem('invalid_fields', 'Some query parameters are invalid', { errors });
 }
 
-/** PostgreSQL refuses it in any text. */
+/** PostgreSQL refuses NUL in any text. */
 function hasNul(value: unknown): boolean {
   return typeof value === 'string' && value.includes('\0');
 }
@@ -70,12 +70,12 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 interface Cursor {
-  /** a time in ms since 1970, or another whole number that the list is ordered by */
+  /** time in ms since 1970, or another whole number that orders the list */
   at: number;
   id: string;
 }
 
-/** `next` and `after` of a list that is ordered by time and id. */
+/** Returns `next` of a list ordered by time and id, which clients pass as `after`. */
 export function encodeCursor(at: number, id: string): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
@@ -91,7 +91,7 @@ export function decodeCursor(after: string | undefined): Cursor | undefined {
 }
 
 /**
- * Reads a cursor of a list that is not in the database: its id may hold any character.
+ * Reads a cursor of a list outside the database, whose ids may contain any character.
  * @throws Problem `invalid_fields`
  */
 export function decodeAnyCursor(after: string | undefined): Cursor | undefined {

@@ -10,7 +10,7 @@ import { audience, computedTrait, member, preview, sizes, sync, uploadedMembers 
 import { ORIGINS } from '../replays/scope';
 import { STATUSES } from '../history/delivery-row';
 
-/** The shapes of answers, for the OpenAPI document; a test holds real answers against them. */
+/** Response schemas for the OpenAPI document. A test checks real responses against them. */
 
 const time = z.iso.datetime();
 const changed = { version: z.int(), createdAt: time, updatedAt: time };
@@ -219,7 +219,7 @@ const integration = z.strictObject({
   settings: z.looseObject({}).meta({ description: 'JSON Schema' }),
 });
 
-/** By the name that the document gives them. */
+/** By the names in the OpenAPI document. */
 export const ANSWERS = {
   Source: source,
   Sources: list(source),

@@ -8,7 +8,7 @@ import { rotateSecretSchema } from '../destinations/secrets';
 import { rotateKeySchema, sourceSchema } from '../sources/model';
 import { testSchema } from '../destinations/test-send';
 
-/** Operations on sources, destinations and alerts (operations.ts). */
+/** The operations of sources, destinations and alerts. */
 export const SETTING_OPERATIONS = {
   'GET /catalog': { role: 'read_only', summary: 'List the available integrations', ok: [200, 'Catalog'] },
   'GET /sources': { role: 'read_only', summary: 'List sources', ok: [200, 'Sources'], query: pageParameters },

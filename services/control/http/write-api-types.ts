@@ -4,5 +4,5 @@ import { ROOT } from '../../../shared/service/repo-root';
 import { apiTypes, type Document } from './api-types';
 import { openApi } from './openapi';
 
-/** `npm run generate` */
+/** Runs as `npm run generate`. */
 writeFileSync(join(ROOT, 'shared', 'api', 'operations.ts'), apiTypes(openApi() as Document));

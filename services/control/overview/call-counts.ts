@@ -3,23 +3,25 @@ import { MESSAGES, REJECTED, topicSpecs } from '../../../shared/kafka/topics';
 import { LIMITED_KEPT_MS, type LimitedCalls } from './limited-calls';
 
 /**
- * How many calls were accepted and rejected, in steps of time. Kafka knows: a topic's positions at two times, subtracted.
- * So nothing is counted where calls come in, and what control missed while it was down is there all the same.
+ * Counts accepted and rejected calls in steps of time, by subtracting the positions of a topic at two times. So ingest
+ * counts nothing, and calls during a downtime of control are included.
  */
 
 export interface CallStep {
   /** ms since 1970 */
   at: number;
   accepted: number;
-  /** null: before what Kafka keeps of them */
+  /** null: older than Kafka's retention */
   rejected: number | null;
-  /** requests answered 429, not calls: most were not read; null: before what Kafka keeps of them */
+  /** requests with status 429, not calls, since most bodies were not read; null: older than Kafka's retention */
   limited: number | null;
 }
 
-/** Positions of a time just past may still move: brokers' clocks differ, and the last records come in. */
+/**
+ * Positions of a recent time may still move, because brokers' clocks differ and the last records are still arriving.
+ */
 const SETTLED_MS = 10_000;
-/** A few people's charts; each is a number. */
+/** Enough for the charts of a few people. Each entry is a number. */
 const MAX_KNOWN = 2_000;
 
 export class CallCounts {
@@ -33,7 +35,7 @@ export class CallCounts {
     this.#kafka = kafka;
   }
 
-  /** @param span steps of so many ms from a time on, until now */
+  /** @param span start and length of the steps, which end now */
   async count({ sinceMs, stepMs }: { sinceMs: number; stepMs: number }, nowMs: number): Promise<CallStep[]> {
     const times: number[] = [];
     for (let at = sinceMs; at < nowMs; at += stepMs) times.push(at);
@@ -46,7 +48,7 @@ export class CallCounts {
     }));
   }
 
-  /** How many records a topic had ever taken: at each time, and now. */
+  /** Returns the number of records ever appended to a topic: at each time, and now. */
   async #positions(topic: string, times: readonly number[], nowMs: number): Promise<number[]> {
     const positions: number[] = [];
     for (const at of times) {
@@ -75,16 +77,16 @@ const REJECTED_KEPT_MS =
   topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === REJECTED)?.retentionMs ?? 0;
 
 interface Positions {
-  /** where each step begins */
+  /** start of each step */
   times: readonly number[];
-  /** one more than there are steps: the last is now */
+  /** positions, one more than steps: the last is now */
   accepted: readonly number[];
   rejected: readonly number[];
   rejectedSinceMs: number;
 }
 
 function stepsOf({ times, accepted, rejected, rejectedSinceMs }: Positions): Omit<CallStep, 'limited'>[] {
-  // Between two questions Kafka may drop old records: never less than none.
+  // Kafka may delete old records between two reads, so the difference is at least 0.
   const between = (positions: readonly number[], i: number) =>
     Math.max(0, (positions[i + 1] ?? 0) - (positions[i] ?? 0));
   return times.map((at, i) => ({

@@ -2,7 +2,10 @@ import { limitedCounts } from '../../../shared/model/limited-requests';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { LIMITED, topicSpecs } from '../../../shared/kafka/topics';
 
-/** Counts the requests that ingest answered with 429: the whole topic is kept in memory, as a number for each minute and source. */
+/**
+ * Counts the requests that ingest answered with 429. The whole topic is in memory, as a count for each minute and
+ * source.
+ */
 
 const MINUTE_MS = 60_000;
 
@@ -24,15 +27,15 @@ export class LimitedCalls {
     }
   }
 
-  /** @param stepMs whole minutes from `at` on, ms since 1970 */
+  /** @param stepMs length in whole minutes, starting at `at`, ms since 1970 */
   count(at: number, stepMs: number): number {
     return Object.values(this.bySource(at, at + stepMs)).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Counts by source in the minutes that begin within a time, ms since 1970. */
+  /** Returns counts by source for the minutes that start within a span, ms since 1970. */
   bySource(from: number, until: number): Record<string, number> {
     const sums = new Map<string, number>();
-    // However long the time is, the topic has few minutes.
+    // The topic has few minutes, even for a long span.
     for (const [minute, counts] of this.#byMinute) {
       if (minute * MINUTE_MS < from || minute * MINUTE_MS >= until) continue;
       for (const [source, count] of counts) sums.set(source, (sums.get(source) ?? 0) + count);

@@ -4,13 +4,13 @@ import { type CircuitRow, type DestinationCount, type SeriesCount } from '../his
 import { percentile } from '../history/minute-counts';
 import { timeParameter } from '../http/query';
 
-/** How each destination fares: pure, from what was counted. */
+/** Computes the state of each destination from counts. Pure. */
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** As many points as a chart can show, on a phone too. */
+/** The most points that a chart can show, even on a phone. */
 const MAX_STEPS = 60;
-/** Minutes that people count in; beyond them whole days. */
+/** Convenient numbers of minutes; longer steps are whole days. */
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
 
 export const overviewQuery = z.strictObject({
@@ -20,7 +20,7 @@ export const overviewQuery = z.strictObject({
 
 export const callsQuery = overviewQuery.pick({ since: true });
 
-/** The time that is looked at, in steps of whole minutes; charts of the same time have the same steps. */
+/** Returns the span in steps of whole minutes. Charts of the same span have the same steps. */
 export function spanOf(since: number | undefined, nowMs: number): { sinceMs: number; stepMs: number } {
   const from = Math.min(since ?? nowMs - DAY_MS, nowMs);
   const least = (nowMs - from) / MAX_STEPS / MINUTE_MS;
@@ -55,7 +55,7 @@ export function overviewOf(destinations: readonly Destination[], { counts, open,
   });
 }
 
-/** The same in steps of time, for charts: all destinations together, or the one asked for. */
+/** Returns the counts in steps of time for charts, for all destinations or one. */
 export function seriesOf(counts: readonly SeriesCount[]) {
   const steps = new Map<number, SeriesCount[]>();
   for (const each of counts) steps.set(each.at, [...(steps.get(each.at) ?? []), each]);

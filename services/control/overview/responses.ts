@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The shapes of what is answered of how everything fares (responses.ts). */
+/** Response schemas of the overview. */
 
 const time = z.iso.datetime();
 const count = z.int().min(0);

@@ -10,20 +10,20 @@ import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Scope } from './scope';
 
-/** Which records a replay sends again, and as what. Pure. */
+/** Decides which records a replay sends again, and in which form. Pure. */
 
 export interface Candidate {
   delivery: Delivery;
   key: string | null;
   body: Buffer | string;
-  /** the record that it was made of */
+  /** the record it comes from */
   record: { topic: string; partition: number; offset: number };
 }
 
-/** What the history knows of a delivery, as far as it matters here. */
+/** The history's data of a delivery that a replay needs. */
 export type Known = Pick<DeliveryRow, 'status' | 'replay'>;
 
-/** The delivery that a record stands for, where it is within the scope. */
+/** Returns the delivery of a record if it is within the scope. */
 export function candidateOf(
   record: InRecord,
   scope: Scope,
@@ -39,13 +39,13 @@ export function candidateOf(
     acceptedAt < scope.to &&
     !test;
   if (!wanted) return undefined;
-  // A destination that was corrected a moment ago is not replayed to as it was.
+  // A replay uses a destination only in its current version, which may have been corrected just before.
   const version = config.destination(destinationId)?.version;
   if (version !== undefined) found.delivery.destinationVersion = version;
   return found;
 }
 
-/** The delivery that a record of any webhooks topic holds; undefined where it cannot be read. */
+/** Decodes the delivery in a record of any webhooks topic. Returns undefined if it cannot be read. */
 export function heldDelivery(record: InRecord): Candidate | undefined {
   const decoded = decodeDelivery(record.headers);
   if (decoded.kind !== 'delivery') return undefined;
@@ -58,7 +58,7 @@ export function heldDelivery(record: InRecord): Candidate | undefined {
   };
 }
 
-/** A message as the router would route it to this destination today, under the same rules. */
+/** Routes a message to this destination as the router would today, by the same rules. */
 function fromMessage(
   record: InRecord,
   { destination: id }: Scope,
@@ -77,15 +77,16 @@ function fromMessage(
 }
 
 /**
- * The number that the replay of a candidate has, or undefined where it is left out: what is under way, what succeeded
- * (unless asked for), what the history says is of another status than the scope's, and letters of an earlier life.
+ * Returns the replay number of a candidate, or undefined to leave it out: a delivery in progress, a delivered one
+ * (unless requested), one with another status in the history than the scope's, or a dead letter of an earlier replay.
  */
 export function replayNumber(candidate: Candidate, known: Known | undefined, scope: Scope): number | undefined {
   const { replay } = candidate.delivery;
   if (!known) return scope.status === null || scope.status === 'dead' ? replay + 1 : undefined;
   if (known.status === 'delivered' && !scope.includeDelivered) return undefined;
   if (scope.origin === 'dead_letters') {
-    // A later life has its own letter, or is under way. A history that lags may not know of this death yet.
+    // A later replay has its own dead letter, or is in progress. A history that lags may not know of this dead letter
+    // yet.
     if (known.replay > replay) return undefined;
     const status = known.status === 'waiting' || known.status === 'retrying' ? 'dead' : known.status;
     return scope.status === null || scope.status === status ? replay + 1 : undefined;
@@ -95,8 +96,8 @@ export function replayNumber(candidate: Candidate, known: Known | undefined, sco
 }
 
 /**
- * The same delivery with a window of its own, and the event that says so. It goes where retries go that are due: what
- * comes in fresh is not held up by it.
+ * Returns the same delivery with its own window, and the event of the replay. The record goes to the topic of due
+ * retries, so that it does not delay new deliveries.
  */
 export function replayRecords(
   { delivery, key, body, record }: Candidate,
@@ -133,7 +134,7 @@ export function replayRecords(
   ];
 }
 
-/** Returns the event of a delivery, as the history takes it to tell whether its user was deleted. */
+/** Returns the fields by which the history tests whether the user was deleted. */
 export function asEvent({ userId, anonymousId, sourceId, acceptedAt }: Delivery) {
   return {
     ...(userId !== undefined && { userId }),

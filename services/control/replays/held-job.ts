@@ -14,7 +14,7 @@ export const LEASE_MS = 13_000;
 /** The runner gives a record to Kafka within this time after the lease was confirmed, or not at all. */
 const SEND_WITHIN_MS = 2_000;
 
-/** A job that this process runs, and the lease under which it does. */
+/** A job that this process runs under a lease. */
 export class HeldJob {
   #confirmedAt: number;
   #lost = false;
@@ -49,7 +49,7 @@ export class HeldJob {
     if (!this.#lost && !this.maySend) await this.renew();
   }
 
-  /** Also learns that another process has cancelled it. @throws Problem `unavailable` */
+  /** Renews the lease, and reads a cancel through another process. @throws Problem `unavailable` */
   async renew(): Promise<void> {
     const { job } = this;
     await this.#ask(async (database, lease) => {
@@ -60,7 +60,7 @@ export class HeldJob {
     });
   }
 
-  /** Saves the progress. A cancel through another process stays in force. @throws Problem `unavailable` */
+  /** Saves the progress. A cancel through another process stays in effect. @throws Problem `unavailable` */
   async save(): Promise<void> {
     const { job, options } = this;
     if (this.#ended) return;
@@ -81,7 +81,7 @@ export class HeldJob {
       if (isActive(job)) await options.history.ask((database) => releaseJob(database, job.id, options.owner));
       else await this.save();
     } catch (error) {
-      // The lease runs out, and the next owner finds out what was sent.
+      // The lease expires, and the next owner finds the records that were sent.
       options.log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.not_ended');
     }
   }

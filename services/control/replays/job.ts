@@ -2,16 +2,16 @@ import { type Range } from '../../../shared/kafka/port';
 import { type Origin, type Scope, type Wanted } from './scope';
 
 /**
- * A replay as it is kept in the database, and how it moves on: pure. First everything within the scope is counted, then
- * sent; each pass goes through the same partitions, up to the ends that they had when it was asked for.
+ * A replay as stored in the database, and its transitions. Pure. First all records within the scope are counted, then
+ * sent. Each pass reads the same partitions, up to their ends at the time of the request.
  */
 
 type JobStatus = 'counting' | 'running' | 'done' | 'cancelled' | 'failed';
 
-/** Where a pass stands in a partition. */
+/** The position of a pass in a partition. */
 export interface Place {
   partition: number;
-  /** where the scope begins */
+  /** start of the scope */
   low: number;
   next: number;
   end: number;
@@ -23,7 +23,7 @@ export interface Job {
   createdAt: number;
   updatedAt: number;
   status: JobStatus;
-  /** what it does, or did when it was stopped */
+  /** the current pass, or the last one before the replay stopped */
   pass: 'counting' | 'running';
   scope: Scope;
   preview: boolean;
@@ -32,9 +32,12 @@ export interface Job {
   matched: number;
   sent: number;
   error: string | null;
-  /** ends of `attempts` when it was asked for, which the history must have read first; absent: it has */
+  /** ends of `attempts` at the time of the request, which the history must have read first; absent: it has read them */
   historyUpTo?: Range[];
-  /** ends of `attempts` after the last chunk that was saved: every later one is behind them; absent: saved by an older version */
+  /**
+   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent: saved by an older
+   * version
+   */
   sentUpTo?: Range[];
 }
 
@@ -59,19 +62,19 @@ export function isActive({ status }: Pick<Job, 'status'>): boolean {
   return status === 'counting' || status === 'running';
 }
 
-/** The partition that the pass goes on in; undefined at its end. */
+/** Returns the partition that the pass reads next; undefined at its end. */
 export function currentPlace({ places }: Job): Place | undefined {
   return places.find(({ next, end }) => next < end);
 }
 
-/** The pass has come to its end: what follows. */
+/** Returns the job after the end of a pass. */
 export function nextPass(job: Job): Job {
   if (job.pass === 'running' || job.preview || job.matched === 0) return { ...job, status: 'done' };
   const places = job.places.map((place) => ({ ...place, next: place.low }));
   return { ...job, status: 'running', pass: 'running', places };
 }
 
-/** How much of the present pass is behind it, 0 to 1. */
+/** Returns the completed part of the current pass, 0 to 1. */
 export function progressOf({ status, places }: Pick<Job, 'status' | 'places'>): number {
   if (status === 'done') return 1;
   const all = places.reduce((sum, { low, end }) => sum + end - low, 0);
@@ -79,7 +82,7 @@ export function progressOf({ status, places }: Pick<Job, 'status' | 'places'>): 
   return all === 0 ? 1 : Math.round((behind / all) * 1_000) / 1_000;
 }
 
-/** So many at once that the rate is even, and appends are not too small. */
+/** Returns the number of records of an append: few enough for an even rate, and enough for efficient appends. */
 export function chunkOf(maxPerSecond: number): number {
   return Math.max(1, Math.min(500, Math.floor(maxPerSecond / 5)));
 }

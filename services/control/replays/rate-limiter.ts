@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** How soon who waits sees that it is to stop. */
+/** Longest time until a waiting caller notices that it should stop. */
 const LOOK_MS = 100;
 
-/** Keeps to a rate by waiting: what was not used is not made up for. */
+/** Limits a rate by waiting. It does not make up for unused time. */
 export class RateLimiter {
   #freeAt = 0;
 
@@ -12,7 +12,7 @@ export class RateLimiter {
     private readonly now: () => number,
   ) {}
 
-  /** @param goOn asked now and then, since a slow rate waits long */
+  /** @param goOn called every `LOOK_MS`, since the wait is long at a slow rate */
   async take(count: number, goOn: () => boolean): Promise<void> {
     for (let waitMs = this.#freeAt - this.now(); waitMs > 0 && goOn(); waitMs = this.#freeAt - this.now()) {
       await pause(Math.min(waitMs, LOOK_MS));

@@ -16,24 +16,27 @@ import { RateLimiter } from './rate-limiter';
 import { requireOn, type Scope, topicOf, type Wanted } from './scope';
 
 /**
- * Runs replays. Where a job stands is written down after each piece, so that a process that takes over goes on there;
- * what the piece under way had sent when the one before was killed is read from `attempts` (sent-since-checkpoint.ts).
+ * Runs replays. The position of a job is saved after each chunk, so that another process can continue there. Records
+ * sent after the last save are found in `attempts` (sent-since-checkpoint.ts).
  *
  * Several control processes share the jobs: each job has an owner with a lease (held-job.ts). A process takes over jobs
- * whose lease ran out, and stops a job at the next chunk when the lease is another's.
+ * with an expired lease, and stops a job at the next chunk if another process holds the lease.
  */
 
 const READ_BYTES = 512 * 1024;
-/** More at once would share the same Kafka and the same database. */
+/** More replays would only share the same Kafka and the same database. */
 const MAX_ACTIVE = 5;
 const PAUSE_MS = 1_000;
-/** How often a process looks for jobs to take over and for cancels through other processes. One small query each time. */
+/**
+ * Interval in which a process looks for jobs to take over, and for cancels through other processes. One small query
+ * each time.
+ */
 const LOOK_EVERY_MS = 1_000;
 const CANCEL_LOOK_MS = 50;
-/** A message is appended at most so long after it was accepted. */
+/** Longest time between the acceptance of a message and its append. */
 const APPEND_SLACK_MS = 600_000;
 
-/** What is to be sent, and its number; or what was sent and not written down. */
+/** A candidate with its replay number; `sent`: it was sent after the last save. */
 interface Chosen {
   candidate: Candidate;
   replay: number | 'sent';
@@ -80,7 +83,7 @@ export class Replays {
     }
   }
 
-  /** @throws Problem `conflict` where too many run */
+  /** @throws Problem `conflict` if too many replays run */
   async start(wanted: Wanted, id: string): Promise<Job> {
     this.#requireRoom();
     const { kafka, history, now } = this.options;
@@ -91,7 +94,7 @@ export class Replays {
     return job;
   }
 
-  /** As it stands at this moment. @throws Problem `not_found` */
+  /** Returns the current state. @throws Problem `not_found` */
   async get(id: string): Promise<Job> {
     const active = this.#active.get(id);
     const job = active?.held.job ?? (await this.options.history.ask((database) => getJob(database, id)));
@@ -100,8 +103,8 @@ export class Replays {
   }
 
   /**
-   * Resolves when the process that runs it, this one or another, sends nothing more of it.
-   * @throws Problem `not_found`, `conflict` where it has ended
+   * Resolves once the process that runs it, this one or another, has stopped sending.
+   * @throws Problem `not_found`; `conflict` if it has ended
    */
   async cancel(id: string): Promise<Job> {
     const { history } = this.options;
@@ -117,7 +120,7 @@ export class Replays {
     return this.get(id);
   }
 
-  /** Goes on where it was cancelled or failed. @throws Problem `not_found`, `conflict` */
+  /** Continues a cancelled or failed replay. @throws Problem `not_found`, `conflict` */
   async resume(id: string): Promise<Job> {
     const job = await this.get(id);
     if (job.status !== 'cancelled' && job.status !== 'failed') {
@@ -133,7 +136,7 @@ export class Replays {
     return again;
   }
 
-  /** Ends after the piece that is being sent; another process goes on there. */
+  /** Stops after the chunk that is being sent; another process continues there. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#looking.stop();
@@ -145,7 +148,7 @@ export class Replays {
       await this.look();
       this.#trouble = false;
     } catch (error) {
-      // The history reports by itself that its database is away.
+      // The history itself reports that its database is away.
       if (!this.#trouble) this.options.log.debug({ reason: messageOf(error) }, 'replays.not_looked_at');
       this.#trouble = true;
     }
@@ -170,7 +173,7 @@ export class Replays {
     log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass, from }, 'replay.begun');
   }
 
-  /** @param sent what it has sent and not written down; undefined: still to be found out */
+  /** @param sent deliveries sent after the last save; undefined: not known yet */
   async #loop(held: HeldJob, sent: ReadonlySet<string> | undefined): Promise<void> {
     const { log } = this.options;
     const { job } = held;
@@ -187,11 +190,11 @@ export class Replays {
         else Object.assign(job, { sentUpTo: await this.options.kafka.ranges(ATTEMPTS) }, nextPass(job));
         await held.save();
       } catch (error) {
-        // Kafka or the database is away: it waits for them.
+        // Kafka or the database is away: wait and retry.
         if (!isPassing(error))
           Object.assign(job, { status: 'failed', error: 'something went wrong; the log tells more' });
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
-        // What Kafka did not answer to may be there all the same.
+        // An append without an answer may have succeeded.
         sent = undefined;
         await pause(PAUSE_MS);
       }
@@ -200,14 +203,14 @@ export class Replays {
     log.info({ replay: job.id, status: job.status, matched: job.matched, sent: job.sent }, 'replay.ended');
   }
 
-  /** A history that lags does not know of recent deliveries, and the replay would repeat them. */
+  /** Checks the history: if it lags, it does not know recent deliveries, and the replay would repeat them. */
   async #historyIsThere(job: Job): Promise<boolean> {
     if (job.historyUpTo && !(await this.options.history.hasRead(job.historyUpTo))) return false;
     delete job.historyUpTo;
     return true;
   }
 
-  /** Reads on in a partition, and counts or sends what it finds. */
+  /** Reads the next records of a partition, and counts or sends the candidates. */
   async #piece(
     held: HeldJob,
     place: Place,
@@ -240,7 +243,7 @@ export class Replays {
     place.next = fetched.next;
   }
 
-  /** @returns whether all were sent: a job that is cancelled stops between two appends */
+  /** @returns whether all were sent: a cancelled job stops between two appends */
   async #send(
     held: HeldJob,
     place: Place,
@@ -266,7 +269,7 @@ export class Replays {
     return true;
   }
 
-  /** Also whether its destination is still on: what it got would be cancelled. */
+  /** Also fails the job if its destination is off, which would cancel the deliveries. */
   #goesOn({ job, lost }: HeldJob): boolean {
     if (isActive(job) && !this.options.config.destination(job.scope.destination)?.data.enabled) {
       Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
@@ -274,7 +277,7 @@ export class Replays {
     return isActive(job) && !lost && !this.#stopping;
   }
 
-  /** Past what Kafka no longer keeps. */
+  /** Skips the records that Kafka has deleted. */
   async #skipTo(topic: string, { partition, next, end }: Place): Promise<number> {
     const range = (await this.options.kafka.ranges(topic)).find((each) => each.partition === partition);
     return range && range.low > next ? Math.min(range.low, end) : end;
@@ -284,7 +287,7 @@ export class Replays {
     const { kafka } = this.options;
     const topic = topicOf(scope);
     const ranges = await kafka.ranges(topic, scope.from ?? undefined);
-    // A dead letter is written long after its acceptance; a message at once.
+    // A dead letter is written long after the message was accepted, a message within `APPEND_SLACK_MS`.
     const ends = scope.origin === 'messages' ? await kafka.ranges(topic, scope.to + APPEND_SLACK_MS) : [];
     return ranges.map(({ partition, low, high }) => {
       const end = ends.find((each) => each.partition === partition)?.low ?? high;

@@ -6,13 +6,13 @@ import { type FieldError, pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/fields';
 import { type Status, STATUSES } from '../history/delivery-row';
 
-/** What a replay is asked to send. Pure. */
+/** Validates what a replay should send. Pure. */
 
 export const ORIGINS = ['dead_letters', 'messages'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
 const MAX_PER_SECOND = 10_000;
-/** What comes back must not be the next outage. */
+/** Slow enough that a replay after an outage does not cause the next one. */
 const DEFAULT_PER_SECOND = 200;
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' });
@@ -48,7 +48,7 @@ export interface Wanted {
   maxPerSecond: number;
 }
 
-/** @throws Problem `invalid_fields`, or `conflict` where the destination is off: what it got would be cancelled */
+/** @throws Problem `invalid_fields`, or `conflict` if the destination is off and would cancel the deliveries */
 export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'>, now: Date): Wanted {
   const fields = parseBody(replaySchema, body);
   const { destination, status, type, preview, maxPerSecond } = fields;
@@ -56,11 +56,11 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   const wrong = (field: string, detail: string) => errors.push({ pointer: pointer([field]), detail });
   if (!config.destination(destination)) wrong('destination', 'unknown destination');
   const from = fields.from === undefined ? null : Date.parse(fields.from);
-  // What is accepted from now on is on its way already.
+  // Messages accepted from now on are delivered anyway.
   const to = Math.min(fields.to === undefined ? Infinity : Date.parse(fields.to), now.getTime());
   if (from !== null && from >= to) wrong('to', 'must be later than `from`');
   if (status === 'waiting' || status === 'retrying') wrong('status', 'deliveries in progress cannot be replayed');
-  // Only the dead have letters.
+  // Only deliveries with status dead have dead letters.
   const origin = fields.origin ?? (status === undefined || status === 'dead' ? 'dead_letters' : 'messages');
   if (errors.length > 0) throw invalidFields(errors);
   requireOn(config, destination);

@@ -4,16 +4,16 @@ import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Job } from './job';
 
 /**
- * What a job had sent when its process was killed, and not written down any more: the piece that was under way. The
- * history may lag behind it, topic `attempts` does not: each record sent has its event beside it.
+ * Finds the records that a job sent after its last save, before its process was killed. It reads `attempts`, since the
+ * history may lag: each record is sent together with its event.
  */
 
 const READ_BYTES = 1024 * 1024;
-/** Of the clocks of brokers and control, either way, for a job that was saved without positions. */
+/** Allows for clocks of brokers and control that differ, either way. Only for a job saved without positions. */
 const SLACK_MS = 10_000;
 /**
- * Longer than a job is not written down: it waits for the slowest rate, or for a Kafka that is away. Reading on for all
- * that control was down could be a day's events.
+ * Longer than the time between two saves, in which a job waits for the slowest rate or for Kafka. Without a limit, a
+ * long downtime of control would mean reading a day of events.
  */
 const LONGEST_PIECE_MS = 900_000;
 
@@ -29,7 +29,7 @@ export async function sentSinceCheckpoint(
     for (let offset = low; offset < high;) {
       const at = { topic: ATTEMPTS, partition, offset, until: high, maxBytes: READ_BYTES };
       const { records, next, gone } = await kafka.read(at);
-      // By the brokers' clock alone: the first record behind the save is no older than the save.
+      // Compared with the brokers' clock alone: the first record after the save is not older than the save.
       if (offset === low) until = Math.max(until, (records[0]?.timestampMs ?? 0) + LONGEST_PIECE_MS);
       for (const { value } of records) {
         const id = sentBy(job.id, value);
@@ -43,7 +43,10 @@ export async function sentSinceCheckpoint(
   return sent;
 }
 
-/** Uses the saved positions, which need no clock. Without them the time of the save counts, by the clock of the process that saved. */
+/**
+ * Starts at the saved positions, which need no clock. Without positions it starts at the time of the save, by the clock
+ * of the process that saved.
+ */
 async function unsavedRanges(kafka: Pick<Kafka, 'ranges'>, { sentUpTo, updatedAt }: Job): Promise<Range[]> {
   if (!sentUpTo) return kafka.ranges(ATTEMPTS, updatedAt - SLACK_MS);
   const ends = new Map(sentUpTo.map(({ partition, high }) => [partition, high]));
@@ -56,7 +59,7 @@ async function unsavedRanges(kafka: Pick<Kafka, 'ranges'>, { sentUpTo, updatedAt
 }
 
 function sentBy(job: string, value: Buffer | null): string | undefined {
-  // Most events are of something else: they need not be parsed.
+  // Most events belong to no replay and need not be parsed.
   if (!value?.includes(`"job":"${job}"`)) return undefined;
   const event = JSON.parse(value.toString()) as WaitingEvent;
   return event.reason === REPLAYED && event.job === job ? event.delivery : undefined;

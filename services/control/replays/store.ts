@@ -5,10 +5,10 @@ import { type Status } from '../history/delivery-row';
 import { type Lease, NOW_MS } from '../history/leases';
 
 /**
- * Replays in the database, and what they ask it.
+ * Stores replays, and finds the deliveries they need.
  *
- * Invariant: only its owner writes a job. Only `cancelJob` and `resumeJob` change a status that another process may be
- * working under, and each of them is conditional.
+ * Invariant: only its owner writes a job. Only `cancelJob` and `resumeJob` change the status of a job that another
+ * process may own, and both are conditional.
  */
 
 const ACTIVE = `status in ('counting', 'running')`;
@@ -17,7 +17,7 @@ const FREE = `(owner is null or lease_until < ${NOW_MS})`;
 /** A version without leases saves a running job at least every 10 s, except while Kafka is away. */
 const UNLEASED_MS = 60_000;
 
-/** Adds a job that its maker runs. */
+/** Adds a job, owned by the process that runs it. */
 export async function addJob(database: Database, job: Job, { owner, forMs }: Lease): Promise<void> {
   await database.query(
     `insert into waypost.replays (id, at, job, owner, lease_until) values ($1, $2, $3, $4, ${NOW_MS} + $5::bigint)`,
@@ -136,7 +136,7 @@ export async function getJob(database: Database, id: string): Promise<Job | unde
   return row && fromRow(row);
 }
 
-/** The newest first. */
+/** Lists the newest first. */
 export async function listJobs(
   database: Database,
   page: { limit: number; after?: { at: number; id: string } | undefined },
@@ -149,7 +149,7 @@ export async function listJobs(
   return rows.map(fromRow);
 }
 
-/** What is known of these deliveries. */
+/** Returns the status and replay number of these deliveries. */
 export async function knownOf(
   database: Database,
   ids: readonly string[],

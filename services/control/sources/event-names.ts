@@ -7,17 +7,17 @@ import { type History } from '../history/history';
 import { Periodic } from '../../../shared/service/periodic';
 
 /**
- * Counts track events by source and name, from the records that the debugger reads anyway, and writes what it counted every
- * few seconds. The positions are written with the counts: what a new process reads again it does not count again. What comes
- * while no control runs is counted as far as the debugger looks back.
+ * Counts track events by source and name, from the records that the debugger reads anyway, and writes the counts every
+ * few seconds. Positions are written with the counts, so that a new process counts no record again. Events that arrive
+ * while control is down count as far as the debugger looks back.
  */
 
 const WRITE_EVERY_MS = 5_000;
-/** Names that wait to be written, while the database is away. */
+/** Names that wait while the database is away. */
 const MAX_WAITING = 20_000;
 /** Longer names cannot be blocked either. */
 const MAX_NAME_CHARACTERS = 500;
-/** Found without reading the whole; what has it somewhere else is read for nothing. */
+/** Found without parsing. A record with this text elsewhere is parsed in vain. */
 const TRACK = Buffer.from('"track"');
 
 interface Part {
@@ -29,7 +29,7 @@ interface Part {
 export class EventNames {
   #parts = new Map<number, Part>();
   #waiting = 0;
-  /** counted before this process began, by partition; undefined until the database was asked */
+  /** positions counted before this process started; undefined until read from the database */
   #counted: ReadonlyMap<number, number> | undefined;
   readonly #writing = new Periodic(WRITE_EVERY_MS, () => this.#write());
 
@@ -38,7 +38,7 @@ export class EventNames {
     private readonly log: Log,
   ) {}
 
-  /** Before the first record. Without a database it counts all the same. */
+  /** Call before the first record. Without a database it counts as well. */
   async start(): Promise<void> {
     this.#counted = await this.history.ask(countedPositions).catch(() => undefined);
     this.#writing.start();
@@ -61,7 +61,7 @@ export class EventNames {
     part.events.set(key, { source, name, count: (known?.count ?? 0) + 1, lastAt: timestampMs });
   }
 
-  /** Writes what was counted since. Never throws: what could not be written waits. */
+  /** Writes the current counts. Never throws: counts that could not be written wait. */
   write(): Promise<void> {
     return this.#writing.now();
   }

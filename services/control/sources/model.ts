@@ -8,16 +8,16 @@ import { type EventName } from './store';
 import { mergePatch } from '../http/merge-patch';
 import { type OpenKey } from './write-keys';
 
-/** What may be done to a source, and what is shown of it. Pure: ids, keys and the time are given. */
+/** Validates changes of a source, and builds its API view. Pure: ids, keys and the time are arguments. */
 
-/** Rotated keys that still hold. Each is looked up for each call: no list for ever. */
+/** Rotated keys that are still valid. Ingest looks each of them up for each call. */
 const MAX_OLD_KEYS = 9;
 
 /** Each is compared with every track call. */
 const MAX_BLOCKED = 200;
 const MAX_EVENT_CHARACTERS = 500;
 
-/** Far above what one installation takes: only a slip of the keyboard is refused. */
+/** Far above the throughput of one installation: it catches typing errors. */
 const MAX_PER_SECOND = 1_000_000;
 const MAX_BYTES_PER_SECOND = 10_000_000_000;
 const LEAST_BURST_MS = 100;
@@ -77,7 +77,7 @@ function patchable(source: Source): Json {
   };
 }
 
-/** An entry whose fields have their defaults reads as entries did before these fields existed. */
+/** Leaves out default values, so that an entry looks as it did before these fields existed. */
 function stored(fields: z.output<typeof sourceSchema>) {
   const { name: text, enabled, blockedEvents = [], limits, trust } = fields;
   const { maxPerSecond, maxBytesPerSecond, burst } = limits ?? {};
@@ -95,8 +95,8 @@ function stored(fields: z.output<typeof sourceSchema>) {
 }
 
 /**
- * A new write key beside the old ones, which end with the overlap at the latest: an overlap of 0s ends all at once.
- * @throws Problem `invalid_fields`, or `conflict` where too many old keys still hold
+ * Adds a new write key. The old ones end with the overlap at the latest; an overlap of 0s ends them immediately.
+ * @throws Problem `invalid_fields`, or `conflict` if too many old keys are still valid
  */
 export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; now: Date }): Source {
   const until = made.now.getTime() + parseBody(rotateKeySchema, body).overlap;
@@ -112,7 +112,7 @@ export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; 
   return { ...source, writeKeys: [made.key, ...old], updatedAt: made.now.toISOString() };
 }
 
-/** @param open absent: the keys are left out */
+/** @param open decrypts keys; without it the keys are left out */
 export function sourceView({ version, data }: Entry<Source>, now: Date, open: OpenKey | undefined) {
   const [present, ...old] = stillValid(data.writeKeys, now);
   return {
@@ -139,7 +139,7 @@ function limitsView(limits: SourceLimits | undefined) {
   return { maxPerSecond, maxBytesPerSecond, burst: burstMs === undefined ? null : durationText(burstMs) };
 }
 
-/** The track events of a source; what is blocked and was never seen comes last. */
+/** Returns the track events of a source; blocked ones without any event come last. */
 export function eventsView({ blockedEvents = [] }: Source, seen: readonly EventName[]) {
   const names = new Set(seen.map(({ name: event }) => event));
   return [

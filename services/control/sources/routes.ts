@@ -46,7 +46,7 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
     },
     'GET /sources/{id}/events': async ({ id, res }) => {
       const { data } = entries.get('source', id);
-      // What was counted a moment ago, too.
+      // Includes the most recent counts.
       await seen.write();
       res.json({ data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))) });
     },
@@ -60,7 +60,10 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
   };
 }
 
-/** One of an audience or a computed trait comes and goes with that, and takes no calls. */
+/**
+ * Rejects the source of an audience or a computed trait, which is managed with that and accepts no calls. @throws
+ * Problem
+ */
 function requireOwn({ of }: Source): void {
   if (of !== undefined)
     throw new Problem('conflict', `This source sends the updates of ${of}. Change or delete that instead`);

@@ -1,7 +1,7 @@
 import { databaseJson } from '../history/row-codec';
 import { type Database, type Queries } from '../history/database';
 
-/** The track events that each source sent, by name: the table of them, and how far `messages` was counted for it. */
+/** Stores the track events of each source by name, and the position up to which `messages` was counted. */
 
 export interface EventName {
   source: string;
@@ -11,7 +11,7 @@ export interface EventName {
   lastAt: number;
 }
 
-/** What was counted of one partition, from an offset to before another. */
+/** Counts of a range of one partition. */
 export interface CountedPosition {
   partition: number;
   from: number;
@@ -19,18 +19,18 @@ export interface CountedPosition {
   events: readonly EventName[];
 }
 
-/** Of a source that names its events by their content. The one that was last seen longest ago gives way. */
+/** Limits a source that puts content into event names. The least recent name is dropped. */
 export const MAX_NAMES = 1_000;
 
-/** Where to count on, by partition. */
+/** Returns the next offset to count, by partition. */
 export async function countedPositions({ query }: Queries): Promise<Map<number, number>> {
   const rows = await query<{ partition: number; next: number }>('select partition, next from waypost.seen_positions');
   return new Map(rows.map(({ partition, next }) => [partition, next]));
 }
 
 /**
- * Adds what was counted. What another process has counted of the same partition meanwhile is not counted twice: of two that
- * overlap the first one holds.
+ * Adds counts. If another process has counted some of the same records since, the later counts are dropped, so that
+ * none counts twice.
  */
 export async function addEventNames(database: Database, parts: readonly CountedPosition[]): Promise<void> {
   await database.transaction(async (transaction) => {
@@ -69,7 +69,7 @@ async function addRows({ query }: Queries, events: readonly EventName[]): Promis
   );
 }
 
-/** Those of one source, the last seen first. */
+/** Returns the names of a source, the most recent first. */
 export async function listEventNames({ query }: Queries, source: string): Promise<EventName[]> {
   const rows = await query<{ name: string; count: number; last_at: number }>(
     'select name, count, last_at from waypost.seen_events where source = $1 order by last_at desc, name limit $2::int',
@@ -78,11 +78,11 @@ export async function listEventNames({ query }: Queries, source: string): Promis
   return rows.map((row) => ({ source, name: row.name, count: row.count, lastAt: row.last_at }));
 }
 
-/** A statement must not meet a row twice. */
+/** Merges duplicates, since one statement must not insert a row twice. */
 function summed(events: readonly EventName[]): EventName[] {
   const sums = new Map<string, EventName>();
   for (const given of events) {
-    // Names that differ in what PostgreSQL cannot hold are stored as one.
+    // PostgreSQL cannot store some characters; names that differ only in these are merged.
     const event = { ...given, name: JSON.parse(databaseJson(given.name)) as string };
     const key = `${event.source} ${event.name}`;
     const { count = 0, lastAt = 0 } = sums.get(key) ?? {};

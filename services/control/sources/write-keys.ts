@@ -5,15 +5,15 @@ import { type WriteKey } from '../../../shared/model/config';
 import { newWriteKey } from '../config/ids';
 
 /**
- * Makes a write key in the form that every ingest process of this system reads: sealed where the system was made so or
- * resealed (`config reseal`), else plain.
+ * Creates a write key in the form that every ingest process of this system can read: encrypted if the system was
+ * created so or resealed (`config reseal`), otherwise plain.
  */
 export function makeWriteKey(sourceId: string, config: Pick<ConfigView, 'system'>, encryptor: Encryptor): WriteKey {
   const key = newWriteKey();
   return config.system()?.data.writeKeys === 'sealed' ? encryptWriteKey(key, sourceId, encryptor) : { key };
 }
 
-/** @returns undefined where no key of the ring opens it */
+/** @returns undefined if no key of the ring decrypts it */
 export type OpenKey = (key: WriteKey, sourceId: string) => string | undefined;
 
 export function keyOpener(encryptor: Encryptor): OpenKey {

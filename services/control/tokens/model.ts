@@ -9,7 +9,10 @@ import { mergePatch } from '../http/merge-patch';
 import { type Identity } from '../auth/identities';
 import { RIGHTS } from '../auth/rights';
 
-/** Decides what tokens of the API may be set to, and what is shown of them: the token itself only once. Pure: ids are given. */
+/**
+ * Validates changes of tokens, and builds their API view, which contains the token itself only once. Pure: ids are
+ * arguments.
+ */
 
 export const tokenSchema = z.strictObject({
   name,
@@ -38,7 +41,7 @@ export function newToken(): string {
   return `wpt_${randomBytes(32).toString('base64url')}`;
 }
 
-/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by`, or end later */
+/** @throws Problem `invalid_fields`, or `forbidden` if it would have more rights than `by`, or end later */
 export function createToken(body: unknown, made: { id: string; hash: string; now: Date; by: Identity }): Token {
   const at = made.now.toISOString();
   const fields = parseBody(tokenSchema, body);
@@ -48,7 +51,7 @@ export function createToken(body: unknown, made: { id: string; hash: string; now
   return { id: made.id, ...stored(fields), hash: made.hash, createdAt: at, updatedAt: at };
 }
 
-/** @throws Problem `invalid_fields`, or `forbidden` where it would have more rights than `by`, or end later */
+/** @throws Problem `invalid_fields`, or `forbidden` if it would have more rights than `by`, or end later */
 export function patchToken(token: Token, patch: Json, { now, by }: { now: Date; by: Identity }): Token {
   const { name: _, role: __, expiresAt, rights: ___, ...rest } = token;
   const fields = parseBody(tokenSchema, mergePatch(stored(token), patch));
@@ -67,7 +70,7 @@ function requireFuture({ expiresAt }: TokenFields, now: Date): void {
   throw invalidFields([{ pointer: pointer(['expiresAt']), detail: 'must be in the future' }]);
 }
 
-/** Else a token with the right to make tokens could give itself every other right. */
+/** Prevents a token with the right to create tokens from giving itself every other right. */
 function requireOwnRights({ rights }: TokenFields, { rights: own }: Identity): void {
   if (own === undefined) return;
   const missing = rights?.filter((right) => !own.includes(right)) ?? ['all rights of its role'];
@@ -75,7 +78,7 @@ function requireOwnRights({ rights }: TokenFields, { rights: own }: Identity): v
   throw new Problem('forbidden', `Your token cannot give rights that it does not have: ${missing.join(', ')}`);
 }
 
-/** Else a token could outlive its own end. */
+/** Prevents a token from outliving its own end. */
 function requireOwnEnd(end: number, { expiresAt }: Identity): void {
   if (expiresAt === undefined || end <= expiresAt) return;
   const at = new Date(expiresAt).toISOString();
