@@ -61,8 +61,8 @@ export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
 }
 
 /**
- * Rejects the source of an audience or a computed trait, which is managed with that and accepts no calls. @throws
- * Problem
+ * Rejects the source of an audience or a computed trait, which is managed with that and accepts no calls.
+ * @throws Problem `conflict`
  */
 function requireOwn({ of }: Source): void {
   if (of !== undefined)

@@ -11,7 +11,7 @@ import { memoryDatabase } from '../../../support/database';
 import { type Json } from '../../../../tools/harness/system';
 import { aDeath, aFailure, anAttempt, at, START } from '../../../support/events';
 
-/** What alerts are set to, what is noticed of events in the history, and what is sent: on a real database. */
+/** Tests settings, notices and alerts on a real database. */
 
 let database: Database;
 let control: ControlUnderTest;
@@ -38,7 +38,7 @@ const makeDestination = async (over: object = {}) => {
 let deliveries = 0;
 const record = (...events: DeliveryEvent[]) =>
   control.memory.append(events.map((event) => ({ topic: 'attempts', key: 'k', value: JSON.stringify(event) })));
-/** One delivery that fails for the first time. */
+/** The first failure of a delivery. */
 const fails = (destination: string, seconds: number): DeliveryEvent =>
   aFailure({ delivery: `dlv_${++deliveries}`, destination, at: at(seconds), nextAttemptAt: at(seconds) });
 const succeeds = (destination: string, seconds: number): DeliveryEvent =>
@@ -66,7 +66,7 @@ const as = async (role: string) => {
 };
 
 describe('/alerts', () => {
-  it('has defaults until somebody sets it', async () => {
+  it('the alert settings have defaults until somebody changes them', async () => {
     const answer = await control.call('get', '/alerts');
     expect(answer.headers.etag).toBe('"0"');
     expect(answer.body).toMatchObject({
@@ -75,7 +75,7 @@ describe('/alerts', () => {
     });
   });
 
-  it('is changed field by field, with versions', async () => {
+  it('PATCH /alerts changes single fields and checks versions', async () => {
     const webhooks = [{ url: URL, headers: { 'X-Key': 'planted-header' } }];
     const first = await set({ webhooks, sharedSecret: 'planted-secret', switchOffAfter: '5d' });
     expect([first.status, first.headers.etag]).toEqual([200, '"1"']);
@@ -95,7 +95,7 @@ describe('/alerts', () => {
     expect((await control.call('patch', '/alerts').set('If-Match', '"9"').send({})).status).toBe(412);
   });
 
-  it('names every bad field, and changes nothing', async () => {
+  it('PATCH /alerts names every bad field and changes nothing', async () => {
     const answer = await set({
       webhooks: [
         { url: 'ftp://a.example/', headers: { Host: 'x' } },
@@ -114,7 +114,7 @@ describe('/alerts', () => {
     expect((await get('/alerts')).version).toBe(0);
   });
 
-  it('keeps what is secret to itself', async () => {
+  it('/alerts never shows secrets', async () => {
     await set({ webhooks: [{ url: URL, headers: { 'X-Key': 'planted-header' } }], sharedSecret: 'planted-secret' });
     const operator = await as('operator');
     const seen = (await operator('get', '/alerts')).body;
@@ -124,7 +124,7 @@ describe('/alerts', () => {
     expect((await operator('patch', '/alerts').send({ failingFor: '1h' })).status).toBe(403);
   });
 
-  it('is no destination like the others: it is not listed, nor found by its id', async () => {
+  it('the destination of alerts is neither listed nor found by its id', async () => {
     await set({ webhooks: [{ url: URL }] });
     const id = await makeDestination();
     expect((await get('/destinations')).data.map((each: { id: string }) => each.id)).toEqual([id]);
@@ -138,7 +138,7 @@ describe('/alerts', () => {
     for (const call of calls) expect((await call).status).toBe(404);
   });
 
-  it('rotates its secret as a destination does', async () => {
+  it('the alert secret rotates like the secret of a destination', async () => {
     await set({ sharedSecret: 'planted-secret' });
     const { body, status } = await control.call('post', '/alerts/rotate-secret').send({ overlap: '1h' });
     expect([status, body.sharedSecret]).toEqual([200, expect.stringMatching(/^whsec_/)]);
@@ -148,18 +148,18 @@ describe('/alerts', () => {
     expect((await operator('post', '/alerts/rotate-secret')).status).toBe(403);
   });
 
-  it('sends a sample of an alert, where there is somewhere to send it', async () => {
+  it('an alert test sends a sample alert if alerts have a URL', async () => {
     const hasty = await controlUnderTest({ database, timeoutMs: -9_990 });
     expect((await hasty.call('post', '/alerts/test')).status).toBe(409);
     await hasty.call('patch', '/alerts').send({ webhooks: [{ url: URL }] });
-    // Nobody delivers here: it is sent, and nothing is heard of it.
+    // Nothing delivers here, so the test is sent and times out.
     expect((await hasty.call('post', '/alerts/test')).status).toBe(504);
     const [record] = hasty.memory.records('webhooks');
     expect(record!.headers).toMatchObject({ destination: 'alerts', test: '1' });
     expect(JSON.parse(record!.value!.toString())).toMatchObject({ type: 'destination.failing' });
   });
 
-  it('is in the audit trail', async () => {
+  it('a change of the alert settings is in the audit trail', async () => {
     await set({ failingFor: '5m' });
     await set({ failingFor: '10m' });
     const notes = control.memory.records('config').map((each) => parseNote(each as OpenRecord));
@@ -170,10 +170,10 @@ describe('/alerts', () => {
   });
 });
 
-describe('a destination that fails', () => {
+describe('a failing destination', () => {
   beforeEach(() => set({ webhooks: [{ url: URL }], failingFor: '1m', deadLettersEvery: '1h' }));
 
-  it('is told of once, and so is its recovery: whatever is read twice, and whoever looks', async () => {
+  it('a failing destination raises one alert, and one for its recovery, with repeated events and several processes', async () => {
     const id = await makeDestination();
     const events = [fails(id, 0), fails(id, 30)];
     record(...events);
@@ -207,7 +207,7 @@ describe('a destination that fails', () => {
     ]);
   });
 
-  it('is not told of where the end of the topic was not read, which may say that it is well', async () => {
+  it('a destination raises no alert until the topic was read to its end, since a success may follow', async () => {
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
     const { read } = control.memory.kafka;
@@ -222,7 +222,7 @@ describe('a destination that fails', () => {
     expect(await get('/notices')).toMatchObject({ data: [] });
   });
 
-  it('is told of by the process that has the lease, and by the next one when that has stopped', async () => {
+  it('the process with the lease sends the alerts, and the next one after it has stopped', async () => {
     const id = await makeDestination();
     const lease = (owner: string) =>
       database.query(
@@ -238,7 +238,7 @@ describe('a destination that fails', () => {
     expect(await database.query('select owner from waypost.leases')).toEqual([{ owner: 'another' }]);
   });
 
-  it('is told of when Kafka is back, with the same id', async () => {
+  it('an alert is sent with the same id when Kafka is back', async () => {
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
@@ -253,7 +253,7 @@ describe('a destination that fails', () => {
     expect(sent().map(({ delivery }) => delivery!.messageId)).toEqual([due.data[0].id]);
   });
 
-  it('is noticed and not told of where nobody is there to be told', async () => {
+  it('a failing destination raises a notice without an alert if alerts have no URL', async () => {
     await set({ enabled: false });
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
@@ -264,7 +264,7 @@ describe('a destination that fails', () => {
     expect((await get('/notices')).data).toMatchObject([{ kind: 'failing', alert: 'none', delivery: null }]);
   });
 
-  it('may be the webhook of the alerts itself: a notice, and no alert', async () => {
+  it('a failing alert webhook raises a notice and no alert', async () => {
     record(fails('alerts', 0), fails('alerts', 61), aDeath({ delivery: 'dlv_a', destination: 'alerts' }));
     await look(61);
     const { data } = await get('/notices?destination=alerts');
@@ -276,7 +276,7 @@ describe('a destination that fails', () => {
   });
 });
 
-it('dead letters are told of at once, and then with their number when it is time', async () => {
+it('dead letters raise an alert immediately, and later one with their number', async () => {
   await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
   const id = await makeDestination();
   const dies = (seconds: number) =>
@@ -290,7 +290,7 @@ it('dead letters are told of at once, and then with their number when it is time
   expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 3]);
 });
 
-it('tests raise nothing', async () => {
+it('test sends raise no notice', async () => {
   const id = await makeDestination();
   record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
   await look(1);
@@ -303,13 +303,13 @@ describe('switching off', () => {
     await look(90_000);
   };
 
-  it('is not done unless it was asked for', async () => {
+  it('Waypost switches no destination off unless the settings say so', async () => {
     const id = await makeDestination();
     await failing(id);
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
 
-  it('is done by Waypost, in the audit trail and told of', async () => {
+  it('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
     await failing(id);
@@ -319,22 +319,22 @@ describe('switching off', () => {
       ...{ entry: id, action: 'changed', by: { id: 'waypost', name: 'Waypost' } },
       changes: [{ field: 'enabled', from: true, to: false }],
     });
-    // Of one moment, and in no order, as deliveries are.
+    // Both notices have the same time, and deliveries have no order.
     expect(types().toSorted()).toEqual(['destination.failing', 'destination.switched_off']);
     expect((await get('/notices?open=true')).data).toEqual([]);
-    // Who switches it on again is not switched off for what was before.
+    // Failures before a destination is switched on again do not count.
     await control.call('patch', `/destinations/${id}`).send({ enabled: true });
     record(fails(id, 90_001));
     await look(90_002);
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
 
-  it('that a crash cut off is told of by the next process', async () => {
+  it('the next process raises the notice of a switch-off that a crash interrupted', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
     record(fails(id, 0));
     await look(1);
-    // Written down and done, and nothing after it.
+    // The intention was stored and the destination switched off, but no notice was raised.
     const { rows } = { rows: await database.query<{ health: string }>('select health from waypost.health') };
     const health = { ...(JSON.parse(rows[0]!.health) as object), switchingOff: { since: START, failures: 2 } };
     await database.query('update waypost.health set health = $1', [JSON.stringify(health)]);
@@ -344,7 +344,7 @@ describe('switching off', () => {
     expect(types()).toEqual(['destination.switched_off']);
   });
 
-  it('is left to the destination where that says something else', async () => {
+  it('the switch-off time of a destination overrides the general one', async () => {
     await set({ switchOffAfter: '1d' });
     const id = await makeDestination({ switchOffAfter: '0s' });
     await failing(id);
@@ -363,7 +363,7 @@ describe('/notices', () => {
     return { a, b };
   };
 
-  it('are found by destination, kind and state, in pages', async () => {
+  it('notices are filtered by destination, kind and state, in pages', async () => {
     const { a, b } = await make();
     const ids = async (query: string) =>
       ((await get(`/notices?${query}`)).data as { destination: string; kind: string }[]).map(
@@ -380,7 +380,7 @@ describe('/notices', () => {
     expect((await control.call('get', '/notices?open=maybe')).status).toBe(422);
   });
 
-  it('are acknowledged by operators, the first of whom stays', async () => {
+  it('operators acknowledge notices, and the first one stays', async () => {
     await make();
     const { id } = (await get('/notices?open=true')).data[0];
     const [reader, operator] = [await as('read_only'), await as('operator')];
@@ -394,7 +394,7 @@ describe('/notices', () => {
     expect((await control.call('get', '/notices/ntc_none')).status).toBe(404);
   });
 
-  it('answer 503 while the history is away; the settings do not', async () => {
+  it('GET /notices answers 503 while the history is away, and GET /alerts still works', async () => {
     const away = await controlUnderTest();
     expect((await away.call('get', '/notices')).status).toBe(503);
     expect((await away.call('get', '/alerts')).status).toBe(200);

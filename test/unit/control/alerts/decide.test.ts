@@ -15,7 +15,7 @@ const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number): Evidence => ({ kind: 'failed', destination: 'dst_1', at, until: at, error: 'status 503' });
 const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
 
-/** Evidence as it comes, and a look after each piece. */
+/** Adds evidence piece by piece, and decides after each piece. */
 function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> = {}) {
   let health = unknownHealth();
   let nowMs = 0;
@@ -36,31 +36,31 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
 const kinds = (notices: Notice[]) => notices.map(({ kind }) => kind);
 
 it.each<[string, (Evidence[] | number)[], string[]]>([
-  ['one failure is no outage', [[failed(10)], 5_000], []],
-  ['failures for too short a time', [[failed(10), failed(109)]], []],
-  ['failures for the stated time', [[failed(10)], [failed(110)]], ['failing']],
-  ['it is said once', [[failed(10), failed(110)], [failed(120)], 500, [failed(900)]], ['failing']],
-  ['a success in between', [[failed(10), ok(50), failed(110)]], []],
-  ['a recovery', [[failed(10), failed(110)], [ok(120)]], ['failing', 'recovered']],
-  ['a recovery is said once', [[failed(10), failed(110)], [ok(120)], [ok(130)], 500], ['failing', 'recovered']],
-  ['a success of before it began is none', [[failed(10), failed(110)], [ok(5)]], ['failing']],
+  ['none after one failure', [[failed(10)], 5_000], []],
+  ['none if it has failed for too short a time', [[failed(10), failed(109)]], []],
+  ['failing after the set time', [[failed(10)], [failed(110)]], ['failing']],
+  ['failing only once', [[failed(10), failed(110)], [failed(120)], 500, [failed(900)]], ['failing']],
+  ['none after a success in between', [[failed(10), ok(50), failed(110)]], []],
+  ['recovered after a success', [[failed(10), failed(110)], [ok(120)]], ['failing', 'recovered']],
+  ['recovered only once', [[failed(10), failed(110)], [ok(120)], [ok(130)], 500], ['failing', 'recovered']],
+  ['failing although an earlier success is read', [[failed(10), failed(110)], [ok(5)]], ['failing']],
   [
-    'a recovery that was seen late, and the next outage',
+    'recovered by a late success, and failing again in the next outage',
     [
       [failed(10), failed(110)],
       [failed(300), failed(400), ok(200)],
     ],
     ['failing', 'recovered', 'failing'],
   ],
-  ['a recovery of what nobody was told of', [[failed(10)], [ok(20)]], []],
+  ['none for a recovery without a failing notice', [[failed(10)], [ok(20)]], []],
   ['dead letters', [[dead(10), dead(10)]], ['dead_letters']],
-  ['more of them, too soon', [[dead(10)], [dead(20)], 900], ['dead_letters']],
-  ['more of them, when it is time again', [[dead(10)], [dead(20), dead(30)], 1_000], ['dead_letters', 'dead_letters']],
-])('%s', (_, pieces, expected) => {
+  ['one for further dead letters within the interval', [[dead(10)], [dead(20)], 900], ['dead_letters']],
+  ['another for dead letters after the interval', [[dead(10)], [dead(20), dead(30)], 1_000], ['dead_letters', 'dead_letters']],
+])('a destination raises these notices: %s', (_, pieces, expected) => {
   expect(kinds(play(pieces).notices)).toEqual(expected);
 });
 
-it('tells since when, how often, why, and how many', () => {
+it('a notice contains the start, the failures, the error and the number of dead letters', () => {
   const { notices, ended } = play([
     [failed(10), failed(60), failed(110)],
     150,
@@ -79,29 +79,29 @@ it('tells since when, how often, why, and how many', () => {
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
 });
 
-it('an attempt that is announced keeps it failing by the clock', () => {
+it('an announced attempt keeps a destination failing as time passes', () => {
   const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 400, error: '' };
   expect(kinds(play([[waiting], 109]).notices)).toEqual([]);
   expect(kinds(play([[waiting], 110]).notices)).toEqual(['failing']);
 });
 
 it.each<[string, Partial<Context>, boolean]>([
-  ['nobody asked for it', {}, false],
-  ['for all', { settings: { ...settings, switchOffAfterMs: 200 } }, true],
-  ['for all, and it has failed for too short a time', { settings: { ...settings, switchOffAfterMs: 201 } }, false],
-  ['for this one', { destination: destination({ switchOffAfterMs: 200 }) }, true],
+  ['not at all', {}, false],
+  ['for all destinations', { settings: { ...settings, switchOffAfterMs: 200 } }, true],
+  ['for all destinations, to a longer time', { settings: { ...settings, switchOffAfterMs: 201 } }, false],
+  ['for this destination', { destination: destination({ switchOffAfterMs: 200 }) }, true],
   [
-    'for all but this one',
+    'for all destinations except this one',
     { settings: { ...settings, switchOffAfterMs: 200 }, destination: destination({ switchOffAfterMs: 0 }) },
     false,
   ],
   [
-    'for this one, later than for all',
+    'to a longer time for this destination',
     { settings: { ...settings, switchOffAfterMs: 1 }, destination: destination({ switchOffAfterMs: 300 }) },
     false,
   ],
-  ['it is the alerts themselves', { id: ALERTS_ID, settings: { ...settings, switchOffAfterMs: 200 } }, false],
-])('is switched off after failing for 200: %s', (_, over, expected) => {
+  ['for all destinations, if it is the alerts themselves', { id: ALERTS_ID, settings: { ...settings, switchOffAfterMs: 200 } }, false],
+])('a destination that has failed for 200 follows the switch-off time set: %s', (_, over, expected) => {
   expect(play([[failed(10), failed(110)], [failed(210)]], over).switches.length > 0).toBe(expected);
 });
 
@@ -112,7 +112,7 @@ describe('switching off', () => {
   const off = { ...context, destination: destination({ enabled: false, switchOffAfterMs: 200 }) };
   const before = play([[failed(10), failed(210)]], context).health;
 
-  it('is written down before it is done, and told of when it is: also by the process after a crash', () => {
+  it('a switch-off is stored before it is done, and its notice follows, also after a crash', () => {
     expect(before.switchingOff).toEqual({ since: 10, failures: 2 });
     expect(decide(before, context).switchOff).toBe(true);
     const { notices, ended, health } = decide(before, off);
@@ -120,30 +120,30 @@ describe('switching off', () => {
       { kind: 'switched_off', since: 10, failures: 2, error: 'status 503', endedAt: 300 },
     ]);
     expect(ended).toHaveLength(1);
-    // Once, and whoever switches it on again begins anew.
+    // Raised once; failures count from the beginning after it is switched on again.
     expect(decide(health, off).notices).toEqual([]);
     expect(decide(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }).switchOff).toBe(false);
   });
 
-  it('is not done where it recovers in time', () => {
+  it('a destination that recovers in time is not switched off', () => {
     const { switchOff, health } = decide(addEvidence(before, [ok(250)]), context);
     expect(switchOff).toBe(false);
     expect(health.switchingOff).toBeNull();
   });
 
-  it('by a person is no news of ours', () => {
+  it('a switch-off by a person raises no notice', () => {
     const failing = { ...before, switchingOff: null };
     const { notices, ended, health } = decide(failing, off);
     expect([notices, ended.length, health.failing, health.failures]).toEqual([[], 1, null, []]);
   });
 
-  it('a deletion ends it all', () => {
+  it('a deletion ends every notice', () => {
     const { notices, ended, health } = decide(addEvidence(before, [dead(300)]), { ...context, destination: undefined });
     expect([notices, ended.length, health.dead]).toEqual([[], 1, null]);
   });
 });
 
-it('trouble of the alerts themselves is noticed, and no alert is sent of it', () => {
+it('trouble of the alert webhook raises a notice and no alert', () => {
   const { notices } = play([[failed(10), failed(110)], [dead(120)], [ok(130)]], { id: ALERTS_ID });
   expect(notices.map(({ kind, alert }) => [kind, alert])).toEqual([
     ['failing', 'none'],
@@ -152,7 +152,7 @@ it('trouble of the alerts themselves is noticed, and no alert is sent of it', ()
   ]);
 });
 
-it('whatever comes: what begins is open once, ends once, and deciding again says nothing more', () => {
+it('with any evidence a notice opens once and ends once, and a repeated decision adds nothing', () => {
   const piece = fc.oneof(
     fc.array(
       fc
@@ -177,7 +177,7 @@ it('whatever comes: what begins is open once, ends once, and deciding again says
   );
 });
 
-it('no dead letter is left untold', () => {
+it('every dead letter is counted in an alert', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 50 }), (times) => {
       const told = play([...times.flatMap((at, i) => [[dead(at)], i * 300]), 1e6]).notices;
@@ -186,7 +186,7 @@ it('no dead letter is left untold', () => {
   );
 });
 
-it('the state survives as text', () => {
+it('the health survives serialization', () => {
   const { health } = play([[failed(10), failed(110), dead(5)]]);
   expect(JSON.parse(JSON.stringify(health)) as Health).toEqual(health);
 });

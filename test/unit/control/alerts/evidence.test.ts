@@ -16,11 +16,11 @@ it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
   ['a test that succeeds', anAttempt({ test: true }), undefined],
   ['a test that dies', aDeath({ test: true }), undefined],
   ['a request that ended after its delivery', anAttempt({ late: true, urls: [aUrl({ url: 'whk_2' })] }), undefined],
-])('%s says of its destination: %#', (_, event, expected) => {
+])('the evidence of %s is right (%#)', (_, event, expected) => {
   expect(of(event)?.kind).toBe(expected);
 });
 
-it('tells when, until when the next attempt is awaited, and what went wrong', () => {
+it('the evidence contains the time, the time of the next attempt, and the error', () => {
   expect(of(aFailure())).toEqual({
     ...{ kind: 'failed', destination: 'dst_1', at: ms(1), until: ms(11), error: 'https://a.example: status 503' },
   });
@@ -32,7 +32,7 @@ it('tells when, until when the next attempt is awaited, and what went wrong', ()
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
 });
 
-it('says the same whatever the order of fields, and whatever answers and ids look like', () => {
+it('the evidence is independent of the order of fields and the content of responses and ids', () => {
   const body = '{"outcome":"retry","kind":"dead","late":true}';
   const response = { headers: { destination: 'dst_2' }, body, truncated: false };
   const event = anAttempt({ message: 'm,"urls":[', userId: '","destination":"dst_3', urls: [aUrl({ response })] });
@@ -44,7 +44,7 @@ it('says the same whatever the order of fields, and whatever answers and ids loo
 });
 
 it.each(['', '{}', 'no event', 'null', '[]', '{"kind":"attempt","outcome":"delivered","urls":[],"at":"never"}'])(
-  'what cannot be read says nothing: %j',
+  'an unreadable record is no evidence: %j',
   (text) => {
     expect([evidenceOf(Buffer.from(text)), evidenceOf(null)]).toEqual([undefined, undefined]);
   },

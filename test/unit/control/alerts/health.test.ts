@@ -14,45 +14,45 @@ const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at
 const after = (...evidence: Evidence[]) => addEvidence(unknownHealth(), evidence);
 
 it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
-  ['nothing is known', [], undefined],
+  ['no evidence', [], undefined],
   ['one success', [ok(10)], undefined],
   ['one failure', [failed(10)], { since: 10, ms: 0, count: 1 }],
-  ['failures alone', [failed(10), failed(20), failed(40)], { since: 10, ms: 30, count: 3 }],
-  ['a success ends it', [failed(10), ok(20)], undefined],
+  ['only failures', [failed(10), failed(20), failed(40)], { since: 10, ms: 30, count: 3 }],
+  ['a failure and a success', [failed(10), ok(20)], undefined],
   [
-    'what fails after the success counts from there',
+    'failures before and after a success',
     [failed(10), ok(20), failed(30), failed(35)],
     { since: 30, ms: 5, count: 2 },
   ],
   ['a success that is read late', [failed(10), failed(30), ok(20)], { since: 30, ms: 0, count: 1 }],
   ['a failure that is read late', [ok(20), failed(10)], undefined],
-  ['a success before it all', [failed(10), failed(20), ok(5)], { since: 10, ms: 10, count: 2 }],
-  ['an attempt that is still to come', [failed(10, 5_000)], { since: 10, ms: 990, count: 1 }],
-  ['one that was announced, and nothing was heard of it', [failed(10, 50)], { since: 10, ms: 40, count: 1 }],
+  ['a success before all failures', [failed(10), failed(20), ok(5)], { since: 10, ms: 10, count: 2 }],
+  ['a failure with an announced attempt', [failed(10, 5_000)], { since: 10, ms: 990, count: 1 }],
+  ['a failure with an announced attempt in the past', [failed(10, 50)], { since: 10, ms: 40, count: 1 }],
   [
-    'what was awaited before the success is over',
+    'a success that ends an announced attempt',
     [failed(10, 5_000), ok(20), failed(30)],
     { since: 30, ms: 0, count: 1 },
   ],
-])('how long it has failed at 1000: %s', (_, evidence, outage) => {
+])('the outage at 1000 is measured after %s', (_, evidence, outage) => {
   expect(outageOf(after(...evidence), 1_000)).toEqual(outage);
 });
 
-it('is quiet where there is nothing to decide', () => {
+it('the health is quiet if there is nothing to decide', () => {
   expect(isQuiet(after(ok(1), failed(2), ok(3)))).toBe(true);
   expect(isQuiet(after(failed(2)))).toBe(false);
   expect(isQuiet(after(dead(2)))).toBe(false);
 });
 
-it('counts dead letters, and tells since when', () => {
+it('the health counts dead letters since the first one', () => {
   expect(after(dead(20), dead(10), dead(30)).dead).toEqual({ count: 3, since: 10 });
 });
 
-it('keeps the words of the latest failure', () => {
+it('the health keeps the error of the latest failure', () => {
   expect(after(failed(20), failed(10)).error).toEqual({ at: 20, text: 'at 20' });
 });
 
-it('changes nothing of what it was given', () => {
+it('adding evidence leaves its argument unchanged', () => {
   const before = after(failed(10), failed(20));
   const copy = structuredClone(before);
   addEvidence(before, [failed(20), failed(30), ok(15), dead(30)]);
@@ -69,7 +69,7 @@ const evidences = (most: number) =>
 const shuffled = (most: number) =>
   evidences(most).chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })));
 
-/** How it is, worked out anew from all there was. */
+/** Computes the health from all evidence. */
 function truth(evidence: readonly Evidence[]) {
   const success = Math.max(-1, ...evidence.filter(({ kind }) => kind === 'ok').map(({ at }) => at));
   const failures = evidence.filter(({ kind, at }) => kind === 'failed' && at > success).map(({ at }) => at);
@@ -82,7 +82,7 @@ const shown = (health: Health) => {
   return outage && { since: outage.since, last: outage.since + outage.ms, count: outage.count };
 };
 
-it('comes to the same in any order, in any batches', () => {
+it('the health is independent of the order and the batches of evidence', () => {
   fc.assert(
     fc.property(shuffled(60), fc.integer({ min: 1, max: 60 }), ([list, other], size) => {
       let health = unknownHealth();
@@ -92,7 +92,7 @@ it('comes to the same in any order, in any batches', () => {
   );
 });
 
-it('stays small in a long outage, and never takes it for longer than it is', () => {
+it('the health stays small in a long outage and never overstates its length', () => {
   const many = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 100, maxLength: 1_000 });
   fc.assert(
     fc.property(many, fc.integer({ min: 0, max: 1_000_000 }), (times, success) => {

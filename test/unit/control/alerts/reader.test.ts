@@ -36,33 +36,33 @@ const always = () => Promise.resolve(true);
 const dead = async () => [...(await troubled(database)).values()].map((health) => health.dead?.count ?? 0);
 const position = async () => (await readPositions(database)).get(0);
 
-it('counts each record once, though two processes take turns', async () => {
+it('the reader counts each record once although two processes alternate', async () => {
   const [one, two] = [reader(), reader()];
   append(aDeath(), anAttempt({ destination: 'dst_2' }));
   expect(await one.readToEnds(always)).toBe(true);
   append(aDeath());
   expect(await two.readToEnds(always)).toBe(true);
   append(aDeath());
-  // The first does not know that the second has read: it writes nothing, and begins where the second ended.
+  // The first reader does not know that the second has read: it writes nothing, and starts where the second ended.
   expect(await one.readToEnds(always)).toBe(false);
   expect(await dead()).toEqual([2]);
   expect(await one.readToEnds(always)).toBe(true);
   expect([await dead(), await position()]).toEqual([[3], 4]);
 });
 
-it('is behind its records that cannot be read', async () => {
+it('the reader passes unreadable records', async () => {
   append(aDeath(), 'no event');
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 2]);
 });
 
-it('does not take an empty answer for the end', async () => {
+it('the reader does not take an empty answer for the end', async () => {
   append(aFailure());
   const read: Kafka['read'] = ({ offset }) => Promise.resolve({ records: [], next: offset, end: offset, gone: false });
   const throttled = reader({ read });
   expect([await throttled.readToEnds(always), await position()]).toEqual([false, 0]);
 });
 
-it('knows nothing of what comes after the ends that it asked for', async () => {
+it('the reader stops at the ends it read first', async () => {
   append(aFailure());
   const ranges = memory.kafka.ranges;
   const busy = reader({
@@ -75,13 +75,13 @@ it('knows nothing of what comes after the ends that it asked for', async () => {
   expect(await busy.readToEnds(always)).toBe(true);
 });
 
-it('writes nothing once another process has the lease', async () => {
+it('the reader writes nothing once another process has the lease', async () => {
   append(aDeath());
   expect(await reader().readToEnds(() => Promise.resolve(false))).toBe(false);
   expect([await dead(), await position()]).toEqual([[], 0]);
 });
 
-it('begins an hour back where the database knows no position, and where the history was of an older version', async () => {
+it("the reader starts an hour back without stored positions, or with an older version's history", async () => {
   append(aDeath(), aDeath());
   const begins = (low: number) =>
     reader({ ranges: (_, since) => Promise.resolve([{ partition: 0, low: since === undefined ? 0 : low, high: 2 }]) });
@@ -92,7 +92,7 @@ it('begins an hour back where the database knows no position, and where the hist
   expect(await dead()).toEqual([2]);
 });
 
-it('goes on at the end of a topic that has lost its tail', async () => {
+it('the reader continues at the end of a topic that lost its tail', async () => {
   append(aDeath());
   await database.query('insert into waypost.positions values (0, 50)');
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 1]);

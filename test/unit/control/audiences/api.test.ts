@@ -22,7 +22,7 @@ const entryOf = (id: string): Audience => {
 };
 
 describe('audiences', () => {
-  it('are made with a source that their destinations are connected to, and go with it', async () => {
+  it('an audience is created with a source connected to its destinations, and deleted with it', async () => {
     const made = await make({ ...BUYERS, destinations: [destination], syncEvery: '10s' });
     expect(made.status).toBe(201);
     const { id, source } = made.body as { id: string; source: string };
@@ -41,7 +41,7 @@ describe('audiences', () => {
     expect((await control.call('get', `/sources/${source}`)).status).toBe(404);
   });
 
-  it('count anew where the condition changes, and not where the name does', async () => {
+  it('a new condition counts from the beginning, a new name does not', async () => {
     const { id, source } = (await make({ ...BUYERS, destinations: [destination] })).body as Record<string, string>;
     await control.call('patch', `/audiences/${id}`).send({ name: 'Best', destinations: [] });
     expect(entryOf(id!)).toMatchObject({ name: 'Best', key: 'vip_customers', revision: 1 });
@@ -51,7 +51,7 @@ describe('audiences', () => {
     expect(entryOf(id!)).toMatchObject({ revision: 2 });
   });
 
-  it('heed If-Match', async () => {
+  it('audiences check If-Match', async () => {
     const { id } = (await make(BUYERS)).body as Record<string, string>;
     expect((await control.call('patch', `/audiences/${id}`).set('If-Match', '"7"').send({ name: 'x' })).status).toBe(
       412,
@@ -65,14 +65,14 @@ describe('audiences', () => {
     [{ ...BUYERS, sources: ['src_none'] }, '#/sources/0', /unknown source/],
     [{ ...BUYERS, destinations: ['dst_none'] }, '#/destinations/0', /unknown destination/],
     [{ ...BUYERS, syncEvery: '10ms' }, '#/syncEvery', /at least 1s/],
-  ])('refuse %j', async (body, pointer, detail) => {
+  ])('an audience with %j is refused', async (body, pointer, detail) => {
     const { status, body: problem } = await make(body);
     expect(status).toBe(422);
     expect(problem.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
     expect((await control.call('get', '/sources')).body.data).toEqual([]);
   });
 
-  it('refuse a key that another has, a computed trait too', async () => {
+  it('an audience is refused if another one or a computed trait has its key', async () => {
     await make(BUYERS);
     expect((await make({ ...BUYERS, name: 'vip customers!' })).body.errors[0].detail).toContain('vip_customers');
     const trait = { name: 'vipCustomers', compute: 'count', event: 'x' };
@@ -81,7 +81,7 @@ describe('audiences', () => {
 });
 
 describe('computed traits', () => {
-  it('are made and changed', async () => {
+  it('a computed trait is created and changed', async () => {
     const body = { name: 'Spent', compute: 'sum', event: 'Order Completed', property: 'total', window: '30d' };
     const made = await make(body, '/computed-traits');
     expect(made.body).toMatchObject({ ...body, key: 'spent' });
@@ -89,18 +89,18 @@ describe('computed traits', () => {
     expect((await control.call('patch', path).send({ window: null })).body).toMatchObject({ window: null, version: 2 });
   });
 
-  it('need a property where they compute with one', async () => {
+  it('a computed trait needs a property if its function uses one', async () => {
     const { body } = await make({ name: 'Spent', compute: 'sum', event: 'x' }, '/computed-traits');
     expect(body.errors).toEqual([{ pointer: '#/property', detail: 'is required with sum' }]);
   });
 });
 
-describe('members from elsewhere', () => {
+describe('uploaded members', () => {
   const list = async () => (await make({ name: 'Listed' })).body.id as string;
   const lines = () =>
     control.memory.records('profiles.events').map(({ key, value }) => [String(key), JSON.parse(String(value))]);
 
-  it('count when the upload is complete', async () => {
+  it('members count once their upload is complete', async () => {
     const id = await list();
     const put = await control.call('put', `/audiences/${id}/members`).send('"ann"\n{"userId":"bob"}\n\n"cyn"');
     expect([put.status, put.body.lines]).toEqual([202, 3]);
@@ -139,7 +139,7 @@ describe('members from elsewhere', () => {
     expect(entryOf(id).uploads).toBeUndefined();
   });
 
-  it('that are wrong are refused in the session of a browser too', async () => {
+  it('wrong members are refused in a browser session too', async () => {
     const id = await list();
     const from = { Host: 'control.test', Origin: 'http://control.test' };
     const session = await supertest(control.app).post('/api/v1/session').set(from).send({ token: ADMIN_TOKEN });
@@ -152,7 +152,7 @@ describe('members from elsewhere', () => {
     expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining('Line 2 must be')]);
   });
 
-  it('are not for an audience that has a condition', async () => {
+  it('an audience with a condition accepts no members', async () => {
     const { id } = (await make(BUYERS)).body as { id: string };
     expect((await control.call('put', `/audiences/${id}/members`).send('"ann"')).status).toBe(409);
   });
@@ -165,7 +165,7 @@ describe('a preview', () => {
   afterEach(() => keeper?.stop());
   const pro = { t: { src_1: { plan: ['pro', 0] as [string, number] } } };
 
-  it('is counted, shown, and ended', async () => {
+  it('a preview is counted, shown and cancelled', async () => {
     keeper = await answering(control.memory, { ann: pro, bob: {} });
     const made = await ask(PRO);
     expect([made.status, made.headers.location]).toEqual([201, `/api/v1/audiences/previews/${made.body.id}`]);
@@ -187,7 +187,7 @@ describe('a preview', () => {
     expect((await control.call('delete', path)).status).toBe(404);
   });
 
-  it('of one that is not answered for yet is still counting', async () => {
+  it('a preview without all answers is still counting', async () => {
     keeper = await answering(control.memory);
     keeper.kept.clear();
     const { body } = await ask(PRO);
@@ -200,13 +200,13 @@ describe('a preview', () => {
     [{ ...PRO, sources: ['src_none'] }, '#/sources/0', /unknown source/],
     [{}, '#/condition', /is required/],
     [{ ...PRO, name: 'x' }, '#/name', /not a known field/],
-  ])('of %j is refused', async (body, pointer, detail) => {
+  ])('a preview of %j is refused', async (body, pointer, detail) => {
     const { status, body: problem } = await ask(body);
     expect(status).toBe(422);
     expect(problem.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
   });
 
-  it('where nobody answers is refused, with what to do', async () => {
+  it('a preview is refused with advice if no process answers', async () => {
     const { status, body, headers } = await ask(PRO);
     expect([status, headers['retry-after']]).toEqual([503, '5']);
     expect(body.detail).toContain('audiences');
@@ -214,7 +214,7 @@ describe('a preview', () => {
 });
 
 describe('members and syncs', () => {
-  it('goes on behind a user whose id holds a NUL character or ends a line', async () => {
+  it('a page continues after a user id with a NUL or a line break', async () => {
     control = await controlUnderTest();
     const { id } = (await make(BUYERS)).body as { id: string };
     const told = { s: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
@@ -231,7 +231,7 @@ describe('members and syncs', () => {
     await keeper.stop();
   });
 
-  it('are shown in pages', async () => {
+  it('members and syncs are listed in pages', async () => {
     const database = await memoryDatabase();
     control = await controlUnderTest({ database });
     const { id } = (await make(BUYERS)).body as { id: string };

@@ -2,7 +2,7 @@ import { type InRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryLog } from '../../../support/memory-log';
 
-/** A change of a definition is several records of `config`; control may end after any of them. */
+/** A change of a definition writes several records of `config`, and control may be killed after any of them. */
 
 const BUYERS = { name: 'Buyers', condition: 'count("Order Completed") > 1' };
 const MINUTE = 60_000;
@@ -20,7 +20,7 @@ async function begin() {
 
 const recordsOf = (control: ControlUnderTest) => control.memory.records('config');
 
-/** The state of sources, connections and definitions, as the API shows it. */
+/** Returns the sources, connections and definitions of the API. */
 async function shown(control: ControlUnderTest) {
   const list = async (path: string) => (await control.call('get', path)).body.data as Record<string, unknown>[];
   const [sources, destinations, audiences] = [
@@ -35,21 +35,21 @@ async function shown(control: ControlUnderTest) {
   };
 }
 
-/** Another control after those records, and what it has mended by and by. */
+/** Starts another control with these records, and lets it repair them. */
 async function mended(records: readonly InRecord[]) {
   const control = await controlUnderTest({ memory: memoryLog(records) });
   await control.mending.look();
   const before = await shown(control);
   control.clock.now = new Date(control.clock.now.getTime() + MINUTE);
   await control.mending.look();
-  // Somebody may be at it at this moment.
+  // The change may still be in progress.
   expect(await shown(control)).toEqual(before);
   control.clock.now = new Date(control.clock.now.getTime() + 5 * MINUTE);
   await control.mending.look();
   return shown(control);
 }
 
-/** Nothing belongs to nothing, and every audience is told by its source. */
+/** Expects that no source is without its definition, and that every audience has its source. */
 function expectWhole({ sources, connected, audiences }: Awaited<ReturnType<typeof shown>>) {
   expect(sources).toEqual(audiences.map(({ source, name }) => ({ id: source, name })));
   expect(connected.flat().every((id) => sources.some((source) => source.id === id))).toBe(true);
@@ -59,7 +59,7 @@ test.each([
   ['is made', [], 4],
   ['is renamed', [['patch', { name: 'Best', destinations: [] }]], 4],
   ['is deleted', [['delete', undefined]], 4],
-] as const)('when an audience %s, whatever was written of it is harmless, and mended', async (_, changes, count) => {
+] as const)('an interrupted change is harmless at every step and is repaired: an audience %s', async (_, changes, count) => {
   const { control, destinations } = await begin();
   let from = recordsOf(control).length;
   const { id } = (await control.call('post', '/audiences').send({ ...BUYERS, destinations })).body as { id: string };
@@ -72,20 +72,20 @@ test.each([
   for (let end = from; end <= all.length; end++) expectWhole(await mended(all.slice(0, end)));
 });
 
-test('a definition whose source is gone has one again', async () => {
+test('a definition without its source gets a new one', async () => {
   const { control, destinations } = await begin();
   const { body } = await control.call('post', '/audiences').send({ ...BUYERS, destinations });
   const without = recordsOf(control).filter(({ key }) => String(key) !== `source:${body.source}`);
   expectWhole(await mended(without));
 });
 
-test('where Kafka did not answer whether the definition was written, its source stays', async () => {
+test('a source stays if Kafka did not confirm or reject its definition', async () => {
   const { control } = await begin();
   const made = control
     .call('post', '/audiences')
     .send(BUYERS)
     .then((answer) => answer.status);
-  // The source is written, and what follows fails.
+  // The source is written, and the next write fails.
   for (let i = 0; i < 1_000 && recordsOf(control).every(({ key }) => !String(key).startsWith('source:')); i++) {
     await new Promise((resolve) => setImmediate(resolve));
   }

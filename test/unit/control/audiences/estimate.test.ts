@@ -6,24 +6,24 @@ const known = (profiles: number, looked: number, members: number, unsure = 0): K
 });
 
 test.each([
-  ['all were looked at', [known(10, 10, 3), known(0, 0, 0)], { members: 3, plusMinus: 0, exact: true }],
-  ['there is nobody', [known(0, 0, 0), known(0, 0, 0)], { members: 0, plusMinus: 0, exact: true }],
-  ['nobody has answered', [], { members: 0, plusMinus: 0, exact: false }],
-  ['nothing is known yet', [known(500, 0, 0), known(500, 0, 0)], { members: 0, plusMinus: 1_000, exact: false }],
+  ['all profiles are known', [known(10, 10, 3), known(0, 0, 0)], { members: 3, plusMinus: 0, exact: true }],
+  ['there are no profiles', [known(0, 0, 0), known(0, 0, 0)], { members: 0, plusMinus: 0, exact: true }],
+  ['no partition has answered', [], { members: 0, plusMinus: 0, exact: false }],
+  ['no profile is known yet', [known(500, 0, 0), known(500, 0, 0)], { members: 0, plusMinus: 1_000, exact: false }],
   ['one partition is silent', [known(100, 100, 50)], { members: 100, exact: false }],
-  ['of one nothing is known yet', [known(100, 100, 50), known(300, 0, 0)], { members: 200, exact: false }],
-  ['somebody is unsure', [known(10, 10, 3, 2), known(10, 10, 0)], { members: 3, plusMinus: 2, exact: false }],
-  ['a half is known', [known(100, 50, 10), known(100, 50, 20)], { members: 60, exact: false }],
-  ['nobody of the sample is in', [known(1e6, 2_000, 0), known(1e6, 2_000, 0)], { members: 0, exact: false }],
-] as const)('%s', (_, given, expected) => {
+  ['no profile of one partition is known yet', [known(100, 100, 50), known(300, 0, 0)], { members: 200, exact: false }],
+  ['some profiles are unsure', [known(10, 10, 3, 2), known(10, 10, 0)], { members: 3, plusMinus: 2, exact: false }],
+  ['half of the profiles are known', [known(100, 50, 10), known(100, 50, 20)], { members: 60, exact: false }],
+  ['the sample has no members', [known(1e6, 2_000, 0), known(1e6, 2_000, 0)], { members: 0, exact: false }],
+] as const)('the estimate is right if %s', (_, given, expected) => {
   expect(estimate(given, 2)).toMatchObject(expected);
 });
 
-test('nobody in a sample may be some in all', () => {
+test('an audience without members in the sample may have members', () => {
   expect(estimate([known(1_000_000, 2_000, 0)], 1).plusMinus).toBeGreaterThan(1_000);
 });
 
-test('never fewer than were found, never more than there are, and the more is known the nearer', () => {
+test('the estimate stays between found members and all users, and narrows with the sample', () => {
   const stratum = fc
     .record({ profiles: fc.nat(100_000), share: fc.double({ min: 0, max: 1, noNaN: true }), looked: fc.nat(2_000) })
     .map(({ profiles, share, looked }) => {
@@ -43,7 +43,7 @@ test('never fewer than were found, never more than there are, and the more is kn
   );
 });
 
-/** Numbers from 0 to 1 that are the same in each run. */
+/** Yields the same numbers from 0 to 1 in each run. */
 function* numbers(): Generator<number> {
   for (let state = 1; ;) {
     state = (state * 48_271) % 2_147_483_647;
@@ -51,7 +51,7 @@ function* numbers(): Generator<number> {
   }
 }
 
-test.each([0.001, 0.02, 0.3, 0.9])('95 of 100 intervals hold the truth, where a share of %d is in', (share) => {
+test.each([0.001, 0.02, 0.3, 0.9])('95 of 100 intervals contain the true number for a share of %d', (share) => {
   const random = numbers();
   const next = () => random.next().value as number;
   const trials = 400;
@@ -62,7 +62,7 @@ test.each([0.001, 0.02, 0.3, 0.9])('95 of 100 intervals hold the truth, where a 
       const members = new Set<number>();
       for (let i = 0; i < profiles; i++) if (next() < share) members.add(i);
       truth += members.size;
-      // The first of a shuffle: drawn without putting back.
+      // The first elements of a shuffle: a sample without replacement.
       const order = Array.from({ length: profiles }, (_, i) => i);
       for (let i = 0; i < 500; i++) {
         const j = i + Math.floor(next() * (profiles - i));

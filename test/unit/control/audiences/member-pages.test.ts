@@ -4,7 +4,7 @@ import { type ProfileResult, type Member, type ProfileQuery } from '../../../../
 
 const member = (userId: string): Member => ({ userId, value: true, since: 0 });
 
-/** Who answers for partitions: each holds users in order; those that are silent have nobody. */
+/** A query client whose partitions hold users in order; silent partitions do not answer. */
 function asking(held: readonly string[][], silent: ReadonlySet<number> = new Set()) {
   return {
     partitions: () => Promise.resolve(held.length),
@@ -12,7 +12,7 @@ function asking(held: readonly string[][], silent: ReadonlySet<number> = new Set
     ask: (question: ProfileQuery, hear: (answer: ProfileResult) => void) => {
       if (question.kind !== 'members') throw new Error('it is asked for members');
       if (silent.size < held.length) hear({ kind: 'heard' });
-      // The last first: answers come as they come.
+      // The last partition answers first, since answers come in any order.
       for (const { partition, after = '' } of [...question.partitions].reverse()) {
         if (silent.has(partition)) continue;
         const users = held[partition]!.filter((user) => (question.user ? user === question.user : user > after));
@@ -34,7 +34,7 @@ test.each([
   ['nothing is known', { partition: 0 }, new Map(), 5, [0, 1, 2]],
   ['the first has enough', { partition: 0 }, new Map([[0, 9]]), 5, [0]],
   [
-    'the first has been begun',
+    'the first has been started',
     { partition: 0, after: 'b' },
     new Map([
       [0, 9],
@@ -54,16 +54,16 @@ test.each([
     [0, 1],
   ],
   ['the last', { partition: 2 }, new Map(), 5, [2]],
-  ['behind the last', { partition: 3 }, new Map(), 5, []],
+  ['after the last', { partition: 3 }, new Map(), 5, []],
 ] as [string, Place, Map<number, number>, number, number[]][])(
-  'asks as many as it takes: %s',
+  'a page asks the partitions it needs: %s',
   (_, from, expected, wanted, asked) => {
     const places = placesToAsk(from, { partitions: 3, wanted, expected });
     expect(places.map(({ partition }) => partition)).toEqual(asked);
   },
 );
 
-test('pages are all members, each once and in order, whatever is known of how many there are', async () => {
+test('the pages contain all members once and in order, whatever the expected numbers', async () => {
   const name = fc.integer({ min: 0, max: 99 }).map((n) => `u${n}`);
   const partition = fc.uniqueArray(name, { maxLength: 8 }).map((names) => names.sort());
   const world = fc.record({
@@ -87,7 +87,7 @@ test('pages are all members, each once and in order, whatever is known of how ma
   );
 });
 
-test('a page ends before a partition that nobody answers for, and goes on there', async () => {
+test('a page ends before a partition without an answer, and the next one starts there', async () => {
   const held = [['a'], ['b'], ['c']];
   const from = { partition: 0 };
   const asked = { definition: 'aud_1', limit: 9, expected: new Map<number, number>() };
@@ -99,18 +99,18 @@ test('a page ends before a partition that nobody answers for, and goes on there'
   expect(users((await pages(held).page({ ...asked, from: page.next! })).members)).toEqual(['b', 'c']);
 });
 
-test('where nobody is there at all, that is said', async () => {
+test('a page fails with advice if no process answers', async () => {
   const asked = { definition: 'aud_1', limit: 9, from: { partition: 0 }, expected: new Map<number, number>() };
   await expect(pages([['a']], new Set([0])).page(asked)).rejects.toMatchObject({
     ...{ code: 'unavailable', status: 503, also: { headers: { 'Retry-After': '5' } } },
   });
 });
 
-test('one is in, or is not, or is not known to be', async () => {
+test('a user is found, not found, or unknown if a partition is silent', async () => {
   const held = [['a'], ['b']];
   expect(await pages(held).find('aud_1', 'b')).toEqual(member('b'));
   expect(await pages(held).find('aud_1', 'c')).toBeUndefined();
-  // Found where it was asked: the others cannot have it.
+  // Found in its partition, so the silent one does not matter.
   expect(await pages(held, new Set([0])).find('aud_1', 'b')).toEqual(member('b'));
   await expect(pages(held, new Set([0])).find('aud_1', 'c')).rejects.toMatchObject({ status: 503 });
 });

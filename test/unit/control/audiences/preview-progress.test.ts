@@ -23,46 +23,46 @@ const done = (partition: number, members: number) =>
 const all = (...answers: ProfileResult[]): PreviewProgress => answers.reduce(hear, NO_PROGRESS);
 
 test.each([
-  ['nobody has been heard of', [], false, { phase: 'counting', members: 0, exact: false, detail: /2 of 2 partitions/ }],
-  ['somebody is there', [{ kind: 'heard' }], false, { phase: 'counting', detail: /2 of 2 partitions/ }],
-  ['one is done', [done(0, 5)], false, { phase: 'counting', members: 10, exact: false, detail: /1 of 2/ }],
-  ['all are done', [done(0, 5), done(1, 1)], false, { phase: 'done', members: 6, exact: true, detail: null }],
+  ['no process has answered', [], false, { phase: 'counting', members: 0, exact: false, detail: /2 of 2 partitions/ }],
+  ['a process has heard the query', [{ kind: 'heard' }], false, { phase: 'counting', detail: /2 of 2 partitions/ }],
+  ['one partition is done', [done(0, 5)], false, { phase: 'counting', members: 10, exact: false, detail: /1 of 2/ }],
+  ['all partitions are done', [done(0, 5), done(1, 1)], false, { phase: 'done', members: 6, exact: true, detail: null }],
   ['the time is over', [done(0, 5)], true, { phase: 'failed', exact: false, detail: /1 of 2 responded/ }],
   [
-    'one waits',
+    'one partition waits',
     [answer(0, { state: 'waiting' }), done(1, 1)],
     false,
     { phase: 'counting', detail: /^Reading earlier messages first/ },
   ],
   [
-    'it gave way',
+    'a process has refused',
     [done(0, 5), { kind: 'refused', reason: 'Too many' }],
     false,
     { phase: 'failed', detail: 'Too many' },
   ],
   [
-    'it is estimated',
+    'the members are estimated',
     [0, 1].map((partition) => answer(partition, { state: 'done', profiles: 1_000, looked: 10, known: 10, members: 5 })),
     false,
     { phase: 'done', members: 1_000, exact: false, detail: 'Estimated from 20 of 2000 profiles' },
   ],
   [
-    'some had another id',
+    'some users had another id',
     [done(0, 5), { ...done(1, 1), unsure: 1 }],
     false,
     { phase: 'done', exact: false, plusMinus: 1, detail: /^1 of them had another id/ },
   ],
-] as [string, ProfileResult[], boolean, object][])('%s', (_, answers, over, expected) => {
+] as [string, ProfileResult[], boolean, object][])('the figures of a preview are right if %s', (_, answers, over, expected) => {
   const figures = figuresOf(all(...answers), 2, over);
   const detail =
     'detail' in expected && expected.detail instanceof RegExp ? expect.stringMatching(expected.detail) : undefined;
   expect(figures).toMatchObject({ ...expected, ...(detail && { detail }) });
 });
 
-test('whatever comes doubled, late, or from who was there before: it is whole when all are done, and not before', () => {
+test('with repeated, late and outdated results a preview is done exactly when all partitions are', () => {
   const one = fc.nat({ max: 2 }).chain((partition) =>
     fc.oneof(
-      // Of a run that another process began, and that goes no further.
+      // Results of an unfinished run of another process.
       fc.nat(9).map((known) => answer(partition, { known, looked: known, members: Math.floor(known / 2) })),
       fc.constant(answer(partition, { state: 'waiting' })),
       fc.constant(done(partition, partition + 1)),

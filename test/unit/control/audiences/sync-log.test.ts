@@ -10,7 +10,7 @@ import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
 
-/** What partitions say of their syncs, from the topic to the table, by a control that is started anew. */
+/** Tests sync reports from the topic to the table, with a control that is restarted. */
 
 const NOW = 1_700_000_040_000;
 const PARTITIONS = 3;
@@ -62,11 +62,11 @@ const said = (partition: number, syncAt: number, over: Partial<StatusValue> = {}
 const rows = () => listSyncs(database, 'aud_1', { limit: 9, before: undefined });
 const summed = { members: 6, looked: 12, changed: 3, sent: 12, waiting: 3 };
 
-test('of all partitions together, once, also when it is read again', async () => {
+test('a sync is summed over all partitions once, also when it is read again', async () => {
   const memory = memoryLog();
   const first = await control(memory);
   memory.append([0, 1, 2].map((partition) => said(partition, NOW + partition)));
-  // The same sync once more: what it told has been acknowledged.
+  // The same sync again, after Kafka has acknowledged its calls.
   memory.append([said(0, NOW, { waiting: 0, at: new Date(NOW + 3_000).toISOString() })]);
   await eventually(async () => {
     await first.write();
@@ -77,7 +77,7 @@ test('of all partitions together, once, also when it is read again', async () =>
   expect((await rows())[0]).toMatchObject({ looked: 12, changed: 3, members: 6 });
 });
 
-test('what compaction has left does not make less of what is known', async () => {
+test('a log after compaction does not reduce the stored figures', async () => {
   const before = memoryLog();
   before.append([0, 1, 2].map((partition) => said(partition, NOW)));
   await (await control(before)).write();
@@ -86,7 +86,7 @@ test('what compaction has left does not make less of what is known', async () =>
   const syncs = await control(after);
   await syncs.write();
   const looked = async () => (await rows()).map((row) => [row.bucket - NOW, row.looked]);
-  // When the later one was read, not all had said something yet: its size would have been too small.
+  // When the later sync was read, not all partitions had reported yet, so its size would be too small.
   expect(await looked()).toEqual([[0, 12]]);
   after.append([said(2, NOW + 60_000)]);
   await eventually(async () => {
@@ -98,7 +98,7 @@ test('what compaction has left does not make less of what is known', async () =>
   });
 });
 
-test('nothing is said of other revisions, of what is gone, and of what was thinned', async () => {
+test('other revisions, deleted definitions and thinned steps are left out', async () => {
   const memory = memoryLog();
   const day = 25 * 3_600_000;
   memory.append([
@@ -111,7 +111,7 @@ test('nothing is said of other revisions, of what is gone, and of what was thinn
   expect(await rows()).toEqual([]);
 });
 
-test('while the database is away, it waits', async () => {
+test('syncs wait while the database is away', async () => {
   const memory = memoryLog();
   away = true;
   memory.append(Array.from({ length: PARTITIONS }, (_, partition) => said(partition, NOW)));

@@ -21,7 +21,7 @@ describe('the audit trail', () => {
       version: unknown;
     }[];
 
-  it('has what was done beside changes, and not what was refused', async () => {
+  it('the trail contains actions without a change, and no refused ones', async () => {
     const deletion = await control.call('post', '/deletions').send({ userIds: ['kim'] });
     await control.call('post', '/deletions').send({ userIds: [] });
     await control.call('post', '/replays/rpl_none/cancel');
@@ -31,7 +31,7 @@ describe('the audit trail', () => {
     const { body } = await control
       .call('post', '/destinations')
       .send({ name: 'Hooks', type: 'webhooks', webhooks, sources: [] });
-    // Nobody delivers here: it was sent all the same.
+    // Nothing delivers here, but the test was sent.
     expect((await control.call('post', `/destinations/${body.id}/test`)).status).toBe(504);
     await eventually(async () => expect(await trail()).toHaveLength(3));
     const rows = (await trail()).map(({ kind, action, entry }) => `${action} ${kind} ${entry}`);
@@ -44,7 +44,7 @@ describe('the audit trail', () => {
     expect(row).toMatchObject({ version: null, changes: [], by: { id: 'admin', role: 'admin' } });
   });
 
-  it('has an act whose client closed the connection before the answer', async () => {
+  it('the trail contains an action whose client closed the connection before the response', async () => {
     const waiting = await controlUnderTest({ database, timeoutMs: -9_000 });
     const webhooks = [{ url: 'https://a.example/' }];
     const made = { name: 'Hooks', type: 'webhooks', webhooks, sources: [] };

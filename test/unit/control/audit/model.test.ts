@@ -13,7 +13,7 @@ const destination: Destination = {
 };
 const note = (after: Partial<Destination>) => auditNote(by, destination, { ...destination, ...after });
 
-it('says who did what to which entry', () => {
+it('a note contains the actor, the action and the entry', () => {
   expect(auditNote(by, undefined, aSource())).toMatchObject({ by, action: 'created', name: 'shop' });
   expect(auditNote(by, aSource(), undefined)).toMatchObject({ action: 'deleted', name: 'shop' });
   expect(note({ name: 'New' })).toMatchObject({ action: 'changed', name: 'New' });
@@ -23,7 +23,7 @@ it.each<[string, Partial<Destination>, object[]]>([
   ['nothing', { updatedAt: 'now' }, []],
   ['a switch', { enabled: true }, [{ field: 'enabled', from: false, to: true }]],
   ['a list', { sources: ['src_1'] }, [{ field: 'sources', from: [], to: ['src_1'] }]],
-  ['what was not there', { types: ['page'] }, [{ field: 'types', from: null, to: ['page'] }]],
+  ['a new field', { types: ['page'] }, [{ field: 'types', from: null, to: ['page'] }]],
   ['a filter', { filter: 'false' }, [{ field: 'filter', from: null, to: 'false' }]],
   ['a secret', { secrets: { current: 'other' } }, [{ field: 'sharedSecret', from: '***', to: '***' }]],
   ['a duration', { switchOffAfterMs: 86_400_000 }, [{ field: 'switchOffAfter', from: null, to: '1d' }]],
@@ -35,18 +35,18 @@ it.each<[string, Partial<Destination>, object[]]>([
       { field: 'deadLettersEvery', from: null, to: '1m' },
     ],
   ],
-])('tells what changed: %s', (_, after, changes) => {
+])('a note lists the changed fields: %s', (_, after, changes) => {
   expect(note(after).changes).toEqual(changes);
 });
 
-it('tells that events were blocked at a source', () => {
+it('a note lists the events blocked at a source', () => {
   const blocked = { ...aSource(), blockedEvents: ['Order Completed'] };
   expect(auditNote(by, aSource(), blocked).changes).toEqual([
     { field: 'blockedEvents', from: null, to: ['Order Completed'] },
   ]);
 });
 
-it('tells that an address or a header changed, and not to what', () => {
+it('a note shows that an address or a header changed, without its value', () => {
   const [webhook] = destination.webhooks;
   const shown = { id: 'whk_1', origin: 'https://a.example', address: '***', headers: { 'X-Key': '***' } };
   expect(note({ webhooks: [{ ...webhook!, url: 'sealed-other' }] }).changes).toEqual([
@@ -54,7 +54,7 @@ it('tells that an address or a header changed, and not to what', () => {
   ]);
 });
 
-it('of an upload it tells how many members it names, and whether it replaces all others', () => {
+it('the note of an upload contains the number of members and whether it replaces all others', () => {
   const audience = { id: 'aud_1', name: 'VIP' } as Kinds['audience'];
   const upload = {
     number: 7,
@@ -67,14 +67,14 @@ it('of an upload it tells how many members it names, and whether it replaces all
   ]);
 });
 
-it('stays small whatever an entry holds', () => {
+it('a note stays small for any entry', () => {
   const blockedEvents = Array.from({ length: 200 }, (_, i) => `${i} ${'ü'.repeat(500)}`);
   const filter = 'x'.repeat(100_000);
   expect(JSON.stringify(auditNote(by, aSource(), { ...aSource(), blockedEvents })).length).toBeLessThan(100_000);
   expect(JSON.stringify(note({ filter })).length).toBeLessThan(10_000);
 });
 
-describe('whatever changes', () => {
+describe('every changed field', () => {
   const encryptor = createEncryptor([Buffer.alloc(32, 7)]);
   const text = fc.string({ maxLength: 20 });
   const secret = fc.uuid().map((uuid) => `planted-${uuid}`);
@@ -127,7 +127,7 @@ describe('whatever changes', () => {
   const shownName = (field: string) => ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
   const json = (value: unknown) => JSON.stringify(value);
 
-  it.each(Object.keys(FIELDS) as ApiKind[])('in a %s, the trail names the field and shows no secret', (kind) => {
+  it.each(Object.keys(FIELDS) as ApiKind[])('the trail of a %s names every changed field and shows no secret', (kind) => {
     const fields = FIELDS[kind];
     const entry = fc.record(fields, { requiredKeys: [] });
     const change = fc
@@ -140,7 +140,7 @@ describe('whatever changes', () => {
         const differs = json(before[field]) !== json(value);
         expect(changes.map((each) => each.field)).toEqual(differs ? [shownName(field)] : []);
         expect(json(changes)).not.toContain('planted');
-        // A sealed text is a secret as well.
+        // An encrypted text counts as a secret.
         expect(json(changes)).not.toMatch(/[\w-]+\.[\w-]{16}\.[\w-]*\.[\w-]{22}/);
       }),
       { numRuns: 300 },

@@ -24,7 +24,7 @@ const makeDestination = async () => {
 };
 
 describe('a token', () => {
-  it('is shown once, kept as a hash, and opens the API', async () => {
+  it('a token is shown once, stored as a hash, and accepted', async () => {
     const { body, status } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'operator' });
     expect([status, body.token]).toEqual([201, expect.stringMatching(/^wpt_[\w-]{43}$/)]);
     const stored = control.memory
@@ -38,7 +38,7 @@ describe('a token', () => {
     expect(control.logged()).not.toContain(body.token);
   });
 
-  it('that is deleted opens nothing more; one whose role changed opens as much as that', async () => {
+  it('a deleted token is refused, and a changed role applies', async () => {
     const { id, token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })).body;
     expect((await as(token, 'get', '/tokens')).status).toBe(200);
     await control.call('patch', `/tokens/${id}`).send({ role: 'read_only' });
@@ -48,7 +48,7 @@ describe('a token', () => {
     expect((await as(token, 'get', '/sources')).status).toBe(401);
   });
 
-  it('is known by a control that starts later', async () => {
+  it('a control process that starts later accepts the token', async () => {
     const later = await controlUnderTest({ memory: control.memory });
     control = later;
     expect((await as(tokens.operator, 'get', '/sources')).status).toBe(200);
@@ -66,7 +66,7 @@ describe.each(ROLES)('as %s', (role) => {
   });
 });
 
-it('an operator runs things, and neither sees nor sets a secret', async () => {
+it('an operator runs replays and tests, and neither sees nor sets a secret', async () => {
   const id = await makeDestination();
   const source = (await control.call('post', '/sources').send({ name: 'Site' })).body;
   const seen = await as(tokens.operator, 'get', `/destinations/${id}`);
@@ -84,7 +84,7 @@ it('an operator runs things, and neither sees nor sets a secret', async () => {
   });
 });
 
-it('each change is noted beside its record, with who made it', async () => {
+it('the record of each change contains a note with its author', async () => {
   const id = await makeDestination();
   await as(tokens.operator, 'patch', `/destinations/${id}`).send({ paused: true });
   const notes = control.memory
@@ -110,7 +110,7 @@ describe('a session', () => {
     return request[method](`/api/v1${path}`).set({ Host: HOST, Cookie: cookie, ...headers });
   };
 
-  it('is a cookie that no script can read and no other site can send', async () => {
+  it('the session cookie is hidden from scripts and other sites', async () => {
     const answer = await begin();
     expect(answer.body).toMatchObject({ id: 'admin', role: 'admin', expiresAt: '2026-01-01T12:00:00.000Z' });
     const cookie = answer.headers['set-cookie']![0]!;
@@ -121,7 +121,7 @@ describe('a session', () => {
     expect(secure.headers['set-cookie']![0]).toMatch(/; Secure/);
   });
 
-  it('opens what its token opens', async () => {
+  it('a session has the access of its token', async () => {
     const cookie = cookieFrom(await begin(tokens.read_only));
     expect((await withCookie(cookie, 'get', '/session')).body).toMatchObject({ role: 'read_only' });
     expect((await withCookie(cookie, 'get', '/sources')).status).toBe(200);
@@ -131,25 +131,25 @@ describe('a session', () => {
 
   it.each<[string, Method, Record<string, string>, number]>([
     ['of its own pages', 'post', { Origin: `http://${HOST}` }, 201],
-    ['of another page', 'post', { Origin: 'http://evil.example' }, 401],
-    ['of another port', 'post', { Origin: 'http://waypost.example:9' }, 401],
-    ['of nobody who says so', 'post', {}, 401],
-    ['of a page without origin', 'post', { Origin: 'null' }, 401],
+    ['that change something from another page', 'post', { Origin: 'http://evil.example' }, 401],
+    ['that change something from another port', 'post', { Origin: 'http://waypost.example:9' }, 401],
+    ['that change something without an origin', 'post', {}, 401],
+    ['that change something with the origin null', 'post', { Origin: 'null' }, 401],
     ['at another host', 'get', { Host: 'rebound.example:8090' }, 401],
-    ['of another page, looking', 'get', { Origin: 'http://evil.example' }, 401],
-  ])('takes requests %s as it should', async (_, method, headers, status) => {
+    ['that read from another page', 'get', { Origin: 'http://evil.example' }, 401],
+  ])('a session handles requests %s correctly', async (_, method, headers, status) => {
     const cookie = cookieFrom(await begin());
     const request = withCookie(cookie, method, '/sources', headers);
     expect((await (method === 'post' ? request.send({ name: 'a' }) : request)).status).toBe(status);
   });
 
-  it('is not begun by another page, nor with another token', async () => {
+  it('a session starts neither from another page nor with an unknown token', async () => {
     expect((await begin(ADMIN_TOKEN, { Origin: 'http://evil.example' })).status).toBe(403);
     expect((await begin('wpt_unknown')).status).toBe(401);
     expect((await begin(ADMIN_TOKEN, { Origin: `http://${HOST}` })).status).toBe(200);
   });
 
-  it('ends with its time, with its token, and when it is ended', async () => {
+  it('a session ends with its time, with its token, and by a logout', async () => {
     const { id, token } = (await control.call('post', '/tokens').send({ name: 'Kim', role: 'admin' })).body;
     const cookie = cookieFrom(await begin(token));
     const status = async () => (await withCookie(cookie, 'get', '/sources')).status;
@@ -161,7 +161,7 @@ describe('a session', () => {
     expect(await status()).toBe(401);
     const own = cookieFrom(await begin());
     const ended = await withCookie(own, 'delete', '/session', { Origin: `http://${HOST}` });
-    // Without a database it ends in this process alone, and the answer says so.
+    // Without a database the session ends in this process only, and the response says so.
     expect([ended.status, ended.headers['set-cookie']![0]]).toEqual([
       503,
       expect.stringMatching(/Expires=Thu, 01 Jan 1970/),
@@ -169,7 +169,7 @@ describe('a session', () => {
     expect((await withCookie(own, 'get', '/session')).status).toBe(401);
   });
 
-  it('that was tampered with opens nothing', async () => {
+  it('a forged session is refused', async () => {
     const cookie = cookieFrom(await begin(tokens.read_only));
     const [name, value] = cookie.split('=') as [string, string];
     const [text, signature] = value.split('.') as [string, string];

@@ -23,7 +23,7 @@ const lines = () =>
 it.each([
   ['with a wrong token', () => get('wpt_wrong')],
   ['without a token', () => supertest(control.app).get('/api/v1/sources')],
-  ['that log in with a wrong token', () => login('wpt_wrong')],
+  ['at a login with a wrong token', () => login('wpt_wrong')],
 ])('too many requests %s from one address are answered 429 with Retry-After', async (_, ask) => {
   for (let i = 0; i < BURST; i++) expect((await ask()).status).toBe(401);
   const answer = await ask();
@@ -46,7 +46,7 @@ it.each([
   expect((await ask()).status).toBe(429);
 });
 
-it('a login with a compressed body is answered 415 before it is inflated, and too many of them 429', async () => {
+it('a login with a compressed body is answered 415 without inflating it, and later 429', async () => {
   const zip = gzipSync(`[${'[],'.repeat(300_000)}[]]`);
   const ask = () =>
     supertest(control.app).post('/api/v1/session').set('Content-Encoding', 'gzip').type('json').send(zip);
@@ -54,7 +54,7 @@ it('a login with a compressed body is answered 415 before it is inflated, and to
   expect((await ask()).status).toBe(429);
 });
 
-it('the console learns from a limited address as well that its session has ended', async () => {
+it('a console at a limited address still learns that its session has ended', async () => {
   for (let i = 0; i <= BURST; i++) await get('wpt_wrong');
   const { status, body } = await supertest(control.app).get('/api/v1/session').set('Cookie', 'waypost_session=a.b');
   expect(status).toBe(429);
@@ -65,7 +65,7 @@ it('bad bodies with a valid token do not count against the address', async () =>
   for (let i = 0; i <= BURST; i++) expect((await control.call('post', '/sources').send({})).status).toBe(422);
 });
 
-it('a valid token is never refused for its address, neither in a header nor at a login', async () => {
+it('a valid token is never refused for its address, in a header or at a login', async () => {
   for (let i = 0; i <= BURST; i++) await login('wpt_wrong');
   expect((await login('wpt_wrong')).status).toBe(429);
   expect((await get(ADMIN_TOKEN)).status).toBe(200);
@@ -93,7 +93,7 @@ it('a refusal is logged with the operation, the address and the id of a known to
   expect(lines()).toHaveLength(4);
 });
 
-it('a token that has expired is named by its id', async () => {
+it('the log names an expired token by its id', async () => {
   const expiresAt = new Date(control.clock.now.getTime() + 1_000).toISOString();
   const { body } = await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', expiresAt });
   control.clock.now = new Date(control.clock.now.getTime() + 2_000);
@@ -116,7 +116,7 @@ describe('many addresses', () => {
     return { logged, from };
   };
 
-  it('of one IPv6 network have one line of each status in the log', () => {
+  it('addresses of one IPv6 network share one log line for each status', () => {
     const { logged, from } = refuse();
     for (let i = 0; i < MANY; i++) from(`2001:db8::${i.toString(16)}`);
     from('2001:db8:0:1::1');
@@ -127,7 +127,7 @@ describe('many addresses', () => {
     ]);
   });
 
-  it('of strangers do not keep refusals of known tokens out of the log', () => {
+  it('refusals of strangers do not displace those of known tokens in the log', () => {
     const { logged, from } = refuse();
     for (let i = 0; i < MANY; i++) from(`10.0.${i >> 8}.${i & 255}`);
     from('10.9.9.9', 'tok_1');

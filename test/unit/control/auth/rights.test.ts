@@ -15,7 +15,7 @@ const aCall = (source: string, fields: object) => ({
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 let control: ControlUnderTest;
-/** by right: a token with this one alone, and a token with all others */
+/** by right: a token with only this right, and a token with all others */
 let only: Record<Right, string>;
 let others: Record<Right, string>;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ const ask = (token: string, id: string) => {
 
 const narrowed = OPERATION_IDS.filter((id) => rightsFor(id).length > 0 && !operationOf(id).stream);
 it.each(narrowed)(
-  '%s is open to a token with its rights alone, and closed to one that lacks any of them',
+  '%s accepts a token with exactly its rights, and refuses one without any of them',
   async (id) => {
     const rights = rightsFor(id);
     const token = rights.length === 1 ? only[rights[0]!] : await make(rights);
@@ -53,7 +53,7 @@ it.each(narrowed)(
 describe('a token without events:read', () => {
   const rights = RIGHTS.filter((right) => right !== 'events:read');
 
-  it('learns nothing of events by a filter of its choice', async () => {
+  it('a token without events:read cannot read events by trying a filter', async () => {
     const { body: source } = await control.call('post', '/sources').send({ name: 'Shop' });
     control.memory.append([aCall(source.id as string, { event: 'Order', userId: 'ann' })]);
     const attempt = async (as: readonly Right[]) =>
@@ -70,7 +70,7 @@ describe('a token without events:read', () => {
     }
   });
 
-  it('learns nothing of events by the filter of a destination', async () => {
+  it('a token without events:read cannot read events by the filter of a destination', async () => {
     const webhooks = [{ url: 'https://a.example.com/' }];
     const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, filter: 'userId == "ann"' };
     const { body } = await control.call('post', '/destinations').send(made);
@@ -85,7 +85,7 @@ describe('a token without events:read', () => {
   });
 });
 
-it('a token without audiences:read learns no members by a preview', async () => {
+it('a token without audiences:read cannot read members by a preview', async () => {
   const token = await make(['audiences:write']);
   const refused = await ask(token, 'POST /audiences/preview');
   expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('audiences:read')]);
@@ -103,7 +103,7 @@ it('a right never widens a role', async () => {
   expect((await ask(token as string, 'POST /tokens')).status).toBe(403);
 });
 
-it('a session has the rights of its token, and may ask who it is', async () => {
+it('a session has the rights of its token, and may read its identity', async () => {
   const host = 'waypost.example';
   const begun = await supertest(control.app)
     .post('/api/v1/session')
@@ -115,7 +115,7 @@ it('a session has the rights of its token, and may ask who it is', async () => {
   expect([await get('/session'), await get('/events'), await get('/sources')]).toEqual([200, 200, 403]);
 });
 
-it('the OpenAPI document names role and right of each operation, and lists all rights', async () => {
+it('the OpenAPI document names the role and rights of each operation, and lists all rights', async () => {
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
   expect(body['x-waypost-rights']).toEqual(RIGHTS);
   for (const id of OPERATION_IDS) {

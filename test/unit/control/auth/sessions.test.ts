@@ -15,7 +15,7 @@ beforeAll(async () => (database = await memoryDatabase()), 60_000);
 afterAll(() => database.close());
 beforeEach(async () => (control = await controlUnderTest({ database })));
 
-/** Another control process on the same Kafka and, unless told otherwise, the same database. */
+/** Another control process on the same Kafka and, by default, the same database. */
 const another = (over: Parameters<typeof controlUnderTest>[0] = {}) =>
   controlUnderTest({ memory: control.memory, database, ...over });
 
@@ -39,7 +39,7 @@ const hashIn = (memory: ControlUnderTest['memory'], id: string) => {
   return (JSON.parse(record!.value!.toString()) as { data: { hash: string } }).data.hash;
 };
 
-it('cannot be forged with the secret key and the records of config, which delivery has', async () => {
+it('a session cannot be forged with the secret key and the records of config, which delivery has', async () => {
   const { id } = await make({ role: 'admin' });
   const key = Buffer.from(hkdfSync('sha256', SECRET_KEY, '', 'waypost session', 32));
   const until = START + SESSION_MS;
@@ -54,14 +54,14 @@ it('cannot be forged with the secret key and the records of config, which delive
   }
 });
 
-it('lasts at most 12 hours, whatever it says', () => {
+it('a session lasts at most 12 hours, even with a later end in its text', () => {
   const session = { token: 'admin', mark: 'mark', host: HOST };
   const lasting = (until: number) => control.sessions.read(control.sessions.begin({ ...session, until }), HOST);
   expect(lasting(START + SESSION_MS)).toMatchObject(session);
   expect(lasting(START + 10 * 365 * 86_400_000)).toBeUndefined();
 });
 
-it('that is ended opens nothing more, also in another control process', async () => {
+it('an ended session is refused, also by another control process', async () => {
   const other = await another();
   const cookie = await begin(ADMIN_TOKEN);
   const second = await begin(ADMIN_TOKEN);
@@ -75,7 +75,7 @@ it('that is ended opens nothing more, also in another control process', async ()
   expect((await get(cookie, later)).status).toBe(401);
 });
 
-it('that is ended while the database is away stays ended, and other processes hear of it later', async () => {
+it('a session ended while the database is away stays ended, and other processes learn it later', async () => {
   let isAway = true;
   const query: Database['query'] = (...args) =>
     isAway ? Promise.reject(new Error('the database is away')) : database.query(...args);
@@ -94,19 +94,19 @@ it('that is ended while the database is away stays ended, and other processes he
   expect((await get(cookie, other)).status).toBe(401);
 });
 
-it('survives a change of the admin token, unless that token began it', async () => {
+it('a session survives a change of the admin token, unless that token started it', async () => {
   const { token } = await make({ role: 'operator' });
   const [kims, root] = [await begin(token), await begin(ADMIN_TOKEN)];
   const rotated = await another({ adminToken: 'another-admin-token-0123456789' });
   expect([(await get(kims, rotated)).status, (await get(root, rotated)).status]).toEqual([200, 401]);
 });
 
-it('holds in every control process where none has a database', async () => {
+it('a session is valid in every control process without a database', async () => {
   const [one, two] = [await another({ database: undefined }), await another({ database: undefined })];
   expect((await get(await begin(ADMIN_TOKEN, one), two)).status).toBe(200);
 });
 
-it('holds while the key that signs changes, and only keys of living sessions are kept', async () => {
+it('a session survives key rotation, and only keys of valid sessions are kept', async () => {
   const day = 86_400_000;
   const keys = async () => (await database.query('select period from waypost.session_keys')).length;
   const before = await keys();
@@ -123,7 +123,7 @@ it('holds while the key that signs changes, and only keys of living sessions are
   expect(await keys()).toBe(2);
 });
 
-it('ends with the expiry of its token, and the answer says so', async () => {
+it('a session ends when its token expires, and the response says so', async () => {
   const { token } = await make({ role: 'operator', expiresAt: '2026-01-01T01:00:00Z' });
   const cookie = await begin(token);
   expect((await get(cookie)).body.expiresAt).toBe('2026-01-01T01:00:00.000Z');
@@ -135,7 +135,7 @@ it('ends with the expiry of its token, and the answer says so', async () => {
   expect([again.status, again.body.detail]).toEqual([401, expect.stringContaining('expired')]);
 });
 
-it('follows the role of its token from the next request on', async () => {
+it('a session follows the role of its token from the next request on', async () => {
   const { id, token } = await make({ role: 'admin' });
   const cookie = await begin(token);
   await control.call('patch', `/tokens/${id}`).send({ role: 'read_only' });
@@ -144,14 +144,14 @@ it('follows the role of its token from the next request on', async () => {
 });
 
 it.each(['é', 'ÿ.ÿ', '\u00ff'.repeat(43), 'a.é', `${'a'.repeat(20)}.${'é'.repeat(43)}`])(
-  'whose cookie reads %j is refused with 401 and no error',
+  'a session cookie %j is refused with 401 and no error',
   async (value) => {
     expect((await get(`waypost_session=${value}`)).status).toBe(401);
     expect(control.logged()).not.toContain('request.failed');
   },
 );
 
-it('over TLS is in a cookie that other hosts of the domain cannot set', async () => {
+it('the session cookie over TLS cannot be set by other hosts of the domain', async () => {
   const tls = { 'X-Forwarded-Proto': 'https' };
   const cookie = await begin(ADMIN_TOKEN, control, tls);
   expect(cookie).toMatch(/^__Host-waypost_session=/);
@@ -162,7 +162,7 @@ it('over TLS is in a cookie that other hosts of the domain cannot set', async ()
   expect([plain.status, plain.headers['strict-transport-security']]).toEqual([200, undefined]);
 });
 
-it('a token with an end reads it in the session, and a session of a cookie reads its own', async () => {
+it('a token with an end shows it in the session, and a cookie shows its own end', async () => {
   const expiresAt = '2026-02-01T00:00:00.000Z';
   const { token } = (await make({ role: 'operator', expiresAt })) as { token: string };
   const cookie = await begin(token);

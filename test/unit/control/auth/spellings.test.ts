@@ -8,7 +8,7 @@ import { type Role, ROLES } from '../../../../shared/model/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { spellings } from '../../../support/path-spellings';
 
-/** The front door over a socket: other clients would correct a path before they send it. */
+/** Sends requests over a socket, because other clients normalize a path before they send it. */
 
 const folder = mkdtempSync(join(tmpdir(), 'waypost-console-'));
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -62,7 +62,7 @@ interface Answer {
   text: string;
 }
 
-/** @param path is sent as it is */
+/** @param path sent unchanged */
 function ask(method: string, path: string, role: Asking): Promise<Answer> {
   const { port } = server.address() as AddressInfo;
   const body = method === 'GET' ? '' : '{"name":"Evil","role":"admin"}';
@@ -75,7 +75,7 @@ function ask(method: string, path: string, role: Asking): Promise<Answer> {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.on('end', () => resolve({ status, type, text }));
-      // This one has no end.
+      // A stream does not end.
       if (type.startsWith('text/event-stream')) {
         resolve({ status, type, text });
         response.destroy();
@@ -88,12 +88,12 @@ function ask(method: string, path: string, role: Asking): Promise<Answer> {
 
 const withId = (path: string) => path.replace('{id}', 'id_none');
 
-describe.each(ASKING)('asked by %s', (role) => {
-  it('every operation in its plain spelling is refused or allowed by the role that it names', async () => {
+describe.each(ASKING)('as %s', (role) => {
+  it('every operation is allowed or refused by its role', async () => {
     const wrong: string[] = [];
     for (const { method, path, role: needed } of operations) {
       const { status } = await ask(method, withId(path), role);
-      // POST /session answers 401 and 403 for what its body holds; 429 comes after too many 401.
+      // POST /session responds with 401 and 403 because of its body; after too many 401 it responds with 429.
       const refusals = role === 'none' ? [401, 429] : [403];
       const isRefused = refusals.includes(status);
       const ok = RANK[role] < RANK[needed] ? isRefused : needed === 'none' || !isRefused;
@@ -102,14 +102,14 @@ describe.each(ASKING)('asked by %s', (role) => {
     expect(wrong).toEqual([]);
   });
 
-  it('no operation answers to another spelling of its path, and nothing is changed', async () => {
+  it('no operation answers to another spelling of its path, and nothing changes', async () => {
     const before = control.memory.records('config').length;
     const passed: string[] = [];
     for (const { method, path } of operations) {
       for (const [name, spelled] of spellings(withId(path))) {
         if (spelled === withId(path)) continue;
         const { status, type } = await ask(method, spelled, role);
-        // 405: the part that is spelled in another way stands where an id may stand.
+        // 405: the differently spelled segment stands in place of an id.
         const refused = (status === 404 || status === 405) && type.startsWith('application/problem+json');
         if (!refused) passed.push(`${method} ${spelled} (${name}): ${status} ${type}`);
       }
@@ -119,7 +119,7 @@ describe.each(ASKING)('asked by %s', (role) => {
   });
 });
 
-it('there are twenty spellings and more of every path', () => {
+it('every path has at least twenty spellings', () => {
   expect(operations.length).toBeGreaterThan(60);
   for (const { path } of operations) {
     const others = spellings(withId(path)).filter(([, spelled]) => spelled !== withId(path));
@@ -137,7 +137,7 @@ describe('the console and the API', () => {
   );
 
   it.each(['/api', '/API', '/api/', '/api/v1', '/api/v2/tokens', '/api/v1/nothing', '/%61pi/v1', '//api/v1/tokens'])(
-    '%s is no page of the console',
+    '%s is not a page of the console',
     async (path) => {
       const answer = await ask('GET', path, 'none');
       expect([answer.status, answer.type]).toEqual([404, expect.stringMatching(/^application\/problem\+json/)]);
@@ -155,7 +155,7 @@ describe('the console and the API', () => {
   });
 });
 
-it('the token of the settings opens no other spelling either', async () => {
+it('the admin token opens no other spelling either', async () => {
   tokens = { ...tokens, admin: ADMIN_TOKEN };
   expect((await ask('GET', '/api/v1/tokens', 'admin')).status).toBe(200);
   expect((await ask('GET', '/api/v1/Tokens', 'admin')).status).toBe(404);

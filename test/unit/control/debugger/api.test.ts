@@ -7,7 +7,7 @@ import { eventually } from '../../../support/eventually';
 let control: ControlUnderTest;
 let server: Server;
 let port: number;
-/** the server's ends of connections, the newest last */
+/** the server's sockets, the newest last */
 let accepted: Socket[];
 const opened: { close(): void }[] = [];
 beforeEach(async () => {
@@ -43,7 +43,7 @@ const reject = (source: string) =>
     },
   ]);
 
-/** A raw reader of a stream: what came so far, and a way to stop reading. */
+/** A raw reader of a stream with the received text. It can stop reading. */
 function openStream(query = '', headers: Record<string, string> = {}) {
   const socket = connect(port, '127.0.0.1');
   let text = '';
@@ -66,7 +66,7 @@ function openStream(query = '', headers: Record<string, string> = {}) {
   };
 }
 
-it('lists what was accepted and what was rejected, and why', async () => {
+it('GET /events lists accepted and rejected events, with the reason', async () => {
   accept({ userId: 'kim' }, { userId: 'lee' });
   reject('src_2');
   await eventually(async () => {
@@ -82,7 +82,7 @@ it('lists what was accepted and what was rejected, and why', async () => {
   expect((await control.call('get', '/events?type=other')).status).toBe(422);
 });
 
-it('passes on what comes, to who wants it', async () => {
+it('a stream sends new events to matching readers', async () => {
   const [all, kims] = [openStream(), openStream('?user=kim')];
   await Promise.all([all.begun(), kims.begun()]);
   expect(all.text()).toMatch(/^HTTP\/1.1 200 .*\r\n/);
@@ -92,7 +92,7 @@ it('passes on what comes, to who wants it', async () => {
   expect(kims.users()).toEqual(['kim']);
 });
 
-it('goes on after the event that a reader saw last', async () => {
+it('a stream resumes after the last event of its reader', async () => {
   const first = openStream();
   await first.begun();
   accept({ userId: 'u1' }, { userId: 'u2' }, { userId: 'u3' });
@@ -104,12 +104,12 @@ it('goes on after the event that a reader saw last', async () => {
   await eventually(() => expect(again.users()).toEqual(['u2', 'u3', 'u4']));
 });
 
-it('leaves out, and counts, what a reader does not take; others are not held up', async () => {
+it('a stream leaves out and counts events for a slow reader, and others are not delayed', async () => {
   const [slow, quick] = [openStream(), openStream()];
   await Promise.all([slow.begun(), quick.begun()]);
   slow.socket.pause();
   const big = 'x'.repeat(250_000);
-  // Beyond what the system's buffers of a connection hold, and fewer than a reader is given in a second.
+  // More than the system's buffers of a connection hold, and less than the limit of a reader in a second.
   for (let i = 0; i < 120; i++) {
     accept({ userId: `u${i}`, big });
     await eventually(() => expect(quick.users()).toContain(`u${i}`), { everyMs: 5 });
@@ -123,20 +123,20 @@ it('leaves out, and counts, what a reader does not take; others are not held up'
   expect(slow.users().length).toBeLessThan(120);
 });
 
-it('asks for the token, and refuses what it does not know', async () => {
+it('a stream needs a token, and refuses unknown parameters', async () => {
   const nobody = openStream('', { authorization: 'Bearer wrong' });
   await eventually(() => expect(nobody.text()).toContain(' 401 '));
   const other = openStream('?types=track');
   await eventually(() => expect(other.text()).toContain(' 422 '));
 });
 
-it('gives a reader that comes back no more than its connection takes, and in the end all that it missed', async () => {
+it('a resumed stream sends no more than the connection takes, and eventually everything missed', async () => {
   const first = openStream();
   await first.begun();
   accept({ userId: 'u0' });
   await eventually(() => expect(first.ids()).toHaveLength(1));
   first.socket.destroy();
-  // 26 MB: several times what the system's buffers of a connection hold.
+  // 26 MB: several times the system's buffers of a connection.
   const big = 'x'.repeat(60_000);
   const users = Array.from({ length: 440 }, (_, i) => `u${i + 1}`);
   accept(...users.map((userId) => ({ userId, big })));
@@ -164,7 +164,7 @@ describe('a stream ends', () => {
     return stream;
   };
 
-  it('when its token is deleted, and the streams of other tokens go on', async () => {
+  it('a stream ends when its token is deleted, and streams of other tokens continue', async () => {
     const { id, token } = await newToken();
     const [kims, ours] = [await openWith({ authorization: `Bearer ${token}` }), await openWith({})];
     await control.call('delete', `/tokens/${id}`);
@@ -174,14 +174,14 @@ describe('a stream ends', () => {
     await eventually(() => expect(ours.users()).toEqual(['kim']));
   });
 
-  it('when its token expires', async () => {
+  it('a stream ends when its token expires', async () => {
     const { token } = await newToken({ expiresAt: '2026-01-01T01:00:00Z' });
     const stream = await openWith({ authorization: `Bearer ${token}` });
     control.clock.now = new Date('2026-01-01T01:00:00Z');
     await closed(stream);
   });
 
-  it('when its session is ended', async () => {
+  it('a stream ends when its session is ended', async () => {
     const begun = await supertest(control.app).post('/api/v1/session').set({ Host: HOST }).send({ token: ADMIN_TOKEN });
     const cookie = begun.headers['set-cookie']![0]!.split(';')[0]!;
     const stream = await openWith({ cookie, authorization: '' });
@@ -192,7 +192,7 @@ describe('a stream ends', () => {
   });
 });
 
-it('a token takes at most 20 streams, and others find room', async () => {
+it('a token has at most 20 streams, and other tokens still get one', async () => {
   const streams = Array.from({ length: 20 }, () => openStream());
   await Promise.all(streams.map((stream) => stream.begun()));
   const refused = openStream();

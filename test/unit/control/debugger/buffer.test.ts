@@ -12,7 +12,7 @@ function aRecord(call: object | string, { source = 'src_1', atMs = 1_000, bytes 
 const track = (userId: string) => ({ type: 'track', userId, event: 'Order' });
 const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);
 
-describe('finds', () => {
+describe('searching', () => {
   const ring = new EventBuffer();
   const added = [
     ring.add(aRecord(track('kim')), true),
@@ -22,24 +22,24 @@ describe('finds', () => {
     ring.add(aRecord('not JSON'), true),
   ];
   it.each([
-    ['all', {}, [4, 3, 2, 1, 0]],
-    ['a source', { source: 'src_2' }, [1]],
-    ['a type, also of what was rejected', { type: 'track' }, [3, 2, 0]],
-    ['a user', { user: 'kim' }, [0]],
-    ['an anonymous one', { user: 'visitor' }, [1]],
-    ['the rejected', { accepted: false }, [2]],
-    ['an unknown source', { source: 'src_3' }, []],
-  ])('%s, the newest first', (_, filter, expected) => {
+    ['all events', {}, [4, 3, 2, 1, 0]],
+    ['events of a source', { source: 'src_2' }, [1]],
+    ['events of a type, including rejected ones', { type: 'track' }, [3, 2, 0]],
+    ['events of a user', { user: 'kim' }, [0]],
+    ['events of an anonymous id', { user: 'visitor' }, [1]],
+    ['rejected events', { accepted: false }, [2]],
+    ['no events of an unknown source', { source: 'src_3' }, []],
+  ])('the buffer finds %s, newest first', (_, filter, expected) => {
     expect(ids(ring.newest(filter, { limit: 10 }))).toEqual(expected.map((i) => added[i]!.id));
   });
 
-  it('page by page', () => {
+  it('the buffer returns events in pages', () => {
     const first = ring.newest({}, { limit: 2 });
     expect(ids(ring.newest({}, { limit: 2, before: first[1]!.id }))).toEqual([added[2]!.id, added[1]!.id]);
     expect(ring.newest({}, { limit: 2, before: 'zz-m0-99' })).toEqual([]);
   });
 
-  it('shows a call as it came, and why it was rejected', () => {
+  it('the buffer shows a call as it came, and why it was rejected', () => {
     expect(added[0]!.view()).toEqual({
       ...{ id: added[0]!.id, at: '1970-01-01T00:00:01.000Z', source: 'src_1', accepted: true },
       call: track('kim'),
@@ -54,17 +54,17 @@ describe('finds', () => {
   });
 });
 
-describe('gives what came after an event', () => {
+describe('resuming after an event', () => {
   const ring = new EventBuffer();
   const added = [1_000, 2_000, 3_000, 9_000].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
 
-  it('in order, without that one', () => {
+  it('later events are returned in order, without the given one', () => {
     expect(ids(ring.since(added[1]!.id, {}))).toEqual([added[2]!.id, added[3]!.id]);
     expect(ring.since(added[3]!.id, {})).toEqual([]);
     expect(ring.since(added[0]!.id, { user: 'lee' })).toEqual([]);
   });
 
-  it('and where it is not known, from a moment before its time', () => {
+  it('after an unknown event, all from shortly before its time are returned', () => {
     const unknown = `${(5_500).toString(36)}-m7-1`;
     expect(ids(ring.since(unknown, {}))).toEqual([added[3]!.id]);
     expect(ids(ring.since(`${(4_000).toString(36)}-m7-1`, {}))).toEqual(ids(added.slice(1)));
@@ -72,8 +72,8 @@ describe('gives what came after an event', () => {
   });
 });
 
-describe('is bounded', () => {
-  it('for each source', () => {
+describe('limits', () => {
+  it('the buffer limits the events of each source', () => {
     const ring = new EventBuffer({ perSource: 8, bytes: 1e9, total: 1e9 });
     for (let i = 0; i < 100; i++) ring.add(aRecord(track('kim')), true);
     ring.add(aRecord(track('kim'), { source: 'src_2' }), true);
@@ -81,7 +81,7 @@ describe('is bounded', () => {
     expect(ring.newest({ source: 'src_2' }, { limit: 100 })).toHaveLength(1);
   });
 
-  it('in all, at the cost of who has most', () => {
+  it('the buffer limits its bytes, at the cost of the largest source', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 100_000, total: 1e9 });
     ring.add(aRecord(track('kim'), { source: 'quiet' }), true);
     for (let i = 0; i < 500; i++) {
@@ -92,14 +92,14 @@ describe('is bounded', () => {
     expect(ring.newest({ source: 'busy' }, { limit: 1_000 }).length).toBeGreaterThan(30);
   });
 
-  it('in number', () => {
+  it('the buffer limits the number of events', () => {
     const ring = new EventBuffer({ perSource: 1_000, bytes: 1e9, total: 50 });
     for (let i = 0; i < 500; i++) ring.add(aRecord(track('kim'), { source: `src_${i % 100}` }), true);
     expect(ring.newest({}, { limit: 1_000 }).length).toBeLessThanOrEqual(50);
   });
 });
 
-it('hides the calls of a user who was deleted after them, of the sources named, and frees them', () => {
+it('the buffer hides and frees earlier calls of a deleted user, for the sources of the deletion', () => {
   const forgotten = new Forgotten();
   const ring = new EventBuffer(undefined, forgotten);
   for (const source of ['src_1', 'src_2']) {

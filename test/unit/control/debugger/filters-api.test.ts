@@ -7,7 +7,7 @@ import { ANSWERS } from '../../../../services/control/http/responses';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 
-/** Filters, blocked events, and what the debugger says of both. */
+/** Filters, blocked events, and their display in the debugger. */
 
 let control: ControlUnderTest;
 let source: string;
@@ -34,7 +34,7 @@ const make = async (over: object = {}) => {
 const ORDERS = 'event == "Order" && properties.total > 100';
 
 describe('the filter of a destination', () => {
-  it('is set, shown, changed and removed', async () => {
+  it('a filter is set, shown, changed and removed', async () => {
     const made = await make({ filter: ORDERS });
     expect(made.body).toMatchObject({ filter: ORDERS });
     const path = `/destinations/${made.body.id}`;
@@ -48,7 +48,7 @@ describe('the filter of a destination', () => {
     ['event = "Order"', 'line 1, column 7: "=" is unexpected here. To compare, write ==.'],
     ['type == "track" &&\nevnt == "x"', expect.stringMatching(/^line 2, column 1: Unknown name "evnt"/)],
     ['properties.total + 1', expect.stringMatching(/must be true or false/)],
-  ])('%j is refused with its place', async (filter, detail) => {
+  ])('the filter %j is refused with its place', async (filter, detail) => {
     const answer = await make({ filter });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([{ pointer: '#/filter', detail }]);
@@ -56,7 +56,7 @@ describe('the filter of a destination', () => {
   });
 });
 
-describe('a filter is tried', () => {
+describe('a filter trial', () => {
   const attempt = (body: object) => control.call('post', '/filters/try').send(body);
   beforeEach(() =>
     accept(
@@ -68,7 +68,7 @@ describe('a filter is tried', () => {
     ),
   );
 
-  it('on what came lately, the newest first', async () => {
+  it('a filter trial uses recent events, newest first', async () => {
     const { body, status } = await attempt({ filter: ORDERS });
     expect(status).toBe(200);
     expect(ANSWERS.Trial.parse(body)).toMatchObject({
@@ -85,17 +85,17 @@ describe('a filter is tried', () => {
     expect((await attempt({ filter: ORDERS, sources: ['src_other'] })).body).toMatchObject({ tried: 0 });
   });
 
-  it('a mistake is an answer, with its place', async () => {
+  it('a filter trial returns a mistake with its place', async () => {
     const { body, status } = await attempt({ filter: 'event ==' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ mistake: { line: 1, column: 9, offset: 8, message: expect.any(String) }, tried: 0 });
   });
 
-  it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])('%j is refused', async (body) => {
+  it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])('a filter trial with %j is refused', async (body) => {
     expect((await attempt(body)).status).toBe(422);
   });
 
-  it('how the filter of a destination fares', async () => {
+  it('a destination shows the results of its filter', async () => {
     const { body } = await make({ filter: 'properties.total > 100' });
     expect((await control.call('get', `/destinations/${body.id}/filter`)).body).toMatchObject({
       ...{ tried: 4, matched: 1, failed: 2 },
@@ -105,7 +105,7 @@ describe('a filter is tried', () => {
   });
 });
 
-it('the debugger says where a call goes, and why it does not', async () => {
+it('the debugger shows where a call goes, and why it does not', async () => {
   const yes = (await make({ name: 'Yes', filter: 'event == "Order"' })).body.id as string;
   await make({ name: 'No', filter: 'event == "Other"' });
   await make({ name: 'Broken', filter: 'properties.total > 1' });
@@ -141,7 +141,7 @@ describe('events of a source', () => {
   });
   const events = async () => (await control.call('get', `/sources/${source}/events`)).body;
 
-  it('are counted by name, and blocked', async () => {
+  it('event names of a source are counted and blocked', async () => {
     accept({ event: 'Order' }, { event: 'Order' }, { type: 'page', name: 'Cart', event: 'x' }, { event: 'Noise' }, {});
     const body = await events();
     expect(() => ANSWERS.SourceEvents.parse(body)).not.toThrow();
@@ -178,7 +178,7 @@ describe('events of a source', () => {
     },
   );
 
-  it('of a source that is not there are not found', async () => {
+  it('event names of an unknown source are not found', async () => {
     expect((await control.call('get', '/sources/src_none/events')).status).toBe(404);
   });
 
@@ -192,7 +192,7 @@ describe('events of a source', () => {
       ((await events()).data as { name: string; count: number }[]).map(({ name, count }) => [name, count]),
     );
 
-  it('what is read again after a restart is not counted again', async () => {
+  it('records read again after a restart are not counted again', async () => {
     const first = counting();
     await first.start();
     for (let offset = 0; offset < 10; offset++) first.add(record(offset, 'a'));
@@ -204,7 +204,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 12 });
   });
 
-  it('of two processes that count the same one counts', async () => {
+  it('of two processes that count the same records, one counts', async () => {
     const both = [counting(), counting()];
     for (const each of both) await each.start();
     for (let offset = 0; offset < 10; offset++) for (const each of both) each.add(record(offset, 'a'));
@@ -212,7 +212,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 10 });
   });
 
-  it('what cannot be written waits', async () => {
+  it('counts wait while they cannot be written', async () => {
     let away = true;
     const ask = <T>(work: (of: Database) => Promise<T>) => (away ? Promise.reject(new Error('away')) : work(database));
     const seen = new EventNames({ ask }, createLog('control', 'silent'));
@@ -226,7 +226,7 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 2, b: 1 });
   });
 
-  it('of more names than are kept the least recent go', async () => {
+  it('the least recent names above the limit are dropped', async () => {
     const seen = counting();
     await seen.start();
     for (let offset = 0; offset < MAX_NAMES + 10; offset++) seen.add(record(offset, `e${offset}`));

@@ -42,7 +42,7 @@ const messages = () =>
     headers: Object.fromEntries(Object.entries(headers).map(([name, each]) => [name, String(each)])),
   }));
 
-it('tells each affected source once: on, with a destination that is on', async () => {
+it('a deletion sends one message to each source that is on and has a destination that is on', async () => {
   const [on, two, off, alone, asleep] = [
     await makeSource(),
     await makeSource(),
@@ -64,7 +64,7 @@ it('tells each affected source once: on, with a destination that is on', async (
   ).toEqual([`${on} kim`, `${on} lee`, `${two} kim`, `${two} lee`].sort());
 });
 
-it('writes a message that the router takes like any other', async () => {
+it('the message of a deletion is accepted by the router like any other', async () => {
   const source = await makeSource();
   await connect(source, true);
   const { id } = (await post({ userIds: ['kim'] })).body;
@@ -84,7 +84,7 @@ it('writes a message that the router takes like any other', async () => {
   ]);
 });
 
-it('forgets the rows of the users, of the sources named', async () => {
+it("a deletion removes the users' rows of the named sources", async () => {
   const source = await makeSource();
   const about = [
     { delivery: 'd1', userId: 'kim', source },
@@ -104,7 +104,7 @@ it('forgets the rows of the users, of the sources named', async () => {
   expect(await left()).toEqual(['d3']);
 });
 
-it('is listed, and shown', async () => {
+it('deletions are listed and shown', async () => {
   const userIds = Array.from({ length: 30 }, (_, i) => `user-${i}`);
   const first = (await post({ userIds })).body;
   control.clock.now = new Date(at(101));
@@ -118,7 +118,7 @@ it('is listed, and shown', async () => {
   expect((await control.call('get', '/deletions/del_none')).status).toBe(404);
 });
 
-it('tells of visitors, and forgets what they sent without a user id', async () => {
+it('a deletion of visitors sends messages and removes their rows without a user id', async () => {
   const source = await makeSource();
   await connect(source, true);
   const { userId: _, ...anonymous } = anAttempt({ delivery: 'd1', source, anonymousId: 'visitor' });
@@ -136,11 +136,11 @@ it('tells of visitors, and forgets what they sent without a user id', async () =
   expect(data.map(({ id }) => id).sort()).toEqual(['d2', 'd3']);
 });
 
-it.each(['GET /deletions', 'GET /deletions/{id}'] as const)('%s is for administrators: it names users', (operation) => {
+it.each(['GET /deletions', 'GET /deletions/{id}'] as const)('%s is for administrators, since it names users', (operation) => {
   expect(HISTORY_OPERATIONS[operation].role).toBe('admin');
 });
 
-it('takes ids of 512 bytes', async () => {
+it('a deletion accepts ids of 512 bytes', async () => {
   const [ascii, three] = ['x'.repeat(512), '重'.repeat(170)];
   expect((await post({ userIds: [ascii, three], anonymousIds: [ascii] })).status).toBe(202);
 });
@@ -149,23 +149,23 @@ it.each([
   ['an id of 513 bytes', { userIds: ['x'.repeat(513)] }],
   ['a visitor of 513 bytes', { anonymousIds: [`${'重'.repeat(170)}xyz`] }],
   ['no users', {}],
-  ['none of them', { userIds: [] }],
-  ['an empty one', { userIds: [''] }],
-  ['too many', { userIds: Array.from({ length: 5_001 }, (_, i) => `u${i}`) }],
-  ['a source that is none', { userIds: ['kim'], sources: ['src_none'] }],
-])('refuses %s', async (_, body) => {
+  ['empty lists', { userIds: [] }],
+  ['an empty id', { userIds: [''] }],
+  ['too many users', { userIds: Array.from({ length: 5_001 }, (_, i) => `u${i}`) }],
+  ['an unknown source', { userIds: ['kim'], sources: ['src_none'] }],
+])('a deletion refuses %s', async (_, body) => {
   const answer = await post(body);
   expect(answer.status).toBe(422);
   expect(messages()).toEqual([]);
 });
 
-it('refuses more messages than it can send at once', async () => {
+it('a deletion refuses more messages than one request may send', async () => {
   for (let i = 0; i < 11; i++) await connect(await makeSource(), true);
   const answer = await post({ userIds: Array.from({ length: 5_000 }, (_, i) => `u${i}`) });
   expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, '#/userIds']);
 });
 
-it('sends nothing while the history is away, and forgets nothing while Kafka is', async () => {
+it('a deletion sends nothing while the history is away, and removes nothing while Kafka is', async () => {
   const away = await controlUnderTest();
   expect((await away.call('post', '/deletions').send({ userIds: ['kim'] })).status).toBe(503);
   const source = await makeSource();
@@ -175,7 +175,7 @@ it('sends nothing while the history is away, and forgets nothing while Kafka is'
   expect((await control.call('get', '/deletions')).body.data).toEqual([]);
 });
 
-it('what is still to be read of a deleted user is known by the time of its acceptance', () => {
+it('later events of a deleted user are recognized by their time of acceptance', () => {
   const forgotten = new Forgotten();
   const deletion = { id: 'del_1', at: Date.parse(at(10)), users: ['kim'], anonymous: [], affected: [], messages: 0 };
   forgotten.add({ ...deletion, sources: null });
@@ -194,7 +194,7 @@ it('what is still to be read of a deleted user is known by the time of its accep
   expect(forgotten.has(anAttempt({ userId: 'visitor' }))).toBe(false);
 });
 
-it('the debugger shows no call that a user made before another process deleted them', async () => {
+it('the debugger hides calls from before a deletion by another process', async () => {
   const source = await makeSource();
   control.memory.append([
     { topic: 'messages', key: null, value: '{"type":"track","userId":"kim"}', headers: { source } },

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
 const get = async (path: string) => (await control.call('get', path)).body;
 
-describe('the list', () => {
+describe('GET /deliveries', () => {
   beforeEach(() =>
     record(
       ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` })),
@@ -40,11 +40,11 @@ describe('the list', () => {
     [`since=${at(2)}&until=${at(4)}`, ['dlv_3', 'dlv_2']],
     [`since=${Date.parse(at(4))}`, ['dlv_4']],
     ['user=nobody', []],
-  ])('by %j', async (query, expected) => {
+  ])('deliveries are filtered by %j', async (query, expected) => {
     expect(await ids(query)).toEqual(expected);
   });
 
-  it('goes on where the page before ended', async () => {
+  it('a page of deliveries continues after the previous one', async () => {
     const first = await get('/deliveries?limit=3');
     expect(first.data).toHaveLength(3);
     const rest = await get(`/deliveries?limit=3&after=${first.next}`);
@@ -60,13 +60,13 @@ describe('the list', () => {
     ['after=nonsense', 'after'],
     ['user=a&user=b', 'user'],
     ['usr=a', 'usr'],
-  ])('refuses %s', async (query, parameter) => {
+  ])('the filter %s is refused', async (query, parameter) => {
     const answer = await control.call('get', `/deliveries?${query}`);
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([{ parameter, detail: expect.any(String) }]);
   });
 
-  it('leaves out the answers, which may be megabytes', async () => {
+  it('the list omits responses, which may be megabytes', async () => {
     const response = { headers: { server: 'x' }, body: 'planted', truncated: false };
     await record(anAttempt({ delivery: 'dlv_5', acceptedAt: at(5), urls: [aUrl({ response })] }));
     expect(JSON.stringify(await get('/deliveries'))).not.toContain('planted');
@@ -74,14 +74,14 @@ describe('the list', () => {
   });
 });
 
-describe('one', () => {
+describe('GET /deliveries/{id}', () => {
   const BODY = '{"version":1,"type":"track","userId":"user-1","event":"Order"}';
   const held = (value: string, delivery = 'dlv_1') => {
     control.memory.append([{ topic: 'webhooks', key: 'k', value, headers: { delivery } }]);
     return { topic: 'webhooks', partition: 0, offset: control.memory.records('webhooks').length - 1 };
   };
 
-  it('with its body, attempts, and what is left to it', async () => {
+  it('a delivery contains its body, its attempts and its remaining time', async () => {
     const record1 = held(BODY);
     await record(
       aFailure({ record: record1, urls: [aUrl({ outcome: 'retry', status: 503 })] }),
@@ -101,7 +101,7 @@ describe('one', () => {
     expect(JSON.stringify(delivery.body)).toBe(BODY);
   });
 
-  it('without a body where its record is gone, or another’s', async () => {
+  it('a delivery has no body if its record is gone or belongs to another', async () => {
     await record(anAttempt({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'delivered', body: null });
     const record2 = held(BODY, 'dlv_other');
@@ -109,14 +109,14 @@ describe('one', () => {
     expect((await get('/deliveries/dlv_2')).body).toBeNull();
   });
 
-  it('with the body of its dead letter, where that is all that is left', async () => {
+  it('a delivery has the body of its dead letter if only that is left', async () => {
     await record(aDeath({ record: { topic: 'webhooks', partition: 0, offset: 99 }, at: new Date().toISOString() }));
     control.memory.append([{ topic: 'webhooks.dead', key: 'k', value: BODY, headers: { delivery: 'dlv_1' } }]);
     control.clock.now = new Date(Date.now() + 8 * 86_400_000);
     expect((await get('/deliveries/dlv_1')).body).toMatchObject({ event: 'Order' });
   });
 
-  it('with the request’s headers as they are now, and nothing secret in them', async () => {
+  it('a delivery shows the current request headers without secrets', async () => {
     const webhooks = [{ url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } }];
     const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, sharedSecret: 'planted-secret' };
     const made = (await control.call('post', '/destinations').send(body)).body;
@@ -129,12 +129,12 @@ describe('one', () => {
     expect(answer.text).not.toMatch(/planted-(secret|value)/);
   });
 
-  it('that nobody knows is not found', async () => {
+  it('an unknown delivery is not found', async () => {
     expect((await control.call('get', '/deliveries/dlv_none')).status).toBe(404);
   });
 });
 
-it('the overview tells what each destination has come to', async () => {
+it('the overview shows the state of each destination', async () => {
   const webhooks = [{ url: 'https://a.example/' }];
   const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
   const { id } = (await control.call('post', '/destinations').send(body)).body;
@@ -160,7 +160,7 @@ it('the overview tells what each destination has come to', async () => {
   expect((await get('/overview')).data).toMatchObject([{ delivered: 0, retrying: 1 }]);
 });
 
-it('the rest goes on while the history cannot be read', async () => {
+it('the configuration still works while the history cannot be read', async () => {
   control = await controlUnderTest();
   for (const path of ['/deliveries', '/deliveries/dlv_1', '/overview']) {
     const answer = await control.call('get', path);

@@ -2,7 +2,7 @@ import { createEncryptor } from '../../../../shared/config/encryption';
 import { type Destination } from '../../../../shared/model/config';
 import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
 
-/** What must be in no answer, no log and no record. */
+/** Must not appear in any response, log or record. */
 const PLANTED = /planted-(secret|header|other)/;
 
 let control: ControlUnderTest;
@@ -25,7 +25,7 @@ const patch = (id: string, body: object) => control.call('patch', `/destinations
 const problems = (body: { errors: { pointer: string; detail: string }[] }) =>
   Object.fromEntries(body.errors.map(({ pointer, detail }) => [pointer, detail]));
 
-/** What delivery would find in `config`. */
+/** Returns the destination as delivery reads it from `config`. */
 function stored(id: string) {
   const last = control.memory.compacted('config').find((record) => record.key?.toString() === `destination:${id}`);
   const destination = JSON.parse(last!.value!.toString()).data as Destination;
@@ -44,7 +44,7 @@ function stored(id: string) {
 }
 
 describe('a destination', () => {
-  it('is made off, and shows no secret', async () => {
+  it('a destination is created off and shows no secret', async () => {
     const answer = await control.call('post', '/destinations').send(aBody());
     expect(answer.status).toBe(201);
     expect(answer.headers.etag).toBe('"1"');
@@ -79,7 +79,7 @@ describe('a destination', () => {
     });
   });
 
-  it('shows no secret in any answer, log or record', async () => {
+  it('no response, log or record contains a secret of a destination', async () => {
     const { id } = await make();
     const answers = [
       await control.call('get', '/destinations'),
@@ -102,7 +102,7 @@ describe('a destination', () => {
     expect(records.join('')).not.toContain('token=t');
   });
 
-  it('can be given all it can be set to', async () => {
+  it('a destination accepts every setting', async () => {
     const set = {
       enabled: true,
       paused: true,
@@ -115,8 +115,8 @@ describe('a destination', () => {
   });
 });
 
-describe('every bad field is named at once', () => {
-  it('on POST', async () => {
+describe('bad fields', () => {
+  it('POST names every bad field', async () => {
     const answer = await control.call('post', '/destinations').send({
       type: 'webhook',
       sources: [source, 'src_none', 5],
@@ -169,24 +169,24 @@ describe('every bad field is named at once', () => {
     ],
     ['user info', { webhooks: [{ url: 'https://u:p@a.example.com/' }] }, '#/webhooks/0/url'],
     [
-      'a signature of its own',
+      'a header that Waypost sets itself',
       { webhooks: [{ url: 'https://a/', headers: { 'X-Signature': 'x' } }] },
       '#/webhooks/0/headers/X-Signature',
     ],
-    ['a secret of another kind', { sharedSecret: [] }, '#/sharedSecret'],
-    ['a whsec_ secret that is no base64', { sharedSecret: 'whsec_!' }, '#/sharedSecret'],
+    ['a secret of a wrong type', { sharedSecret: [] }, '#/sharedSecret'],
+    ['a whsec_ secret that is not base64', { sharedSecret: 'whsec_!' }, '#/sharedSecret'],
     ['a secret of seven bytes', { sharedSecret: '1234567' }, '#/sharedSecret'],
     ['a whsec_ secret of one byte', { sharedSecret: 'whsec_ab' }, '#/sharedSecret'],
-    ['half a character as secret', { sharedSecret: 'abc\ud800' }, '#/sharedSecret'],
-    ['no type', { types: [] }, '#/types'],
-    ['no sources', { sources: null }, '#/sources'],
-  ])('%s', async (_, over, pointer) => {
+    ['half a surrogate pair in the secret', { sharedSecret: 'abc\ud800' }, '#/sharedSecret'],
+    ['an empty list of types', { types: [] }, '#/types'],
+    ['null as sources', { sources: null }, '#/sources'],
+  ])('POST refuses %s', async (_, over, pointer) => {
     const answer = await control.call('post', '/destinations').send(aBody(over));
     expect(answer.status).toBe(422);
     expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
   });
 
-  it('on PATCH', async () => {
+  it('PATCH names every bad field', async () => {
     const { id } = await make();
     const answer = await patch(id, {
       name: null,
@@ -207,7 +207,7 @@ describe('every bad field is named at once', () => {
 });
 
 describe('PATCH', () => {
-  it('keeps what is absent and removes what is null', async () => {
+  it('PATCH keeps absent fields and removes null fields', async () => {
     const made = await make({
       types: ['track'],
       maxPerSecond: 5,
@@ -234,7 +234,7 @@ describe('PATCH', () => {
     expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
   });
 
-  it('takes webhooks back as they were read, ids and values kept', async () => {
+  it('PATCH accepts webhooks as they were read, and keeps ids and values', async () => {
     const made = await make();
     const { body } = await patch(made.id, { webhooks: [...made.webhooks, { url: 'https://b.example.com/' }] });
     expect(body.webhooks).toEqual([
@@ -244,7 +244,7 @@ describe('PATCH', () => {
     expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
   });
 
-  it('knows a webhook by its id under another path, and by its URL without an id', async () => {
+  it('PATCH matches a webhook by its id with another path, and by its URL without an id', async () => {
     const made = await make();
     const id = made.webhooks[0].id;
     const moved = await patch(made.id, {
@@ -262,7 +262,7 @@ describe('PATCH', () => {
     ['another host', 'https://evil.example.com/in'],
     ['another port', 'https://a.example.com:8443/in'],
     ['another scheme', 'http://a.example.com/in'],
-  ])('keeps no header value for %s', async (_, url) => {
+  ])('PATCH keeps no header value for %s', async (_, url) => {
     const made = await make();
     const answer = await patch(made.id, {
       webhooks: [{ id: made.webhooks[0].id, url, headers: { Authorization: { keep: true } } }],
@@ -275,7 +275,7 @@ describe('PATCH', () => {
     expect(given.body.webhooks[0]).toMatchObject({ id: made.webhooks[0].id, url });
   });
 
-  it('keeps no value of one webhook for another', async () => {
+  it('PATCH keeps no value of one webhook for another', async () => {
     const made = await make({
       webhooks: [
         { url: 'https://a.example.com/', headers: { Authorization: 'planted-header' } },
@@ -299,7 +299,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('of a destination whose source was deleted goes on without it', async () => {
+  it('PATCH of a destination drops its deleted source', async () => {
     const { id } = await make();
     await control.call('delete', `/sources/${source}`);
     expect((await control.call('get', `/destinations/${id}`)).body.sources).toEqual([]);
@@ -307,7 +307,7 @@ describe('PATCH', () => {
     expect(stored(id).destination.sources).toEqual([]);
   });
 
-  it('is refused with a stale If-Match', async () => {
+  it('PATCH with a stale If-Match is refused', async () => {
     const { id } = await make();
     await patch(id, { name: 'Second' });
     const answer = await patch(id, { name: 'Third' }).set('If-Match', '"1"');
@@ -318,7 +318,7 @@ describe('PATCH', () => {
 describe('rotate-secret', () => {
   const rotate = (id: string, body: object) => control.call('post', `/destinations/${id}/rotate-secret`).send(body);
 
-  it('makes a secret, shows it once, and keeps the old one for the overlap', async () => {
+  it('a rotation generates a secret, shows it once, and keeps the old one for the overlap', async () => {
     const { id } = await make();
     const { body } = await rotate(id, {});
     expect(body.sharedSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -335,7 +335,7 @@ describe('rotate-secret', () => {
     expect(stored(id).secrets).toEqual({ current: body.sharedSecret, previous: undefined });
   });
 
-  it('takes a secret, an overlap and a time to switch', async () => {
+  it('a rotation accepts a secret, an overlap and a time to switch', async () => {
     const { id } = await make();
     const { body } = await rotate(id, {
       sharedSecret: 'planted-other',
@@ -349,7 +349,7 @@ describe('rotate-secret', () => {
     });
   });
 
-  it('is not begun while another runs, but ends it at once when told to', async () => {
+  it('a rotation is refused during another one, and can end it immediately', async () => {
     const { id } = await make();
     await rotate(id, {});
     expect((await rotate(id, {})).status).toBe(409);
@@ -358,7 +358,7 @@ describe('rotate-secret', () => {
     expect(stored(id).secrets).toEqual({ current: ended.body.sharedSecret, previous: undefined });
   });
 
-  it('gives a first secret where there was none', async () => {
+  it('a rotation sets a first secret', async () => {
     const { id } = await make({ sharedSecret: undefined });
     const { body } = await rotate(id, {});
     expect(body).toMatchObject({ hasSharedSecret: true, secretRotation: null, sharedSecret: expect.any(String) });
@@ -370,14 +370,14 @@ describe('rotate-secret', () => {
     [{ overlap: '90d' }, '#/overlap'],
     [{ sharedSecret: 5 }, '#/sharedSecret'],
     [{ secret: 'x' }, '#/secret'],
-  ])('refuses %j', async (body, pointer) => {
+  ])('a rotation with %j is refused', async (body, pointer) => {
     const { id } = await make();
     const answer = await rotate(id, body);
     expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, [pointer]]);
   });
 });
 
-it('can still be read and mended when its key was lost', async () => {
+it('a destination can be read and repaired after its key was lost', async () => {
   const { id } = await make();
   const records = control.memory.records('config').map((record) => {
     const value = record.value!.toString().replaceAll(/"[\w-]{8}\.([\w-]{16}\.)/g, '"AAAAAAAA.$1');

@@ -38,8 +38,8 @@ const attempt = (urls: UrlAttempt[], over: Partial<AttemptEvent> = {}): AttemptE
 });
 const fold = (events: DeliveryEvent[]) => events.reduce<ReturnType<typeof addEvent> | undefined>(addEvent, undefined)!;
 
-describe('what events add up to', () => {
-  it('a 2xx, and a late answer', () => {
+describe('merging events', () => {
+  it('a late response is added to a 2xx', () => {
     const progress = fold([attempt([url('a', 'delivered')]), attempt([url('b', 'retry', 900)], { late: true })]);
     expect(progress).toMatchObject({
       status: 'delivered',
@@ -50,12 +50,12 @@ describe('what events add up to', () => {
     expect(isComplete(progress, 3)).toBe(false);
   });
 
-  it('a failure, and the end after it', () => {
+  it('a dead letter is added to a failure', () => {
     const progress = fold([attempt([url('a', 'retry')]), { ...about, kind: 'dead', n: 1, reason: 'test' }]);
     expect(progress).toMatchObject({ status: 'dead', reason: 'test', attempt: { outcome: 'retry' } });
   });
 
-  it('an end without an attempt', () => {
+  it('a delivery can end without an attempt', () => {
     expect(fold([{ ...about, kind: 'cancelled', n: 0, reason: 'deleted' }])).toEqual({
       status: 'cancelled',
       reason: 'deleted',
@@ -64,7 +64,7 @@ describe('what events add up to', () => {
   });
 });
 
-it.each(CALL_TYPES)('has a sample of %s', (type) => {
+it.each(CALL_TYPES)('there is a sample of %s', (type) => {
   const message = sampleMessage({ type, userId: 'u1' }, { messageId: 'm1', now: new Date(AT) });
   expect(message).toMatchObject({ type, userId: 'u1', messageId: 'm1', timestamp: AT });
 });
@@ -78,7 +78,7 @@ describe('POST /destinations/:id/test', () => {
     const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
     id = (await control.call('post', '/destinations').send(body)).body.id;
   };
-  /** What delivery would answer to the record it finds. */
+  /** Writes the events of delivery for the test record. */
   const answerWith = async (...events: DeliveryEvent[]) => {
     const record = await eventually(() => {
       const found = control.memory.records('webhooks')[0];
@@ -102,7 +102,7 @@ describe('POST /destinations/:id/test', () => {
     };
   };
 
-  it('sends a flagged record and answers with its attempt', async () => {
+  it('a test sends a flagged record and responds with its attempt', async () => {
     await open(5_000, 1);
     const [answer, sent] = await Promise.all([
       control.call('post', `/destinations/${id}/test`).send({ type: 'identify', traits: { plan: 'pro' } }),
@@ -120,7 +120,7 @@ describe('POST /destinations/:id/test', () => {
     });
   });
 
-  it('waits a moment for the other URLs', async () => {
+  it('a test waits briefly for the other URLs', async () => {
     await open(5_000, 2);
     const [both] = await Promise.all([
       control.call('post', `/destinations/${id}/test`),
@@ -129,7 +129,7 @@ describe('POST /destinations/:id/test', () => {
     expect(both.body.attempt.urls).toHaveLength(2);
   });
 
-  it('answers with what there is where the others take longer', async () => {
+  it('a test responds without the other URLs if they take longer', async () => {
     await open(5_000, 2);
     const [one] = await Promise.all([
       control.call('post', `/destinations/${id}/test`),
@@ -138,7 +138,7 @@ describe('POST /destinations/:id/test', () => {
     expect(one.body.attempt.urls).toHaveLength(1);
   });
 
-  it('says so where nothing is heard', async () => {
+  it('a test without any event responds with 504', async () => {
     await open(-9_900, 1);
     const answer = await control.call('post', `/destinations/${id}/test`);
     expect([answer.status, answer.body.delivery]).toEqual([504, expect.stringMatching(/^dlv_/)]);
@@ -148,7 +148,7 @@ describe('POST /destinations/:id/test', () => {
     [{ type: 'click' }, '#/type'],
     [{ properties: 'x' }, '#/properties'],
     [{ userID: 'x' }, '#/userID'],
-  ])('refuses %j', async (body, pointer) => {
+  ])('a test with %j is refused', async (body, pointer) => {
     await open(5_000, 1);
     const answer = await control.call('post', `/destinations/${id}/test`).send(body);
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, pointer]);

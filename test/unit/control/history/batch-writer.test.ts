@@ -6,7 +6,7 @@ import { type OpenRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
 import { anAttempt, START } from '../../../support/events';
 
-/** A feed before a database that does what the test says. */
+/** A batch writer in front of a scripted database. */
 function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   const lines: string[] = [];
   let room = 0;
@@ -36,7 +36,7 @@ function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   return { feed, done, give, giveEvent, lines, machine, room: () => room };
 }
 
-it('writes what gathered together, and is done with it only then', async () => {
+it('a batch is written, and its records are done only then', async () => {
   const written: string[][] = [];
   let commit: () => void = () => undefined;
   const { done, giveEvent } = feedUnderTest((ids) => {
@@ -55,7 +55,7 @@ it('writes what gathered together, and is done with it only then', async () => {
   await eventually(() => expect(done).toEqual([0, 1, 2]));
 });
 
-it('gathers for longer while there is much, and writes a full batch at once', async () => {
+it('a busy writer gathers longer, and writes a full batch immediately', async () => {
   const sizes: number[] = [];
   const { done, giveEvent } = feedUnderTest((ids) => {
     sizes.push(ids.length);
@@ -70,7 +70,7 @@ it('gathers for longer while there is much, and writes a full batch at once', as
   expect(sizes).toEqual([2_000, 2_000]);
 });
 
-it('tries again while the database is away, and says so', async () => {
+it('a batch is retried while the database is away, and the trouble is reported', async () => {
   let away = true;
   const { feed, done, giveEvent } = feedUnderTest(() => (away ? Promise.reject(new Error('away')) : Promise.resolve()));
   giveEvent('a');
@@ -84,7 +84,7 @@ it('tries again while the database is away, and says so', async () => {
 const withCode = (code: string) => Object.assign(new Error(code), { code });
 
 describe('an event that the database refuses', () => {
-  /** As a database that refuses `bad`, and where `broken` says so all that is written. */
+  /** A database that refuses `bad`, and every write while `broken`. */
   function database(refusal: () => Error) {
     const written: string[] = [];
     const state = { broken: undefined as Error | undefined, writes: 0 };
@@ -104,8 +104,8 @@ describe('an event that the database refuses', () => {
     ['an index row that is too large', () => withCode('54000')],
     ['an unknown code', () => withCode('XX000')],
     ['a partition that stays missing', () => withCode('23514')],
-    ['a shape that the code does not expect', () => new TypeError('urls is null')],
-  ])('is left out and counted, and the others are written: %s', async (_, refusal) => {
+    ['an unexpected shape of an event', () => new TypeError('urls is null')],
+  ])('a refused event is left out and counted, and the others are written: %s', async (_, refusal) => {
     const { written, write } = database(refusal);
     const { feed, done, giveEvent, lines } = feedUnderTest(write);
     for (const id of ['a', 'b', 'bad', 'c', 'd']) giveEvent(id);
@@ -115,7 +115,7 @@ describe('an event that the database refuses', () => {
     expect(lines.filter((line) => line.includes('history.not_recorded'))).toHaveLength(1);
   });
 
-  it('is left out where it is alone', async () => {
+  it('a refused event is left out if it is alone', async () => {
     const { write } = database(() => withCode('54000'));
     const { feed, done, giveEvent } = feedUnderTest(write);
     giveEvent('bad');
@@ -123,7 +123,7 @@ describe('an event that the database refuses', () => {
     expect(feed.leftOut).toBe(1);
   });
 
-  it('is written where the refusal passes: another process had ended the partition', async () => {
+  it('an event is written if the refusal passes, because another process had ended the partition', async () => {
     let missing = true;
     const written: string[] = [];
     const { feed, done, giveEvent } = feedUnderTest((ids) => {
@@ -143,12 +143,12 @@ describe('an event that the database refuses', () => {
     ['it is read-only', withCode('25006')],
     ['its disk is full', withCode('53100')],
     ['it is away', new Error('ECONNREFUSED')],
-  ])('is not left out while the database takes no writes at all: %s', async (_, broken) => {
+  ])('no event is left out while the database takes no writes: %s', async (_, broken) => {
     const { written, state, write } = database(() => withCode('54000'));
     const { feed, done, giveEvent } = feedUnderTest(write);
     state.broken = broken;
     for (const id of ['a', 'b']) giveEvent(id);
-    // As often as an unknown fault is tried before the batch is halved, and some more.
+    // More often than an unknown fault is retried before the batch is halved.
     await eventually(() => expect(state.writes).toBeGreaterThan(6));
     expect([feed.leftOut, done]).toEqual([0, []]);
     state.broken = undefined;
@@ -166,14 +166,14 @@ it.each([
   ['null', 'null'],
   ['an id of 20 KB', JSON.stringify(anAttempt({ destination: 'd'.repeat(20_000) }))],
   ['a time in the year 9999', JSON.stringify(anAttempt({ acceptedAt: '9999-12-31T00:00:00.000Z' }))],
-])('passes over a record with %s', async (_, value) => {
+])('a record with %s is skipped', async (_, value) => {
   const { done, give, lines } = feedUnderTest(() => Promise.reject(new Error('never')));
   give(value);
   await eventually(() => expect(done).toEqual([0]));
   expect(lines.join('')).toContain('history.unreadable');
 });
 
-it('takes so much and no more while the database is away, and asks again when there is room', async () => {
+it('the writer is busy at its limit while the database is away, and resumes when there is room', async () => {
   let away = true;
   const { feed, done, giveEvent, room } = feedUnderTest(() =>
     away ? Promise.reject(new Error('away')) : Promise.resolve(),
@@ -189,7 +189,7 @@ it('takes so much and no more while the database is away, and asks again when th
   expect(giveEvent('late')).toBe('busy');
 });
 
-it('gathers no longer once nothing comes after it', async () => {
+it('the writer stops gathering when it is hurried', async () => {
   const { feed, done, giveEvent } = feedUnderTest(() => Promise.resolve());
   giveEvent('a');
   feed.hurry();
@@ -198,19 +198,19 @@ it('gathers no longer once nothing comes after it', async () => {
   expect(done).toEqual([0, 1]);
 });
 
-describe('where others need all cores', () => {
+describe('while others need all cores', () => {
   const written: number[] = [];
   const fed = () => feedUnderTest((ids) => Promise.resolve(void written.push(ids.length)));
   beforeEach(() => (written.length = 0));
 
-  it('writes what is little at once', async () => {
+  it('a small batch is written immediately', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 1_999; i++) giveEvent(`a${i}`);
     await eventually(() => expect(done).toHaveLength(1_999));
   });
 
-  it('lets much wait, until they have done', async () => {
+  it('full batches wait until the others are done', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_500; i++) giveEvent(`a${i}`);
@@ -221,7 +221,7 @@ describe('where others need all cores', () => {
     expect(written).toEqual([2_000, 500]);
   });
 
-  it('waits for a minute and no longer', async () => {
+  it('full batches wait for a minute at most', async () => {
     const { done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);
@@ -232,13 +232,13 @@ describe('where others need all cores', () => {
     expect(done).toEqual([]);
     machine.nowMs = START + 60_000;
     await eventually(() => expect(done).toHaveLength(2_000));
-    // The others are a second old.
+    // The other records are a second old.
     expect(written).toEqual([2_000]);
     machine.full = false;
     await eventually(() => expect(done).toHaveLength(4_000));
   });
 
-  it('ends when it is told to', async () => {
+  it('the writer stops when asked to', async () => {
     const { feed, done, giveEvent, machine } = fed();
     machine.full = true;
     for (let i = 0; i < 2_000; i++) giveEvent(`a${i}`);

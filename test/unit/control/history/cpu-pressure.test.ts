@@ -3,18 +3,18 @@ import { type CoreTimes, shareOfOthers, watchCpuPressure } from '../../../../ser
 const times = (all: number, used: number, own: number): CoreTimes => ({ all, used, own });
 
 it.each([
-  ['nobody', times(1_000, 0, 0), 0],
-  ['others alone', times(1_000, 800, 0), 0.8],
-  ['this process alone', times(1_000, 800, 800), 0],
-  ['both', times(1_000, 1_000, 300), 0.7],
-  // The two clocks tick differently.
-  ['this process, counted first', times(1_000, 790, 800), 0],
-  ['no time at all', times(0, 0, 0), 0],
-])('%s', (_, to, share) => {
+  ['no process', times(1_000, 0, 0), 0],
+  ['others only', times(1_000, 800, 0), 0.8],
+  ['this process only', times(1_000, 800, 800), 0],
+  ['others and this process', times(1_000, 1_000, 300), 0.7],
+  // The resolution of the two clocks differs.
+  ['this process, whose time was read first', times(1_000, 790, 800), 0],
+  ['no process in no time', times(0, 0, 0), 0],
+])('the share of other processes is right if cores are used by %s', (_, to, share) => {
   expect(shareOfOthers(times(0, 0, 0), to)).toBeCloseTo(share);
 });
 
-it('is asked often, and looks every half second', () => {
+it('the pressure is measured every half second, however often it is read', () => {
   const machine = { nowMs: 0, times: times(0, 0, 0) };
   const full = watchCpuPressure(
     () => machine.times,
@@ -33,6 +33,6 @@ it('is asked often, and looks every half second', () => {
   expect(after(500, times(1_000, 1_000, 100))).toBe(true);
 });
 
-it('of this machine it can be asked', () => {
+it('the pressure of this machine can be measured', () => {
   expect(typeof watchCpuPressure()()).toBe('boolean');
 });

@@ -5,76 +5,76 @@ import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../
 const after = (...events: DeliveryEvent[]) =>
   events.reduce<DeliveryRow | undefined>((row, event) => applyEvent(row, event), undefined)!;
 
-describe('what a delivery has come to', () => {
+describe('the state of a delivery', () => {
   it.each<[string, DeliveryEvent[], Partial<DeliveryRow>]>([
-    ['delivered', [anAttempt()], { status: 'delivered', reason: null, made: 1, nextAt: null }],
-    ['failed once', [aFailure()], { status: 'retrying', reason: 'backoff', made: 1, settledAt: null }],
-    ['never tried', [aWait()], { status: 'waiting', reason: 'circuit_open', made: 0 }],
-    ['tried, then held back', [aFailure(), aWait({ n: 1, hop: 1 })], { status: 'retrying', reason: 'circuit_open' }],
+    ['a success', [anAttempt()], { status: 'delivered', reason: null, made: 1, nextAt: null }],
+    ['a failure', [aFailure()], { status: 'retrying', reason: 'backoff', made: 1, settledAt: null }],
+    ['a wait before any attempt', [aWait()], { status: 'waiting', reason: 'circuit_open', made: 0 }],
+    ['a failure and a wait', [aFailure(), aWait({ n: 1, hop: 1 })], { status: 'retrying', reason: 'circuit_open' }],
     [
-      'refused',
+      'a rejection',
       [anAttempt({ outcome: 'rejected', reason: 'rejected' }), aDeath()],
       { status: 'dead', reason: 'rejected' },
     ],
     [
-      'too late',
+      'a failure until the window closed',
       [aFailure(), aDeath({ hop: 1, reason: 'window_closed' })],
       { status: 'dead', reason: 'window_closed' },
     ],
-    ['switched off', [aCancellation()], { status: 'cancelled', reason: 'destination_disabled' }],
+    ['a cancellation', [aCancellation()], { status: 'cancelled', reason: 'destination_disabled' }],
     [
-      'a test that failed',
+      'a failed test',
       [anAttempt({ outcome: 'retry', test: true })],
       { status: 'dead', reason: 'rejected', test: true },
     ],
     [
-      'failed, then delivered',
+      'a failure and a success',
       [aFailure(), anAttempt({ n: 2, hop: 1 })],
       { status: 'delivered', made: 2, nextAt: null },
     ],
-  ])('%s', (_, events, expected) => {
+  ])('the row is right after these events: %s', (_, events, expected) => {
     expect(after(...events)).toMatchObject(expected);
   });
 
-  it('says when it is tried next, and when it ended', () => {
+  it('the row contains the next attempt and the end', () => {
     expect(after(aFailure()).nextAt).toBe(Date.parse(at(11)));
     expect(after(anAttempt({ at: at(3) })).settledAt).toBe(Date.parse(at(3)));
   });
 
-  it('names the record that held it last', () => {
+  it('the row names the record that contained the delivery last', () => {
     const record = { topic: 'webhooks.due', partition: 3, offset: 12 };
     expect(after(aFailure(), anAttempt({ n: 2, hop: 1, record })).record).toBe('webhooks.due/3/12');
   });
 });
 
-describe('delivered is final', () => {
+describe('a delivered row', () => {
   it.each<[string, DeliveryEvent]>([
-    ['a copy that failed', aFailure({ n: 2, hop: 1 })],
-    ['a copy that died', aDeath({ hop: 5 })],
-    ['a copy that waits', aWait({ hop: 2 })],
-    ['a replay that failed', aFailure({ replay: 1 })],
-    ['a replay that died', aDeath({ replay: 1 })],
-  ])('whatever comes after it: %s', (_, event) => {
+    ['a failed copy', aFailure({ n: 2, hop: 1 })],
+    ['the dead letter of a copy', aDeath({ hop: 5 })],
+    ['a waiting copy', aWait({ hop: 2 })],
+    ['a failed replay', aFailure({ replay: 1 })],
+    ['the dead letter of a replay', aDeath({ replay: 1 })],
+  ])('a delivered row stays delivered after %s', (_, event) => {
     expect(after(anAttempt(), event).status).toBe('delivered');
   });
 });
 
-describe('events that come again, or late', () => {
+describe('repeated and late events', () => {
   const story = [aFailure(), aWait({ n: 1, hop: 1 }), aFailure({ n: 2, hop: 2, at: at(70) }), aDeath({ n: 2, hop: 3 })];
 
-  it('change nothing the second time', () => {
+  it('repeated events change nothing', () => {
     const once = after(...story);
     expect(after(...story, ...story)).toEqual(once);
     for (const event of story) expect(applyEvent(once, event)).toEqual(once);
   });
 
-  it('of an earlier step change no status, but their attempt counts', () => {
+  it('events of an earlier step change no status, but their attempts count', () => {
     const row = after(aWait({ n: 1, hop: 2, reason: 'paused' }), aFailure({ hop: 1, at: at(5) }));
     expect(row).toMatchObject({ status: 'retrying', reason: 'paused', hop: 2 });
     expect(row.tries).toHaveLength(1);
   });
 
-  it('of the same attempt at another time are another attempt: a crash repeated it', () => {
+  it('the same attempt at another time is another attempt, since a crash repeated it', () => {
     expect(after(aFailure({ at: at(1) }), aFailure({ at: at(7) })).tries.map((each) => each.at)).toEqual([
       at(1),
       at(7),
@@ -85,7 +85,7 @@ describe('events that come again, or late', () => {
 describe('a replay', () => {
   const died = after(aFailure(), aDeath({ hop: 1 }));
 
-  it('begins anew, with the attempts of before', () => {
+  it('a replay restarts the delivery and keeps earlier attempts', () => {
     const replayed = applyEvent(died, aWait({ replay: 1, reason: REPLAYED }));
     expect(replayed).toMatchObject({
       status: 'waiting',
@@ -103,18 +103,18 @@ describe('a replay', () => {
     ]);
   });
 
-  it('that is announced after it was heard of stays as it was heard of', () => {
+  it('a replay announced after its first event changes nothing', () => {
     const retrying = applyEvent(died, aFailure({ replay: 1, at: at(100) }));
     expect(applyEvent(retrying, aWait({ replay: 1, reason: REPLAYED }))).toEqual(retrying);
   });
 
-  it('is not undone by what is left of the one before', () => {
+  it('late events of the previous replay change nothing', () => {
     const replayed = applyEvent(died, aWait({ replay: 1, reason: REPLAYED }));
     expect(applyEvent(replayed, aDeath({ hop: 9, reason: 'window_closed' })).status).toBe('waiting');
   });
 });
 
-describe('requests that end after their attempt was settled', () => {
+describe('requests that end after their attempt', () => {
   const late = (url: string, over = {}) =>
     anAttempt({
       late: true,
@@ -124,20 +124,20 @@ describe('requests that end after their attempt was settled', () => {
       ...over,
     });
 
-  it('are added to it, each once', () => {
+  it('late requests are added to their attempt once', () => {
     const row = after(anAttempt(), late('whk_2'), late('whk_3'), late('whk_2'));
     expect(row.tries).toHaveLength(1);
     expect(row.tries[0]).toMatchObject({ outcome: 'delivered', durationMs: 3_000 });
     expect(row.tries[0]!.urls.map(({ url }) => url)).toEqual(['whk_1', 'whk_2', 'whk_3']);
   });
 
-  it('belong to the last of two attempts of the same number', () => {
+  it('late requests belong to the last of two attempts with the same number', () => {
     const row = after(aFailure({ at: at(1) }), anAttempt({ at: at(2) }), late('whk_2'));
     expect(row.tries.map(({ urls }) => urls.length)).toEqual([1, 2]);
   });
 });
 
-it('keeps so many attempts and so many answers of one delivery, the last ones', () => {
+it('a row keeps a limited number of attempts and responses, the last ones', () => {
   const response = { headers: {}, body: 'no', truncated: false };
   let row: DeliveryRow | undefined;
   for (let i = 0; i < 250; i++) {

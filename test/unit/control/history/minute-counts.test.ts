@@ -21,9 +21,9 @@ function counted(...events: DeliveryEvent[]): Record<string, number> {
 
 it.each<[string, DeliveryEvent[], Record<string, number>]>([
   ['a delivery', [anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
-  ['the same, read twice', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
+  ['the same delivery, read twice', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
   ['a wait', [aWait()], {}],
-  ['a failure and its end', [aFailure(), aDeath({ hop: 1, at: at(9) })], { attempts: 1, failed: 1, dead: 1 }],
+  ['a failure and its dead letter', [aFailure(), aDeath({ hop: 1, at: at(9) })], { attempts: 1, failed: 1, dead: 1 }],
   ['a cancellation', [aCancellation()], { cancelled: 1 }],
   ['a test', [anAttempt({ test: true })], {}],
   ['an alert', [anAttempt({ destination: 'alerts' })], {}],
@@ -33,20 +33,20 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
     { attempts: 1, delivered: 1, took: 1 },
   ],
   [
-    'a death, and the replay that was delivered: both happened, and its time is nobody’s latency',
+    'a dead letter and its delivered replay, whose time does not count',
     [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anAttempt({ replay: 1, at: at(90) })],
     { dead: 1, attempts: 1, delivered: 1 },
   ],
-])('counts %s', (_, events, expected) => {
+])('these events are counted: %s', (_, events, expected) => {
   expect(counted(...events)).toEqual(expected);
 });
 
-it('counts in the minute in which it happened', () => {
+it('an event counts in its minute', () => {
   const row = applyEvent(undefined, anAttempt({ at: at(61) }));
   expect(new Set(countsOf(undefined, row).map(({ minute }) => minute))).toEqual(new Set([START + 60_000]));
 });
 
-it('adds up what is of the same destination, minute and kind', () => {
+it('counts of the same destination, minute and kind are added', () => {
   const one = { destination: 'a', minute: 0, what: 'dead', count: 1 };
   expect(sumCounts([one, { ...one, count: 2 }, { ...one, destination: 'b' }])).toEqual([
     { ...one, count: 3 },
@@ -64,15 +64,15 @@ describe('a percentile', () => {
       }),
     );
 
-  it('is null where nothing was delivered', () => {
+  it('the percentile is null if nothing was delivered', () => {
     expect(percentile([{ what: 'dead', count: 3 }], 0.5)).toBeNull();
   });
 
-  it.each([1, 7, 40, 333, 5_000, 86_400_000])('is within a fifth of %d ms', (ms) => {
+  it.each([1, 7, 40, 333, 5_000, 86_400_000])('the percentile is within a fifth of %d ms', (ms) => {
     expect(Math.abs(percentile(buckets([ms]), 0.5)! / ms - 1)).toBeLessThan(0.2);
   });
 
-  it('takes its share from the quickest on', () => {
+  it('the percentile counts from the fastest', () => {
     const times = buckets([...Array.from({ length: 95 }, () => 10), ...Array.from({ length: 5 }, () => 1_000)]);
     expect(percentile(times, 0.5)).toBeLessThan(15);
     expect(percentile(times, 0.95)).toBeLessThan(15);

@@ -2,16 +2,16 @@ import { databaseJson, fromColumns, toColumns, toCopy } from '../../../../servic
 import { applyEvent } from '../../../../services/control/history/delivery-row';
 import { anAttempt } from '../../../support/events';
 
-it('gives back the row that it was given', () => {
+it('a row survives encoding and decoding', () => {
   const row = applyEvent(undefined, anAttempt());
   expect(fromColumns(toColumns(row))).toEqual(row);
 });
 
 it.each([
-  ['nothing to escape', 'a', 'a'],
+  ['a plain text', 'a', 'a'],
   ['a tab, a line and a NUL', 'a\tb\nc\rd\0', 'a\\tb\\nc\\rd\ufffd'],
   ['a backslash', 'a\\n', 'a\\\\n'],
-])('writes %s as COPY reads it', (_, message, field) => {
+])('COPY can read %s', (_, message, field) => {
   const row = { ...applyEvent(undefined, anAttempt({ message, userId: undefined })), tries: [] };
   const line = toCopy([row]);
   expect(line.split('\t')).toEqual([
@@ -22,11 +22,11 @@ it.each([
 
 it.each([
   ['a NUL', 'a\0b', 'a\ufffdb'],
-  ['half a pair', 'a\ud800b\udc00', 'a\ufffdb\ufffd'],
-  ['a whole pair', '😀', '😀'],
-  ['the spelling of a NUL', 'a\\u0000b', 'a\\u0000b'],
+  ['half a surrogate pair', 'a\ud800b\udc00', 'a\ufffdb\ufffd'],
+  ['a whole surrogate pair', '😀', '😀'],
+  ['the escape of a NUL as text', 'a\\u0000b', 'a\\u0000b'],
   ['a backslash and a NUL', 'a\\\0b', 'a\\\ufffdb'],
-  ['a JSON text that holds a NUL', JSON.stringify('a\0b'), JSON.stringify('a\0b')],
-])('writes %s so that PostgreSQL takes it', (_, given, taken) => {
+  ['a JSON text that contains a NUL', JSON.stringify('a\0b'), JSON.stringify('a\0b')],
+])('PostgreSQL accepts JSON with %s', (_, given, taken) => {
   expect(JSON.parse(databaseJson({ key: given }))).toEqual({ key: taken });
 });

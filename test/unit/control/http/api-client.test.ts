@@ -8,7 +8,7 @@ import { ApiProblem, createClient } from '../../../../shared/api/client';
 import { ROOT } from '../../../../shared/service/repo-root';
 import { ADMIN_TOKEN, controlUnderTest } from '../../../support/control';
 
-/** The typed client against the API as it runs, and its types against the document that the API serves. */
+/** Tests the typed client against the running API, and its types against the document of the API. */
 
 let server: Server;
 let base: string;
@@ -19,19 +19,19 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it('has the types of the document of today (npm run generate)', () => {
+it('the types match the current OpenAPI document (npm run generate)', () => {
   const written = readFileSync(join(ROOT, 'shared', 'api', 'operations.ts'), 'utf8');
   expect(written).toBe(apiTypes(openApi() as Document));
 });
 
-it('makes, lists, changes and deletes', async () => {
+it('the client creates, lists, changes and deletes', async () => {
   const call = createClient({ base, token: ADMIN_TOKEN });
   const { data: source, etag } = await call('POST /sources', { body: { name: 'Site & shop' } });
   expect([source.name, source.enabled, etag]).toEqual(['Site & shop', true, '"1"']);
   await call('POST /sources', { body: { name: 'Second' } });
   const { data: page } = await call('GET /sources', { query: { limit: 1 } });
   const rest = await call('GET /sources', { query: { limit: 1, after: page.next! } });
-  // Both were made in the same millisecond: which comes first is left open.
+  // Both were created in the same millisecond, so their order is undefined.
   expect([page, rest.data].map(({ data }) => data.length)).toEqual([1, 1]);
   expect(new Set([...page.data, ...rest.data.data].map(({ name }) => name))).toEqual(
     new Set(['Site & shop', 'Second']),
@@ -39,8 +39,8 @@ it('makes, lists, changes and deletes', async () => {
   expect((await call('DELETE /sources/{id}', { id: source.id })).data).toBeUndefined();
 });
 
-it('tells the second of two who change the same that it is another now', async () => {
-  // Given two who have read the same version; then the second is refused, reads what the first has made, and goes on.
+it('the client reports a concurrent change to the second writer', async () => {
+  // Two clients have read the same version. The second one is refused, reads the change of the first, and continues.
   const call = createClient({ base, token: ADMIN_TOKEN });
   const { id } = (await call('POST /sources', { body: { name: 'Shared' } })).data;
   const { etag = '' } = await call('GET /sources/{id}', { id });
@@ -51,7 +51,7 @@ it('tells the second of two who change the same that it is another now', async (
   expect((await second(present.etag!)).data).toMatchObject({ name: 'By the first', enabled: false });
 });
 
-it('says what the API says of what is wrong', async () => {
+it('the client reports the errors of the API', async () => {
   const refused = createClient({ base, token: 'not-the-token' })('GET /sources', {});
   await expect(refused).rejects.toThrow(ApiProblem);
   await expect(refused).rejects.toMatchObject({ status: 401 });

@@ -32,14 +32,14 @@ function app(from = folder) {
 }
 
 describe('the console', () => {
-  it.each(['/', '/deliveries', '/deliveries/dlv_1?x=1', '/connect/new'])('is the page at %s', async (path) => {
+  it.each(['/', '/deliveries', '/deliveries/dlv_1?x=1', '/connect/new'])('%s is a page of the console', async (path) => {
     const answer = await app().get(path).set(page);
     expect(answer.status).toBe(200);
     expect(answer.text).toContain('<title>Waypost</title>');
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  it('allows nothing inline and nothing from elsewhere', async () => {
+  it('the console allows no inline code and no other origin', async () => {
     const policy = (await app().get('/').set(page)).headers['content-security-policy']!;
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self'");
@@ -48,7 +48,7 @@ describe('the console', () => {
     expect(policy).not.toContain('unsafe');
   });
 
-  it('lets browsers keep files that are named by what they hold', async () => {
+  it('browsers may cache files with a hash in their name', async () => {
     const answer = await app().get('/assets/a.js');
     expect(answer.status).toBe(200);
     expect(answer.headers['cache-control']).toContain('immutable');
@@ -58,7 +58,7 @@ describe('the console', () => {
     ['br, gzip', 'br', 'brotli'],
     ['gzip', 'gzip', 'zipped'],
     ['identity', undefined, 'one();'],
-  ])('sends to whoever takes %s what the build made of it', async (accepted, encoding, content) => {
+  ])('a client that accepts %s gets the matching file of the build', async (accepted, encoding, content) => {
     const answer = await app().get('/assets/a.js').set('Accept-Encoding', accepted);
     expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([200, encoding, content]);
     expect(answer.headers['content-type']).toContain('text/javascript');
@@ -66,26 +66,26 @@ describe('the console', () => {
     expect(answer.headers.vary).toContain('Accept-Encoding');
   });
 
-  it('sends as it is what was not compressed', async () => {
+  it('an uncompressed file is sent as it is', async () => {
     const answer = await app().get('/assets/b.css').set('Accept-Encoding', 'br, gzip');
     expect([answer.status, answer.headers['content-encoding'], answer.text]).toEqual([200, undefined, 'b {}']);
   });
 
   it.each([
-    ['an asset that is gone', '/assets/old.js'],
-    ['a way out of the folder', '/assets/..%2f..%2fpackage.json'],
-  ])('is not the page for %s', async (_, path) => {
+    ['a missing asset', '/assets/old.js'],
+    ['a path out of the folder', '/assets/..%2f..%2fpackage.json'],
+  ])('the console does not answer for %s', async (_, path) => {
     const answer = await app().get(path).set(page);
     expect(answer.text).not.toContain('<title>Waypost</title>');
     expect(answer.status).toBeGreaterThanOrEqual(400);
   });
 
-  it('is not the answer to programs, nor to changes', async () => {
+  it('the console answers neither programs nor changes', async () => {
     expect((await app().get('/nothing').set('Accept', 'application/json')).status).toBe(404);
     expect((await app().post('/deliveries').set(page)).status).toBe(404);
   });
 
-  it('that was not built is not there', async () => {
+  it('a console that was not built is not found', async () => {
     expect((await app(join(folder, 'none')).get('/').set(page)).status).toBe(404);
   });
 });

@@ -9,4 +9,4 @@ test.each([
   ['/api/v1/nothing', ''],
   ['/api/v1/sources/a/b/c', ''],
   ['/index.html', ''],
-])('%j is %j', (url, path) => expect(documentedPath(url)).toBe(path));
+])('the documented path of %j is %j', (url, path) => expect(documentedPath(url)).toBe(path));

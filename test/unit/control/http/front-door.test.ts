@@ -12,11 +12,11 @@ import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../..
 import { type Answering, answering } from '../../../support/profiles';
 import { spellings } from '../../../support/path-spellings';
 
-/** 10,000 odd requests to control. `FUZZ_SEED=<number>` repeats a run. */
+/** Sends 10,000 odd requests to control. `FUZZ_SEED=<number>` repeats a run. */
 
 const REQUESTS = 10_000;
 const AT_ONCE = 8;
-/** Entries that were deleted by the requests are made again after so many. */
+/** The requests delete entries, so new ones are created after this many requests. */
 const MAKE_AGAIN_EVERY = 500;
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random = randomOf(SEED);
@@ -28,7 +28,7 @@ const DESTINATION = {
 };
 const TRAIT = { name: 'Orders', compute: 'count', event: 'Order Completed', window: '30d' };
 const PRO = { name: 'Pros', condition: 'user.traits.plan == "pro"', syncEvery: '1m' };
-/** A valid body of each operation that takes one. */
+/** A valid body of each operation with a body. */
 const BODIES: Partial<Record<OperationId, unknown>> = {
   'POST /sources': { name: 'Site', enabled: true, blockedEvents: ['a'], limits: { maxPerSecond: 5, burst: '10s' } },
   'PATCH /sources/{id}': { name: 'Shop', blockedEvents: null, trust: 'browser' },
@@ -100,7 +100,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Entries for the requests to meet. */
+/** Creates the entries that the requests use. */
 async function makeEntries(): Promise<void> {
   const bodies = {
     sources: { name: 'Site' },
@@ -180,7 +180,7 @@ interface Answer {
   text: string;
 }
 
-/** undefined where Node's client does not send such a request, or the connection was closed. */
+/** Returns undefined if Node's client refuses to send the request, or the connection was closed. */
 function send({ method, path, headers, body }: Odd): Promise<Answer | undefined> {
   const { port } = server.address() as AddressInfo;
   return new Promise((resolve) => {
@@ -203,9 +203,9 @@ function send({ method, path, headers, body }: Odd): Promise<Answer | undefined>
   });
 }
 
-/** What is wrong with an answer, if anything. */
+/** Returns the fault of a response, or undefined. */
 function faultOf({ method, path, as }: Odd, { status, type, text }: Answer): string | undefined {
-  // Nothing delivers here: a test send is waited for in vain.
+  // Nothing delivers here, so a test send times out.
   const isTest = status === 504 && path.includes('/test');
   if (status >= 500 && status !== 503 && !isTest) return `is answered ${status}`;
   if (status >= 400 && status !== 400 && method !== 'HEAD' && !type.startsWith('application/problem+json'))
@@ -221,14 +221,14 @@ function faultOf({ method, path, as }: Odd, { status, type, text }: Answer): str
   const shown = [...secrets, ...own, ...Object.values(tokens)].find((secret) => text.includes(secret));
   if (shown !== undefined) return `shows ${shown}`;
   if (/node_modules|\.ts:\d|\.js:\d|\n\s+at /.test(text)) return 'shows a stack';
-  // Below no spelling of /api is a page of the console, which everybody may load.
+  // Only paths below /api need a token; the pages of the console are public.
   const isPage = type.startsWith('text/html') && !isApi(path);
   if (as === undefined && status < 300 && !isPage && !/openapi\.json/.test(path))
     return `is answered ${status} without a token`;
   return undefined;
 }
 
-it('ten thousand odd requests get no 5xx but 503, no secret, and nothing without a token', async () => {
+it('ten thousand odd requests get no 5xx except 503, no secret, and nothing without a token', async () => {
   const faults: string[] = [];
   const statuses: Record<number, number> = {};
   let left = REQUESTS;
@@ -247,12 +247,12 @@ it('ten thousand odd requests get no 5xx but 503, no secret, and nothing without
   await makeEntries();
   await Promise.all(Array.from({ length: AT_ONCE }, client));
   expect({ seed: SEED, faults }).toEqual({ seed: SEED, faults: [] });
-  // The requests reach what they are meant for.
+  // The requests reach the operations.
   for (const status of [200, 201, 204, 401, 403, 404, 405, 422]) expect(statuses[status]).toBeGreaterThan(10);
   const logged = control.logged();
   for (const secret of ['planted-header', 'planted-shared', 'planted-url', ...Object.values(tokens)]) {
     expect(logged.includes(secret)).toBe(false);
   }
-  // It still serves.
+  // Control still responds.
   expect((await control.call('get', '/about')).status).toBe(200);
 }, 120_000);

@@ -30,7 +30,7 @@ it.each(TABLE)('%j patched by %j is %j', (target, patch, result) => {
   expect(JSON.stringify([target, patch])).toBe(before);
 });
 
-it('takes __proto__ for a key like any other', () => {
+it('__proto__ is a key like any other', () => {
   const merged = mergePatch({}, JSON.parse('{"__proto__":{"polluted":true}}') as Json);
   expect((merged as { polluted?: boolean }).polluted).toBeUndefined();
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();

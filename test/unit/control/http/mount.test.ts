@@ -34,7 +34,7 @@ test.each([
   `/api/v1/sources/${'a'.repeat(201)}`,
   '/',
   '',
-])('%j is no path of the table', (url) => expect(findPath(url)).toBeUndefined());
+])('%j is not in the table', (url) => expect(findPath(url)).toBeUndefined());
 
 test.each([
   ['/api', true],
@@ -46,10 +46,10 @@ test.each([
   ['/apiary', false],
   ['/x?/api', false],
   ['/', false],
-])('whether %s leads to the API is %s', (url, expected) => expect(isApi(url)).toBe(expected));
+])('the path %s leads to the API: %s', (url, expected) => expect(isApi(url)).toBe(expected));
 
 describe('rights', () => {
-  it('each resource is the first part of a path, and the other paths are the session and the description', () => {
+  it('each resource is the first segment of a path, and the other paths are the session and the description', () => {
     const nouns = new Set(OPERATION_IDS.map((id) => id.split('/')[1]));
     expect([...nouns].filter((noun) => !RESOURCES.some((each) => each === noun)).sort()).toEqual([
       'openapi.json',

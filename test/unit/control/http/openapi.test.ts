@@ -94,7 +94,7 @@ function aJob(id: string, status: 'running' | 'cancelled', destination: string):
   return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, made), status, pass: 'running' };
 }
 
-it('is served to everybody, and every reference in it leads somewhere', async () => {
+it('the document is public, and every reference in it resolves', async () => {
   const { body, status } = await supertest(control.app).get('/api/v1/openapi.json');
   expect([status, body.openapi]).toEqual([200, '3.1.0']);
   const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!.split('/'));
@@ -104,7 +104,7 @@ it('is served to everybody, and every reference in it leads somewhere', async ()
   }
 });
 
-it('describes a patch in which what may be absent may be null', async () => {
+it('the schema of a patch allows null for optional fields', async () => {
   const { body } = await supertest(control.app).get('/api/v1/openapi.json');
   const patch = body.paths['/destinations/{id}'].patch.requestBody.content['application/json'].schema;
   expect(patch).not.toHaveProperty('required');
@@ -112,9 +112,9 @@ it('describes a patch in which what may be absent may be null', async () => {
   expect(JSON.stringify(patch.properties.sharedSecret)).toContain('"null"');
 });
 
-// What answers without end is held against its shape where events come.
+// The tests of events check the shape of streams.
 const operations = OPERATION_IDS.filter((id) => !operationOf(id).stream);
-it.each(operations)('%s is there, and answers as it says', async (operation) => {
+it.each(operations)('%s exists and responds as documented', async (operation) => {
   const [method, path] = operation.toLowerCase().split(' ') as [string, string];
   const kind = path.split('/')[1]!;
   const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
@@ -136,13 +136,13 @@ it.each(operations)('%s is there, and answers as it says', async (operation) => 
   const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
   const answer = await (method === 'post' ? request.send(made ?? {}) : request);
   const [status, name] = operationOf(operation).ok;
-  // Nobody answers a test here: what it answers is held against its shape where delivery runs.
+  // Nothing delivers here. The integration tests check the response of a test send.
   const expected = name === 'Test' ? 504 : status;
   expect(answer.status).toBe(expected);
   if (name) expect(() => ANSWERS[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
 });
 
-it('names the cookie of a session with and without TLS', () => {
+it('the document names the session cookie with and without TLS', () => {
   expect(openApi()).toMatchObject({
     security: [{ token: [] }, { session: [] }, { tlsSession: [] }],
     components: {

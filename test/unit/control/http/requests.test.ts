@@ -8,14 +8,14 @@ beforeEach(async () => {
   control = await controlUnderTest();
 });
 
-describe('the token', () => {
+describe('tokens', () => {
   it.each([
-    ['none', undefined],
-    ['another', 'Bearer planted-admin-token-012345678x'],
-    ['a part of it', `Bearer ${ADMIN_TOKEN.slice(0, -1)}`],
-    ['another scheme', `Basic ${ADMIN_TOKEN}`],
-    ['nothing after the scheme', 'Bearer '],
-  ])('is asked for: %s', async (_, authorization) => {
+    ['without a token', undefined],
+    ['with an unknown token', 'Bearer planted-admin-token-012345678x'],
+    ['with a part of the token', `Bearer ${ADMIN_TOKEN.slice(0, -1)}`],
+    ['with another scheme', `Basic ${ADMIN_TOKEN}`],
+    ['without a token after the scheme', 'Bearer '],
+  ])('a request is refused: %s', async (_, authorization) => {
     const request = supertest(control.app).get('/api/v1/sources');
     const answer = await (authorization === undefined ? request : request.set('Authorization', authorization));
     expect(answer.status).toBe(401);
@@ -23,14 +23,14 @@ describe('the token', () => {
     expect(answer.body).toMatchObject({ status: 401, type: 'urn:waypost:problem:unauthorized' });
   });
 
-  it('is asked for before a body is read or an entry is looked up', async () => {
+  it('the token is checked before a body is read or an entry is looked up', async () => {
     const { app } = control;
     expect((await supertest(app).post('/api/v1/sources').type('json').send('{')).status).toBe(401);
     expect((await supertest(app).get('/api/v1/sources/src_none')).status).toBe(401);
   });
 });
 
-describe('what is not there', () => {
+describe('unknown paths and methods', () => {
   it.each([
     ['get', '/nothing', 404],
     ['get', '/sources/src_none', 404],
@@ -38,13 +38,13 @@ describe('what is not there', () => {
     ['post', '/destinations/dst_none/test', 404],
     ['post', '/destinations/dst_none/rotate-secret', 404],
     ['get', '/sources/%E0%A4%A', 404],
-  ] as const)('%s %s answers %d', async (method, path, status) => {
+  ] as const)('%s %s responds with %d', async (method, path, status) => {
     const answer = await control.call(method, path);
     expect([answer.status, answer.body.status]).toEqual([status, status]);
     expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
   });
 
-  it('is a problem outside the API as well', async () => {
+  it('an unknown path outside the API is a problem too', async () => {
     const answer = await supertest(control.app).get('/elsewhere?token=planted');
     expect(answer.body).toMatchObject({ status: 404, instance: '/elsewhere' });
     expect(answer.text).not.toContain('planted');
@@ -57,7 +57,7 @@ describe('what is not there', () => {
     ['delete', '/destinations', 'GET, HEAD, POST'],
     ['get', '/destinations/dst_x/test', 'POST'],
     ['post', '/catalog', 'GET, HEAD'],
-  ] as const)('%s %s answers 405', async (method, path, allow) => {
+  ] as const)('%s %s responds with 405', async (method, path, allow) => {
     const answer = await control.call(method, path);
     expect([answer.status, answer.headers.allow]).toEqual([405, allow]);
   });
@@ -66,20 +66,20 @@ describe('what is not there', () => {
 describe('bodies', () => {
   it.each([
     ['broken JSON', '{"sharedSecret":"planted-secret', 400],
-    ['no object', '"planted-secret"', 400],
-    ['a list', '[]', 422],
+    ['a JSON string', '"planted-secret"', 400],
+    ['an array', '[]', 422],
     ['a key named __proto__', '{"name":"a","__proto__":{"enabled":false}}', 400],
     ['deep nesting', `{"name":${'['.repeat(40)}${']'.repeat(40)}}`, 400],
-    ['half a million lists', `[${'[],'.repeat(340_000)}[]]`, 400],
+    ['half a million arrays', `[${'[],'.repeat(340_000)}[]]`, 400],
     ['very deep nesting', `{"name":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400],
     ['more than 1 MB', JSON.stringify({ name: 'x'.repeat(1024 * 1024) }), 413],
-  ])('%s: %#', async (_, body, status) => {
+  ])('a body is refused: %s (%#)', async (_, body, status) => {
     const answer = await control.call('post', '/sources').type('json').send(body);
     expect([answer.status, answer.body.status]).toEqual([status, status]);
     expect(answer.text + control.logged()).not.toMatch(/planted-secret|node_modules|\.ts:/);
   });
 
-  it('are JSON whatever the Content-Type says', async () => {
+  it('bodies are JSON with any Content-Type', async () => {
     const answer = await control.call('post', '/sources').type('form').send('{"name":"from curl"}');
     expect(answer.status).toBe(201);
   });
@@ -89,12 +89,12 @@ describe('bodies', () => {
     ['get', '/catalog', 200],
     ['delete', '/sources/src_none', 404],
     ['post', '/replays/rpl_none/cancel', 503],
-  ] as const)('are not read where the operation takes none: %s %s', async (method, path, status) => {
+  ] as const)('an operation without a body does not read one: %s %s', async (method, path, status) => {
     const answer = await control.call(method, path).type('json').send('{');
     expect(answer.status).toBe(status);
   });
 
-  it('are counted in depth without recursion', () => {
+  it('the depth of a body is measured without recursion', () => {
     let deep: unknown = 1;
     for (let i = 0; i < 200_000; i++) deep = [deep];
     expect(oddity(deep)).toMatch(/deep/);
@@ -102,8 +102,8 @@ describe('bodies', () => {
   });
 });
 
-describe('answers', () => {
-  it('are kept by no cache and taken for no page', async () => {
+describe('responses', () => {
+  it('responses are not cached or rendered as a page', async () => {
     const answer = await control.call('get', '/sources');
     expect(answer.headers).toMatchObject({
       'cache-control': 'no-store',
@@ -113,13 +113,13 @@ describe('answers', () => {
     expect(answer.headers['x-powered-by']).toBeUndefined();
   });
 
-  it('say try again while Kafka is away', async () => {
+  it('a request while Kafka is away responds with 503 and Retry-After', async () => {
     control.memory.failWith(new AppError('kafka_unavailable', 'Kafka did not acknowledge in time', true));
     const answer = await control.call('post', '/sources').send({ name: 'a' });
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
   });
 
-  it('say nothing of what nobody foresaw, and log it', async () => {
+  it('an unexpected error is logged and its text is not sent', async () => {
     control.memory.failWith(new Error('planted detail'));
     const answer = await control.call('post', '/sources').send({ name: 'a' });
     expect([answer.status, answer.body.type]).toEqual([500, 'urn:waypost:problem:internal']);
@@ -129,7 +129,7 @@ describe('answers', () => {
 });
 
 describe('the catalog', () => {
-  it('tells what a destination can be set to, as JSON Schema', async () => {
+  it('the catalog contains the settings of a destination as JSON Schema', async () => {
     const { body } = await control.call('get', '/catalog');
     expect(body.data).toHaveLength(1);
     expect(body.data[0]).toMatchObject({ type: 'webhooks', name: 'Webhooks' });

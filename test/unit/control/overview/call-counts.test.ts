@@ -8,14 +8,14 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-describe('the time that is looked at', () => {
+describe('the span of a chart', () => {
   const now = 1_000_000 * MINUTE;
   it.each([
     [HOUR, MINUTE],
     [DAY, 30 * MINUTE],
     [7 * DAY, 3 * HOUR],
     [90 * DAY, 2 * DAY],
-  ])('of %d ms has steps of %d ms', (span, step) => {
+  ])('a span of %d ms has steps of %d ms', (span, step) => {
     const { sinceMs, stepMs } = spanOf(now - span, now);
     expect(stepMs).toBe(step);
     expect(sinceMs % stepMs).toBe(0);
@@ -23,7 +23,7 @@ describe('the time that is looked at', () => {
   });
 });
 
-/** A topic whose two partitions took a record each at these times. */
+/** A topic with two partitions, which each got a record at these times. */
 function topicsOf(times: Record<string, number[]>) {
   const asked: string[] = [];
   return {
@@ -37,7 +37,7 @@ function topicsOf(times: Record<string, number[]>) {
   };
 }
 
-describe('calls', () => {
+describe('the counts of calls', () => {
   const now = 2 * DAY + 3 * MINUTE - 1;
   const span = { sinceMs: 2 * DAY, stepMs: MINUTE };
 
@@ -59,7 +59,7 @@ describe('calls', () => {
   limited.add(record(limitedRecord(at, new Map([['src_1', 1]])).value, 2 * DAY + 2 * MINUTE - 1));
   for (const unreadable of ['', 'x', '{}', '{"sources":{"a":"b"}}']) limited.add(record(unreadable, 2 * DAY));
 
-  it('are counted by where the topics were', async () => {
+  it('calls are counted by the positions of the topics', async () => {
     const first = 2 * DAY;
     const kafka = topicsOf({
       messages: [first - 1, first, first + 1, first + 2 * MINUTE],
@@ -72,20 +72,20 @@ describe('calls', () => {
     ]);
   });
 
-  it('over the limit are counted by source, in the minutes that begin within the time', () => {
+  it('limited calls are counted by source, in the minutes that start within the span', () => {
     expect(limited.bySource(span.sinceMs, now)).toEqual({ src_1: 3, src_2: 4 });
     expect(limited.bySource(0, now)).toEqual({ src_1: 3, src_2: 4 });
     expect(limited.bySource(2 * DAY + 2 * MINUTE, now)).toEqual({});
   });
 
-  it('of which Kafka keeps none any more are not said to be none', async () => {
+  it('calls older than the retention are null and not 0', async () => {
     const counts = new CallCounts(topicsOf({}), limited);
     const steps = await counts.count({ sinceMs: 0, stepMs: DAY }, now);
     expect(steps.map(({ rejected }) => rejected)).toEqual([null, null, 0]);
     expect(steps.map((step) => step.limited)).toEqual([null, null, 7]);
   });
 
-  it('of a time that is over are asked for once', async () => {
+  it('positions of past times are read once', async () => {
     const kafka = topicsOf({});
     const counts = new CallCounts(kafka, limited);
     await counts.count(span, now);

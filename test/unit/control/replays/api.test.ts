@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
 
-/** Dead letters, and what the history says of them. */
+/** Creates dead letters and their rows in the history. */
 async function bury(count: number, prefix = 'dlv', userId?: string) {
   const letters = Array.from({ length: count }, (_, i) => ({ id: `${prefix}_${i}`, offset: 0 }));
   for (const letter of letters) {
@@ -83,8 +83,8 @@ it('a replay sends no dead letter of a user who was deleted after it', async () 
   expect(due()).toEqual(['lee_0/1']);
 });
 
-describe('one delivery', () => {
-  it('is sent once more, with its body and a new window', async () => {
+describe('replaying one delivery', () => {
+  it('a delivery is sent again with its body and a new window', async () => {
     await bury(1);
     const answer = await control.call('post', '/deliveries/dlv_0/replay');
     expect([answer.status, answer.body]).toEqual([202, { id: 'dlv_0', replay: 1, status: 'waiting' }]);
@@ -93,7 +93,7 @@ describe('one delivery', () => {
     expect(control.memory.records('attempts')).toHaveLength(1);
   });
 
-  it('is not, while it is under way, its destination is off, or its body is gone', async () => {
+  it('a delivery is not replayed while it is in progress, its destination is off, or its body is gone', async () => {
     await record(aWait({ delivery: 'dlv_w', destination }), anAttempt({ delivery: 'dlv_gone', destination }));
     const statuses = async () =>
       Promise.all(
@@ -109,8 +109,8 @@ describe('one delivery', () => {
   });
 });
 
-describe('all within a scope', () => {
-  it('are counted, then sent, each once; what succeeded is left out', async () => {
+describe('replaying a scope', () => {
+  it('a replay counts deliveries, then sends each once, without delivered ones', async () => {
     await bury(40);
     await bury(2, 'delivered');
     await record(
@@ -123,14 +123,14 @@ describe('all within a scope', () => {
     expect(due().sort()).toEqual(Array.from({ length: 40 }, (_, i) => `dlv_${i}/1`).sort());
   });
 
-  it('may only be counted', async () => {
+  it('a preview only counts', async () => {
     await bury(7);
     const { body } = await start({ preview: true });
     expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 7, sent: 0, preview: true });
     expect(due()).toEqual([]);
   });
 
-  it('are of the times asked for', async () => {
+  it('a replay sends deliveries of the given span', async () => {
     await bury(3);
     for (const [times, matched] of [
       [{ from: at(0), to: at(1) }, 3],
@@ -142,9 +142,9 @@ describe('all within a scope', () => {
     }
   });
 
-  it('stop when they are cancelled, and go on where they stopped', async () => {
+  it('a cancelled replay stops, and continues there when resumed', async () => {
     await bury(50);
-    // The clock of the test stands still: the first piece is sent, and the next waits for ever.
+    // The clock of the test stands still: the first chunk is sent, and the next one waits forever.
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
     const cancelled = (await control.call('post', `/replays/${body.id}/cancel`)).body;
@@ -159,7 +159,7 @@ describe('all within a scope', () => {
     expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
   });
 
-  /** Another process takes over. @returns what lets its time pass */
+  /** Starts another process that takes over. @returns the timer that advances its clock */
   async function nextProcess(): Promise<NodeJS.Timeout> {
     const next = await controlUnderTest({ database, memory: control.memory });
     next.clock.now = new Date(at(3_600));
@@ -169,7 +169,7 @@ describe('all within a scope', () => {
     return passing;
   }
 
-  it('go on in the next process', async () => {
+  it('a replay continues in the next process', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -183,7 +183,7 @@ describe('all within a scope', () => {
   it.each([
     ['whose clock is an hour ahead of the brokers', 3_600_000, [{ partition: 0, low: 0, high: 0 }]],
     ['of a version that saved no positions', 0, undefined],
-  ])('go on behind what a process had sent and not saved when it was killed, one %s', async (_, aheadMs, sentUpTo) => {
+  ])('a replay continues after the unsaved records of a process that was killed, one %s', async (_, aheadMs, sentUpTo) => {
     await bury(50);
     control.clock.now = new Date(Date.now() + aheadMs);
     const { body } = await start({ maxPerSecond: 50 });
@@ -201,7 +201,7 @@ describe('all within a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
-  it('run on in the other process when the lease of the first ran out, which sends nothing more', async () => {
+  it('a replay moves to another process when the lease expires, and the first one sends nothing more', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -209,7 +209,7 @@ describe('all within a scope', () => {
     const passing = await nextProcess();
     expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
     clearInterval(passing);
-    // The first process was frozen, and its clock goes on.
+    // The first process was stopped, and its clock continued.
     first.clock.now = new Date(at(7_200));
     await first.replays.look();
     await first.replays.stop();
@@ -218,7 +218,7 @@ describe('all within a scope', () => {
     expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({ status: 'done', sent: 50 });
   });
 
-  it('stay cancelled when they are cancelled through another process than the one that runs them', async () => {
+  it('a replay cancelled through another process stays cancelled', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -240,7 +240,7 @@ describe('all within a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
-  it('wait for a history that lags, which knows what was delivered meanwhile', async () => {
+  it('a replay waits for a history that lags and knows what was delivered since', async () => {
     let behind = true;
     control = await controlUnderTest({ database, memory: control.memory, historyHasRead: () => !behind });
     control.clock.now = new Date(at(3_600));
@@ -259,7 +259,7 @@ describe('all within a scope', () => {
     expect(due()).toEqual(['dlv_1/1']);
   });
 
-  it('wait while Kafka takes nothing', async () => {
+  it('a replay waits while Kafka accepts nothing', async () => {
     await bury(5);
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
     const { body } = await start();
@@ -273,7 +273,7 @@ describe('all within a scope', () => {
     expect(due()).toHaveLength(5);
   });
 
-  it('fail where the destination is switched off meanwhile', async () => {
+  it('a replay fails if its destination is switched off', async () => {
     await bury(50);
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
@@ -282,7 +282,7 @@ describe('all within a scope', () => {
     expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);
   });
 
-  it('are listed', async () => {
+  it('replays are listed', async () => {
     const first = (await start()).body;
     await ended(first.id);
     control.clock.now = new Date(at(3_700));
@@ -299,17 +299,17 @@ describe('all within a scope', () => {
 
   it.each([
     ['no destination', { destination: undefined }, 422, '#/destination'],
-    ['one that is none', { destination: 'dst_none' }, 422, '#/destination'],
-    ['times the wrong way round', { from: at(10), to: at(5) }, 422, '#/to'],
-    ['what is under way', { status: 'retrying' }, 422, '#/status'],
-    ['a time that is none', { from: 'yesterday' }, 422, '#/from'],
-    ['an unknown word', { since: at(1) }, 422, '#/since'],
-  ])('are refused: %s', async (_, body, status, pointer) => {
+    ['an unknown destination', { destination: 'dst_none' }, 422, '#/destination'],
+    ['a span that ends before its start', { from: at(10), to: at(5) }, 422, '#/to'],
+    ['a status of deliveries in progress', { status: 'retrying' }, 422, '#/status'],
+    ['a time that is not a time', { from: 'yesterday' }, 422, '#/from'],
+    ['an unknown field', { since: at(1) }, 422, '#/since'],
+  ])('a replay is refused: %s', async (_, body, status, pointer) => {
     const answer = await start(body);
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([status, pointer]);
   });
 
-  it('are refused where the destination is off', async () => {
+  it('a replay is refused if its destination is off', async () => {
     await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
     expect((await start()).status).toBe(409);
   });

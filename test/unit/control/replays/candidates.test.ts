@@ -74,39 +74,39 @@ const call = (over: object = {}, acceptedAtMs = START) => {
   return inRecord('messages', headers, JSON.stringify(message));
 };
 
-describe('of dead letters', () => {
+describe('dead letters', () => {
   it.each<[string, InRecord, Partial<Scope>, boolean]>([
-    ['one of the destination', letter(), {}, true],
-    ['one of another', letter({ destinationId: 'dst_2' }), {}, false],
-    ['of the type', letter(), { type: 'track' }, true],
-    ['of another type', letter(), { type: 'page' }, false],
-    ['at the beginning of the time', letter(), { from: START }, true],
-    ['before it', letter(), { from: START + 1 }, false],
-    ['at its end, which is not part of it', letter(), { to: START }, false],
-    ['a test', letter({ test: true }), {}, false],
-    ['one that cannot be read', inRecord('webhooks.dead', { format: '1' }, 'x'), {}, false],
-  ])('%s', (_, record, over, taken) => {
+    ['a dead letter of the destination', letter(), {}, true],
+    ['no dead letter of another destination', letter({ destinationId: 'dst_2' }), {}, false],
+    ['a dead letter of the type', letter(), { type: 'track' }, true],
+    ['no dead letter of another type', letter(), { type: 'page' }, false],
+    ['a dead letter from the start of the span', letter(), { from: START }, true],
+    ['no dead letter from before the span', letter(), { from: START + 1 }, false],
+    ['no dead letter from the end of the span, which is exclusive', letter(), { to: START }, false],
+    ['no test send', letter({ test: true }), {}, false],
+    ['no unreadable record', inRecord('webhooks.dead', { format: '1' }, 'x'), {}, false],
+  ])('a replay of dead letters selects %s (%#)', (_, record, over, taken) => {
     expect(candidateOf(record, { ...SCOPE, ...over }, config()) !== undefined).toBe(taken);
   });
 });
 
-describe('of messages', () => {
+describe('messages', () => {
   const scope: Scope = { ...SCOPE, origin: 'messages' };
   it.each<[string, InRecord, ReturnType<typeof config>, boolean]>([
-    ['one for the destination', call(), config(), true],
-    ['excluded by the caller', call({ integrations: { All: false } }), config(), false],
-    ['included by name', call({ integrations: { All: false, Webhooks: true } }), config(), true],
-    ['of a type that it does not want', call(), config(undefined, { ...DESTINATION, types: ['page'] }), false],
-    ['of a source that is not connected', call(), config(undefined, { ...DESTINATION, sources: [] }), false],
-    ['of a source that is off', call(), config(aSource({ enabled: false })), false],
-    ['of a source that is gone', call(), config(aSource({ id: 'src_9' })), false],
-    ['that is none', inRecord('messages', call().headers as never, 'x'), config(), false],
-    ['after the time', call({}, START + 10_000), config(), false],
-  ])('%s', (_, record, view, taken) => {
+    ['a message for the destination', call(), config(), true],
+    ['no message that the caller excludes', call({ integrations: { All: false } }), config(), false],
+    ['a message that the caller includes by name', call({ integrations: { All: false, Webhooks: true } }), config(), true],
+    ['no message of an unwanted type', call(), config(undefined, { ...DESTINATION, types: ['page'] }), false],
+    ['no message of a source without a connection', call(), config(undefined, { ...DESTINATION, sources: [] }), false],
+    ['no message of a source that is off', call(), config(aSource({ enabled: false })), false],
+    ['no message of a deleted source', call(), config(aSource({ id: 'src_9' })), false],
+    ['no unreadable message', inRecord('messages', call().headers as never, 'x'), config(), false],
+    ['no message after the span', call({}, START + 10_000), config(), false],
+  ])('a replay of messages selects %s (%#)', (_, record, view, taken) => {
     expect(candidateOf(record, scope, view) !== undefined).toBe(taken);
   });
 
-  it('is the delivery that the router would have made, with its body', () => {
+  it('a candidate from a message is the delivery of the router, with its body', () => {
     const candidate = candidateOf(call(), scope, config())!;
     expect(candidate.delivery.id).toBe(deliveryId('src_1', 'msg-1', 'dst_1'));
     expect(candidate.key).toMatch(/^dst_1:\d$/);
@@ -114,40 +114,40 @@ describe('of messages', () => {
   });
 });
 
-describe('the number of its replay', () => {
+describe('replay numbers', () => {
   const dead = heldDelivery(letter())!;
   const deadTwice = heldDelivery(letter({ replay: 1 }))!;
   const message = candidateOf(call(), { ...SCOPE, origin: 'messages' }, config())!;
   const known = (status: Known['status'], replay = 0): Known => ({ status, replay });
   it.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
     ['a dead letter', dead, known('dead'), {}, 1],
-    ['that the history does not know', dead, undefined, {}, 1],
-    ['whose death the history has not read yet', dead, known('retrying'), {}, 1],
-    ['that was delivered since', dead, known('delivered'), {}, undefined],
-    ['the same, asked for', dead, known('delivered'), { includeDelivered: true }, 1],
-    ['that is under way again', dead, known('waiting', 1), {}, undefined],
-    ['that died again: this letter is the old one', dead, known('dead', 1), {}, undefined],
-    ['and this the new one', deadTwice, known('dead', 1), {}, 2],
-    ['of another status', dead, known('cancelled'), { status: 'dead' }, undefined],
-    ['of the status', dead, known('dead'), { status: 'dead' }, 1],
-    ['a message that was never for it', message, undefined, { origin: 'messages' }, 1],
-    ['that was delivered', message, known('delivered'), { origin: 'messages' }, undefined],
-    ['the same, asked for', message, known('delivered', 2), { origin: 'messages', includeDelivered: true }, 3],
-    ['that is under way', message, known('retrying'), { origin: 'messages', includeDelivered: true }, undefined],
-    ['that was cancelled', message, known('cancelled'), { origin: 'messages', status: 'cancelled' }, 1],
+    ['a dead letter that the history does not know', dead, undefined, {}, 1],
+    ['a dead letter that the history has not read yet', dead, known('retrying'), {}, 1],
+    ['a dead letter delivered since', dead, known('delivered'), {}, undefined],
+    ['a requested dead letter delivered since', dead, known('delivered'), { includeDelivered: true }, 1],
+    ['a dead letter whose replay is in progress', dead, known('waiting', 1), {}, undefined],
+    ['the old dead letter of a replay with a new one', dead, known('dead', 1), {}, undefined],
+    ['the new dead letter of a replay', deadTwice, known('dead', 1), {}, 2],
+    ['a dead letter with another status than the requested one', dead, known('cancelled'), { status: 'dead' }, undefined],
+    ['a dead letter with the requested status', dead, known('dead'), { status: 'dead' }, 1],
+    ['a message without a delivery so far', message, undefined, { origin: 'messages' }, 1],
+    ['a delivered message', message, known('delivered'), { origin: 'messages' }, undefined],
+    ['a requested delivered message', message, known('delivered', 2), { origin: 'messages', includeDelivered: true }, 3],
+    ['a message in progress', message, known('retrying'), { origin: 'messages', includeDelivered: true }, undefined],
+    ['a cancelled message', message, known('cancelled'), { origin: 'messages', status: 'cancelled' }, 1],
     [
-      'that is unknown, where a status is asked for',
+      'an unknown message if a status is requested',
       message,
       undefined,
       { origin: 'messages', status: 'cancelled' },
       undefined,
     ],
-  ])('%s', (_, candidate, row, over, expected) => {
+  ])('the replay number is right for %s (%#)', (_, candidate, row, over, expected) => {
     expect(replayNumber(candidate, row, { ...SCOPE, ...over })).toBe(expected);
   });
 });
 
-it('is sent as the same delivery with a new window, and said so', () => {
+it('a replay record is the same delivery with a new window, and has an event', () => {
   const context = { nowMs: START + 60_000, windowMs: 3_600_000 };
   const [event, record] = replayRecords(heldDelivery(letter())!, 1, context);
   expect(record).toMatchObject({ topic: 'webhooks.due', key: 'dst_1:3', value: Buffer.from('{}') });

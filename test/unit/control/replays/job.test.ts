@@ -27,13 +27,13 @@ const job = (over: Partial<Job> = {}): Job => ({
 });
 const at = (...next: number[]) => places.map((place, i) => ({ ...place, next: next[i]! }));
 
-it('goes through its partitions one after the other', () => {
+it('a pass reads the partitions one after the other', () => {
   expect(currentPlace(job())?.partition).toBe(0);
   expect(currentPlace(job({ places: at(10, 5, 0) }))?.partition).toBe(2);
   expect(currentPlace(job({ places: at(10, 5, 30) }))).toBeUndefined();
 });
 
-it('sends after it has counted, from the beginning', () => {
+it('a replay counts first, then sends from the beginning', () => {
   const counted = job({ places: at(10, 5, 30), matched: 4 });
   expect(nextPass(counted)).toEqual({ ...counted, status: 'running', pass: 'running', places });
 });
@@ -42,7 +42,7 @@ it.each<[string, Partial<Job>]>([
   ['only counted', { preview: true, matched: 4 }],
   ['found nothing', { matched: 0 }],
   ['sent all', { status: 'running', pass: 'running', matched: 4 }],
-])('is done where it %s', (_, over) => {
+])('a replay is done if it %s', (_, over) => {
   expect(nextPass(job(over)).status).toBe('done');
 });
 
@@ -50,9 +50,9 @@ it.each<[string, Partial<Job>, number]>([
   ['nothing yet', {}, 0],
   ['a part', { places: at(10, 5, 0) }, 0.25],
   ['all', { places: at(10, 5, 30) }, 1],
-  ['nothing to do', { places: [] }, 1],
+  ['an empty scope', { places: [] }, 1],
   ['done', { status: 'done' }, 1],
-])('tells how far it is: %s', (_, over, progress) => {
+])('the progress is right after %s', (_, over, progress) => {
   expect(progressOf(job(over))).toBe(progress);
 });
 
@@ -61,6 +61,6 @@ it.each([
   [7, 1],
   [100, 20],
   [10_000, 500],
-])('at %d a second it sends in pieces of %d', (rate, size) => {
+])('at %d a second a replay sends chunks of %d', (rate, size) => {
   expect(chunkOf(rate)).toBe(size);
 });

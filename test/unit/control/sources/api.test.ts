@@ -8,7 +8,7 @@ const make = async (name = 'Site') =>
   (await control.call('post', '/sources').send({ name })).body as Record<string, string>;
 
 describe('sources', () => {
-  it('are made, read, changed and deleted', async () => {
+  it('sources are created, read, changed and deleted', async () => {
     const made = await control.call('post', '/sources').send({ name: 'Site' });
     expect(made.status).toBe(201);
     expect(made.body).toEqual({
@@ -35,7 +35,7 @@ describe('sources', () => {
     expect((await control.call('delete', path)).status).toBe(404);
   });
 
-  it('come in pages', async () => {
+  it('sources are listed in pages', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
       control.clock.now = new Date(control.clock.now.getTime() + 1);
@@ -49,13 +49,13 @@ describe('sources', () => {
     expect(rest.body.next).toBeNull();
   });
 
-  it.each(['limit=0', 'limit=201', 'limit=x', 'limit=-1', 'after=a&after=b'])('refuse the page %s', async (query) => {
+  it.each(['limit=0', 'limit=201', 'limit=x', 'limit=-1', 'after=a&after=b'])('the page parameter %s is refused', async (query) => {
     const answer = await control.call('get', `/sources?${query}`);
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([{ parameter: query.split('=')[0], detail: expect.any(String) }]);
   });
 
-  it('rotate their key: the old one holds for the overlap', async () => {
+  it('a rotated key keeps the old one valid for the overlap', async () => {
     const { id, writeKey } = await make();
     const rotated = await control.call('post', `/sources/${id}/rotate-key`).send({ overlap: '1h' });
     expect(rotated.status).toBe(200);
@@ -73,12 +73,12 @@ describe('sources', () => {
   });
 
   it.each([
-    ['nothing', {}, ['#/name']],
-    ['wrong kinds', { name: 7, enabled: 'yes' }, ['#/name', '#/enabled']],
+    ['no fields', {}, ['#/name']],
+    ['wrong types', { name: 7, enabled: 'yes' }, ['#/name', '#/enabled']],
     ['an empty name', { name: '  ' }, ['#/name']],
     ['a long name', { name: 'x'.repeat(201) }, ['#/name']],
     ['unknown keys', { name: 'a', writeKey: 'mine', 'a/b~c': 1 }, ['#/writeKey', '#/a~1b~0c']],
-  ])('refuse %s, naming every bad field', async (_, body, pointers) => {
+  ])('a source with %s is refused, and every bad field is named', async (_, body, pointers) => {
     const answer = await control.call('post', '/sources').send(body);
     expect(answer.status).toBe(422);
     expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
@@ -90,7 +90,7 @@ describe('sources', () => {
     expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toEqual(pointers);
   });
 
-  it('have limits and a trust, which a patch merges', async () => {
+  it('a source has limits and a trust setting, which a patch merges', async () => {
     const limits = { maxPerSecond: 50, burst: '10s' };
     const made = await control.call('post', '/sources').send({ name: 'Site', limits, trust: 'browser' });
     expect(made.body).toMatchObject({ limits: { ...limits, maxBytesPerSecond: null }, trust: 'browser' });
@@ -113,18 +113,18 @@ describe('sources', () => {
     [{ limits: { maxPerMinute: 1 } }, '#/limits/maxPerMinute'],
     [{ limits: 5 }, '#/limits'],
     [{ trust: 'friend' }, '#/trust'],
-  ])('refuse %j', async (fields, pointer) => {
+  ])('a source with %j is refused', async (fields, pointer) => {
     const answer = await control.call('post', '/sources').send({ name: 'Site', ...fields });
     expect([answer.status, answer.body.errors]).toEqual([422, [{ pointer, detail: expect.any(String) }]]);
   });
 
-  it('cannot lose their name by a patch', async () => {
+  it('a patch cannot remove the name of a source', async () => {
     const { id } = await make();
     const answer = await control.call('patch', `/sources/${id}`).send({ name: null, enabled: null });
     expect(answer.body.errors).toEqual([{ pointer: '#/name', detail: 'is required' }]);
   });
 
-  it('refuse an overlap that is none', async () => {
+  it('an invalid overlap is refused', async () => {
     const { id } = await make();
     for (const overlap of ['soon', '31d', 5]) {
       const answer = await control.call('post', `/sources/${id}/rotate-key`).send({ overlap });
@@ -132,7 +132,7 @@ describe('sources', () => {
     }
   });
 
-  it('hold two patches that were sent at once', async () => {
+  it('two concurrent patches both apply', async () => {
     const { id } = await make();
     await Promise.all([
       control.call('patch', `/sources/${id}`).send({ name: 'both' }),
@@ -154,7 +154,7 @@ describe('If-Match', () => {
     ['"2"', 412],
     ['W/"1"', 412],
     ['1', 412],
-  ])('%s answers %d', async (tag, status) => {
+  ])('If-Match %s responds with %d', async (tag, status) => {
     const { id } = await make();
     const answer = await control.call('patch', `/sources/${id}`).set('If-Match', tag).send({ name: 'new' });
     expect(answer.status).toBe(status);
@@ -163,10 +163,10 @@ describe('If-Match', () => {
   });
 });
 
-describe('in a system that this version made, a write key', () => {
+describe('a write key of a new system', () => {
   beforeEach(async () => (control = await controlUnderTest({ isNew: true })));
 
-  it('is not readable in config, and administrators see it', async () => {
+  it('a write key is encrypted in config, and administrators see it', async () => {
     const made = await control.call('post', '/sources').send({ name: 'Site' });
     const rotated = await control.call('post', `/sources/${made.body.id}/rotate-key`).send({});
     const keys = [rotated.body.writeKey, made.body.writeKey];
@@ -181,7 +181,7 @@ describe('in a system that this version made, a write key', () => {
   });
 });
 
-it('in a system that an earlier version made, a write key stays readable for its ingest until config is resealed', async () => {
+it('a write key in a system of an earlier version stays readable for its ingest until config is resealed', async () => {
   const first = await control.call('post', '/sources').send({ name: 'Site' });
   const later = await controlUnderTest({ memory: control.memory, isNew: true });
   const made = await later.call('post', '/sources').send({ name: 'Shop' });

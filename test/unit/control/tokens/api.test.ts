@@ -13,7 +13,7 @@ const post = (fields: object) => control.call('post', '/tokens').send({ name: 'K
 const as = (token: string, path: string, on = control) =>
   supertest(on.app).get(`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
 
-it('a token has an expiry and a list of rights, and reads null where it has none', async () => {
+it('a token has an expiry and a list of rights, or null without them', async () => {
   const plain = await post({});
   expect(plain.body).toMatchObject({ rights: null, expiresAt: null, lastUsedAt: null });
   const made = await post({ expiresAt: '2026-02-01T01:00:00+01:00', rights: ['events:read', 'events:read'] });
@@ -28,7 +28,7 @@ it('a token has an expiry and a list of rights, and reads null where it has none
   expect((await patch({ rights: null, expiresAt: null })).body).toMatchObject({ rights: null, expiresAt: null });
 });
 
-it('an expired token can still be renamed and prolonged', async () => {
+it('an expired token can be renamed and prolonged', async () => {
   const { id } = (await post({ expiresAt: '2026-02-01T00:00:00Z' })).body;
   control.clock.now = new Date('2026-03-01T00:00:00Z');
   const patch = (body: object) => control.call('patch', `/tokens/${id}`).send(body);
@@ -50,7 +50,7 @@ it.each([
   expect((await control.call('get', '/tokens')).body.data).toEqual([]);
 });
 
-it('a token with a list of rights makes no token that has more', async () => {
+it('a token with a list of rights creates no token with more rights', async () => {
   const rights = ['tokens:read', 'tokens:write', 'events:read'];
   const { token, id } = (await post({ role: 'admin', rights })).body;
   const send = (method: 'post' | 'patch', path: string, body: object) =>
@@ -61,7 +61,7 @@ it('a token with a list of rights makes no token that has more', async () => {
   expect((await send('patch', `/tokens/${id}`, { rights: null })).status).toBe(403);
 });
 
-describe('a token that expires', () => {
+describe('an expiring token', () => {
   const end = '2026-02-01T00:00:00.000Z';
   const later = '2026-02-02T00:00:00.000Z';
   const made = async () => {
@@ -71,7 +71,7 @@ describe('a token that expires', () => {
     return { id, send };
   };
 
-  it('makes no token that ends later than itself', async () => {
+  it('an expiring token creates no token that ends later', async () => {
     const { send } = await made();
     const create = (fields: object) => send('post', '/tokens', { name: 'a', role: 'admin', ...fields });
     const refused = await create({});
@@ -80,7 +80,7 @@ describe('a token that expires', () => {
     expect((await create({ expiresAt: end })).status).toBe(201);
   });
 
-  it('prolongs neither itself nor another token beyond its end', async () => {
+  it('an expiring token prolongs neither itself nor another token beyond its end', async () => {
     const { id, send } = await made();
     const other = (await post({ expiresAt: '2026-01-15T00:00:00Z' })).body.id as string;
     for (const each of [id, other]) {
@@ -91,7 +91,7 @@ describe('a token that expires', () => {
     expect((await send('patch', `/tokens/${id}`, { name: 'Kim again' })).status).toBe(200);
   });
 
-  it('renames a token that has no end, and may give it one', async () => {
+  it('an expiring token renames a token without an end, and may give it one', async () => {
     const { send } = await made();
     const other = (await post({})).body.id as string;
     expect((await send('patch', `/tokens/${other}`, { name: 'Lee' })).status).toBe(200);
@@ -106,7 +106,7 @@ it('every path of the API has its resource among the rights', () => {
   expect(RIGHTS).toContain('events:read');
 });
 
-it('a token that an earlier version made opens the API, and its new fields read null', async () => {
+it('a token of an earlier version opens the API, and its new fields are null', async () => {
   const token = 'wpt_planted-by-an-earlier-version';
   const at = '2026-01-01T00:00:00.000Z';
   const hash = 'JZjF4wj3BwBwfoInROiB4tvd18G7vt3rr-4hi03Ku2g';
@@ -124,7 +124,7 @@ describe('the last use of a token', () => {
   beforeAll(async () => (database = await memoryDatabase()), 60_000);
   afterAll(() => database.close());
 
-  it('is kept to the minute in the database, and never in config', async () => {
+  it('the last use of a token is stored to the minute in the database, and never in config', async () => {
     control = await controlUnderTest({ database });
     const { id, token } = (await post({})).body;
     const lastUse = async (on: ControlUnderTest) => (await on.call('get', `/tokens/${id}`)).body.lastUsedAt;
