@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
 import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigReader } from '../../shared/config/types';
@@ -24,7 +25,10 @@ import { EventNames } from './sources/event-names';
 import { openEvents } from './debugger/events';
 import { History } from './history/history';
 import { markNewSystem } from './config/new-system';
-import { retentionOf, openDatabase } from './history/open';
+import { type Database } from './history/database';
+import { openPglite } from './history/pglite';
+import { openPostgres } from './history/postgres';
+import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/limited-calls';
 import { openProfiles } from './audiences/profiles';
 import { Replays } from './replays/runner';
@@ -37,6 +41,11 @@ import { observeAlerts, observeHistory, watched } from './telemetry';
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 /** Longer than the election of a leader takes, and shorter than people wait. */
 const GIVE_UP_MS = 10_000;
+
+const MB = 1024 * 1024;
+/** A laptop's disk, compared to a server that somebody chose for this. */
+const EMBEDDED_MB = 2_048;
+const SERVER_MB = 102_400;
 
 export interface RunningControl extends Running {
   port: number;
@@ -182,6 +191,19 @@ function requireAdminToken(settings: Settings): string {
     'bad_settings',
     'WAYPOST_ADMIN_TOKEN is not set. Give control a token of 16 characters or more (openssl rand -hex 32); who brings it may do everything.',
   );
+}
+
+function openDatabase(settings: Settings): Promise<Database> {
+  const { WAYPOST_DATABASE_URL: url, WAYPOST_DATA_DIR: dataDir } = settings;
+  return url === undefined ? openPglite(join(dataDir, 'history')) : openPostgres(url);
+}
+
+function retentionOf(settings: Settings): Retention {
+  const defaultMb = settings.WAYPOST_DATABASE_URL === undefined ? EMBEDDED_MB : SERVER_MB;
+  return {
+    forMs: settings.WAYPOST_HISTORY_RETENTION,
+    maxBytes: (settings.WAYPOST_HISTORY_MAX_MB ?? defaultMb) * MB,
+  };
 }
 
 /** Accepts no more connections, waits for current requests, and closes them after the deadline. */

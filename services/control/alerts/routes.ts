@@ -4,13 +4,16 @@ import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { Problem } from '../http/problem';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
-import { sampleAlert } from './alert-delivery';
+import { alertDelivery, sampleAlert } from './alert-delivery';
+import { type Notice, noticeView } from './notice';
 import { alertsView, blankAlerts, patchAlerts } from './settings';
+import { acknowledge, getNotice, listNotices } from './store';
 import { type ControlContext } from '../context';
 import { type At } from '../config/config-entries';
 import { newId, newSharedSecret } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
 import { etag, requireMatch } from '../http/preconditions';
+import { decodeCursor, encodeCursor } from '../http/query';
 import { rotateSecret } from '../destinations/secrets';
 
 /** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */
@@ -56,4 +59,35 @@ async function change(
   if (config.destination(ALERTS_ID)) return entries.change('destination', at, decide);
   requireMatch(at.ifMatch, 0);
   return entries.create('destination', at.by, () => decide(blankAlerts(now())));
+}
+
+/** /api/v1/notices */
+export function noticeHandlers({ history, now }: ControlContext): HandlersOf<'notices'> {
+  return {
+    'GET /notices': async ({ query: { limit, after, ...filter }, res }) => {
+      const page = { limit: limit + 1, after: decodeCursor(after) };
+      const found = await history.ask((database) => listNotices(database, filter, page));
+      const notices = found.slice(0, limit);
+      const last = notices.at(-1);
+      const next = found.length > limit && last ? encodeCursor(last.at, last.id) : null;
+      res.json({ data: notices.map(shown), next });
+    },
+    'GET /notices/{id}': async ({ id, res }) => {
+      res.json(shown(required(id, await history.ask((database) => getNotice(database, id)))));
+    },
+    'POST /notices/{id}/acknowledge': async ({ id, by, res }) => {
+      const acknowledged = { at: now().getTime(), by: { id: by.id, name: by.name } };
+      res.json(shown(required(id, await history.ask((database) => acknowledge(database, id, acknowledged)))));
+    },
+  };
+}
+
+/** Adds the alert's delivery, so that a client can look up whether it arrived. */
+function shown(notice: Notice) {
+  return { ...noticeView(notice), delivery: notice.alert === 'sent' ? alertDelivery(notice.id) : null };
+}
+
+function required(id: string, notice: Notice | undefined): Notice {
+  if (notice) return notice;
+  throw new Problem('not_found', `Unknown notice ${JSON.stringify(id.slice(0, 100))}`);
 }

@@ -1,5 +1,3 @@
-import { sumOf } from './sum-of';
-
 /** Estimates the size of an audience from samples. Pure. */
 
 /** The sample of one partition. */
@@ -57,4 +55,9 @@ function varianceOf({ profiles, known, members }: Known): number {
   const share = (members + 2) / (known + 4);
   const left = Math.max(0, 1 - known / Math.max(1, profiles));
   return (profiles ** 2 * left * share * (1 - share)) / (known + 4);
+}
+
+/** Adds up a value of each element. */
+export function sumOf<T>(all: readonly T[], read: (each: T) => number): number {
+  return all.reduce((total, each) => total + read(each), 0);
 }

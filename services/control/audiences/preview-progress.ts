@@ -1,6 +1,5 @@
 import { type ProfileResult, type PreviewResult, type SampleUser } from '../../../shared/model/profile-queries';
-import { estimate } from './estimate';
-import { sumOf } from './sum-of';
+import { estimate, sumOf } from './estimate';
 
 /**
  * Combines the results of a preview. Pure.

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { ROLES } from '../../../shared/model/config';
-import { AUDIT_KINDS } from '../audit/query';
-import { ACTIONS } from '../audit/model';
+import { ACTIONS, AUDIT_KINDS } from '../audit/model';
 import { RIGHTS } from './rights';
 
 /** Response schemas of tokens, sessions and the audit trail. */
+
+/** The body that starts a session. */
+export const sessionSchema = z.strictObject({ token: z.string().min(1).max(500).meta({ writeOnly: true }) });
 
 const time = z.iso.datetime();
 const changed = { version: z.int(), createdAt: time, updatedAt: time };

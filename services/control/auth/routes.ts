@@ -2,7 +2,7 @@ import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { type Access, isOverTls, isSameOrigin, requireUnexpired, sessionCookie, sessionOf } from './authenticate';
 import { type Identity } from './identities';
-import { sessionSchema } from './session-schema';
+import { sessionSchema } from './responses';
 import { SESSION_MS } from './sessions';
 import { parseBody } from '../http/fields';
 import { type Call, type HandlersOf } from '../http/mount';

@@ -1,13 +1,17 @@
 import { z } from 'zod';
-import { type Message } from '../../../shared/model/message';
+import { CALL_TYPES, type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type Entry } from './buffer';
 import { parseBody } from '../http/fields';
+import { pageParameters } from '../http/query';
 
-/** Checks a filter and tries it on recent events, before anything depends on it. */
+/**
+ * Filters of events: the query parameters of the debugger, and conditions, which are checked and tried on recent events
+ * before anything depends on them.
+ */
 
 const MAX_TRIED = 500;
 /** A person waits for the result, and other requests for control. The remaining events are not tried. */
@@ -42,6 +46,20 @@ export const tryFilterSchema = z.strictObject({
     .default(50)
     .meta({ description: 'Maximum number of accepted events, newest first' }),
 });
+
+const text = z.string().min(1).max(500);
+
+export const streamQuery = z.strictObject({
+  source: text.optional(),
+  type: z.enum([...CALL_TYPES, 'delete']).optional(),
+  user: text.optional().meta({ description: 'userId or anonymousId' }),
+  accepted: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .optional()
+    .meta({ description: 'true: only accepted events; false: only rejected ones' }),
+});
+export const eventsQuery = streamQuery.extend(pageParameters.shape);
 
 /** A filter and the events to try it on. */
 export interface Trial {

@@ -11,6 +11,7 @@ import { type At } from '../config/config-entries';
 import { newId, newSharedSecret } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
 import { etag, page } from '../http/preconditions';
+import { destinationJsonSchema } from './schema';
 import { rotateSecret } from './secrets';
 import { tried } from '../debugger/filter-routes';
 
@@ -100,4 +101,20 @@ function making({ encryptor, config, now }: ControlContext, id: string): Making 
     newWebhookId: () => newId('whk', time),
     sourceExists: (source) => config.source(source) !== undefined,
   };
+}
+
+/** /api/v1/catalog: the available integrations and the settings of each. */
+export function catalogHandlers(): HandlersOf<'catalog'> {
+  const catalog = {
+    data: [
+      {
+        type: 'webhooks',
+        name: 'Webhooks',
+        description: 'Sends each message as a signed HTTP POST to up to five URLs',
+        settings: destinationJsonSchema(),
+      },
+    ],
+    next: null,
+  };
+  return { 'GET /catalog': ({ res }) => void res.json(catalog) };
 }

@@ -2,20 +2,17 @@ import express, { type Express, type RequestHandler } from 'express';
 import { answerProblems, noSuchPath } from './problem';
 import { type Access, isOverTls } from '../auth/authenticate';
 import { type ControlContext } from '../context';
-import { type Handlers, mount } from './mount';
-import { aboutHandlers } from './about-routes';
-import { alertHandlers } from '../alerts/routes';
+import { type Handlers, type HandlersOf, mount } from './mount';
+import { openApi } from './openapi';
+import { alertHandlers, noticeHandlers } from '../alerts/routes';
 import { auditHandlers } from '../audit/routes';
-import { catalogHandlers } from '../destinations/catalog-routes';
 import { consoleRoutes } from './console-routes';
 import { audienceHandlers, computedTraitHandlers } from '../audiences/routes';
 import { deletionHandlers } from '../deletions/routes';
 import { deliveryHandlers } from '../deliveries/routes';
-import { destinationHandlers } from '../destinations/routes';
+import { catalogHandlers, destinationHandlers } from '../destinations/routes';
 import { eventHandlers } from '../debugger/routes';
 import { filterHandlers } from '../debugger/filter-routes';
-import { noticeHandlers } from '../alerts/notice-routes';
-import { openApiHandlers } from './openapi-routes';
 import { overviewHandlers } from '../overview/routes';
 import { replayHandlers } from '../replays/routes';
 import { sessionHandlers } from '../auth/routes';
@@ -64,6 +61,17 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
     ...sourceHandlers(deps),
     ...tokenHandlers(deps),
   };
+}
+
+/** /api/v1/about: what clients need to know about this installation. */
+export function aboutHandlers({ ingest }: Pick<ControlContext, 'ingest'>): HandlersOf<'about'> {
+  return { 'GET /about': ({ res }) => void res.json({ ingest }) };
+}
+
+/** /api/v1/openapi.json: public, since it is the same for all clients and contains no secret. */
+export function openApiHandlers(): HandlersOf<'openapi.json'> {
+  const text = JSON.stringify(openApi());
+  return { 'GET /openapi.json': ({ res }) => void res.type('json').send(text) };
 }
 
 /** 180 days, without subdomains. Browsers ignore it over plain http. */

@@ -1,7 +1,7 @@
 import { noticesQuery } from '../alerts/notice';
 import { deletionSchema, deletionsQuery } from '../deletions/model';
 import { deliveriesQuery } from '../deliveries/model';
-import { eventsQuery, streamQuery } from '../debugger/query';
+import { eventsQuery, streamQuery } from '../debugger/filters';
 import { type Operation, type OperationKey } from './operation';
 import { callsQuery, overviewQuery } from '../overview/model';
 import { pageParameters } from './query';

@@ -1,7 +1,7 @@
 import { RESOURCES, type Right } from '../auth/rights';
-import { sessionSchema } from '../auth/session-schema';
+import { sessionSchema } from '../auth/responses';
 import { tokenSchema } from '../tokens/model';
-import { auditQuery } from '../audit/query';
+import { auditQuery } from '../audit/model';
 import { DEFINITION_OPERATIONS } from '../audiences/operations';
 import { HISTORY_OPERATIONS } from './history-operations';
 import { type Operation, type OperationKey, patchOf } from './operation';

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { faultOf } from '../../../../services/control/history/database-errors';
 import { BatchWriter } from '../../../../services/control/history/batch-writer';
-import { parseEvent } from '../../../../services/control/history/parse-event';
+import { parseEvent } from '../../../../services/control/history/record-events';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
 import { anAttempt, START } from '../../../support/events';
