@@ -43,7 +43,7 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const GIVE_UP_MS = 10_000;
 
 const MB = 1024 * 1024;
-/** A laptop's disk, compared to a server that somebody chose for this. */
+/** Defaults of the size limit: for a laptop's disk, and for the operator's own server. */
 const EMBEDDED_MB = 2_048;
 const SERVER_MB = 102_400;
 

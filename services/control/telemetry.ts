@@ -46,7 +46,8 @@ export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): v
 }
 
 /**
- * `/api/v1/deliveries/dlv_1` → `/api/v1/deliveries/{id}`, without anything from the client. Empty for an unknown path.
+ * Returns the path of the table, such as `/api/v1/deliveries/{id}`, without anything from the client, or an empty text
+ * for an unknown path.
  */
 export function documentedPath(url: string): string {
   const found = findPath(url);

@@ -74,7 +74,10 @@ function failed(health: Health, { at, until, error }: Extract<Evidence, { kind: 
   if (failures.length > MAX_FAILURES) health.failures = thinned(failures);
 }
 
-/** Merges neighbours, which halves their number. The first and the last keep their times, which give the length of the outage. */
+/**
+ * Merges neighbours, which halves their number. The first and the last keep their times, which give the length of the
+ * outage.
+ */
 function thinned(failures: readonly Failures[]): Failures[] {
   const thin: Failures[] = [];
   failures.forEach((each, i) => {

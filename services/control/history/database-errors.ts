@@ -11,7 +11,7 @@ import { type Database } from './database';
  */
 export type DatabaseFault = 'data' | 'away' | 'other';
 
-/** SQLSTATE classes: data exceptions, violated constraints, and limits of the server (an index row that is too large). */
+/** SQLSTATE classes: data exceptions, violated constraints, and limits of the server (a too large index row). */
 const DATA = /^(22|23|54)/;
 /**
  * No partition covers the row. This passes: another control process ended the partition, and the list is read again.

@@ -170,7 +170,7 @@ export class History {
       this.#keeping ??= setInterval(() => void this.#keep(), KEEP_EVERY_MS);
     } catch (error) {
       // The message of such an AppError contains no password, since it never contains the URL.
-      this.#why = error instanceof AppError ? error.message : 'it cannot be opened; the log tells why';
+      this.#why = error instanceof AppError ? error.message : 'it cannot be opened; see the log';
       log.error({ reason: messageOf(error) }, 'history.not_opened');
       await database?.close().catch(() => undefined);
     }

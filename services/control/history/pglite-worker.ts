@@ -23,7 +23,7 @@ export interface Question {
 }
 export type Answer = { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
-/** Lower than control's priority, which is lower than the priority of the other services (deploy/standalone/nice.ts). */
+/** Lower than control's priority, which is lower than the other services' (deploy/standalone/nice.ts). */
 const NICENESS = 15;
 
 /**

@@ -16,7 +16,7 @@ export interface Operation {
   summary: string;
   /** the least role; `none`: needs no token */
   role: Role | 'none';
-  /** right that a token needs in addition to the right of method and path, because the response contains other resources */
+  /** a right that tokens need in addition, because the response contains other resources */
   alsoNeeds?: Right;
   /** fields that only administrators may set, because they control where Waypost sends and how it signs */
   adminFields?: readonly string[];

@@ -7,8 +7,8 @@ import { releaseJob, renewJob, saveJob } from './store';
 import { isActive, type Job } from './job';
 
 /**
- * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of service.ts) together: the next owner then finds
- * in `attempts` every record that this one sent.
+ * Longer than `SEND_WITHIN_MS` and the longest append (10 s, `GIVE_UP_MS` of server.ts) together: the next owner then
+ * finds in `attempts` every record that this one sent.
  */
 export const LEASE_MS = 13_000;
 /** The runner gives a record to Kafka within this time after the lease was confirmed, or not at all. */

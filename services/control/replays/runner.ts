@@ -192,7 +192,7 @@ export class Replays {
       } catch (error) {
         // Kafka or the database is away: wait and retry.
         if (!isPassing(error))
-          Object.assign(job, { status: 'failed', error: 'something went wrong; the log tells more' });
+          Object.assign(job, { status: 'failed', error: 'an unexpected error; see the log' });
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
         // An append without an answer may have succeeded.
         sent = undefined;

@@ -64,7 +64,10 @@ export async function renewJob(
   return row?.status;
 }
 
-/** Takes over jobs without a living owner, the oldest first. An embedded database has one process: any other owner has ended. */
+/**
+ * Takes over jobs without a living owner, the oldest first. An embedded database has one process, so any other owner
+ * has ended.
+ */
 export async function claimJobs(database: Database, limit: number, { owner, forMs }: Lease): Promise<Job[]> {
   const rows = await database.query(
     `update waypost.replays set owner = $1, lease_until = ${NOW_MS} + $2::bigint
@@ -107,7 +110,8 @@ export async function isFree(database: Database, id: string): Promise<boolean> {
 
 /**
  * Restarts a job that was cancelled or failed.
- * @returns undefined if it has another status, or its last owner may still be sending; else whether that owner released it
+ * @returns undefined if it has another status, or its last owner may still be sending; otherwise whether that owner
+ * released it
  */
 export async function resumeJob(
   database: Database,
