@@ -191,8 +191,7 @@ export class Replays {
         await held.save();
       } catch (error) {
         // Kafka or the database is away: wait and retry.
-        if (!isPassing(error))
-          Object.assign(job, { status: 'failed', error: 'an unexpected error; see the log' });
+        if (!isPassing(error)) Object.assign(job, { status: 'failed', error: 'an unexpected error; see the log' });
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
         // An append without an answer may have succeeded.
         sent = undefined;

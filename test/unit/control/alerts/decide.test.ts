@@ -55,7 +55,11 @@ it.each<[string, (Evidence[] | number)[], string[]]>([
   ['none for a recovery without a failing notice', [[failed(10)], [ok(20)]], []],
   ['dead letters', [[dead(10), dead(10)]], ['dead_letters']],
   ['one for further dead letters within the interval', [[dead(10)], [dead(20)], 900], ['dead_letters']],
-  ['another for dead letters after the interval', [[dead(10)], [dead(20), dead(30)], 1_000], ['dead_letters', 'dead_letters']],
+  [
+    'another for dead letters after the interval',
+    [[dead(10)], [dead(20), dead(30)], 1_000],
+    ['dead_letters', 'dead_letters'],
+  ],
 ])('a destination raises these notices: %s', (_, pieces, expected) => {
   expect(kinds(play(pieces).notices)).toEqual(expected);
 });
@@ -100,7 +104,11 @@ it.each<[string, Partial<Context>, boolean]>([
     { settings: { ...settings, switchOffAfterMs: 1 }, destination: destination({ switchOffAfterMs: 300 }) },
     false,
   ],
-  ['for all destinations, if it is the alerts themselves', { id: ALERTS_ID, settings: { ...settings, switchOffAfterMs: 200 } }, false],
+  [
+    'for all destinations, if it is the alerts themselves',
+    { id: ALERTS_ID, settings: { ...settings, switchOffAfterMs: 200 } },
+    false,
+  ],
 ])('a destination that has failed for 200 follows the switch-off time set: %s', (_, over, expected) => {
   expect(play([[failed(10), failed(110)], [failed(210)]], over).switches.length > 0).toBe(expected);
 });

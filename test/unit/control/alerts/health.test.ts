@@ -19,21 +19,13 @@ it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   ['one failure', [failed(10)], { since: 10, ms: 0, count: 1 }],
   ['only failures', [failed(10), failed(20), failed(40)], { since: 10, ms: 30, count: 3 }],
   ['a failure and a success', [failed(10), ok(20)], undefined],
-  [
-    'failures before and after a success',
-    [failed(10), ok(20), failed(30), failed(35)],
-    { since: 30, ms: 5, count: 2 },
-  ],
+  ['failures before and after a success', [failed(10), ok(20), failed(30), failed(35)], { since: 30, ms: 5, count: 2 }],
   ['a success that is read late', [failed(10), failed(30), ok(20)], { since: 30, ms: 0, count: 1 }],
   ['a failure that is read late', [ok(20), failed(10)], undefined],
   ['a success before all failures', [failed(10), failed(20), ok(5)], { since: 10, ms: 10, count: 2 }],
   ['a failure with an announced attempt', [failed(10, 5_000)], { since: 10, ms: 990, count: 1 }],
   ['a failure with an announced attempt in the past', [failed(10, 50)], { since: 10, ms: 40, count: 1 }],
-  [
-    'a success that ends an announced attempt',
-    [failed(10, 5_000), ok(20), failed(30)],
-    { since: 30, ms: 0, count: 1 },
-  ],
+  ['a success that ends an announced attempt', [failed(10, 5_000), ok(20), failed(30)], { since: 30, ms: 0, count: 1 }],
 ])('the outage at 1000 is measured after %s', (_, evidence, outage) => {
   expect(outageOf(after(...evidence), 1_000)).toEqual(outage);
 });

@@ -59,18 +59,21 @@ test.each([
   ['is made', [], 4],
   ['is renamed', [['patch', { name: 'Best', destinations: [] }]], 4],
   ['is deleted', [['delete', undefined]], 4],
-] as const)('an interrupted change is harmless at every step and is repaired: an audience %s', async (_, changes, count) => {
-  const { control, destinations } = await begin();
-  let from = recordsOf(control).length;
-  const { id } = (await control.call('post', '/audiences').send({ ...BUYERS, destinations })).body as { id: string };
-  for (const [method, body] of changes) {
-    from = recordsOf(control).length;
-    await control.call(method, `/audiences/${id}`).send(body);
-  }
-  const all = recordsOf(control);
-  expect(all.length - from).toBeGreaterThanOrEqual(count);
-  for (let end = from; end <= all.length; end++) expectWhole(await mended(all.slice(0, end)));
-});
+] as const)(
+  'an interrupted change is harmless at every step and is repaired: an audience %s',
+  async (_, changes, count) => {
+    const { control, destinations } = await begin();
+    let from = recordsOf(control).length;
+    const { id } = (await control.call('post', '/audiences').send({ ...BUYERS, destinations })).body as { id: string };
+    for (const [method, body] of changes) {
+      from = recordsOf(control).length;
+      await control.call(method, `/audiences/${id}`).send(body);
+    }
+    const all = recordsOf(control);
+    expect(all.length - from).toBeGreaterThanOrEqual(count);
+    for (let end = from; end <= all.length; end++) expectWhole(await mended(all.slice(0, end)));
+  },
+);
 
 test('a definition without its source gets a new one', async () => {
   const { control, destinations } = await begin();

@@ -26,7 +26,12 @@ test.each([
   ['no process has answered', [], false, { phase: 'counting', members: 0, exact: false, detail: /2 of 2 partitions/ }],
   ['a process has heard the query', [{ kind: 'heard' }], false, { phase: 'counting', detail: /2 of 2 partitions/ }],
   ['one partition is done', [done(0, 5)], false, { phase: 'counting', members: 10, exact: false, detail: /1 of 2/ }],
-  ['all partitions are done', [done(0, 5), done(1, 1)], false, { phase: 'done', members: 6, exact: true, detail: null }],
+  [
+    'all partitions are done',
+    [done(0, 5), done(1, 1)],
+    false,
+    { phase: 'done', members: 6, exact: true, detail: null },
+  ],
   ['the time is over', [done(0, 5)], true, { phase: 'failed', exact: false, detail: /1 of 2 responded/ }],
   [
     'one partition waits',
@@ -52,12 +57,15 @@ test.each([
     false,
     { phase: 'done', exact: false, plusMinus: 1, detail: /^1 of them had another id/ },
   ],
-] as [string, ProfileResult[], boolean, object][])('the figures of a preview are right if %s', (_, answers, over, expected) => {
-  const figures = figuresOf(all(...answers), 2, over);
-  const detail =
-    'detail' in expected && expected.detail instanceof RegExp ? expect.stringMatching(expected.detail) : undefined;
-  expect(figures).toMatchObject({ ...expected, ...(detail && { detail }) });
-});
+] as [string, ProfileResult[], boolean, object][])(
+  'the figures of a preview are right if %s',
+  (_, answers, over, expected) => {
+    const figures = figuresOf(all(...answers), 2, over);
+    const detail =
+      'detail' in expected && expected.detail instanceof RegExp ? expect.stringMatching(expected.detail) : undefined;
+    expect(figures).toMatchObject({ ...expected, ...(detail && { detail }) });
+  },
+);
 
 test('with repeated, late and outdated results a preview is done exactly when all partitions are', () => {
   const one = fc.nat({ max: 2 }).chain((partition) =>

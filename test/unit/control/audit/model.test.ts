@@ -127,23 +127,28 @@ describe('every changed field', () => {
   const shownName = (field: string) => ({ secrets: 'sharedSecret', hash: 'token' })[field] ?? field.replace(/Ms$/, '');
   const json = (value: unknown) => JSON.stringify(value);
 
-  it.each(Object.keys(FIELDS) as ApiKind[])('the trail of a %s names every changed field and shows no secret', (kind) => {
-    const fields = FIELDS[kind];
-    const entry = fc.record(fields, { requiredKeys: [] });
-    const change = fc
-      .constantFrom(...Object.keys(fields))
-      .chain((field) => fc.record({ field: fc.constant(field), value: fc.option(fields[field]!, { nil: undefined }) }));
-    fc.assert(
-      fc.property(entry, change, (before, { field, value }) => {
-        const after = { ...before, [field]: value };
-        const { changes } = auditNote(by, before as never, after as never);
-        const differs = json(before[field]) !== json(value);
-        expect(changes.map((each) => each.field)).toEqual(differs ? [shownName(field)] : []);
-        expect(json(changes)).not.toContain('planted');
-        // An encrypted text counts as a secret.
-        expect(json(changes)).not.toMatch(/[\w-]+\.[\w-]{16}\.[\w-]*\.[\w-]{22}/);
-      }),
-      { numRuns: 300 },
-    );
-  });
+  it.each(Object.keys(FIELDS) as ApiKind[])(
+    'the trail of a %s names every changed field and shows no secret',
+    (kind) => {
+      const fields = FIELDS[kind];
+      const entry = fc.record(fields, { requiredKeys: [] });
+      const change = fc
+        .constantFrom(...Object.keys(fields))
+        .chain((field) =>
+          fc.record({ field: fc.constant(field), value: fc.option(fields[field]!, { nil: undefined }) }),
+        );
+      fc.assert(
+        fc.property(entry, change, (before, { field, value }) => {
+          const after = { ...before, [field]: value };
+          const { changes } = auditNote(by, before as never, after as never);
+          const differs = json(before[field]) !== json(value);
+          expect(changes.map((each) => each.field)).toEqual(differs ? [shownName(field)] : []);
+          expect(json(changes)).not.toContain('planted');
+          // An encrypted text counts as a secret.
+          expect(json(changes)).not.toMatch(/[\w-]+\.[\w-]{16}\.[\w-]*\.[\w-]{22}/);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
 });

@@ -36,19 +36,16 @@ const ask = (token: string, id: string) => {
 };
 
 const narrowed = OPERATION_IDS.filter((id) => rightsFor(id).length > 0 && !operationOf(id).stream);
-it.each(narrowed)(
-  '%s accepts a token with exactly its rights, and refuses one without any of them',
-  async (id) => {
-    const rights = rightsFor(id);
-    const token = rights.length === 1 ? only[rights[0]!] : await make(rights);
-    expect([401, 403]).not.toContain((await ask(token, id)).status);
-    for (const right of rights) {
-      const refused = await ask(others[right], id);
-      expect([refused.status, refused.body.type]).toEqual([403, 'urn:waypost:problem:forbidden']);
-      expect(refused.body.detail).toContain(`the right ${right}, which`);
-    }
-  },
-);
+it.each(narrowed)('%s accepts a token with exactly its rights, and refuses one without any of them', async (id) => {
+  const rights = rightsFor(id);
+  const token = rights.length === 1 ? only[rights[0]!] : await make(rights);
+  expect([401, 403]).not.toContain((await ask(token, id)).status);
+  for (const right of rights) {
+    const refused = await ask(others[right], id);
+    expect([refused.status, refused.body.type]).toEqual([403, 'urn:waypost:problem:forbidden']);
+    expect(refused.body.detail).toContain(`the right ${right}, which`);
+  }
+});
 
 describe('a token without events:read', () => {
   const rights = RIGHTS.filter((right) => right !== 'events:read');

@@ -91,9 +91,12 @@ describe('a filter trial', () => {
     expect(body).toMatchObject({ mistake: { line: 1, column: 9, offset: 8, message: expect.any(String) }, tried: 0 });
   });
 
-  it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])('a filter trial with %j is refused', async (body) => {
-    expect((await attempt(body)).status).toBe(422);
-  });
+  it.each([[{}], [{ filter: 1 }], [{ filter: 'true', limit: 501 }]])(
+    'a filter trial with %j is refused',
+    async (body) => {
+      expect((await attempt(body)).status).toBe(422);
+    },
+  );
 
   it('a destination shows the results of its filter', async () => {
     const { body } = await make({ filter: 'properties.total > 100' });

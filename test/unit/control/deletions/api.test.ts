@@ -136,9 +136,12 @@ it('a deletion of visitors sends messages and removes their rows without a user 
   expect(data.map(({ id }) => id).sort()).toEqual(['d2', 'd3']);
 });
 
-it.each(['GET /deletions', 'GET /deletions/{id}'] as const)('%s is for administrators, since it names users', (operation) => {
-  expect(HISTORY_OPERATIONS[operation].role).toBe('admin');
-});
+it.each(['GET /deletions', 'GET /deletions/{id}'] as const)(
+  '%s is for administrators, since it names users',
+  (operation) => {
+    expect(HISTORY_OPERATIONS[operation].role).toBe('admin');
+  },
+);
 
 it('a deletion accepts ids of 512 bytes', async () => {
   const [ascii, three] = ['x'.repeat(512), '重'.repeat(170)];

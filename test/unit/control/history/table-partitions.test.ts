@@ -19,7 +19,12 @@ const names = (parts: SizedPartition[]) => parts.map(({ name }) => name);
 describe('a new partition', () => {
   it.each<[string, SizedPartition[], number, [from: number, to: number]]>([
     ['covers the day', [], DAY + HOUR, [DAY, 2 * DAY]],
-    ['begins at the early end of the one before', [part(DAY, DAY + 2 * HOUR)], DAY + 3 * HOUR, [DAY + 2 * HOUR, 2 * DAY]],
+    [
+      'begins at the early end of the one before',
+      [part(DAY, DAY + 2 * HOUR)],
+      DAY + 3 * HOUR,
+      [DAY + 2 * HOUR, 2 * DAY],
+    ],
     ['ends where the next one begins', [part(DAY + 5 * HOUR, 2 * DAY)], DAY + HOUR, [DAY, DAY + 5 * HOUR]],
     [
       'fills a gap between two others',

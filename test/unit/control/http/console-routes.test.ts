@@ -32,12 +32,15 @@ function app(from = folder) {
 }
 
 describe('the console', () => {
-  it.each(['/', '/deliveries', '/deliveries/dlv_1?x=1', '/connect/new'])('%s is a page of the console', async (path) => {
-    const answer = await app().get(path).set(page);
-    expect(answer.status).toBe(200);
-    expect(answer.text).toContain('<title>Waypost</title>');
-    expect(answer.headers['cache-control']).toBe('no-store');
-  });
+  it.each(['/', '/deliveries', '/deliveries/dlv_1?x=1', '/connect/new'])(
+    '%s is a page of the console',
+    async (path) => {
+      const answer = await app().get(path).set(page);
+      expect(answer.status).toBe(200);
+      expect(answer.text).toContain('<title>Waypost</title>');
+      expect(answer.headers['cache-control']).toBe('no-store');
+    },
+  );
 
   it('the console allows no inline code and no other origin', async () => {
     const policy = (await app().get('/').set(page)).headers['content-security-policy']!;

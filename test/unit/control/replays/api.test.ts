@@ -183,23 +183,26 @@ describe('replaying a scope', () => {
   it.each([
     ['whose clock is an hour ahead of the brokers', 3_600_000, [{ partition: 0, low: 0, high: 0 }]],
     ['of a version that saved no positions', 0, undefined],
-  ])('a replay continues after the unsaved records of a process that was killed, one %s', async (_, aheadMs, sentUpTo) => {
-    await bury(50);
-    control.clock.now = new Date(Date.now() + aheadMs);
-    const { body } = await start({ maxPerSecond: 50 });
-    await eventually(() => expect(due()).toHaveLength(10));
-    await control.replays.stop();
-    const [row] = await database.query<{ job: string }>('select job from waypost.replays');
-    const job = JSON.parse(row!.job) as { places: { low: number }[] };
-    const places = job.places.map((place) => ({ ...place, next: place.low }));
-    await database.query('update waypost.replays set job = $1', [
-      JSON.stringify({ ...job, places, sent: 0, sentUpTo }),
-    ]);
-    const passing = await nextProcess();
-    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
-    clearInterval(passing);
-    expect(due()).toHaveLength(50);
-  });
+  ])(
+    'a replay continues after the unsaved records of a process that was killed, one %s',
+    async (_, aheadMs, sentUpTo) => {
+      await bury(50);
+      control.clock.now = new Date(Date.now() + aheadMs);
+      const { body } = await start({ maxPerSecond: 50 });
+      await eventually(() => expect(due()).toHaveLength(10));
+      await control.replays.stop();
+      const [row] = await database.query<{ job: string }>('select job from waypost.replays');
+      const job = JSON.parse(row!.job) as { places: { low: number }[] };
+      const places = job.places.map((place) => ({ ...place, next: place.low }));
+      await database.query('update waypost.replays set job = $1', [
+        JSON.stringify({ ...job, places, sent: 0, sentUpTo }),
+      ]);
+      const passing = await nextProcess();
+      expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
+      clearInterval(passing);
+      expect(due()).toHaveLength(50);
+    },
+  );
 
   it('a replay moves to another process when the lease expires, and the first one sends nothing more', async () => {
     await bury(50);

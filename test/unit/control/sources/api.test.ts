@@ -49,11 +49,14 @@ describe('sources', () => {
     expect(rest.body.next).toBeNull();
   });
 
-  it.each(['limit=0', 'limit=201', 'limit=x', 'limit=-1', 'after=a&after=b'])('the page parameter %s is refused', async (query) => {
-    const answer = await control.call('get', `/sources?${query}`);
-    expect(answer.status).toBe(422);
-    expect(answer.body.errors).toEqual([{ parameter: query.split('=')[0], detail: expect.any(String) }]);
-  });
+  it.each(['limit=0', 'limit=201', 'limit=x', 'limit=-1', 'after=a&after=b'])(
+    'the page parameter %s is refused',
+    async (query) => {
+      const answer = await control.call('get', `/sources?${query}`);
+      expect(answer.status).toBe(422);
+      expect(answer.body.errors).toEqual([{ parameter: query.split('=')[0], detail: expect.any(String) }]);
+    },
+  );
 
   it('a rotated key keeps the old one valid for the overlap', async () => {
     const { id, writeKey } = await make();
