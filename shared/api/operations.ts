@@ -1749,7 +1749,7 @@ export interface Operations {
   };
 }
 
-/** The least role of each operation, and the rights that a token with a list of rights needs, all of them. */
+/** The least role of each operation, and all rights that a token with a list of rights needs. */
 export const ACCESS: Readonly<Record<keyof Operations, { role: "none" | Session["role"]; rights: readonly string[] }>> = {
   "GET /openapi.json": { role: "none", rights: [] },
   "GET /catalog": { role: "read_only", rights: ["catalog:read"] },
