@@ -64,12 +64,12 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
 }
 
 /** /api/v1/about: what clients need to know about this installation. */
-export function aboutHandlers({ ingest }: Pick<ControlContext, 'ingest'>): HandlersOf<'about'> {
+function aboutHandlers({ ingest }: Pick<ControlContext, 'ingest'>): HandlersOf<'about'> {
   return { 'GET /about': ({ res }) => void res.json({ ingest }) };
 }
 
 /** /api/v1/openapi.json: public, since it is the same for all clients and contains no secret. */
-export function openApiHandlers(): HandlersOf<'openapi.json'> {
+function openApiHandlers(): HandlersOf<'openapi.json'> {
   const text = JSON.stringify(openApi());
   return { 'GET /openapi.json': ({ res }) => void res.type('json').send(text) };
 }
