@@ -30,7 +30,7 @@ interface ListenOptions {
 /** Same timeout as in production. The router remembers two million ids; a terminal needs only the latest. */
 const TIMEOUT_MS = 5_000;
 const MESSAGES_KNOWN = 100_000;
-/** How long Ctrl-C waits for responses. */
+/** Time that Ctrl-C waits for responses. */
 const END_MS = 5_000;
 
 export function addListen(cli: Cli, program: Command): void {

@@ -4,7 +4,7 @@ import { type Cli, leaf, type Session } from '../command';
 import { findSource } from '../resolve-by-name';
 import { type Column } from '../output/table';
 
-/** `waypost sources events`, `block` and `unblock`: the track events of a source, each of which you can block. */
+/** `waypost sources events`, `block` and `unblock`: the track events of a source. You can block each. */
 
 const COLUMNS: Column<SourceEvents['data'][number]>[] = [
   { title: 'EVENT', of: ({ name }) => name },

@@ -7,7 +7,7 @@ import { allTokens, findToken } from '../resolve-by-name';
 import { type Column } from '../output/table';
 import { usage } from '../process-context';
 
-/** `waypost tokens`: who has access to the control API, and with which role and rights. */
+/** `waypost tokens`: the tokens for the control API, with their roles and rights. */
 
 type Right = NonNullable<Token['rights']>[number];
 const RIGHTS = 'restrict the role, such as events:read,deliveries:read';

@@ -36,7 +36,7 @@ const OLDEST_S = 300;
 
 /**
  * Starts the receiver on a free loopback port.
- * @param refuse whether to respond 503, as a customer in trouble would
+ * @param refuse returns true to respond 503, as a customer in trouble would
  */
 export async function startReceiver(options: {
   secret: string;

@@ -1,4 +1,4 @@
-/** Returns the warning in a line of a service's log, or undefined if it is no warning. Pure. */
+/** Returns the warning in a line of a service's log, or undefined for any other line. Pure. */
 export function warningOf(line: string): string | undefined {
   if (!/"level":"(warn|error|fatal)"/.test(line)) return undefined;
   const field = (name: string) => new RegExp(`"${name}":"([^"]*)"`).exec(line)?.[1];

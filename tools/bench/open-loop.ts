@@ -3,7 +3,7 @@ import { clockMs } from './clock';
 
 /** Starts work at a fixed rate, regardless of its outcome. */
 
-/** Timers are no finer: work that falls due between two ticks starts together. */
+/** Timers have this resolution: work that falls due between two ticks starts together. */
 const TICK_MS = 1;
 const MOST_A_TURN_MS = 5;
 

@@ -32,8 +32,8 @@ export interface LoadedSystem {
   /** Waits until the healthy endpoint has received every call that is now acknowledged. */
   caughtUp(): Promise<void>;
   /**
-   * Returns the number of records that a consuming service would read again if it were killed now: those above its
-   * last commit.
+   * Returns the number of records above the last commit of a consuming service: it would read them again if it were
+   * killed now.
    */
   uncommitted(name: ServiceName): Promise<number>;
   /** Stops the load and waits until the healthy and the failing endpoint have received each acknowledged call. */

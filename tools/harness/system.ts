@@ -17,7 +17,7 @@ import { descendants, startSupervised } from '../../test/support/supervised';
 export interface SystemOptions {
   /** settings that override the defaults below */
   env?: Record<string, string>;
-  /** starts a separate broker instead of sharing that of the test run */
+  /** starts a separate broker instead of sharing the test run's */
   embedded?: boolean;
   /** the data dir of an earlier system, with the same `prefix` if the broker is shared; `stop` keeps it */
   dataDir?: string;

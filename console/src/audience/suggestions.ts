@@ -3,7 +3,7 @@ import { type Event as SourceEvent } from '../../../shared/api/operations';
 /** Suggests names and values from recent events. Pure. */
 
 export interface SeenNames {
-  /** of track calls, most frequent first */
+  /** names of track calls, most frequent first */
   events: string[];
   traits: string[];
   /** of one event */
@@ -54,7 +54,7 @@ export function suggestionsOf(
   };
 }
 
-/** Lists properties, and those of nested objects: `a.b`. */
+/** Lists properties, including nested ones: `a.b`. */
 function namesIn(properties: Record<string, unknown>): string[] {
   return Object.entries(properties).flatMap(([name, value]) => {
     const inner = Object.keys(objectOf(value)).map((key) => `${name}.${key}`);

@@ -5,7 +5,7 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { Failure, Pill, Section, Table, Unread, When } from '../ui/ui';
 
-/** The track events of a source, each of which the user can block. */
+/** The track events of a source. The user can block each. */
 
 const LOOK_AGAIN_MS = 10_000;
 

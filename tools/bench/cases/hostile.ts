@@ -28,7 +28,7 @@ interface Hostile {
   body: Buffer;
 }
 
-/** @param authorization of a valid key, which is public in a browser */
+/** @param authorization a valid key, which is public in a browser */
 function hostileRequests(authorization: string): Hostile[] {
   const gzip = { 'content-encoding': 'gzip' };
   const arrays = gzipSync(`{"batch":[[${'[],'.repeat(170_000)}[]]]}`, { level: 9 });
