@@ -10,13 +10,12 @@ import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
 import { limitMemory } from '../support/memory-limit';
 
-/** Ingest in the container of the chart: 512 MiB, of which the heap may take 320 MB. The kernel kills what takes more. */
+/** Ingest with the limits of the Helm chart's container: 512 MiB, and 320 MB of heap. The kernel kills a process above it. */
 
 const MIB = 1024 * 1024;
-/** A minute by hand: FROZEN_S=60. */
+/** `FROZEN_S=60` makes it a minute. */
 const FROZEN_MS = Number(process.env.FROZEN_S ?? 10) * 1_000;
 const CLIENTS = 1_000;
-/** Beyond it clients would be taken for strangers that never end. */
 const TEST_MS = 240_000 + FROZEN_MS;
 
 const limit = limitMemory(512 * MIB);
@@ -48,15 +47,15 @@ const accepted = (key: string) =>
     deadlineMs: 120_000,
   });
 
-/** The most memory that the process has had at once, MiB. */
+/** Returns the peak memory of the process, MiB. */
 const peakMib = () =>
   Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${ingest.process.pid}/status`, 'utf8'))?.[1]) / 1_024;
 
-/** A body of which all but its last byte arrives. */
+/** Sends a body without its last byte. */
 function stall(bytes: number, key: string): Socket {
   const { hostname, port } = new URL(ingest.url);
   const socket = connect(Number(port), hostname);
-  // A refusal ends with a reset where the client still writes.
+  // A refusal resets the connection while the client still writes.
   socket.on('error', () => undefined);
   socket.write(
     `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic(key)}\r\nContent-Length: ${bytes}\r\n\r\n`,
@@ -66,14 +65,14 @@ function stall(bytes: number, key: string): Socket {
 }
 
 test(
-  '700 bodies that stall refuse no other source',
+  '700 stalled bodies of one source do not cause refusals of another',
   async () => {
     await accepted('key-2');
     const stalled = Array.from({ length: 700 }, () => stall(500_000, 'key-1'));
     await eventually(() =>
       expect(stalled.every(({ writableLength, destroyed }) => destroyed || writableLength === 0)).toBe(true),
     );
-    // Almost as large as a request may be: the room that one more stalled body would not fit into is too small for it.
+    // Almost as large as a request may be: it does not fit where another stalled body would not fit.
     const large = { batch: Array.from({ length: 500 }, (_, i) => track(`u${i}`)) };
     for (let i = 0; i < 10; i++) {
       expect(await ingest.post('key-2', '/v1/batch', large)).toMatchObject({ status: 200 });
@@ -84,7 +83,7 @@ test(
   TEST_MS,
 );
 
-/** One client after the other until the time is over, each answer by its status. */
+/** Sends requests with every client until the given time. @returns the number of answers by status */
 async function load(untilMs: number): Promise<Map<number, number>> {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   const statuses = new Map<number, number>();
@@ -110,7 +109,7 @@ async function load(untilMs: number): Promise<Map<number, number>> {
 }
 
 test(
-  'while Kafka stands still it answers 503 and lives, and takes calls again afterwards',
+  'while Kafka is frozen ingest answers 503 within its memory limit, and afterwards accepts calls again',
   async () => {
     await accepted('key-1');
     process.kill(broker.pid, 'SIGSTOP');

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
 
-/** Ingest while Kafka is away: a broker of its own, since the others' must stay. */
+/** Ingest during an outage of Kafka. It has a separate broker, because other tests need theirs. */
 
 let dir: string;
 let launch: Launch;
@@ -50,7 +50,7 @@ async function turnedAway(key: string, codes: string[]): Promise<void> {
   }
 }
 
-test('killed: 503 within 5 s, for known and unknown keys; back: 200 again', async () => {
+test('while Kafka is down ingest answers 503 within 5 s for known and unknown keys, and 200 afterwards', async () => {
   await accepted();
   broker.kill();
   await broker.ended;
@@ -68,7 +68,7 @@ test('killed: 503 within 5 s, for known and unknown keys; back: 200 again', asyn
   expect(await ingest.post('nobody', '/v1/t', track)).toMatchObject({ status: 401 });
 }, 300_000);
 
-test('hanging: 503 within 5 s; going on: 200 again', async () => {
+test('while Kafka hangs ingest answers 503 within 5 s, and 200 afterwards', async () => {
   await accepted();
   process.kill(broker.pid, 'SIGSTOP');
   try {

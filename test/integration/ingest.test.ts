@@ -2,7 +2,7 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
 
-/** Ingest against a real Kafka: what it acknowledges is there. */
+/** Ingest with a real Kafka: every acknowledged call is stored. */
 
 let ingest: IngestProcess;
 beforeAll(async () => {
@@ -66,7 +66,7 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
   expect(rejected!.value).toMatchObject({ code: 'no_user_anon_id', call: { type: 'track' } });
 });
 
-test('a source that was made a moment ago is known, one that is not is refused', async () => {
+test('ingest accepts a source created a moment ago and refuses unknown and disabled ones', async () => {
   for (let i = 0; i < 10; i++) {
     const key = `fresh-${i}`;
     await ingest.addSources(aSource({ id: `src_fresh_${i}`, writeKeys: [{ key }] }));
@@ -82,7 +82,7 @@ test('a source that was made a moment ago is known, one that is not is refused',
   });
 });
 
-test('many at once: each acknowledged call is there exactly once', async () => {
+test('each of many concurrent calls is stored exactly once', async () => {
   const ids = Array.from({ length: 500 }, (_, i) => `many-${i}`);
   const answers = await Promise.all(
     ids.map((messageId, i) => ingest.post('key-1', '/v1/t', { ...track, messageId, userId: `u${i % 50}` })),
@@ -92,7 +92,7 @@ test('many at once: each acknowledged call is there exactly once', async () => {
   expect(seen.sort()).toEqual([...ids].sort());
 });
 
-test('a request of every limit at once is stored', async () => {
+test('a batch with the maximum number of calls is stored', async () => {
   const batch = Array.from({ length: 2_500 }, (_, i) => ({ ...track, userId: `u${i}`, messageId: `full-${i}` }));
   const answer = await ingest.post('key-1', '/v1/batch', { batch, context: { pad: 'x'.repeat(500) } });
   expect(answer).toMatchObject({ status: 200, body: { success: true } });
@@ -100,7 +100,7 @@ test('a request of every limit at once is stored', async () => {
   expect(seen).toHaveLength(2_500);
 });
 
-test('it ends in order on SIGTERM: what it was given is answered first', async () => {
+test('ingest answers pending requests after SIGTERM and exits with 0', async () => {
   const pending = Array.from({ length: 50 }, (_, i) =>
     ingest.post('key-1', '/v1/t', { ...track, messageId: `last-${i}` }),
   );

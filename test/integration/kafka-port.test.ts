@@ -28,7 +28,7 @@ async function connect(): Promise<Kafka> {
   opened.push(kafka);
   return kafka;
 }
-/** Of tests that failed half way: what still runs would keep the whole run from its end. */
+/** Consumers that failed tests leave open: they would keep jest from ending. */
 const running = new Set<Consumption>();
 afterAll(async () => {
   await Promise.all([...running].map((consumption) => consumption.stop(0)));
@@ -38,8 +38,8 @@ afterAll(async () => {
 const records = (topic: string, count: number, bytes = 100): OutRecord[] =>
   Array.from({ length: count }, (_, i) => ({ topic, key: `k${String(i)}`, value: Buffer.alloc(bytes, 'x') }));
 
-describe('an appender', () => {
-  test('writes everything it was given, in requests that no broker refuses, and says when', async () => {
+describe('a batch producer', () => {
+  test('writes every record, in requests that no broker refuses, and resolves then', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const seen: number[] = [];
@@ -65,7 +65,7 @@ describe('an appender', () => {
     await appender.close(1_000);
   });
 
-  test('refuses beyond its bounds at once, and a record that is too large alone', async () => {
+  test('refuses records beyond its limit at once, and a record that is too large without others', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 50_000, deliveryTimeoutMs: 'retry' });
     const first = appender.send(records('messages', 300));
@@ -83,8 +83,8 @@ describe('an appender', () => {
   });
 });
 
-test('the stamps of records that are written tell the time of the brokers', async () => {
-  // Given a clock that is an hour ahead, which reading alone cannot tell; then one write mends it.
+test('the timestamp of one written record corrects the broker clock', async () => {
+  // The clock is an hour ahead, which reads alone cannot detect.
   brokerClock.read(Date.now() + 3_600_000);
   const kafka = await connect();
   const appender = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
@@ -94,7 +94,7 @@ test('the stamps of records that are written tell the time of the brokers', asyn
 });
 
 describe('a tail', () => {
-  test('is caught up with what was there when it was asked, also in an empty topic', async () => {
+  test('is caught up once it has read every record of the time of the call, also in an empty topic', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const keys: string[] = [];
@@ -116,7 +116,7 @@ describe('a tail', () => {
     await appender.close(1_000);
   });
 
-  test('from the end sees what comes after it was opened, and nothing before', async () => {
+  test('from the end gets the records written after it was opened, and no earlier ones', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await appender.send(records('attempts', 20));
@@ -135,14 +135,14 @@ describe('a tail', () => {
   });
 });
 
-describe('reading where one says', () => {
+describe('reading at a given offset', () => {
   const written = Array.from({ length: 50 }, (_, i) => ({
     topic: 'webhooks.dead',
     key: 'one',
     value: `v${String(i)}`,
   }));
 
-  test('gives the record of an offset, what is behind it, and the end', async () => {
+  test('returns the record at the offset, records after it, and the end', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await appender.send(written.map((record) => ({ ...record, headers: { n: record.value } })));
@@ -161,13 +161,13 @@ describe('reading where one says', () => {
     await appender.close(1_000);
   });
 
-  test('finds where a time begins', async () => {
+  test('finds the first offset of a time', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await appender.send(records('webhooks.retry.15m', 20));
     const before = await kafka.ranges('webhooks.retry.15m');
     const since = Date.now() + 1;
-    // The clock of the broker is this machine's: the next record must be of a later millisecond.
+    // The broker uses this machine's clock: the next record must have a later millisecond.
     await eventually(() => expect(Date.now()).toBeGreaterThan(since));
     expect(await kafka.ranges('webhooks.retry.15m', since)).toEqual(
       before.map((range) => ({ ...range, low: range.high })),
@@ -242,11 +242,11 @@ describe('a consumer group', () => {
     return { consumption, seen };
   }
 
-  /** So many records in one partition, named by what they are for. */
+  /** Returns records for one partition, with numbered values. */
   const numbered = (topic: string, count: number, name: string): OutRecord[] =>
     Array.from({ length: count }, (_, i) => ({ topic, key: null, value: `${name}${String(i)}`, partition: 0 }));
 
-  test('a committed offset beyond the end of the log: what comes next is read, and nothing else', async () => {
+  test('after a committed offset beyond the end of the log only new records are read', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.2m', 'beyond'];
     const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
@@ -267,7 +267,7 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 
-  test('a topic that is deleted and made again while it is read: what the new one holds is read', async () => {
+  test('a consumer of a topic that is deleted and created again reads the records of the new topic', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.20s', 'again'];
     const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
@@ -294,7 +294,7 @@ describe('a consumer group', () => {
     const [topic, group] = ['webhooks.retry.15m', 'expired'];
     const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    // Kafka lists partitions in any order.
+    // Kafka lists partitions in no fixed order.
     const at = (await kafka.ranges(topic)).find(({ partition }) => partition === 0)!;
     await appender.send(numbered(topic, 5, 'read'));
     const first = await consumeAll(group, topic);
@@ -321,8 +321,8 @@ describe('a consumer group', () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const topic = 'webhooks.retry.5m';
-    // The leader is of another kind: it gives partitions 2 and 3 to no member.
-    // Its name is the last of both members': the first one counts the records.
+    // The group leader is a foreign client that assigns partitions 2 and 3 to no member.
+    // Its name sorts last: the first member counts the records.
     const brokers = [process.env.KAFKA_BROKERS!];
     const leader = new KafkaJs({ clientId: 'z', brokers, logLevel: logLevel.NOTHING }).consumer({
       groupId: `${prefix}waypost-unread`,
@@ -339,7 +339,7 @@ describe('a consumer group', () => {
       const line = (await renderMetrics(metrics)).split('\n').find((l) => l.startsWith(name) && l.includes('"unread"'));
       return Number(line?.split(' ').at(-1));
     };
-    // Between two assignments nothing is known; brokers are asked every five seconds at most.
+    // Nothing is known between two assignments, and brokers are asked every five seconds at most.
     await eventually(
       async () => {
         expect(await read('waypost_consumer_unassigned')).toBe(2);
@@ -354,7 +354,7 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 
-  test('a record that was refused is read again: at once after resume, or at its time', async () => {
+  test('a refused record is read again at once after resume, or at its time', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await appender.send(records('webhooks', 500));
@@ -409,7 +409,7 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 
-  test('what was done is not read again by the next member, what was open is, and nothing is left out', async () => {
+  test('the next member of a group reads open records again, and no completed ones', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const first = await join('resume', 'webhooks.due');
@@ -418,7 +418,7 @@ describe('a consumer group', () => {
     first.holding = true;
     await appender.send(records('webhooks.due', 100));
     await eventually(() => expect(first.held).toHaveLength(100));
-    // Stopped with records open: it gives up waiting and commits what is done.
+    // It stops with open records: it gives up waiting and commits completed ones.
     await first.consumption.stop(300);
 
     const second = await join('resume', 'webhooks.due');
@@ -428,7 +428,7 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 
-  /** Takes records; of each partition the first few are in flight until told, the others wait until they are given back. */
+  /** Joins a group and holds records: some in flight, which end after a revocation, and some queued, which are handed back. */
   async function joinWithQueue(group: string) {
     const queued = new Set<OpenRecord>();
     const inFlight = new Set<OpenRecord>();
@@ -469,7 +469,7 @@ describe('a consumer group', () => {
 
   const twoTopics = () => [...records('webhooks.retry.10s', 150), ...records('webhooks.retry.1m', 150)];
 
-  test('a member that stops gives back what it has not begun: the next one reads that, and nothing else', async () => {
+  test('a member that stops hands back its queued records, and the next one reads those alone', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await appender.send(twoTopics());
@@ -484,7 +484,7 @@ describe('a consumer group', () => {
     await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released), {
       deadlineMs: 60_000,
     });
-    // What comes after it is read too: by then a second reading would have been seen.
+    // After these records are read, a repeated read would have shown.
     await appender.send(twoTopics());
     await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released + 300));
     expect(second.seen).toHaveLength(first.counts.released + 300);
@@ -493,7 +493,7 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 
-  test('partitions that move take with them what was not begun, and come back with it', async () => {
+  test('a partition that moves hands its queued records to the new owner, and back again', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const first = await joinWithQueue('give-back-move');
@@ -509,7 +509,7 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 
-  test('a member that joins and one that leaves in order lose nothing, and who stays reads nothing twice', async () => {
+  test('when a member joins and another leaves in order no record is lost, and the remaining member reads none twice', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const one = await join('grow', 'messages.rejected');
@@ -529,7 +529,7 @@ describe('a consumer group', () => {
     await appender.close(1_000);
   });
 
-  test('from one to three members and back under load, with slow records on every partition: none is read twice', async () => {
+  test('a group that grows from one to three members and shrinks under load reads no record twice', async () => {
     const kafka = await connect();
     const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const seen: string[] = [];
@@ -541,7 +541,7 @@ describe('a consumer group', () => {
         onFatal: fatal,
         onRecord: (record) => {
           seen.push(`${record.topic}/${String(record.partition)}/${String(record.offset)}`);
-          // One in twenty takes long: at every change something slow is open everywhere.
+          // One in twenty is slow: at every change some slow record is open on every partition.
           setTimeout(() => record.done(), record.offset % 20 === 0 ? 700 : 5);
           return 'accepted';
         },
@@ -572,14 +572,14 @@ describe('a consumer group', () => {
     clearInterval(load);
     await eventually(() => expect(new Set(seen).size).toBe(before + sent), { deadlineMs: 60_000 });
     expect(seen).toHaveLength(new Set(seen).size);
-    // The last one has everything, by the producer's own reckoning.
+    // The last member owns every partition, by the partitioner of the producer.
     expect(records('attempts', 40).every(({ key }) => three.owns('attempts', key ?? ''))).toBe(true);
     await three.stop(10_000);
     await appender.close(1_000);
   });
 });
 
-/** Gives the first two partitions to its own member, and nothing to any other. */
+/** Assigns the first two partitions to its own member, and none to others. */
 function halfAssigner(topic: string): PartitionAssigner {
   const name = 'waypost-cooperative';
   return () => ({
@@ -598,7 +598,7 @@ function halfAssigner(topic: string): PartitionAssigner {
   });
 }
 
-/** How many records the topics of the cooperative test hold already, from the tests before. */
+/** Counts the records that earlier tests left in the topics of the cooperative test. */
 async function ends(kafka: Kafka): Promise<number> {
   let count = 0;
   for (const topic of ['webhooks.dead', 'attempts']) {

@@ -30,8 +30,8 @@ import { startSupervised } from '../support/supervised';
 import { call, systemEnv } from '../../tools/harness/system';
 
 /**
- * A Kafka as it is in production: TLS with an authority of its own, certificates on both sides, a password for each
- * service (SCRAM), and ACLs that allow what deploy/kafka/acls.ts says, and nothing else.
+ * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM password for each
+ * service, and exactly the ACLs of deploy/kafka/acls.ts.
  */
 
 const PREFIX = 'secured.';
@@ -91,10 +91,10 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 }, 240_000);
 
-test('every service does its work as a user of its own, who may do no more than that', async () => {
+test('every service works as a separate Kafka user with no more rights than it needs', async () => {
   await startAll();
 
-  // Then a delivery goes all the way, by a tier, and is sent again by an operator.
+  // Then a delivery passes through a tier, arrives, and is sent again by an operator.
   sink.on('/', [{ status: 503 }, {}]);
   const { id, writeKey } = await control('POST', '/sources', { name: 'A source' });
   const destination = await control('POST', '/destinations', {
@@ -119,13 +119,13 @@ test('every service does its work as a user of its own, who may do no more than 
   });
   for (const service of running) expect(service.output()).not.toMatch(/authoriz/i);
 
-  // And what is not a service's to do is refused.
+  // Kafka refuses writes that a service has no right to.
   await expect(Promise.all(FORBIDDEN.map(([name, topic]) => written(name, topic)))).resolves.toEqual(
     FORBIDDEN.map(() => 'TOPIC_AUTHORIZATION_FAILED'),
   );
 }, 400_000);
 
-test('without the right to write messages.rejected, ingest and router go on, and the router writes the record once it has it', async () => {
+test('without the right to write messages.rejected ingest and router continue, and the router writes the record once it has the right', async () => {
   await startAll();
   const admin = { ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' };
   const rejected = `${PREFIX}${REJECTED}`;
@@ -149,7 +149,7 @@ test('without the right to write messages.rejected, ingest and router go on, and
   };
   await eventually(() => arrives('before'), { deadlineMs: 120_000 });
 
-  // Given the right is taken away, and a message that the router cannot read.
+  // Given a revoked right, and a message that the router cannot read.
   await revoke(admin, ['router', 'ingest'], rejected);
   await eventually(async () => expect(await written('router', REJECTED)).toBe('TOPIC_AUTHORIZATION_FAILED'));
   const env = loadSettings({ ...shared, ...environment('ingest') });
@@ -157,7 +157,7 @@ test('without the right to write messages.rejected, ingest and router go on, and
   const appender = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
   await appender.send([{ topic: 'messages', key: 'k', value: 'unreadable by the router' }]);
 
-  // Then all calls are delivered, also after the router has tried for a while.
+  // Then every call is delivered, also after the router has tried for a while.
   await arrives('without');
   await eventually(async () => expect(await blocked('ROUTER')).toContain(`name="${REJECTED}"`));
   await arrives('blocked');
@@ -178,7 +178,7 @@ const FORBIDDEN = [
   ['retry', 'messages'],
 ] as const;
 
-test('a topic that may not be written delays no other, and its records are written once the right is there', async () => {
+test('a topic without the right to write delays no other topic, and its records are written once the right is granted', async () => {
   const settings = loadSettings({ ...shared, ...environment('ingest') });
   const kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
   const patient = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
@@ -209,17 +209,17 @@ test('a topic that may not be written delays no other, and its records are writt
 
 test.each<[string, Record<string, string>, RegExp]>([
   ['a wrong password', { KAFKA_SASL_PASSWORD: 'another' }, /authentication failed/i],
-  ['an authority that nobody named', { KAFKA_SSL_CA_FILE: '' }, /certificate/],
-  ['no certificate of ours', { KAFKA_SSL_CERT_FILE: '', KAFKA_SSL_KEY_FILE: '' }, /bad certificate/],
+  ['an unknown authority', { KAFKA_SSL_CA_FILE: '' }, /certificate/],
+  ['no client certificate', { KAFKA_SSL_CERT_FILE: '', KAFKA_SSL_KEY_FILE: '' }, /bad certificate/],
   ['no TLS', { KAFKA_SSL: '', ...blank(files) }, /Closed connection/],
-])('with %s nobody is let in', async (_, wrong, reason) => {
+])('Kafka refuses a connection with %s', async (_, wrong, reason) => {
   await expect(probeKafka(addressOf({ ...environment('router'), ...wrong }))).resolves.toEqual({
     state: 'away',
     reason: expect.stringMatching(reason),
   });
 });
 
-/** Creates the topics, by the user who may, and starts every service. */
+/** Creates the topics as the user with that right, and starts every service. */
 async function startAll(): Promise<void> {
   if (running.length > 0) return;
   const topics = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'service', 'topics'], {
@@ -230,14 +230,14 @@ async function startAll(): Promise<void> {
   running.push(...(await Promise.all(SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })))));
 }
 
-/** The metrics of what a service cannot write. */
+/** Returns the metrics of the topics that a service cannot write. */
 async function blocked(service: string): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${shared[`WAYPOST_${service}_HEALTH_PORT`]!}/metrics`);
   const lines = (await answer.text()).split('\n');
   return lines.filter((line) => line.startsWith('waypost_appender_blocked{') && !line.endsWith(' 0')).join('\n');
 }
 
-/** All values of a topic. */
+/** Returns all values of a topic. */
 async function textOf(kafka: Kafka, topic: string): Promise<string> {
   const values: string[] = [];
   for (const { partition, low, high } of await kafka.ranges(topic)) {
@@ -286,7 +286,7 @@ async function grant(env: Record<string, string>, grants: Grant[]): Promise<void
   await admin.disconnect();
 }
 
-/** Takes the right to write a topic away from some services. */
+/** Revokes the right of services to write a topic. */
 async function revoke(env: Record<string, string>, services: string[], topic: string): Promise<void> {
   const admin = kafkaAs(env).admin();
   await admin.connect();
@@ -306,7 +306,7 @@ function kafkaName(operation: string): keyof typeof AclOperationTypes {
   return operation.replace(/(?<=.)[A-Z]/, '_$&').toUpperCase() as keyof typeof AclOperationTypes;
 }
 
-/** The error with which Kafka refuses a record of a service, or "taken". */
+/** Writes a record as a service. @returns the type of Kafka's error, or "accepted" */
 async function written(name: string, topic: string): Promise<string> {
   const producer = kafkaAs(environment(name)).producer({ retry: { retries: 0 } });
   await producer.connect();
@@ -348,7 +348,7 @@ async function securedProperties(): Promise<Record<string, string>> {
     'ssl.truststore.type': 'PEM',
     'ssl.truststore.location': CA,
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-    // The controller's own listener asks nobody who he is: it is a single node.
+    // The controller listener has no authentication: it is a single node.
     'super.users': `User:broker;User:${USER}admin;User:ANONYMOUS`,
   };
 }

@@ -24,7 +24,7 @@ import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type Sink, startSink } from '../../tools/harness/sink';
 
-/** A router and a delivery process that read each change of `config` three seconds after control has written it. */
+/** Router and delivery that read each change of `config` three seconds after control has written it. */
 
 const LATE_MS = 3_000;
 const TIERS = [60_000];
@@ -61,7 +61,7 @@ async function connect(): Promise<Kafka> {
   return kafka;
 }
 
-/** The same Kafka, whose tails give everything later, the proof of being complete as well. */
+/** Wraps Kafka so that tails deliver records, and report completeness, three seconds late. */
 function late(kafka: Kafka): Kafka {
   const tail = async (options: Parameters<Kafka['tail']>[0]): Promise<Tail> => {
     let completeAt = -Infinity;
@@ -168,7 +168,7 @@ const headersOf = (source: string, message: string) => ({
 });
 const pathsOf = () => sink.requests.map(({ path }) => path).sort();
 
-test('calls arrive at a destination that was made, switched on or corrected before delivery reads of it', async () => {
+test('calls arrive at a destination that was created, switched on or corrected before delivery has read the change', async () => {
   await control.writer.write('source', 'src_1', aSource(), { replaces: 0 });
   await write(aDestination('dst_switched', '/switched', { enabled: false }), 0);
   await write(aDestination('dst_corrected', '/old'), 0);
@@ -196,7 +196,7 @@ test('calls arrive at a destination that was made, switched on or corrected befo
   expect(pathsOf()).toEqual(['/corrected', '/made', '/switched']);
 }, 240_000);
 
-test('calls arrive that the router reads before it reads of their source, their destination or its being switched on', async () => {
+test('calls arrive that the router reads before their source or destination, or before their source is switched on', async () => {
   sink.requests.length = 0;
   const isNew = { sources: ['src_new'] };
   await control.writer.write('source', 'src_old', aSource({ id: 'src_old' }), { replaces: 0 });
@@ -221,6 +221,6 @@ test('calls arrive that the router reads before it reads of their source, their 
   await eventually(() => expect(pathsOf()).toEqual(['/destination-made', '/off-before', '/source-made']), {
     deadlineMs: 90_000,
   });
-  // Only the call of a source that was never made is dropped.
+  // Only the call of a source that does not exist is dropped.
   await eventually(() => expect(router.counts).toMatchObject({ routed: 3, deliveries: 3, dropped: 1, rejected: 0 }));
 }, 240_000);

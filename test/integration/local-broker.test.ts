@@ -11,7 +11,7 @@ import { findKafka, type Launch } from '../../deploy/standalone/kafka-source';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { freePort } from '../support/free-port';
 
-/** The embedded broker itself: what a start leaves for the next one. */
+/** The embedded broker: files and address that one start leaves to the next. */
 
 const READY_MS = 120_000;
 let dir: string;
@@ -51,7 +51,7 @@ async function endOffset(broker: Broker): Promise<string | undefined> {
   return partition?.high;
 }
 
-test('records and address outlive a stop, a kill -9 and a broker that was left behind', async () => {
+test('records and address survive a stop, a SIGKILL and a broker that was left running', async () => {
   const first = await start();
   const admin = client(first).admin();
   await admin.connect();
@@ -71,7 +71,7 @@ test('records and address outlive a stop, a kill -9 and a broker that was left b
   expect(await endOffset(third)).toBe('2');
   const left = processId(third.pid)!;
 
-  // Nobody stopped the third: the next start on its folder must.
+  // The third broker still runs: the next start on its folder must stop it.
   const fourth = await start();
   expect(isAlive(left)).toBe(false);
   expect(fourth.address).toBe(first.address);
@@ -83,7 +83,7 @@ test('records and address outlive a stop, a kill -9 and a broker that was left b
   expect(Number(/offsets\.retention\.minutes=(\d+)/.exec(properties)?.[1])).toBeGreaterThanOrEqual(43_200);
 }, 600_000);
 
-test('its ports are kept, and others are chosen where somebody took one', async () => {
+test('a broker keeps its ports, unless another program has taken one', async () => {
   const own = mkdtempSync(join(tmpdir(), 'waypost-ports-'));
   const first = await storedPorts(own);
   expect(await storedPorts(own)).toEqual(first);
@@ -94,7 +94,7 @@ test('its ports are kept, and others are chosen where somebody took one', async 
   rmSync(own, { recursive: true });
 });
 
-test('a broker that cannot be reached is one sentence', async () => {
+test('an unreachable broker causes an error of one sentence', async () => {
   const brokers = [`127.0.0.1:${String(await freePort())}`];
   await expect(waitForKafka({ brokers }, 500)).rejects.toThrow(/^Kafka cannot be reached at 127\.0\.0\.1:\d+: .*\.$/);
 });

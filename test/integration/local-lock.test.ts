@@ -13,7 +13,7 @@ beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'waypost-lock-'))));
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('the lock of a data dir', () => {
-  test('is refused while its owner lives, in one sentence that names it', () => {
+  test('is refused while its owner runs, with one sentence that names the owner', () => {
     const lock = takeLock(dir);
     expect(() => takeLock(dir)).toThrow(new RegExp(`pid ${String(process.pid)}\\).*WAYPOST_DATA_DIR`));
     lock.release();
@@ -33,17 +33,17 @@ describe('the lock of a data dir', () => {
     expect(JSON.parse(readFileSync(join(dir, 'lock'), 'utf8'))).toEqual(ownId());
   });
 
-  test('is not held by a stranger who was given the pid of a dead owner', () => {
+  test('is not held by another process with the pid of a dead owner', () => {
     writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: process.pid, started: 'another time' }));
     expect(takeLock(dir).takenOver).toBe(true);
   });
 
-  test.each(['', '{', '{"pid":"x"}'])('is not held by a file that says %j', (text) => {
+  test.each(['', '{', '{"pid":"x"}'])('is not held by a file with the text %j', (text) => {
     writeFileSync(join(dir, 'lock'), text);
     expect(takeLock(dir).takenOver).toBe(true);
   });
 
-  test('that somebody else took meanwhile is not released', () => {
+  test('is not released after another process has taken it', () => {
     const lock = takeLock(dir);
     writeFileSync(join(dir, 'lock'), 'theirs');
     lock.release();
@@ -52,7 +52,7 @@ describe('the lock of a data dir', () => {
 });
 
 describe('the generated secrets', () => {
-  test('are made once, for their owner only', () => {
+  test('are created once, readable by their owner alone', () => {
     const first = localSecrets(dir, {});
     expect(Buffer.from(first.WAYPOST_SECRET_KEY, 'base64')).toHaveLength(32);
     expect(first.WAYPOST_ADMIN_TOKEN.length).toBeGreaterThanOrEqual(32);

@@ -17,7 +17,7 @@ import {
   type Supervised,
 } from '../support/supervised';
 
-/** The supervisor seen from outside, with stand-ins for the services. */
+/** The supervisor from outside, with stub services. */
 
 let dir: string;
 let env: Record<string, string>;
@@ -39,7 +39,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** What runs on the data dir or the ports of this test: the broker names its files, the stand-ins are found by parent. */
+/** Lists processes on the data dir of this test: the command lines of broker and stubs name its files. */
 const ours = () => processes().filter(({ command }) => command.includes(dir));
 const shared = () => ({
   KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
@@ -51,7 +51,7 @@ const stubs = (more: NodeJS.ProcessEnv = {}, programs = {}) =>
 const startReal = (more: NodeJS.ProcessEnv = {}) =>
   (supervised = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'start'], { ...env, ...more }));
 
-/** One plain sentence (or list), a code that is not 0, no stack trace. */
+/** Checks that the system exits with 1 and prints no stack trace. @returns its output */
 async function refusal(system: Supervised): Promise<string> {
   expect(await system.exited).toBe(1);
   expect(system.output()).not.toMatch(/^\s+at /m);
@@ -59,10 +59,10 @@ async function refusal(system: Supervised): Promise<string> {
 }
 
 describe('with a broker of its own', () => {
-  test('a broker that dies comes back under its address; kill -9 of the supervisor is enough to end all of it', async () => {
+  test('the supervisor restarts its broker, and SIGKILL of the supervisor ends every process', async () => {
     const system = stubs();
     await system.printed('waypost ready');
-    // A watcher bears the broker's command line too, and outlives it by a moment.
+    // A watcher process has the command line of the broker too, and outlives it by a moment.
     const broker = () =>
       descendants(system.pid).find(
         ({ command }) => command.includes('kafka.Kafka') && !command.includes('waypost-watch'),
@@ -71,21 +71,21 @@ describe('with a broker of its own', () => {
     process.kill(before, 'SIGKILL');
     await eventually(() => expect([0, before]).not.toContain(broker()));
 
-    // Nobody has to start again.
+    // Services need no restart.
     const below = descendantIds(system.pid);
     expect(below.length).toBeGreaterThanOrEqual(SERVICES.length + 1);
     process.kill(system.pid, 'SIGKILL');
     await eventually(() => expect([...below.filter(isAlive), ...ours()]).toEqual([]));
   }, 300_000);
 
-  test('who starts at once after a kill -9 waits for what was left behind, and stops in order', async () => {
+  test('a start right after a SIGKILL waits for processes left behind, and stops its services in order', async () => {
     const first = stubs();
     await first.printed('waypost ready');
     const below = descendantIds(first.pid);
     process.kill(first.pid, 'SIGKILL');
     await first.exited;
 
-    // What was left behind is still ending.
+    // Processes of the first start are still ending.
     const second = stubs();
     await second.printed('waypost ready');
     expect(below.filter(isAlive)).toEqual([]);
@@ -104,7 +104,7 @@ describe('with a broker of its own', () => {
 });
 
 describe('with a broker that is there', () => {
-  test('a service that dies is started again, and a second start is refused', async () => {
+  test('the supervisor restarts a service that dies, and refuses a second start', async () => {
     const system = stubs(shared());
     await system.printed('waypost ready');
     const router = () => descendants(system.pid).find(({ command }) => command.startsWith('waypost-router'));
@@ -116,13 +116,13 @@ describe('with a broker that is there', () => {
     expect(await refusal(other)).toContain(`Another Waypost (pid ${String(system.pid)}) uses the data dir`);
     supervised = system;
 
-    // Two signals close together are one.
+    // Two signals in quick succession count as one.
     system.child.kill('SIGTERM');
     system.child.kill('SIGINT');
     expect(await system.exited).toBe(0);
   });
 
-  test('control gives way to the others, also when it was started again', async () => {
+  test('control has a lower priority than other services, also after a restart', async () => {
     const system = stubs(shared());
     await system.printed('waypost ready');
     const pid = (name: string) =>
@@ -137,13 +137,13 @@ describe('with a broker that is there', () => {
     expect(await system.exited).toBe(0);
   });
 
-  test('a service that will not start ends the start, with its sentence', async () => {
+  test('a service that cannot start ends the start with its sentence', async () => {
     const refuses = `process.stderr.write('waypost-retry: this cannot work\\n'); process.exit(1);`;
     const text = await refusal(stubs(shared(), { retry: refuses }));
     expect(text.split('\n')).toContain('waypost-retry: this cannot work');
   });
 
-  test('ready is not said before every service is', async () => {
+  test('the supervisor reports ready only once every service is ready', async () => {
     const slow = `
       process.title = 'waypost-router';
       const from = Date.now();
@@ -157,7 +157,7 @@ describe('with a broker that is there', () => {
   });
 });
 
-describe('what cannot start says so in a sentence', () => {
+describe('a start that is refused prints one sentence about', () => {
   test('a busy port, before anything is started', async () => {
     const server = createServer().listen(Number(env.WAYPOST_INGEST_PORT), '127.0.0.1');
     await once(server, 'listening');
@@ -191,7 +191,7 @@ describe('what cannot start says so in a sentence', () => {
   });
 });
 
-test('the lock is gone after a clean stop, the secrets stay', async () => {
+test('a clean stop removes the lock and keeps the secrets', async () => {
   const system = stubs(shared());
   await system.printed('waypost ready');
   system.child.kill('SIGHUP');

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually';
 import { descendantIds, descendants, startSupervised, type Supervised } from '../support/supervised';
 import { startSystem, systemEnv } from '../../tools/harness/system';
 
-/** The commands as a person types them, with the real services. */
+/** The commands that people type, with the real services. */
 
 let dir: string;
 let npm: Supervised | undefined;
@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test('npm start: a signal to npm alone stops everything, and a second start finds all again', async () => {
+test('a signal to npm alone stops npm start and its processes, and a second start has all data', async () => {
   const env = await systemEnv({ embedded: true, dataDir: dir, prefix: '' });
   npm = startSupervised('npm', ['start'], env);
   await npm.printed('waypost ready', 240_000);
@@ -26,7 +26,7 @@ test('npm start: a signal to npm alone stops everything, and a second start find
   for (const name of SERVICES) expect(below.some(({ command }) => command.startsWith(`waypost-${name}`))).toBe(true);
   expect(below.some(({ command }) => command === 'waypost')).toBe(true);
 
-  // The printed lines are typed into a shell as they stand.
+  // The printed commands run in a shell without changes.
   const commands = npm
     .output()
     .split('\n')
@@ -46,7 +46,7 @@ test('npm start: a signal to npm alone stops everything, and a second start find
   expect(await system.stop()).toBe(0);
 }, 600_000);
 
-test('npm run demo: everything arrives, signed, and the refused call comes back', async () => {
+test('in npm run demo every call arrives signed, and the refused one is retried', async () => {
   const env = await systemEnv({ dataDir: dir, prefix: `demo-${String(process.pid)}.` });
   const demo = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'demo', '--once'], env);
   expect([await demo.exited, demo.output()]).toEqual([

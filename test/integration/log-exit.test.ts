@@ -12,7 +12,7 @@ const PROGRAM = `
     process.exit(0);
   });
 `;
-/** A process that is still there after this time hangs. */
+/** A process that still runs after this time hangs. */
 const HANGS_MS = 60_000;
 
 let child: ChildProcess;
@@ -25,7 +25,7 @@ beforeEach(() => {
   });
 });
 
-test('a process exits although the reader of its log is gone', async () => {
+test('a process exits though the reader of its log is gone', async () => {
   const exit = once(child, 'exit');
   child.stdout!.destroy();
   await once(child.stdout!, 'close');

@@ -11,8 +11,8 @@ import { aSource, fakeConfig } from '../support/fakes';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
 /**
- * Three brokers, `min.insync.replicas=2`. Two of the ten partitions have only two replicas, one of them on the third
- * broker: without it they take no records, and all others do.
+ * Three brokers with `min.insync.replicas=2`. Two of ten partitions have a replica on the third broker and only one other:
+ * without that broker they accept no records, and the other partitions do.
  */
 
 const PREFIX = 'outage.';
@@ -60,13 +60,13 @@ afterAll(async () => {
   await brokers?.close();
 });
 
-test('partitions without enough replicas block no others: ingest answers 200, no record is written twice, and all recover', async () => {
-  // Given a connection to every leader, and then the third broker stops.
+test('partitions without enough replicas block no others, ingest answers 200, and no record is written twice', async () => {
+  // Given a connection to every leader. The third broker stops.
   const before = writeRound('before');
   await eventually(() => expect(before.every(({ done }) => done)).toBe(true));
   await brokers?.stopThird(`${PREFIX}webhooks`, BLOCKED[0]!);
 
-  // When records go to all partitions, those that can be written are acknowledged, and the two others are held.
+  // Records of writable partitions are acknowledged, and records of the two others are held.
   const rounds = ['first', 'second', 'third'].map((round) => writeRound(round));
   await eventually(() =>
     expect(rounds.flat().filter(({ done }) => done)).toHaveLength(3 * (PARTITIONS - BLOCKED.length)),
@@ -76,7 +76,7 @@ test('partitions without enough replicas block no others: ingest answers 200, no
   await eventually(() => expect(later.filter(({ done }) => done)).toHaveLength(PARTITIONS - BLOCKED.length));
   expect([...rounds.flat(), ...later].filter(({ done, partition }) => done && BLOCKED.includes(partition))).toEqual([]);
 
-  // And ingest refuses nothing, be it single calls or batches of 100 users.
+  // Ingest refuses neither single calls nor batches of 100 users.
   const statuses = await Promise.all(Array.from({ length: USERS }, (_, i) => track(`single-${i}`)));
   const batches: number[] = [];
   for (let i = 0; i < USERS; i += 100)
@@ -90,7 +90,7 @@ test('partitions without enough replicas block no others: ingest answers 200, no
   );
   expect(messages.filter(({ partition }) => BLOCKED.includes(partition))).toEqual([]);
 
-  // When the broker returns, what was held is written, once and in order.
+  // When the broker returns, the held records are written once and in order.
   await brokers?.startThird();
   await eventually(() => expect([...rounds.flat(), ...later].every(({ done }) => done)).toBe(true), {
     deadlineMs: 120_000,
@@ -108,7 +108,7 @@ interface Writing {
   done: boolean;
 }
 
-/** One record to each partition of `webhooks`. */
+/** Writes one record to each partition of `webhooks`. */
 function writeRound(value: string): Writing[] {
   return Array.from({ length: PARTITIONS }, (_, partition) => {
     const writing = { partition, done: false };

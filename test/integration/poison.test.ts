@@ -16,12 +16,12 @@ import { type Sink, startSink } from '../../tools/harness/sink';
 import { type Json, type Source, startSystem, type System } from '../../tools/harness/system';
 
 /**
- * Records that nobody should send, through the whole system: what ingest takes goes through ingest, what only an older version has
- * written goes straight to the topics. After each kind an ordinary user is delivered to, and at last is in the audience.
+ * Poison records through the whole system: calls go through ingest, and records that only an older version wrote go straight
+ * to the topics. After each kind an ordinary user's call is delivered, and in the end the user is in the audience.
  */
 
 const NOW = () => new Date().toISOString();
-/** Random: what repeats itself is compressed, and fits into an index. */
+/** Returns random text: repetitive text is compressed and fits into an index. */
 const random = (bytes: number) =>
   randomBytes(Math.ceil((bytes * 3) / 4))
     .toString('base64')
@@ -35,7 +35,7 @@ const identifies = (userId: string, traits: (i: number) => Json, count = 1): Cal
   Array.from({ length: count }, (_, i) => ({ type: 'identify', userId, traits: traits(i) }));
 const track = (over: Record<string, Json>): Calls => [{ type: 'track', userId: 'poison', event: 'Seen', ...over }];
 
-/** Whether ingest takes them is its own matter: here nothing may stop because of them. */
+/** Ingest may accept or refuse these calls; none of them may stop a service. */
 const CALLS: Record<string, Calls> = {
   'ids of 20 KB': [...track({ userId: random(20_000) }), { type: 'alias', previousId: 'a', userId: random(20_000) }],
   'ids of 512 bytes': [
@@ -93,7 +93,7 @@ const CALLS: Record<string, Calls> = {
   ],
 };
 
-/** As an older ingest would have written it. */
+/** Returns a message as an older ingest would have written it. */
 function message(fields: Partial<Message>): OutRecord {
   const whole = { messageId: `old-${randomUUID()}`, timestamp: NOW(), receivedAt: NOW(), ...fields } as Message;
   const headers = messageHeaders(stage.source.id, whole.messageId, {
@@ -206,10 +206,10 @@ async function call(each: Calls[number]): Promise<number> {
   return answer.status;
 }
 
-/** An ordinary user's call is delivered, and the history tells of it. @returns the user */
+/** Waits until an ordinary user's call is delivered and in the history. @returns the user */
 async function ordinary(): Promise<string> {
   const userId = `ok-${randomUUID()}`;
-  // A destination that was made a moment ago may not be known everywhere.
+  // Some services may not know a new destination yet.
   await eventually(
     async () => {
       expect(await call({ type: 'identify', userId, traits: { plan: 'pro' } })).toBe(200);
@@ -256,23 +256,23 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     await sink.close();
   });
 
-  it.each(Object.entries(CALLS))('calls with %s stop nobody else', async (_, calls) => {
+  it.each(Object.entries(CALLS))('calls with %s do not stop other users', async (_, calls) => {
     for (const each of calls) expect([200, 400, 413]).toContain(await call(each));
     await ordinary();
   });
 
-  it.each(Object.entries(RECORDS))('%s stop nobody else', async (_, records) => {
+  it.each(Object.entries(RECORDS))('%s do not stop other users', async (_, records) => {
     for (const record of records()) await stage.producer.send([record]);
     await ordinary();
   });
 
-  it('finds the delivery of a user whose id was too long, by the whole id', async () => {
+  it('the history finds the delivery of a user with a too long id by the whole id', async () => {
     const userId = random(3_000);
     await stage.producer.send([message({ type: 'track', userId, event: 'Seen' })]);
     await eventually(async () => expect(await statusOf(userId)).toBe('delivered'), { deadlineMs: 60_000 });
   });
 
-  it('a profile that Kafka refuses is left as it was, and the others are written', async () => {
+  it('a profile that Kafka refuses stays unchanged, and the others are written', async () => {
     const topic = `${stage.system.prefix}${PROFILES}`;
     const limitTo = (bytes: number) =>
       stage.admin.alterConfigs({
@@ -301,14 +301,14 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     expect(stage.system.output()).toContain('profile.refused');
   }, 400_000);
 
-  it('in the end the same processes run, and members are told of', async () => {
+  it('after all poison records the same processes run, and new members are listed', async () => {
     await isMember(await ordinary());
     expect([...stage.system.pids('audiences'), ...stage.system.pids('control')]).toEqual(pids);
     const { body } = await stage.system.control('GET', '/notices');
     expect(Array.isArray(body.data)).toBe(true);
   });
 
-  it('a second audiences process with the same stores ends, and names the first', async () => {
+  it('a second audiences process on the same stores exits and names the first', async () => {
     const [port] = await freePorts(1);
     const env = {
       ...stage.system.env,
@@ -319,7 +319,7 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
     await expect(startService('audiences', env)).rejects.toThrow(`Another Waypost (pid ${pid}) uses the data dir`);
   });
 
-  it('audiences refuse to go on where profiles have more partitions than they were made with', async () => {
+  it('audiences refuse to start if profiles have more partitions than at their creation', async () => {
     const topic = `${stage.system.prefix}${PROFILE_EVENTS}`;
     await stage.admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] });
     stage.system.kill('audiences');

@@ -12,12 +12,12 @@ import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
 
-/** Several retry processes share the tiers, and come and go while deliveries fall due. */
+/** Several retry processes share the tiers, start and stop while deliveries fall due. */
 
 const TIERS_MS = [1_000, 3_000];
 const WAITING = 2_500;
 const PORTION = 100;
-/** So that deliveries fall due over seconds, and whoever goes does so in their midst. */
+/** Deliveries fall due over seconds, so that a process stops amid them. */
 const PORTION_EVERY_MS = 100;
 
 const env = {
@@ -33,7 +33,7 @@ interface Returned {
   delivery: Delivery;
   at: number;
   body: string;
-  /** delivery drops it: a second record of the same step */
+  /** a duplicate step, which delivery drops */
   fork: boolean;
 }
 
@@ -74,7 +74,7 @@ async function start(): Promise<void> {
   running.push(await startService('retry', { ...env, WAYPOST_RETRY_HEALTH_PORT: String(port) }));
 }
 
-/** Puts deliveries into both tiers, portion by portion. @returns their ids */
+/** Writes deliveries to both tiers, portion by portion. @returns their ids */
 async function wait(count: number): Promise<Set<string>> {
   const ids = new Set<string>();
   while (ids.size < count) {
@@ -88,7 +88,7 @@ async function wait(count: number): Promise<Set<string>> {
         headers: encodeDelivery(delivery),
       })),
     );
-    // Load over time: what is given, not what is waited for.
+    // Load over time, not a wait for a result.
     await pause(PORTION_EVERY_MS);
   }
   return ids;
@@ -105,13 +105,13 @@ function aDelivery(userId: string): Delivery {
 
 const returnedOf = (ids: Set<string>) => due.filter(({ delivery }) => ids.has(delivery.id));
 
-/** Resolves when so many have come back, counting none twice. */
+/** Waits until this number of different deliveries has returned. */
 function returned(ids: () => Set<string>, count: number): Promise<void> {
   return eventually(() => expect(distinct(ids())).toBeGreaterThanOrEqual(count), { deadlineMs: 120_000 });
 }
 const distinct = (ids: Set<string>) => new Set(returnedOf(ids).map(({ delivery }) => delivery.id)).size;
 
-/** Each came back whole, none before its time, and once: but for what delivery drops. */
+/** Checks that each delivery returned complete, not before its time, and once except for duplicate steps. */
 function allOnce(ids: Set<string>): void {
   const all = returnedOf(ids);
   const kept = all.filter(({ fork }) => !fork).map(({ delivery }) => delivery.id);
@@ -120,8 +120,8 @@ function allOnce(ids: Set<string>): void {
   expect(all.filter(({ delivery, at }) => at < delivery.acceptedAt + Math.min(...TIERS_MS))).toEqual([]);
 }
 
-test('processes that end by SIGTERM, and others that come: each delivery is due once', async () => {
-  // Given three processes, of which two leave while deliveries fall due and one comes; then nothing is given back twice.
+test('while retry processes stop by SIGTERM and others start, each delivery returns once', async () => {
+  // Two of three processes stop while deliveries fall due, and one starts.
   const from = due.length;
   const waiting = wait(WAITING);
   const soFar = () => new Set(due.slice(from).map(({ delivery }) => delivery.id));
@@ -136,8 +136,7 @@ test('processes that end by SIGTERM, and others that come: each delivery is due 
   expect(returnedOf(ids)).toHaveLength(WAITING);
 }, 300_000);
 
-test('a process that is killed: none is lost, and what is given back again delivery drops', async () => {
-  // Given two processes, of which one is killed while deliveries fall due; then the other has them, once for delivery.
+test('when a retry process is killed no delivery is lost, and delivery drops those that return again', async () => {
   const from = due.length;
   const waiting = wait(WAITING);
   const soFar = () => new Set(due.slice(from).map(({ delivery }) => delivery.id));
@@ -150,7 +149,7 @@ test('a process that is killed: none is lost, and what is given back again deliv
   process.stdout.write(`killed: ${returnedOf(ids).length - WAITING} of ${WAITING} were given back twice\n`);
 }, 300_000);
 
-test('a tier that is made while retry runs is read without a restart', async () => {
+test('retry reads a tier that is created while it runs', async () => {
   const tier = tierTopic(7_000);
   const admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();

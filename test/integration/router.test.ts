@@ -10,7 +10,7 @@ import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
 import { startSupervised, type Supervised } from '../support/supervised';
 
-/** The router as the process that runs in production (the built one), against a real Kafka. */
+/** The router as a built process, with a real Kafka. */
 
 const AT = '2026-11-21T08:00:00.000Z';
 const aDestination = (over: Partial<Destination> = {}): Destination => ({
@@ -36,11 +36,11 @@ interface Setup {
   router: Supervised;
   restart(): Promise<void>;
   append(records: OutRecord[]): Promise<void>;
-  /** text of `/metrics` */
+  /** Returns the text of `/metrics`. */
   metrics(): Promise<string>;
-  /** what is in `webhooks` so far */
+  /** the records of `webhooks` */
   routed: Routed[];
-  /** what is in `messages.rejected` so far */
+  /** the records of `messages.rejected` */
   rejected: Record<string, unknown>[];
   close(): Promise<void>;
 }
@@ -147,7 +147,7 @@ const configOut = (record: ConfigRecord): OutRecord => ({
 
 const ACCEPTED_MS = Date.now();
 const TRACEPARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
-/** A track call as ingest writes it. */
+/** Returns a track call as ingest writes it. */
 function aMessage(
   messageId: string,
   over: { sourceId?: string; headers?: Record<string, string>; value?: string } = {},
@@ -172,7 +172,7 @@ function aMessage(
 const standard = () => [sourceRecord(aSource()), destinationRecord(aDestination())];
 const ids = (routed: Routed[]) => routed.map(({ delivery }) => delivery.messageId);
 
-test('a message becomes one delivery for each destination that wants it', async () => {
+test('a message becomes one delivery for each destination that selects it', async () => {
   const setup = await setUp(
     ...standard(),
     destinationRecord(aDestination({ id: 'dst_2', shards: 1 })),
@@ -205,7 +205,7 @@ test('a message becomes one delivery for each destination that wants it', async 
   expect(setup.routed.find(({ delivery }) => delivery.destinationId === 'dst_2')).toMatchObject({ key: 'dst_2:0' });
 });
 
-test('a message sent again is dropped; one that cannot be read goes aside, and the partition goes on', async () => {
+test('the router drops a repeated message, moves an unreadable one to messages.rejected and reads on', async () => {
   const setup = await setUp(...standard());
   await setup.append([aMessage('m1')]);
   await eventually(() => expect(setup.routed).toHaveLength(1));
@@ -226,31 +226,31 @@ test('a message sent again is dropped; one that cannot be read goes aside, and t
   ]);
 });
 
-test('a source and a destination that were just made lose nothing', async () => {
+test('no message of a new source for a new destination is lost', async () => {
   const setup = await setUp();
   const made = [sourceRecord(aSource({ id: 'src_9' })), destinationRecord(aDestination({ sources: ['src_9'] }))];
   await setup.append(made.map(configOut));
   await setup.append([aMessage('m1', { sourceId: 'src_9' }), aMessage('lost', { sourceId: 'src_gone' })]);
   await eventually(() => expect(ids(setup.routed)).toEqual(['m1']));
-  // Messages of a source that is gone hold nothing up.
+  // Messages of a deleted source delay no others.
   await setup.append([aMessage('also lost', { sourceId: 'src_gone' }), aMessage('m2', { sourceId: 'src_9' })]);
   await eventually(() => expect(ids(setup.routed)).toEqual(['m1', 'm2']));
 });
 
-test('a copy of a message that was routed by the process before this one is dropped as well', async () => {
+test('the router drops a copy of a message that its predecessor has routed', async () => {
   const setup = await setUp(...standard());
   await setup.append([aMessage('m1'), aMessage('m2')]);
   await eventually(() => expect(setup.routed).toHaveLength(2));
-  // Stopped in order, so that it is the memory which is tested, and not what a kill repeats.
+  // A graceful stop, so that the deduplication is tested and not the repeats of a kill.
   await setup.router.end('SIGTERM');
   await setup.restart();
-  // All have one key, and so one partition: when m3 is there, the copy before it is past.
+  // All have one key and so one partition: when m3 is routed, the copies before it are done.
   await setup.append([aMessage('m1'), aMessage('m2'), aMessage('m3')]);
   await eventually(() => expect(ids(setup.routed)).toContain('m3'));
   expect(ids(setup.routed)).toEqual(['m1', 'm2', 'm3']);
 });
 
-test('killed under load: every message is routed', async () => {
+test('a router killed under load routes every message after its restart', async () => {
   const setup = await setUp(...standard());
   const all = Array.from({ length: 20_000 }, (_, i) => `m${String(i)}`);
   const records = all.map((id, i) => ({ ...aMessage(id), key: `src_1:u${String(i)}` }));
@@ -263,7 +263,7 @@ test('killed under load: every message is routed', async () => {
   expect(setup.rejected).toEqual([]);
 }, 300_000);
 
-test('a graceful stop repeats nothing', async () => {
+test('a graceful stop of the router repeats no delivery', async () => {
   const setup = await setUp(...standard());
   const all = Array.from({ length: 5_000 }, (_, i) => `m${String(i)}`);
   const appended = setup.append(all.map((id, i) => ({ ...aMessage(id), key: `src_1:u${String(i)}` })));
@@ -275,7 +275,7 @@ test('a graceful stop repeats nothing', async () => {
   expect(setup.routed).toHaveLength(all.length);
 }, 300_000);
 
-test('messages of a source that the router cannot read stay in Kafka while others pass, and are routed once it can', async () => {
+test('messages of an unreadable source stay in Kafka while others pass, and are routed once it is readable', async () => {
   const setup = await setUp(...standard(), destinationRecord(aDestination({ id: 'dst_2', sources: ['src_2'] })));
   await setup.append([
     { topic: 'config', key: configKey('source', 'src_2'), value: '{"format":1,"of a newer":"kind"}' },
@@ -298,7 +298,7 @@ test('messages of a source that the router cannot read stay in Kafka while other
   expect(setup.routed).toHaveLength(all);
 }, 300_000);
 
-test('a record of a newer format ends the process with a plain sentence, and stays where it is', async () => {
+test('a record of a newer format ends the router with a plain sentence and is not skipped', async () => {
   const setup = await setUp(...standard());
   await setup.append([aMessage('m1'), aMessage('m2', { headers: { format: '2' } }), aMessage('m3')]);
   expect(await setup.router.exited).toBe(1);

@@ -7,7 +7,7 @@ import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Cluster, startCluster } from '../../tools/chaos/cluster';
 
-/** A tail of a topic whose partitions are led by three brokers, each of which is asked by itself. */
+/** A tail of a topic with leaders on three brokers, which it asks separately. */
 
 const RECORDS = 8_000;
 const PARTITIONS = 6;
@@ -33,9 +33,8 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test('is caught up when all partitions are read, though some brokers have nothing to give', async () => {
-  // Given a topic of which one partition is full and all others are empty; then nothing of it is left out, however often
-  // the leaders of the empty ones answer meanwhile that they have nothing.
+test('a tail is caught up only once all partitions are read, though some brokers have no records', async () => {
+  // One partition is full and all others are empty: the leaders of empty partitions answer many times meanwhile.
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   const record = { topic: 'messages', key: 'same', value: Buffer.alloc(5_000, 'x') };
   await producer.send(Array.from({ length: RECORDS }, () => record));
@@ -50,7 +49,7 @@ test('is caught up when all partitions are read, though some brokers have nothin
     tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
     await tail.caughtUp(120_000);
     expect(read).toBe(RECORDS);
-    // With nothing new it is still caught up, and from its end too.
+    // Without new records it stays caught up.
     await tail.caughtUp(60_000);
     await tail.stop();
     tail = undefined;

@@ -24,8 +24,8 @@ import { aSource } from '../support/fakes';
 import { setFetchQuota } from '../support/quotas';
 
 /**
- * A broker that throttles: it answers a fetch beyond the quota with no partition at all. What is read to its end here is
- * about 1.5 times what the quota allows at once. All at the same time, since they mostly wait.
+ * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test reads about 1.5 times the
+ * bytes that the quota allows at once. The tests run concurrently, because they mostly wait.
  */
 
 const RECORDS = 400;
@@ -50,7 +50,7 @@ const filler = 'x'.repeat(RECORD_BYTES);
 
 const opened: Kafka[] = [];
 let clients = 0;
-/** Each has a quota of its own, untouched so far. */
+/** Opens a connection with a fresh quota. */
 async function throttled(): Promise<Kafka> {
   const clientId = `${throttledClient}-${String(++clients)}`;
   await setFetchQuota(process.env.KAFKA_BROKERS!, `waypost-${clientId}`, BYTES_PER_SECOND);
@@ -63,7 +63,7 @@ async function fill(records: OutRecord[]): Promise<void> {
   const kafka = await connectKafka(settings, { clientId: 'test', log });
   opened.push(kafka);
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-  // In batches that the quota lets through: a broker gives whole ones.
+  // In batches that fit into the quota: a broker returns whole batches.
   for (let i = 0; i < records.length; i += BATCH) await producer.send(records.slice(i, i + BATCH));
   await producer.close(1_000);
 }
@@ -71,7 +71,7 @@ async function fill(records: OutRecord[]): Promise<void> {
 afterAll(() => Promise.all(opened.map((kafka) => kafka.close())));
 
 test.concurrent(
-  'a service that starts under throttling knows all of config',
+  'a service that starts under throttling reads every entry of config',
   async () => {
     const at = new Date().toISOString();
     await fill(
@@ -113,7 +113,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  'a throttled catch-up of audiences leaves out no event',
+  'a throttled catch-up of audiences skips no event',
   async () => {
     const at = new Date().toISOString();
     const message = { type: 'identify', messageId: 'm', timestamp: at, receivedAt: at, userId: 'u' } as Message;

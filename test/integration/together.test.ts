@@ -6,7 +6,7 @@ import { aSource } from '../support/fakes';
 import { configRecord, destinationAt, openProcesses, type Processes } from '../support/processes';
 
 /**
- * Several processes of each service start at the same time, or one after the other, on new topics: each gets its share of all
+ * Several processes of each service start together, or one after another, on new topics: each gets its share of the
  * partitions, and every call is delivered. `TOGETHER=all npm run test:integration -- --testPathPatterns together` starts two,
  * three and five of each, at once, one and three seconds apart (some ten minutes).
  */
@@ -17,7 +17,7 @@ const TIERS_MS = [1_000, 3_000];
 const SERVICES = ['router', 'delivery', 'retry'] as const;
 type Name = (typeof SERVICES)[number];
 const READ: Record<Name, string[]> = { router: [MESSAGES], delivery: [WEBHOOKS, DUE], retry: TIERS_MS.map(tierTopic) };
-/** Their shards fall on every partition. */
+/** Enough that their shards cover every partition. */
 const DESTINATIONS = 6;
 const CALLS = 60;
 
@@ -30,7 +30,7 @@ afterEach(async () => {
 async function setUp(): Promise<Processes> {
   const retryDelays = TIERS_MS.map((ms) => `${ms}ms`).join();
   const processes = await openProcesses({ prefix: 'together', partitions: PARTITIONS, retryDelays });
-  // One destination fails at first: what it is sent comes back by way of the tiers.
+  // One destination fails at first: its deliveries return through the tiers.
   processes.sink.on('/hook/0', (request, nth) => ({ status: nth <= 3 ? 503 : 200 }));
   return processes;
 }
@@ -61,7 +61,7 @@ function calls(name: string): OutRecord[] {
   });
 }
 
-/** Every call of a name at every destination, with status 200 in the end. */
+/** Waits until every call of a name has arrived at every destination. */
 function arrived({ sink }: Processes, name: string): Promise<void> {
   return eventually(
     () => {
@@ -80,7 +80,7 @@ function arrived({ sink }: Processes, name: string): Promise<void> {
   );
 }
 
-/** Every partition of each service has a reader, and no process has two stripes more than another. */
+/** Waits until every partition of each service has a reader and the shares of processes differ by one at most. */
 function shared({ readers }: Processes, members: number): Promise<void> {
   return eventually(
     async () => {
@@ -111,7 +111,7 @@ test.each(process.env.TOGETHER === 'all' ? ALL : SHORT)(
     await Promise.all(
       SERVICES.flatMap((name) =>
         Array.from({ length: processes }, async (_, i) => {
-          // The given: when each is started.
+          // The start times are part of the test, not a wait.
           await pause(i * gapMs);
           await on.start(name);
         }),
@@ -119,7 +119,7 @@ test.each(process.env.TOGETHER === 'all' ? ALL : SHORT)(
     );
     await on.producer.send(calls('first'));
     await Promise.all([arrived(on, 'first'), shared(on, processes)]);
-    // All is idle now: one more of each takes its share.
+    // Without load, one more process of each service gets its share.
     await Promise.all(SERVICES.map((name) => on.start(name)));
     await shared(on, processes + 1);
     await on.producer.send(calls('second'));

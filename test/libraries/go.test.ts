@@ -7,7 +7,7 @@ import { ROOT } from '../../shared/service/repo-root';
 import { signedHeaders } from '../support/signed-headers';
 import { GO, testWith } from '../support/external-tools';
 
-/** clients/go and all Go beside it, judged by Go's own tools. */
+/** Checks clients/go and all other Go code with Go's tools. */
 
 const run = promisify(execFile);
 const CLIENT = join(ROOT, 'clients/go');
@@ -22,31 +22,35 @@ async function go(dir: string, args: string[], env: Record<string, string> = {})
   }
 }
 
-testWith(GO, 'all of it is vetted and formatted', async () => {
+testWith(GO, 'go vet and go fmt find no fault in any Go code', async () => {
   for (const dir of [CLIENT, ...PROGRAMS]) {
     await go(dir, ['vet', './...']);
     expect(await go(dir, ['fmt', './...'])).toBe('');
   }
 });
 
-testWith(GO, 'its tests pass under the race detector, and it verifies what Waypost signs', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'waypost-signed-'));
-  const file = join(dir, 'requests.json');
-  const secrets = [
-    's3cret',
-    'gehëim-秘密',
-    `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
-    'whsec_AAA',
-    'whsec_AAAA',
-  ];
-  const body = '{"event":"Ünïcode 😀"}';
-  const requests = secrets.map((secret) => ({ secret, body, headers: signedHeaders(secret, Buffer.from(body)) }));
-  writeFileSync(file, JSON.stringify(requests));
-  try {
-    const output = await go(CLIENT, ['test', '-race', '-count=1', '-v', './...'], { WAYPOST_SIGNED_REQUESTS: file });
-    expect(output).toContain('--- PASS: TestWhatWaypostSigned');
-    expect(output).not.toContain('--- SKIP');
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-});
+testWith(
+  GO,
+  'the tests of the Go client pass under the race detector, and it verifies signatures of Waypost',
+  async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'waypost-signed-'));
+    const file = join(dir, 'requests.json');
+    const secrets = [
+      's3cret',
+      'gehëim-秘密',
+      `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+      'whsec_AAA',
+      'whsec_AAAA',
+    ];
+    const body = '{"event":"Ünïcode 😀"}';
+    const requests = secrets.map((secret) => ({ secret, body, headers: signedHeaders(secret, Buffer.from(body)) }));
+    writeFileSync(file, JSON.stringify(requests));
+    try {
+      const output = await go(CLIENT, ['test', '-race', '-count=1', '-v', './...'], { WAYPOST_SIGNED_REQUESTS: file });
+      expect(output).toContain('--- PASS: TestWhatWaypostSigned');
+      expect(output).not.toContain('--- SKIP');
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  },
+);

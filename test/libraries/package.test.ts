@@ -7,7 +7,7 @@ import { installExamples, type InstalledExamples } from '../support/installed-ex
 import { startProgram } from '../support/child-program';
 import { startSink } from '../../tools/harness/sink';
 
-/** @waypost/node as it is installed: what it brings, how it is imported, and how it ends a process. */
+/** @waypost/node as an installed package: its contents, its imports, and the end of a process that uses it. */
 
 const run = promisify(execFile);
 let installed: InstalledExamples;
@@ -31,7 +31,7 @@ test.each([
   ['CommonJS', 'consumer.cts', 'Node16'],
   ['a bundler', 'consumer.ts', 'Bundler'],
   ['an older resolution', 'consumer.ts', 'Node10'],
-])('its types, from %s', async (_, file, resolution) => {
+])('the types of @waypost/node compile from %s', async (_, file, resolution) => {
   const dir = join(installed.dir, `types-${resolution}-${file}`);
   mkdirSync(dir);
   writeFileSync(
@@ -55,7 +55,7 @@ test.each([
 test.each([
   ['ES modules', 'module', "import { Analytics } from '@waypost/node';"],
   ['CommonJS', 'commonjs', "const { Analytics } = require('@waypost/node');"],
-])('a program that just ends has sent what it queued, from %s', async (_, type, load) => {
+])('a program with %s that ends by itself has sent its queued calls', async (_, type, load) => {
   const sink = await startSink();
   const source = `${load}
     const analytics = new Analytics({ writeKey: 'k', endpoint: '${sink.url('/')}' });
@@ -66,7 +66,7 @@ test.each([
   await sink.close();
 });
 
-test('it brings nothing but itself', () => {
+test('@waypost/node has no dependencies', () => {
   const manifest = JSON.parse(
     readFileSync(join(installed.dir, 'node_modules/@waypost/node/package.json'), 'utf8'),
   ) as Record<string, unknown>;

@@ -9,7 +9,7 @@ import { type Program, startProgram } from '../support/child-program';
 import { signedHeaders } from '../support/signed-headers';
 import { GO, PYTHON, testWith, type Tool } from '../support/external-tools';
 
-/** The receivers of examples/ and of docs/guide/receiving.md, given what Waypost signs and what nobody should send. */
+/** The receivers of examples/ and of docs/guide/receiving.md, with signed requests and with forged ones. */
 
 const run = promisify(execFile);
 const SECRETS = ['gehëim-秘密', `whsec_${Buffer.alloc(32, 7).toString('base64')}`];
@@ -54,15 +54,19 @@ function pythonOfThePage(): string {
 }
 
 for (const receiver of receivers) {
-  testWith(receiver.needs, `${receiver.name}: takes what is signed, once, and nothing else`, async () => {
-    const [command, ...args] = await receiver.command();
-    const program = startProgram(command!, args, { env: { PORT: '0', WEBHOOK_SECRET: SECRETS.join(',') } });
-    try {
-      await story(program);
-    } finally {
-      await program.stop();
-    }
-  });
+  testWith(
+    receiver.needs,
+    `the ${receiver.name} receiver accepts signed requests, processes each once and refuses all others`,
+    async () => {
+      const [command, ...args] = await receiver.command();
+      const program = startProgram(command!, args, { env: { PORT: '0', WEBHOOK_SECRET: SECRETS.join(',') } });
+      try {
+        await story(program);
+      } finally {
+        await program.stop();
+      }
+    },
+  );
 }
 
 async function story(program: Program): Promise<void> {
@@ -93,7 +97,7 @@ async function story(program: Program): Promise<void> {
   for (const [name, [headers, body]] of Object.entries(refused))
     expect([name, await post(headers, body)]).toEqual([name, 401]);
 
-  // Standard output of a program in a pipe may come after its answer.
+  // The output of a program may arrive through its pipe after its response.
   await program.printed(/track of Zoë\n[\s\S]*track of Zoë\n/);
   expect(program.output().match(/track of Zoë/g)).toHaveLength(2);
 }

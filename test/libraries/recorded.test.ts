@@ -16,7 +16,7 @@ const FILE = join(ROOT, 'test/clients/recorded.json');
 const programs: ClientProgram[] = Object.values(PROGRAMS);
 const recorded = process.env.RECORD ? [] : recordedRequests();
 
-/** They differ with each connection, or with the length of the body. */
+/** Headers that differ with each connection or with the length of the body. */
 const LEFT_OUT = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
 
 for (const program of programs) {
@@ -41,7 +41,7 @@ function record(client: string, { method, path, headers, body }: ReceivedRequest
   return { client, method, path, headers: Object.fromEntries(kept), body: JSON.parse(text.toString()) as object };
 }
 
-/** Paths, names of headers, and names of fields: batches are cut at other places when the machine is slow. */
+/** Returns paths, header names and field names: a slow machine divides calls into other batches. */
 function formsOf(requests: readonly RecordedRequest[]): unknown {
   const names = (of: (request: RecordedRequest) => string[]) => [...new Set(requests.flatMap(of))].sort();
   return {
