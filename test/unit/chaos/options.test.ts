@@ -3,11 +3,11 @@ import { readOptions } from '../../../tools/chaos/options';
 const read = (...args: string[]) => readOptions(args, () => 99);
 
 describe('the command line', () => {
-  it('runs five minutes on one broker, with a seed of its own', () => {
+  it('defaults to five minutes on one broker with a new seed', () => {
     expect(read()).toMatchObject({ seed: 99, forMs: 300_000, brokers: 1, perSecond: 200, keep: false });
   });
 
-  it('takes what it is told', () => {
+  it('sets every option', () => {
     expect(read('--minutes', '0.5', '--seed', '4', '--brokers', '3', '--rate', '50')).toMatchObject({
       seed: 4,
       forMs: 30_000,

@@ -15,7 +15,7 @@ const refusal = (status: number, headers: Record<string, string> = {}): Answer =
 });
 const HOUR = 3_600_000;
 
-test('each type arrives, authorised, with its own moment', async () => {
+test('each type arrives with authorisation and its timestamp', async () => {
   rig = await startRig();
   const { analytics, sink } = rig;
   analytics.identify({ userId: 'u', traits: { plan: 'pro' } });
@@ -37,7 +37,7 @@ test('each type arrives, authorised, with its own moment', async () => {
   for (const call of body.batch.slice(0, 5)) {
     expect(call).toMatchObject({ originalTimestamp: expect.any(String), sentAt: expect.any(String) });
   }
-  // The time that was given is not moved by anybody's clock.
+  // No clock changes an explicit timestamp.
   expect(body.batch[5]).not.toHaveProperty('sentAt');
   expect(body.batch[5]).not.toHaveProperty('originalTimestamp');
   expect(body.sentAt).toBeUndefined();
@@ -76,7 +76,7 @@ describe('when batches are sent', () => {
   });
 });
 
-describe('what may succeed later is sent again under its id', () => {
+describe('a call that may succeed later is sent again with its id', () => {
   test.each<[string, Answer]>([
     ['reset', { misbehave: 'reset' }],
     ...[408, 425, 429, 500, 502, 503, 504].map((status): [string, Answer] => [String(status), refusal(status)]),
@@ -117,8 +117,8 @@ describe('what may succeed later is sent again under its id', () => {
   });
 });
 
-describe('what cannot succeed is not sent again', () => {
-  test.each([301, 307, 400, 401, 403, 404, 413, 501, 505, 511])('%d', async (status) => {
+describe('a call that cannot succeed is not sent again', () => {
+  test.each([301, 307, 400, 401, 403, 404, 413, 501, 505, 511])('after a %d', async (status) => {
     rig = await startRig({ answer: refusal(status, { location: '/elsewhere' }) });
     rig.analytics.track(aTrack('one'));
     await rig.analytics.flush();
@@ -128,7 +128,7 @@ describe('what cannot succeed is not sent again', () => {
     ]);
   });
 
-  test('a call that the server rejects costs only itself', async () => {
+  test('a call that the server rejects does not affect its batch', async () => {
     const rejected = [{ index: 1, code: 'no_user_anon_id', message: 'Who?' }];
     rig = await startRig({ answer: { body: JSON.stringify({ success: true, rejected }) } });
     for (const id of ['a', 'b', 'c']) rig.analytics.track(aTrack(id));
@@ -139,7 +139,7 @@ describe('what cannot succeed is not sent again', () => {
 });
 
 describe('the queue is bounded', () => {
-  test('what does not fit is refused and told; what is in keeps its place', async () => {
+  test('a call that does not fit is refused and reported, and queued calls keep their places', async () => {
     rig = await startRig({ queueBytes: 1_000 });
     let n = 0;
     while (rig.analytics.track(aTrack(`call-${n}`))) n++;
@@ -148,7 +148,7 @@ describe('the queue is bounded', () => {
     expect(rig.delivered).toEqual(Array.from({ length: n }, (_, i) => `call-${i}`));
   });
 
-  test('room() waits, so that nothing is refused', async () => {
+  test('room() waits until a call fits', async () => {
     rig = await startRig({ queueBytes: 40_000 });
     for (let i = 0; i < 1_000; i++) {
       await rig.analytics.room();
@@ -161,7 +161,7 @@ describe('the queue is bounded', () => {
 });
 
 describe('beforeSend', () => {
-  test('changes what is sent, and drops', async () => {
+  test('changes or drops calls', async () => {
     rig = await startRig({
       beforeSend: (message) => (message.event === 'Secret' ? null : { ...message, context: { ip: '0.0.0.0' } }),
     });
@@ -174,7 +174,7 @@ describe('beforeSend', () => {
 });
 
 describe('close', () => {
-  test('gives up what it cannot deliver in time, and tells', async () => {
+  test('gives up and reports calls that it cannot deliver in time', async () => {
     rig = await startRig({ answer: refusal(503), backoffMs: 60_000, flushAt: 1, maxInFlight: 1 });
     rig.analytics.track(aTrack('in flight'));
     rig.analytics.track(aTrack('waiting'));
@@ -196,7 +196,7 @@ describe('close', () => {
     expect(rig.failed).toMatchObject([{ id: 'one', failure: { code: 'closed' } }]);
   });
 
-  test('tries at once what waits for its next try', async () => {
+  test('sends a call at once that waits for its next attempt', async () => {
     rig = await startRig({ answer: [refusal(503), {}], backoffMs: 60_000 });
     rig.analytics.track(aTrack('one'));
     await rig.sink.waitFor(1);
@@ -205,7 +205,7 @@ describe('close', () => {
   });
 });
 
-test('a listener that throws costs nothing', async () => {
+test('a listener that throws does not affect delivery', async () => {
   const warned: string[] = [];
   rig = await startRig({
     onDelivered: () => {
@@ -218,7 +218,7 @@ test('a listener that throws costs nothing', async () => {
   expect(warned).toEqual([expect.stringContaining('mine')]);
 });
 
-test('where nobody listens, failures are written', async () => {
+test('without a listener the client warns of failures', async () => {
   const warned: string[] = [];
   rig = await startRig({ answer: refusal(401) });
   const quiet = new Analytics(

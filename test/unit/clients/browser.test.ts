@@ -2,7 +2,7 @@ import { detectPlatform, type Platform } from '../../../clients/node/src/platfor
 import { type Answer } from '../../../tools/harness/sink';
 import { aTrack, bodyOf, type Rig, startRig } from './start';
 
-/** A page as far as the client sees it. */
+/** A fake page with the parts that the client uses. */
 function aPage(options: { keepalive?: boolean; beacons?: { url: string; body: string }[] } = {}) {
   const { keepalive = true, beacons } = options;
   const listeners = new Map<string, Set<() => void>>();
@@ -34,7 +34,7 @@ afterEach(() => rig.close());
 const start = (platform: Platform, answer: Answer | Answer[] = {}) =>
   startRig({ platform, answer, flushAfterMs: 3_600_000 });
 
-test('a request is simple in the sense of CORS, and carries the key in its body', async () => {
+test('a request is a simple CORS request with the write key in its body', async () => {
   rig = await start(aPage().platform);
   for (let i = 0; i < 50; i++) rig.analytics.track(aTrack(String(i)));
   await rig.analytics.flush();
@@ -53,7 +53,7 @@ test('each request is small enough to outlive its page', async () => {
   expect(new Set(rig.ids()).size).toBe(100);
 });
 
-test.each(['pagehide', 'visibilitychange'])('what waits is sent on %s', async (event) => {
+test.each(['pagehide', 'visibilitychange'])('queued calls are sent on %s', async (event) => {
   const page = aPage();
   rig = await start(page.platform);
   rig.analytics.track(aTrack('one'));
@@ -62,13 +62,13 @@ test.each(['pagehide', 'visibilitychange'])('what waits is sent on %s', async (e
   page.emit(event);
   await rig.sink.waitFor(1);
   expect(rig.ids()).toEqual(['one']);
-  // A page that comes back goes on.
+  // A page that is visible again continues.
   rig.analytics.track(aTrack('two'));
   await rig.analytics.flush();
   expect(rig.delivered).toEqual(['one', 'two']);
 });
 
-test('a page that is seen keeps what waits', async () => {
+test('a visible page keeps its queue', async () => {
   const page = aPage();
   rig = await start(page.platform);
   rig.analytics.track(aTrack('one'));
@@ -77,7 +77,7 @@ test('a page that is seen keeps what waits', async () => {
   expect(rig.sink.received()).toEqual([]);
 });
 
-test('without keepalive it is a beacon', async () => {
+test('without keepalive the client sends a beacon', async () => {
   const beacons: { url: string; body: string }[] = [];
   const page = aPage({ keepalive: false, beacons });
   rig = await start(page.platform);

@@ -74,14 +74,14 @@ test.each<[string, CallType, unknown, string]>([
   expect(() => made(type, call)).toThrow(says);
 });
 
-test('what JSON cannot hold is refused', () => {
+test('a value that JSON cannot hold is refused', () => {
   const round: Record<string, unknown> = {};
   round.self = round;
   expect(() => toQueued(made('page', { userId: 'u', properties: round }))).toThrow(InvalidCallError);
   expect(() => toQueued(made('page', { userId: 'u', properties: { big: 1n } }))).toThrow(InvalidCallError);
 });
 
-test('a call is as large as ingest takes it, and no larger', () => {
+test('a call may be as large as ingest accepts, and no larger', () => {
   const room = 32 * 1024 - toQueued(made('page', { userId: 'u', name: '' })).bytes;
   const largest = toQueued(made('page', { userId: 'u', name: 'é'.repeat(room / 2) + 'x'.repeat(room % 2) }));
   const sent = JSON.parse(toBody([largest], NOW)) as { batch: unknown[] };
@@ -91,7 +91,7 @@ test('a call is as large as ingest takes it, and no larger', () => {
   expect(() => toQueued(made('page', { userId: 'u', name: 'x'.repeat(room + 1) }))).toThrow('32768');
 });
 
-test('the bytes of a text are counted as they are written', () => {
+test('the bytes of a text are counted as UTF-8', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const json = JSON.stringify(text);
@@ -100,6 +100,6 @@ test('the bytes of a text are counted as they are written', () => {
   );
 });
 
-test('an id that is made by hand is a UUID', () => {
+test('an id made from random bytes is a UUID', () => {
   expect(uuidOf(new Uint8Array(16).fill(255))).toBe('ffffffff-ffff-4fff-bfff-ffffffffffff');
 });

@@ -5,7 +5,7 @@ import { type Failure, type Options } from '../../../clients/node/src/options';
 import { detectPlatform, type Platform } from '../../../clients/node/src/platform';
 import { type Behaviour, type ReceivedRequest, type Sink, startSink } from '../../../tools/harness/sink';
 
-/** The client of clients/node against a server that answers as told. */
+/** The client of clients/node with a server whose answers a test sets. */
 export interface Rig {
   sink: Sink;
   analytics: Analytics;

@@ -1,7 +1,7 @@
 import { verifyWebhook, type WebhookErrorCode, type WebhookRequest } from '../../../clients/node/src/webhook';
 import { prepareSecrets, signHeaders, type SigningSecrets } from '../../../shared/model/sign';
 
-/** Verified is what Waypost itself signed. */
+/** Verifies requests that Waypost signed. */
 
 const BODY = Buffer.from('{"version":1,"type":"track","event":"Ünïcode 😀"}');
 const AT_S = 1_795_259_669;
@@ -67,7 +67,7 @@ test.each<[string, Partial<WebhookRequest>, WebhookErrorCode]>([
 test('in a rotation either secret verifies', () => {
   const headers = signed({ current: 'new', previous: 'old', overlapUntil: (AT_S + 1) * 1000 });
   for (const secret of ['new', 'old']) expect(verify({ headers, secret }).id).toBe('dlv_1');
-  // X-Signature has room for one: the receiver gives both.
+  // X-Signature holds one signature: the receiver tries both secrets.
   expect(verify({ headers, secret: ['new', 'old'], scheme: 'x-signature' }).event).toBeDefined();
 });
 

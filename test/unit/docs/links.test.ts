@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../../../shared/service/repo-root';
 
-/** Every link of a page leads to a file that exists, and to a heading that it has. */
+/** Checks that every link of a page leads to an existing file and heading. */
 
 const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: ROOT })
   .toString()
@@ -41,7 +41,7 @@ function linksOf(page: string) {
     });
 }
 
-/** Anchors as GitHub makes them. */
+/** Returns anchors as GitHub creates them. */
 function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, title] of prose(page).matchAll(/^#+ (.*)$/gm)) {
@@ -54,7 +54,7 @@ function anchorsOf(page: string): Set<string> {
   return anchors;
 }
 
-/** Without blocks of code, in which `#` begins a comment. */
+/** Removes code blocks, in which `#` starts a comment. */
 function prose(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
 }

@@ -3,7 +3,7 @@ import { request, Agent } from 'undici';
 import { makeCertificate } from '../../support/certificate';
 import { startSink, type Sink, type SinkOptions } from '../../../tools/harness/sink';
 
-/** The receiver that other tests rely on: what it promises. */
+/** The guarantees of the receiver that other tests use. */
 
 let sink: Sink | undefined;
 const sockets: Socket[] = [];

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually';
 type State = Look['state'];
 const BRISK = { stuckAfterMs: 60, pauseMs: 5 };
 
-/** A broker that is found in these states one after the other, and then in the last one. */
+/** A broker that looks find in these states one after another, and then in the last one. */
 function broker(...states: State[]) {
   const ended = new AbortController();
   let looks = 0;
@@ -25,16 +25,16 @@ test.each<[string, State[], boolean]>([
   expect(await isCoordinatorStuck(look, ended.signal, BRISK)).toBe(stuck);
 });
 
-test('one that does not answer is waited for, however long', async () => {
+test('a broker that does not answer is not stuck, however long', async () => {
   const { look, ended, looks } = broker('refuses_groups', 'away');
   const watched = isCoordinatorStuck(look, ended.signal, BRISK);
-  // More looks than fit into the time after which one that refuses groups is stuck.
+  // More looks than in the time after which a broker that refuses groups is stuck.
   await eventually(() => expect(looks()).toBeGreaterThan(2 * (BRISK.stuckAfterMs / BRISK.pauseMs)));
   ended.abort();
   expect(await watched).toBe(false);
 });
 
-test('one that refuses, is away and refuses again has not refused all the while', async () => {
+test('a broker that is unreachable between two refusals has not refused all the time', async () => {
   const states = Array.from({ length: 8 }, (): State[] => ['refuses_groups', 'refuses_groups', 'away']).flat();
   const { look, ended, looks } = broker(...states, 'ready');
   expect(await isCoordinatorStuck(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(false);
